@@ -1,0 +1,1 @@
+"""saltlite: Salt's core on Salt's own wire, small and fast."""

@@ -1,0 +1,152 @@
+"""How saltlite puts bytes on disk: whole or not at all, private from the first moment.
+
+Every file that matters (keys, tokens, job loads, results, session keys, the pinned master key) is
+written through :func:`write_file`. Every path with a part that came from a peer is built by
+:func:`child`. Nobody else joins paths with remote parts or opens files for writing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from saltlite.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+PRIVATE_FILE = 0o600
+PRIVATE_DIR = 0o700
+
+
+def make_dir(path: Path, mode: int = PRIVATE_DIR) -> None:
+    """Make ``path`` and its parents; a directory made here has ``mode`` from the start.
+
+    Raises:
+        StoreError: the directory cannot be made; the text names it.
+    """
+    if path.is_dir():
+        return
+    try:
+        if not path.parent.is_dir():
+            make_dir(path.parent, 0o755)
+        os.mkdir(path, mode)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreError(f"cannot make directory {path}: {error.strerror}") from error
+
+
+def child(parent: Path, name: str) -> Path:
+    """The path of ``name`` directly below ``parent``; the only way a remote part enters a path.
+
+    Raises:
+        ValueError: ``name`` is empty, ``.``, ``..``, or holds a separator or NUL.
+    """
+    if not name or name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
+        raise ValueError(f"not a file name: {name!r}")
+    return parent / name
+
+
+def write_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE, flush: bool = True) -> None:
+    """Replace ``path`` by ``data``: temporary file beside it, then rename.
+
+    ``flush`` also waits until the disk has it (file and directory), so that it survives a power cut.
+
+    Raises:
+        StoreError: nothing was changed.
+    """
+    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        try:
+            os.fchmod(fd, mode)
+            _write_all(fd, data)
+            if flush:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(temporary, path)
+        if flush:
+            flush_dir(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def flush_dir(path: Path) -> None:
+    """Wait until the names in directory ``path`` are on disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some file systems cannot flush directories
+            raise
+    finally:
+        os.close(fd)
+
+
+def read_regular(path: Path, *, limit_bytes: int = 64 * 1024 * 1024) -> bytes | None:
+    """The bytes of a regular file, ``None`` if there is none.
+
+    Never waits on a FIFO or device, never follows a link in the last component.
+
+    Raises:
+        StoreError: it is there but cannot be read, is not a regular file, or is too large.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"cannot read {path}: not a regular file")
+        if status.st_size > limit_bytes:
+            raise StoreError(f"cannot read {path}: larger than {limit_bytes} bytes")
+        return file.read(limit_bytes + 1)
+
+
+def remove(path: Path) -> bool:
+    """Delete a file; ``False`` if it was not there."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot delete {path}: {error.strerror}") from error
+    return True
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold an exclusive lock on ``path``; the kernel frees it when the process ends, however.
+
+    Yields ``False`` (and holds nothing) if ``wait`` is off and somebody else has it.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(fd)

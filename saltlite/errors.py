@@ -1,0 +1,165 @@
+"""Every exception saltlite raises on purpose.
+
+The tree::
+
+    SaltliteError
+    ├── ConfigError          a configuration file, option or id is wrong
+    ├── WireError            bytes from a peer do not have the form they must have
+    ├── CryptoError          a key, signature or ciphertext is wrong
+    ├── AuthError            the master did not let the minion in
+    │   ├── KeyPending       an operator has to accept the key first
+    │   ├── KeyRejected      the key was rejected or denied
+    │   ├── MasterFull       the master has max_minions already
+    │   └── MasterUntrusted  the master's key is not the one that was pinned or demanded
+    ├── RequestTimeout       no reply in time, after the last retry
+    ├── MasterRefused        a clear command was answered with an error (name, message)
+    ├── StoreError           something could not be recorded on disk
+    ├── TargetError          a target expression is not well formed
+    ├── RenderError          an SLS, template or pillar file does not render (path, line)
+    ├── DeclarationError     a state declaration is not well formed
+    ├── RequisiteError       requisites do not resolve
+    ├── CommandError         a command on the host failed (argv, exit code, stderr)
+    ├── FunctionUnavailable  no such execution module, runner or state function
+    └── FunctionError        a function refuses to go on; Salt's CommandExecutionError
+
+Errors carry fields, not only text. ``str(error)`` is one line that a user can act upon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class SaltliteError(Exception):
+    """Anything that saltlite itself found wrong."""
+
+
+class ConfigError(SaltliteError):
+    """A configuration file, option or minion id is wrong.
+
+    ``path``, ``line`` and ``option`` are ``None`` where they do not apply; the text is
+    ``file:line: option: what was found, what is allowed``.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        option: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.path = path
+        self.line = line
+        self.option = option
+        place = path or ""
+        if path and line is not None:
+            place = f"{path}:{line}"
+        super().__init__(": ".join(part for part in (place, option, problem) if part))
+
+
+class WireError(SaltliteError):
+    """Bytes from a peer do not decode to the form the protocol prescribes."""
+
+
+class CryptoError(SaltliteError):
+    """A key cannot be used, or a signature, MAC or ciphertext does not hold."""
+
+
+class AuthError(SaltliteError):
+    """The master did not let this minion in; subclasses say why."""
+
+
+class KeyPending(AuthError):
+    """The key waits for an operator (``salt-key -a``)."""
+
+
+class KeyRejected(AuthError):
+    """The key was rejected or denied."""
+
+
+class MasterFull(AuthError):
+    """The master serves ``max_minions`` already."""
+
+
+class MasterUntrusted(AuthError):
+    """The master's key is not the pinned, signed or fingerprinted one."""
+
+
+class RequestTimeout(SaltliteError):
+    """No reply came in time, after the last retry."""
+
+    def __init__(self, address: str, waited_s: float) -> None:
+        self.address = address
+        self.waited_s = waited_s
+        super().__init__(f"no reply from {address} within {waited_s:g} s")
+
+
+class MasterRefused(SaltliteError):
+    """The master answered a clear command with an error.
+
+    ``name`` is the wire's error name, e.g. ``AuthenticationError``. Source: protocol.md 11.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name = name
+        self.message = message
+        super().__init__(message)
+
+
+class StoreError(SaltliteError):
+    """Something that must be recorded could not be written or read."""
+
+
+class TargetError(SaltliteError):
+    """A target expression is not well formed; nobody matches it."""
+
+
+class RenderError(SaltliteError):
+    """A file does not render. ``line`` is ``None`` where the engine does not tell."""
+
+    def __init__(self, problem: str, *, path: str, line: int | None = None) -> None:
+        self.problem = problem
+        self.path = path
+        self.line = line
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {problem}")
+
+
+class DeclarationError(SaltliteError):
+    """A state declaration is not well formed."""
+
+
+class RequisiteError(SaltliteError):
+    """Requisites name something that is not there, or form a circle."""
+
+
+class CommandError(SaltliteError):
+    """A command on the host could not be started or failed."""
+
+    def __init__(self, argv: Sequence[str], exit_code: int | None, stderr: str) -> None:
+        self.argv = tuple(argv)
+        self.exit_code = exit_code
+        self.stderr = stderr
+        super().__init__(f"{argv[0] if argv else ''}: exit code {exit_code}: {stderr.strip()}")
+
+
+class FunctionUnavailable(SaltliteError):
+    """No function of that name here. ``str()`` is Salt's own text for it."""
+
+    def __init__(self, name: str, reason: str | None = None) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(reason or f"'{name}' is not available.")
+
+
+class FunctionError(SaltliteError):
+    """A function refuses to go on; returned as ``ERROR: <text>`` with retcode 1.
+
+    The counterpart of Salt's ``CommandExecutionError``. ``retcode`` is the job's.
+    """
+
+    def __init__(self, message: str, *, retcode: int = 1) -> None:
+        self.retcode = retcode
+        super().__init__(message)

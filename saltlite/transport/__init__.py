@@ -1,0 +1,1 @@
+"""Frames and addresses. Nothing here knows what a job is."""

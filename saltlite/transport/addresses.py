@@ -1,0 +1,81 @@
+"""Every socket saltlite opens, in one table.
+
+docs/architecture.md shows the same table with what travels on each; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+UNIX_PATH_LIMIT = 103
+"""Bytes a Unix socket path may have on Linux, without the closing NUL (ZeroMQ's own limit)."""
+
+
+def tcp(host: str, port: int) -> str:
+    """``tcp://host:port``, with the brackets that an IPv6 address needs."""
+    if ":" in host and not host.startswith("["):
+        host = f"[{host}]"
+    return f"tcp://{host}:{port}"
+
+
+def ipc(path: Path) -> str:
+    """``ipc://path``.
+
+    Raises:
+        ValueError: the path is longer than a Unix socket may have.
+    """
+    if len(bytes(path)) > UNIX_PATH_LIMIT:
+        raise ValueError(f"socket path longer than {UNIX_PATH_LIMIT} bytes: {path}")
+    return f"ipc://{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class MasterSockets:
+    """The Unix sockets below a master's ``sock_dir``."""
+
+    sock_dir: Path
+
+    def workers(self, number: int) -> Path:
+        """ReqServer's DEALER for one worker: one each, so that only a free worker is handed work."""
+        return self.sock_dir / f"workers-{number}.ipc"
+
+    @property
+    def publish_pull(self) -> Path:
+        """Publisher's PULL: jobs to publish, from workers."""
+        return self.sock_dir / "publish_pull.ipc"
+
+    @property
+    def event_pull(self) -> Path:
+        """EventPublisher's PULL: events, from everywhere on the master."""
+        return self.sock_dir / "master_event_pull.ipc"
+
+    @property
+    def event_pub(self) -> Path:
+        """EventPublisher's PUB: events, to everyone on the master."""
+        return self.sock_dir / "master_event_pub.ipc"
+
+
+@dataclass(frozen=True, slots=True)
+class MinionSockets:
+    """The Unix sockets below a minion's ``sock_dir``. Source: protocol.md 14.2."""
+
+    sock_dir: Path
+    minion_id: str
+    hash_type: str = "sha256"
+
+    @property
+    def _stem(self) -> str:
+        digest = hashlib.new(self.hash_type, self.minion_id.encode(), usedforsecurity=False)
+        return f"minion_event_{digest.hexdigest()[:10]}"
+
+    @property
+    def event_pull(self) -> Path:
+        """The minion's own PULL: events, from job processes and local tools."""
+        return self.sock_dir / f"{self._stem}_pull.ipc"
+
+    @property
+    def event_pub(self) -> Path:
+        """The minion's own PUB: events, to local tools."""
+        return self.sock_dir / f"{self._stem}_pub.ipc"
