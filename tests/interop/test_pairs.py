@@ -13,10 +13,10 @@ import pytest
 from cluster import OURS, SALT_3006, SALT_3008, Cluster, bin_dir, eventually
 
 PAIRS = [
-    pytest.param(OURS, SALT_3006, id="our-master-3006-minion"),
-    pytest.param(OURS, SALT_3008, id="our-master-3008-minion"),
-    pytest.param(SALT_3006, OURS, id="3006-master-our-minion"),
-    pytest.param(SALT_3008, OURS, id="3008-master-our-minion"),
+    pytest.param((OURS, SALT_3006), id="our-master-3006-minion"),
+    pytest.param((OURS, SALT_3008), id="our-master-3008-minion"),
+    pytest.param((SALT_3006, OURS), id="3006-master-our-minion"),
+    pytest.param((SALT_3008, OURS), id="3008-master-our-minion"),
 ]
 NODEGROUPS = {"pair": "L@web1 or nobody*", "outer": "N@pair and G@kernel:Linux"}
 
@@ -226,7 +226,7 @@ def test_master_restarts(pair: Cluster) -> None:
 
 
 def test_key_deleted_while_connected(pair: Cluster) -> None:
-    """Last in this module: the minion stays connected, is forgotten, asks again, is let in again."""
+    """Last in this module: the minion is forgotten, asks again and is let in again."""
     pair.salt_key("-y", "-d", "web1")
     assert not (pair.pki_dir / "minions" / "web1").exists()
     refused = pair.salt_call("web1", "test.ping", "-t", "5")
