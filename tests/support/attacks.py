@@ -1,0 +1,209 @@
+"""How an attack on a running master is made and judged.
+
+``Stranger`` sends bytes to port 4506 and reads the one reply that must come. ``unharmed`` wraps
+an attack in the after-checks: nothing written, no worker lost, nothing on the bus, few and harmless
+log lines, no growth, little time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import psutil
+import zmq
+from cluster import Cluster, eventually
+
+from saltlite.transport.addresses import MasterSockets
+from saltlite.transport.bus import EventSubscriber
+
+REPLY_S = 2.0
+NO_REPLY = object()
+SECRETS = re.compile(r"BEGIN (RSA )?P|Traceback")
+
+
+def wire(value: Any) -> bytes:
+    """A value as Salt puts it on the wire; bytes are taken as they are."""
+    if isinstance(value, bytes):
+        return value
+    packed: bytes = msgpack.packb(value, use_bin_type=False)
+    return packed
+
+
+def clear(load: Any, **envelope: Any) -> dict[str, Any]:
+    """A clear request around ``load``."""
+    return {"enc": "clear", "load": load, "version": 3, **envelope}
+
+
+class Stranger:
+    """Somebody who can reach the request port and has no key."""
+
+    def __init__(self, port: int) -> None:
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.context = zmq.Context()
+
+    def send(self, frame: Any, *, within_s: float = REPLY_S) -> Any:
+        """Send one request; the decoded reply, or ``NO_REPLY`` after the deadline."""
+        return self.send_many([frame], within_s=within_s)[0]
+
+    def send_many(self, frames: Sequence[Any], *, within_s: float = REPLY_S) -> list[Any]:
+        """One connection each, all at once; the replies in the order of the frames."""
+        sockets = [self._socket() for _ in frames]
+        try:
+            for one, frame in zip(sockets, frames, strict=True):
+                one.send_multipart([b"", wire(frame)])
+            deadline = time.monotonic() + within_s
+            return [self._reply(one, deadline) for one in sockets]
+        finally:
+            for one in sockets:
+                one.close(0)
+
+    def send_parts(self, parts: Sequence[bytes], *, within_s: float = REPLY_S) -> Any:
+        """Frames as they are, without the envelope a REQ socket makes."""
+        one = self._socket()
+        try:
+            one.send_multipart(list(parts))
+            return self._reply(one, time.monotonic() + within_s)
+        finally:
+            one.close(0)
+
+    def _socket(self) -> zmq.Socket[bytes]:
+        one = self.context.socket(zmq.DEALER)
+        one.connect(self.address)
+        return one
+
+    @staticmethod
+    def _reply(one: zmq.Socket[bytes], deadline: float) -> Any:
+        left_ms = max(0, int((deadline - time.monotonic()) * 1000))
+        if not one.poll(left_ms):
+            return NO_REPLY
+        return msgpack.unpackb(one.recv_multipart()[-1], raw=False, strict_map_key=False,
+                               unicode_errors="surrogateescape")  # fmt: skip
+
+    def close(self) -> None:
+        self.context.destroy(0)
+
+
+def snapshot(*roots: Path, ignored: str = r"\.sqlite|/run/|/log$|\.out$") -> dict[str, Any]:
+    """Path → (type and mode, owner, size, time) of everything below ``roots``."""
+    found: dict[str, Any] = {}
+    for root in roots:
+        for directory, _, names in os.walk(root):
+            for name in ("", *names):
+                path = os.path.join(directory, name)
+                if re.search(ignored, path):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    status = os.lstat(path)
+                    is_dir = stat.S_ISDIR(status.st_mode)
+                    found[path] = (
+                        status.st_mode,
+                        status.st_uid,
+                        0 if is_dir else status.st_size,
+                        status.st_mtime_ns,
+                    )
+    return found
+
+
+@dataclass
+class Victim:
+    """A running master and what is watched of it."""
+
+    cluster: Cluster
+    stranger: Stranger
+    workers: int
+    heard: list[tuple[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, cluster: Cluster, workers: int) -> Victim:
+        return cls(cluster, Stranger(cluster.ret_port), workers)
+
+    def worker_pids(self) -> set[int]:
+        return {one.pid for one in self.cluster.master.titled("MWorker")}
+
+    def cpu_s(self) -> float:
+        total = 0.0
+        for one in self.cluster.master.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = one.cpu_times()
+                total += times.user + times.system
+        return total
+
+    def resident_bytes(self) -> int:
+        total = 0
+        for one in self.cluster.master.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += one.memory_info().rss
+        return total
+
+    def descriptors(self) -> int:
+        total = 0
+        for one in self.cluster.master.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += one.num_fds()
+        return total
+
+    def honest(self) -> None:
+        """Every worker still answers: three times as many requests as workers."""
+        pings = [clear({"cmd": "ping", "n": number}) for number in range(3 * self.workers)]
+        replies = self.stranger.send_many(pings)
+        assert NO_REPLY not in replies, "an honest request got no answer"
+
+    def files(self) -> dict[str, Any]:
+        return snapshot(self.cluster.root / "master")
+
+
+@contextlib.contextmanager
+def unharmed(
+    victim: Victim,
+    *,
+    written: str | None = None,
+    events: str | None = None,
+    log_lines: int = 12,
+    cpu_s: float | None = None,
+) -> Iterator[Victim]:
+    """C1 to C6 around an attack.
+
+    ``written`` and ``events`` are regular expressions of the paths and tags an attack may touch.
+    """
+    eventually(lambda: len(victim.worker_pids()) == victim.workers, within_s=10, what="workers")
+    files, pids = victim.files(), victim.worker_pids()
+    log_size = len(victim.cluster.master.log())
+    cpu_before = victim.cpu_s()
+    sockets = MasterSockets(victim.cluster.sock_dir)
+    with EventSubscriber(sockets.event_pub) as bus:
+        assert bus.connect_confirmed(5)
+        yield victim
+        spent_s = victim.cpu_s() - cpu_before
+        victim.honest()
+        heard = []
+        while (event := bus.get(0.05)) is not None:
+            heard.append(event.tag)
+    after = victim.files()
+    changed = {p for p in files.keys() | after.keys() if files.get(p) != after.get(p)}
+    unexpected = {p for p in changed if not (written and re.search(written, p))}
+    assert not unexpected, f"written: {sorted(unexpected)}"
+    assert victim.worker_pids() == pids, "a worker was lost"
+    surprising = [tag for tag in heard if not (events and re.fullmatch(events, tag))]
+    assert not surprising, f"on the bus: {surprising}"
+    _check_log(victim.cluster.master.log()[log_size:], log_lines)
+    if cpu_s is not None:
+        assert spent_s < cpu_s, f"{spent_s:.3f} s of CPU"
+
+
+def _check_log(text: str, most_lines: int) -> None:
+    lines = text.splitlines()
+    assert len(lines) <= most_lines, f"{len(lines)} log lines: {lines[:3]}"
+    for line in lines:
+        assert len(line) <= 700, f"long log line: {line[:200]}"
+        assert line.isprintable() and line.isascii(), f"unprintable log line: {line!r}"
+        assert not SECRETS.search(line), f"log line says too much: {line}"
+        assert "ERROR" not in line and "CRITICAL" not in line, line
