@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
+
 from cluster import Cluster, bin_dir, eventually, running
 
 IDS = ["db1", "web1", "web2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cluster import INTEROP_HOME, SALT_3006, SALT_3008, is_installed
 
 REASON = f"real Salt is not in {INTEROP_HOME}: run scripts/interop-setup"

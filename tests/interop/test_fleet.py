@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually, running
 
 KINDS = {"ours": OURS, "salt6": SALT_3006, "salt8": SALT_3008}

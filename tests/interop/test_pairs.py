@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+
 from cluster import OURS, SALT_3006, SALT_3008, Cluster, bin_dir, eventually
 
 PAIRS = [

@@ -20,8 +20,8 @@ from typing import Any
 import msgpack
 import psutil
 import zmq
-from cluster import Cluster, eventually
 
+from cluster import Cluster, eventually
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
