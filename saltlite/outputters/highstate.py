@@ -1,0 +1,249 @@
+"""The outputter for state runs: a block or line per state, and a summary. Source: cli.md 6."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from saltlite.core.plain import Plain
+from saltlite.outputters import nested
+from saltlite.outputters.options import (
+    CYAN,
+    GREEN,
+    LIGHT_RED,
+    RED,
+    YELLOW,
+    OutputOptions,
+)
+
+MARGIN = " " * 14
+"""Where the values of a block start."""
+
+State = Mapping[str, Plain]
+
+
+def output(data: Plain, options: OutputOptions) -> str:
+    """One section per minion; what is not a state run is shown as text or nested."""
+    if not isinstance(data, Mapping):
+        return nested.output(data, options)
+    if "data" in data and isinstance(data.get("retcode"), int):  # an orchestration's wrapping
+        return output(data["data"], options)
+    return "\n".join(_section(host, data[host], options) for host in data)
+
+
+def _section(host: str, run: Plain, options: OutputOptions) -> str:
+    if isinstance(run, (list, tuple)):
+        return "\n".join(_compile_errors(host, run, options))
+    if isinstance(run, str):
+        name = options.paint(f"{host}:", CYAN)
+        return f"{name}\n{options.paint('    ' + options.clean(run), GREEN)}"
+    if not isinstance(run, Mapping):
+        return nested.output({host: run}, options)
+    states: dict[str, State] = {
+        key: state for key, state in run.items() if isinstance(state, Mapping) and "result" in state
+    }
+    if run and not states:
+        return nested.output({host: run}, options)
+    return _states(host, states, options)
+
+
+def _compile_errors(host: str, errors: Sequence[Plain], options: OutputOptions) -> Iterator[str]:
+    yield options.paint(f"{host}:", LIGHT_RED)
+    yield "    " + options.paint("Data failed to compile:", LIGHT_RED)
+    for error in errors:
+        yield options.paint(f"----------\n    {error}", LIGHT_RED)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What the summary counts."""
+
+    succeeded: int = 0
+    failed: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    warnings: int = 0
+    duration_ms: float = 0.0
+    host_color: str = GREEN
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, state: State) -> None:
+        result = state.get("result")
+        if result is False:
+            self.failed += 1
+            self.host_color = RED
+        else:
+            self.succeeded += 1
+        if result is None:
+            self.unchanged += 1
+            self.host_color = YELLOW
+        if state.get("changes"):
+            self.changed += 1
+        self.duration_ms += _milliseconds(state.get("duration"))
+
+
+def _milliseconds(duration: Plain) -> float:
+    if isinstance(duration, str):
+        duration = duration.split()[0] if duration.split() else 0
+    try:
+        return float(duration)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _states(host: str, states: Mapping[str, State], options: OutputOptions) -> str:
+    tally = _Tally()
+    for key in sorted(states, key=lambda name: _number(states[name].get("__run_num__"))):
+        state = states[key]
+        tally.add(state)
+        shown = _shown(key, state, options, tally)
+        if shown is not None:
+            tally.lines.append(shown)
+    head = options.paint(f"{host}:", tally.host_color)
+    return "\n".join([head, *tally.lines, *_summary(host, tally, options)])
+
+
+def _number(value: Plain) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _shown(key: str, state: State, options: OutputOptions, tally: _Tally) -> str | None:
+    """The block or line of one state, ``None`` for one that is left out."""
+    result, changes = state.get("result"), state.get("changes")
+    clean = result is True and not changes
+    if clean and (not options.state_verbose or options.state_output_diff):
+        return None
+    names = _Names.of(key, state, options.state_output)
+    if options.state_output.startswith("filter") and names.id_ in options.state_output_exclude:
+        return None
+    color = _color(state)
+    if _is_short(state, options):
+        return _terse(names, state, color, options)
+    if state.get("warnings"):
+        tally.warnings += 1
+    return "\n".join(_block(names, state, color, options))
+
+
+def _is_short(state: State, options: OutputOptions) -> bool:
+    mode = options.state_output.lower().removesuffix("_id")
+    result = state.get("result")
+    if mode == "terse" or (mode == "filter" and options.state_output_terse):
+        return True
+    if mode == "mixed":
+        return result is not False
+    return mode == "changes" and result is True and not state.get("changes")
+
+
+def _color(state: State) -> str:
+    result = state.get("result")
+    if result is False:
+        return RED
+    if result is None:
+        return YELLOW
+    return CYAN if state.get("changes") else GREEN
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the key of a result says: ``file_|-motd_|-/etc/motd_|-managed``."""
+
+    id_: str
+    name: str
+    function: str
+
+    @classmethod
+    def of(cls, key: str, state: State, mode: str) -> _Names:
+        parts = (key.split("_|-") + [""] * 4)[:4]
+        name = parts[1] if mode.lower().endswith("_id") else parts[2]
+        return cls(parts[1], name, f"{parts[0]}.{parts[3]}")
+
+
+def _block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
+    def labelled(label: str, text: Plain) -> str:
+        return "    " + options.paint(f"{label:>8}: {text}", color)
+
+    yield options.paint("----------", color)
+    yield labelled("ID", names.id_)
+    yield labelled("Function", names.function)
+    if names.name != names.id_:
+        yield labelled("Name", names.name)
+    yield labelled("Result", str(state.get("result")))
+    yield labelled("Comment", _comment(state, options))
+    if options.state_output_profile and "start_time" in state:
+        yield labelled("Started", str(state["start_time"]))
+        yield labelled("Duration", f"{state.get('duration', '')} ms")
+    yield options.paint(f"     Changes:   {_changes(state.get('changes'), options)}", color)
+    if state.get("warnings"):
+        yield "   " + options.paint(f" Warnings: {_warnings(state['warnings'])}", LIGHT_RED)
+
+
+def _comment(state: State, options: OutputOptions) -> str:
+    comment = state.get("comment")
+    if isinstance(comment, (list, tuple)):
+        comment = str(list(comment))
+    return options.clean(str(comment or "")).strip("\n").replace("\n", "\n" + MARGIN)
+
+
+def _changes(changes: Plain, options: OutputOptions) -> str:
+    if not changes:
+        return ""
+    if not isinstance(changes, Mapping):
+        return f"Invalid Changes data: {changes}"
+    return "\n" + "\n".join(nested.lines(changes, options, 14))
+
+
+def _warnings(warnings: Plain) -> str:
+    texts = warnings if isinstance(warnings, (list, tuple)) else [warnings]
+    wrapped = textwrap.wrap(" ".join(str(text) for text in texts), 80 - len(MARGIN))
+    return ("\n" + MARGIN).join(wrapped)
+
+
+WORDS = {True: "Clean", False: "Failed", None: "Differs"}
+
+
+def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> str:
+    result = state.get("result")
+    word = "Changed" if result is True and state.get("changes") else ""
+    if not word:
+        word = WORDS[result] if isinstance(result, bool) or result is None else str(result)
+    parts = [f"Name: {names.name}", f"Function: {names.function}", f"Result: {word}"]
+    if options.state_output_profile and "start_time" in state:
+        parts += [f"Started: {state['start_time']}", f"Duration: {state.get('duration')} ms"]
+    return " " + options.paint(" " + " - ".join(parts), color)
+
+
+def _summary(host: str, tally: _Tally, options: OutputOptions) -> Iterator[str]:
+    total = tally.succeeded + tally.failed
+    largest = max(tally.succeeded, tally.failed)
+    digits = len(str(largest)) if largest else 0
+    dashes = "-" * (11 + digits)
+    paint = options.paint
+    yield paint(f"\nSummary for {host}\n{dashes}", CYAN)
+    yield _succeeded(tally, digits, options)
+    failed_color = RED if tally.failed else CYAN
+    yield paint(f"Failed:{tally.failed:>{4 + digits}}", failed_color)
+    if options.state_output_pct and total:
+        yield paint(f"Success %: {round(100.0 * tally.succeeded / total, 2)}", GREEN)
+        yield paint(f"Failure %: {round(100.0 * tally.failed / total, 2)}", failed_color)
+    if tally.warnings:
+        yield paint(f"Warnings:{tally.warnings:>{2 + digits}}", LIGHT_RED)
+    yield paint(f"{dashes}\nTotal states run:{total:>{5 + digits}}", CYAN)
+    if options.state_output_profile:
+        yield paint(f"Total run time:{_run_time(tally.duration_ms, 7 + digits)}", CYAN)
+
+
+def _run_time(duration_ms: float, width: int) -> str:
+    if duration_ms < 1000:
+        return f"{duration_ms:>{width}.3f} ms"
+    return f"{duration_ms / 1000:>{width}.3f} s"
+
+
+def _succeeded(tally: _Tally, digits: int, options: OutputOptions) -> str:
+    text = options.paint(f"Succeeded:{tally.succeeded:>{max(1 + digits, 2)}}", GREEN)
+    counts = []
+    if tally.unchanged:
+        counts.append(options.paint(f"unchanged={tally.unchanged}", YELLOW))
+    if tally.changed:
+        counts.append(options.paint(f"changed={tally.changed}", GREEN))
+    return f"{text} ({', '.join(counts)})" if counts else text

@@ -1,0 +1,61 @@
+"""What the user asked of the output, and the colours it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+RESET = "\033[0;0m"
+RED = "\033[0;31m"
+GREEN = "\033[0;32m"
+BLUE = "\033[0;34m"
+PURPLE = "\033[0;35m"
+CYAN = "\033[0;36m"
+LIGHT_RED = "\033[0;1;31m"
+LIGHT_GREEN = "\033[0;1;32m"
+YELLOW = "\033[0;1;33m"
+LIGHT_BLUE = "\033[0;1;34m"
+LIGHT_PURPLE = "\033[0;1;35m"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """The options that outputters read; names are Salt's.
+
+    ``output_indent`` ``None`` leaves it to the outputter; negative means one line. ``retcode`` is
+    the exit code of the function whose return is shown. Source: cli.md 1.2, 3, 6.
+    """
+
+    color: bool = False
+    output_indent: int | None = None
+    strip_colors: bool = True
+    retcode: int = 0
+    state_output: str = "full"
+    state_verbose: bool = True
+    state_output_profile: bool = True
+    state_output_pct: bool = False
+    state_output_diff: bool = False
+    state_output_exclude: tuple[str, ...] = ()
+    state_output_terse: bool = False
+
+    @classmethod
+    def of(cls, source: Mapping[str, Any], **more: Any) -> OutputOptions:
+        """Options picked out of a wider mapping; entries of other names or ``None`` are left."""
+        names = {field.name for field in fields(cls)}
+        known = {name: value for name, value in source.items() if name in names}
+        known.update(more)
+        exclude = known.get("state_output_exclude")
+        if isinstance(exclude, str):
+            known["state_output_exclude"] = (exclude,)
+        elif isinstance(exclude, list):
+            known["state_output_exclude"] = tuple(str(item) for item in exclude)
+        return cls(**{name: value for name, value in known.items() if value is not None})
+
+    def paint(self, text: str, color: str) -> str:
+        """``text`` in ``color``, if colours are on."""
+        return f"{color}{text}{RESET}" if self.color else text
+
+    def clean(self, text: str) -> str:
+        """``text`` without what would start a terminal sequence."""
+        return text.replace("\033", "?") if self.strip_colors else text

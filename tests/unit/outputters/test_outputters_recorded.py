@@ -1,0 +1,63 @@
+"""Every sample of real Salt 3006.30's outputters, byte for byte.
+
+The files were recorded by calling each outputter of a real ``salt-call`` with these values. Left
+out on purpose: a terse line of a state with warnings (Salt joins the two), keys with escape
+sequences (Salt prints them raw), and values of which Salt's highstate outputter drops a part.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from saltlite.outputters.options import OutputOptions
+from saltlite.outputters.registry import OUTPUTTERS, render
+
+CASES = Path(__file__).parents[2] / "cases" / "output"
+FILES = sorted(path.stem for path in CASES.glob("*.json"))
+
+
+def read(name):
+    return json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def printed(text):
+    return f"{text}\n" if text else ""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_prints_what_salt_prints(name, caplog):
+    cases = read(name)
+    assert cases
+    for number, case in enumerate(cases):
+        options = OutputOptions.of(case.get("options", {}))
+        assert printed(render(case["data"], name, options)) == case["text"], f"{name} {number}"
+
+
+def test_every_outputter_has_recordings():
+    assert set(OUTPUTTERS) <= set(FILES)
+
+
+def test_an_unknown_outputter_is_said_and_nested_is_used(caplog):
+    assert render({"a": 1}, "bogus", OutputOptions()) == "a:\n    1"
+    assert caplog.messages == ["Invalid outputter bogus specified, fall back to nested"]
+
+
+def test_names_with_escape_sequences_are_made_harmless():
+    assert render({"w\033eb": "x"}, "nested", OutputOptions()) == "w?eb:\n    x"
+
+
+def test_a_state_run_without_states_is_not_dropped():
+    assert render({"web1": {"a": 1}}, "highstate", OutputOptions()).endswith("a:\n        1")
+
+
+def test_bytes_are_shown_as_text():
+    assert render({"web1": b"\xc3\xa9"}, "nested", OutputOptions()) == "web1:\n    é"
+    assert render({"web1": b"\xc3\xa9"}, "json", OutputOptions(output_indent=-1)) == '{"web1": "é"}'
+
+
+def test_options_come_out_of_any_mapping():
+    options = OutputOptions.of(
+        {"color": True, "state_output": None, "other": 1, "state_output_exclude": ["a"]}, retcode=2
+    )
+    assert options == OutputOptions(color=True, retcode=2, state_output_exclude=("a",))
