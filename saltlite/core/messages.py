@@ -1,0 +1,753 @@
+"""Every load that crosses the network, as a frozen dataclass.
+
+``from_wire`` takes what the codec unpacked and checks names, types and grammars; whatever is wrong
+is a :class:`~saltlite.errors.WireError`. ``to_wire`` gives back the map to pack. Past ``from_wire``
+nobody handles a dict with string keys. The wire's spelling of every field is kept; ``return`` alone
+becomes ``return_``.
+
+Fields that a newer Salt adds are kept in ``extra``, so that events and returns pass through whole.
+Pure: no clock, no keys, no encoding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Final, TypeVar, cast
+
+from saltlite.core.ids import UNASKED_JID, UNSTORED_JID, valid_jid, valid_minion_id
+from saltlite.core.plain import Plain, PlainMap
+from saltlite.errors import WireError
+
+PROTOCOL_VERSION: Final = 3
+"""The version saltlite speaks, and the lowest it accepts. Source: protocol.md 1.1."""
+
+NONCE_LENGTH: Final = 32
+PUB_LIMIT: Final = 8 * 1024
+"""Characters of a public key in ``_auth``. Source: security.md 3.2."""
+
+EVENTS_LIMIT: Final = 100
+TAG_LIMIT: Final = 256
+AUTOSIGN_GRAINS_LIMIT: Final = 100
+
+DEFAULT_ENCRYPTION: Final = "OAEP-SHA1"
+DEFAULT_SIGNING: Final = "PKCS1v15-SHA1"
+
+_T = TypeVar("_T")
+
+
+class LoadNotAMap(WireError):
+    """The load decodes, but is not a map. Salt has a sentence of its own for that."""
+
+    reply: ClassVar[str] = "payload and load must be a dict"
+
+
+# --- reading single fields --------------------------------------------------------------
+
+
+def as_map(value: Any, what: str) -> dict[str, Any]:
+    """``value`` if it is a map with text keys only.
+
+    Raises:
+        WireError: it is not.
+    """
+    if not isinstance(value, dict):
+        raise WireError(f"{what} is not a map")
+    for key in value:
+        if not isinstance(key, str):
+            raise WireError(f"{what} has a key that is not text")
+    return value
+
+
+def as_bytes(value: Any, what: str) -> bytes:
+    """A field that is binary by meaning; it arrives as text if it happens to be UTF-8.
+
+    Source: protocol.md 2.2.
+    """
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    raise WireError(f"{what} is not a byte string")
+
+
+def as_int(value: Any, what: str) -> int:
+    """A whole number; a boolean or a float is none."""
+    if type(value) is not int:
+        raise WireError(f"{what} is not a whole number")
+    return value
+
+
+def as_text(value: Any, what: str) -> str:
+    """Text that could be written as UTF-8 again."""
+    if not isinstance(value, str):
+        raise WireError(f"{what} is not text")
+    return value
+
+
+def _text_or_none(value: Any, what: str) -> str | None:
+    return None if value is None else as_text(value, what)
+
+
+def _int_or_none(value: Any, what: str) -> int | None:
+    return None if value is None else as_int(value, what)
+
+
+def _bytes_or_none(value: Any, what: str) -> bytes | None:
+    return None if value is None else as_bytes(value, what)
+
+
+def _map(value: Any, what: str) -> dict[str, Any]:
+    return {} if value is None else as_map(value, what)
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    raise WireError(f"{what} is not a list")
+
+
+def _texts(value: Any, what: str) -> list[str]:
+    return [as_text(item, what) for item in _list(value, what)]
+
+
+def _text_or_texts(value: Any, what: str) -> str | list[str]:
+    return value if isinstance(value, str) else _texts(value, what)
+
+
+def _flag(value: Any, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise WireError(f"{what} is not true or false")
+    return value
+
+
+def _anything(value: Any, _what: str) -> Any:
+    return value
+
+
+def _seconds(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise WireError(f"{what} is not a number of seconds")
+    return value
+
+
+def _take(load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T]) -> _T:
+    if name not in load:
+        raise WireError(f"{name} is missing")
+    return read(load[name], name)
+
+
+def _optional(
+    load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T], default: Any
+) -> _T:
+    return read(load[name], name) if name in load else cast(_T, default)
+
+
+def _rest(load: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in load.items() if name not in known}
+
+
+def _wire_names(cls: type) -> frozenset[str]:
+    return frozenset(one.name.rstrip("_") for one in fields(cls) if one.name != "extra")
+
+
+# --- the envelope -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a request on 4506 is wrapped in.
+
+    ``load`` is bytes under ``enc: aes`` and a map under ``enc: clear``. ``id`` is ``None`` in clear
+    requests. Source: protocol.md 6.
+    """
+
+    enc: str
+    load: bytes | PlainMap
+    version: int = PROTOCOL_VERSION
+    id: str | None = None
+    enc_algo: str = DEFAULT_ENCRYPTION
+    sig_algo: str = DEFAULT_SIGNING
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> Envelope:
+        """Read an envelope.
+
+        Raises:
+            LoadNotAMap: a clear request whose load is not a map.
+            WireError: anything else is wrong with it.
+        """
+        envelope = as_map(plain, "request")
+        enc = _take(envelope, "enc", as_text)
+        if enc not in ("aes", "clear"):
+            raise WireError("enc is neither aes nor clear")
+        if enc == "clear" and not isinstance(envelope.get("load", {}), dict):
+            raise LoadNotAMap("load is not a map")
+        return cls(
+            enc=enc,
+            load=_sealed_or_clear(envelope, enc),
+            version=_take(envelope, "version", as_int),
+            id=_optional(envelope, "id", _text_or_none, None),
+            enc_algo=_optional(envelope, "enc_algo", as_text, DEFAULT_ENCRYPTION),
+            sig_algo=_optional(envelope, "sig_algo", as_text, DEFAULT_SIGNING),
+        )
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The map to pack; clear requests carry neither id nor algorithms."""
+        if self.enc == "clear":
+            return {"enc": "clear", "load": self.load, "version": self.version}
+        return {
+            "enc": self.enc,
+            "load": self.load,
+            "version": self.version,
+            "id": self.id,
+            "enc_algo": self.enc_algo,
+            "sig_algo": self.sig_algo,
+        }
+
+
+def _sealed_or_clear(envelope: Mapping[str, Any], enc: str) -> bytes | dict[str, Any]:
+    if enc == "aes":
+        return _take(envelope, "load", as_bytes)
+    return _take(envelope, "load", as_map)
+
+
+# --- authentication ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AuthRequest:
+    """A minion asks to be let in. Source: protocol.md 7.1.
+
+    A request that can be answered but must be refused (bad id, no readable key) has a ``problem``,
+    a few words for the log; its ``id`` and ``pub`` are then not to be used.
+    """
+
+    id: str
+    nonce: str
+    pub: str
+    token: bytes | None = None
+    enc_algo: str = DEFAULT_ENCRYPTION
+    sig_algo: str = DEFAULT_SIGNING
+    autosign_grains: dict[str, Plain] = field(default_factory=dict)
+    problem: str = ""
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> AuthRequest:
+        """Read the load of an ``_auth`` request.
+
+        Raises:
+            WireError: no signed reply can be made, since nonce or algorithms are unreadable.
+        """
+        load = as_map(plain, "_auth")
+        nonce = _take(load, "nonce", as_text)
+        if len(nonce) != NONCE_LENGTH or not nonce.isascii():
+            raise WireError("nonce is not 32 characters")
+        enc_algo = _optional(load, "enc_algo", as_text, DEFAULT_ENCRYPTION)
+        sig_algo = _optional(load, "sig_algo", as_text, DEFAULT_SIGNING)
+        try:
+            return cls(
+                id=_take(load, "id", _minion_id),
+                nonce=nonce,
+                pub=_take(load, "pub", _pub),
+                token=_optional(load, "token", _bytes_or_none, None),
+                enc_algo=enc_algo,
+                sig_algo=sig_algo,
+                autosign_grains=_optional(load, "autosign_grains", _autosign_grains, {}),
+            )
+        except WireError as error:
+            return cls("", nonce, "", enc_algo=enc_algo, sig_algo=sig_algo, problem=str(error))
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The load, in the order in which Salt writes it."""
+        load: dict[str, Plain] = {
+            "cmd": "_auth",
+            "id": self.id,
+            "nonce": self.nonce,
+            "enc_algo": self.enc_algo,
+            "sig_algo": self.sig_algo,
+            "pub": self.pub,
+        }
+        if self.token is not None:
+            load["token"] = self.token
+        if self.autosign_grains:
+            load["autosign_grains"] = self.autosign_grains
+        return load
+
+
+def _minion_id(value: Any, what: str) -> str:
+    if not valid_minion_id(value):
+        raise WireError(f"{what} is not a minion id")
+    return str(value)
+
+
+def _pub(value: Any, what: str) -> str:
+    text = as_text(value, what)
+    if len(text) > PUB_LIMIT or not text.isascii():
+        raise WireError(f"{what} is not a public key")
+    return text
+
+
+def _autosign_grains(value: Any, what: str) -> dict[str, Plain]:
+    grains = _map(value, what)
+    if len(grains) > AUTOSIGN_GRAINS_LIMIT:
+        raise WireError(f"{what} has too many grains")
+    for name, grain in grains.items():
+        if "/" in name or "\0" in name or name in ("", ".", ".."):
+            raise WireError(f"{what} has a name that is none")
+        if not isinstance(grain, (str, int, float, type(None))):
+            raise WireError(f"{what} has a value that is not plain")
+    return grains
+
+
+# --- jobs -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job map as it is published. Source: protocol.md 10.3.
+
+    Options that are ``None`` were not sent. A job with several functions has lists in ``fun`` and
+    lists of lists in ``arg``; see :attr:`functions`.
+    """
+
+    jid: str
+    fun: str | list[str]
+    arg: list[Any]
+    tgt: str | list[str]
+    tgt_type: str = "glob"
+    ret: str = ""
+    user: str = ""
+    delimiter: str = ":"
+    metadata: dict[str, Any] | None = None
+    module_executors: str | list[str] | None = None
+    executor_opts: Any = None
+    ret_config: str | None = None
+    ret_kwargs: dict[str, Any] | None = None
+    id: str | None = None
+    master_id: str | None = None
+    to: int | None = None
+    start_event: bool | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    FORBIDDEN: ClassVar[frozenset[str]] = frozenset(
+        {
+            "__ignore_process_count_max",
+            "_job_queue_file",
+            "_state_queue_file",
+            "resource_target",
+            "resource_job",
+        }
+    )
+    """Names minions use in queues of their own and would obey; never taken, never sent."""
+
+    @property
+    def functions(self) -> list[str]:
+        """The functions of the job, also where there is only one."""
+        return [self.fun] if isinstance(self.fun, str) else list(self.fun)
+
+    @property
+    def arguments(self) -> list[list[Any]]:
+        """One list of arguments for each of :attr:`functions`."""
+        if isinstance(self.fun, str):
+            return [list(self.arg)]
+        return [list(one) for one in self.arg]
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> Job:
+        """Read a job map; ``serial`` has been taken out of it before.
+
+        Raises:
+            WireError: a field is missing or of the wrong type.
+        """
+        load = as_map(plain, "job")
+        fun = _take(load, "fun", _text_or_texts)
+        return cls(
+            jid=_take(load, "jid", _jid),
+            fun=fun,
+            arg=_take(load, "arg", _list if isinstance(fun, str) else _lists_for(fun)),
+            tgt=_take(load, "tgt", _text_or_texts),
+            tgt_type=_optional(load, "tgt_type", as_text, "glob"),
+            ret=_optional(load, "ret", _ret, ""),
+            user=_optional(load, "user", _text_or_none, None) or "",
+            delimiter=_optional(load, "delimiter", as_text, ":"),
+            metadata=_optional(load, "metadata", _map_or_none, None),
+            module_executors=_optional(load, "module_executors", _executors, None),
+            executor_opts=load.get("executor_opts"),
+            ret_config=_optional(load, "ret_config", _text_or_none, None),
+            ret_kwargs=_optional(load, "ret_kwargs", _map_or_none, None),
+            id=_optional(load, "id", _text_or_none, None),
+            master_id=_optional(load, "master_id", _text_or_none, None),
+            to=_optional(load, "to", _int_or_none, None),
+            start_event=_optional(load, "start_event", _flag_or_none, None),
+            extra=_rest(load, _JOB_FIELDS | cls.FORBIDDEN),
+        )
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The map to seal, in Salt's order; fields that were not set are left out."""
+        job: dict[str, Plain] = {
+            "fun": self.fun,
+            "arg": self.arg,
+            "tgt": self.tgt,
+            "jid": self.jid,
+            "ret": self.ret,
+            "tgt_type": self.tgt_type,
+        }
+        if self.user:
+            job["user"] = self.user
+        if self.delimiter != ":":
+            job["delimiter"] = self.delimiter
+        for name in _JOB_OPTIONS:
+            value = getattr(self, name)
+            if value is not None:
+                job[name] = value
+        job.update(self.extra)
+        return job
+
+
+_JOB_FIELDS = _wire_names(Job) | {"serial"}
+_JOB_OPTIONS = (
+    "metadata",
+    "module_executors",
+    "executor_opts",
+    "ret_config",
+    "ret_kwargs",
+    "id",
+    "master_id",
+    "to",
+    "start_event",
+)
+
+
+def _jid(value: Any, what: str) -> str:
+    if not valid_jid(value):
+        raise WireError(f"{what} is not a job id")
+    return str(value)
+
+
+def _ret(value: Any, what: str) -> str:
+    return "" if value is None else as_text(value, what)
+
+
+def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
+    def read(value: Any, what: str) -> list[Any]:
+        lists = [_list(one, what) for one in _list(value, what)]
+        if len(lists) != len(functions):
+            raise WireError(f"{what} does not go with fun")
+        return list(lists)
+
+    return read
+
+
+def _map_or_none(value: Any, what: str) -> dict[str, Any] | None:
+    return None if value is None else as_map(value, what)
+
+
+def _flag_or_none(value: Any, what: str) -> bool | None:
+    return None if value is None else _flag(value, what)
+
+
+def _executors(value: Any, what: str) -> str | list[str] | None:
+    return None if value is None else _text_or_texts(value, what)
+
+
+@dataclass(frozen=True, slots=True)
+class JobReturn:
+    """What a minion sends back for a job. Source: protocol.md 9.2.
+
+    For a job with several functions, ``return_``, ``retcode`` and ``success`` are maps by function
+    name, or lists in order. ``jid`` may also be ``req`` (nobody asked) or ``nocache``.
+    """
+
+    jid: str
+    id: str
+    return_: Any
+    fun: str | list[str] = ""
+    fun_args: list[Any] = field(default_factory=list)
+    retcode: int | dict[str, Any] | list[Any] = 0
+    success: bool | dict[str, Any] | list[Any] = True
+    out: str | None = None
+    user: str | None = None
+    metadata: dict[str, Any] | None = None
+    master_id: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> JobReturn:
+        """Read the load of a ``_return`` request.
+
+        Raises:
+            WireError: a field is missing or of the wrong type.
+        """
+        load = as_map(plain, "_return")
+        return cls(
+            jid=_take(load, "jid", _return_jid),
+            id=_take(load, "id", _minion_id),
+            return_=_take(load, "return", _anything),
+            fun=_optional(load, "fun", _text_or_texts, ""),
+            fun_args=_optional(load, "fun_args", _list_or_empty, []),
+            retcode=_optional(load, "retcode", _retcode, 0),
+            success=_optional(load, "success", _success, True),
+            out=_optional(load, "out", _text_or_none, None),
+            user=_optional(load, "user", _text_or_none, None),
+            metadata=_optional(load, "metadata", _map_or_none, None),
+            master_id=_optional(load, "master_id", _text_or_none, None),
+            extra=_rest(load, _RETURN_FIELDS),
+        )
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The load; the channel adds ``nonce``, ``ts`` and ``tok``."""
+        load: dict[str, Plain] = {
+            "cmd": "_return",
+            "id": self.id,
+            "success": self.success,
+            "return": self.return_,
+            "retcode": self.retcode,
+            "jid": self.jid,
+            "fun": self.fun,
+            "fun_args": self.fun_args,
+        }
+        for name in ("out", "user", "metadata", "master_id"):
+            value = getattr(self, name)
+            if value is not None:
+                load[name] = value
+        load.update(self.extra)
+        return load
+
+
+_RETURN_FIELDS = _wire_names(JobReturn) | {"cmd"}
+
+
+def _return_jid(value: Any, what: str) -> str:
+    return str(value) if value in (UNASKED_JID, UNSTORED_JID) else _jid(value, what)
+
+
+def _list_or_empty(value: Any, what: str) -> list[Any]:
+    return [] if value is None else _list(value, what)
+
+
+def _retcode(value: Any, what: str) -> int | dict[str, Any] | list[Any]:
+    if isinstance(value, dict):
+        return as_map(value, what)
+    if isinstance(value, list):
+        return value
+    return 0 if value is None else as_int(value, what)
+
+
+def _success(value: Any, what: str) -> bool | dict[str, Any] | list[Any]:
+    if isinstance(value, dict):
+        return as_map(value, what)
+    if isinstance(value, list):
+        return value
+    return True if value is None else _flag(value, what)
+
+
+# --- clear commands ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PublishLoad:
+    """A user asks the master to publish a job. Source: protocol.md 11.1.
+
+    ``jid`` is ``""`` where the master is to assign one. ``key`` is the user's local key; other
+    credentials are in ``kwargs``.
+    """
+
+    tgt: str | list[str]
+    fun: str | list[str]
+    arg: list[Any] = field(default_factory=list)
+    tgt_type: str = "glob"
+    ret: str = ""
+    jid: str = ""
+    user: str = ""
+    key: str | None = None
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    to: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> list[str]:
+        """The functions asked for, also where there is only one."""
+        return [self.fun] if isinstance(self.fun, str) else list(self.fun)
+
+    @property
+    def arguments(self) -> list[list[Any]]:
+        """One list of arguments for each of :attr:`functions`."""
+        if isinstance(self.fun, str):
+            return [list(self.arg)]
+        return [list(one) for one in self.arg]
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> PublishLoad:
+        """Read the load of a ``publish`` request.
+
+        Raises:
+            WireError: a field is missing or of the wrong type.
+        """
+        load = as_map(plain, "publish")
+        fun = _take(load, "fun", _text_or_texts)
+        return cls(
+            tgt=_take(load, "tgt", _text_or_texts),
+            fun=fun,
+            arg=_optional(load, "arg", _list if isinstance(fun, str) else _lists_for(fun), []),
+            tgt_type=_optional(load, "tgt_type", as_text, "glob"),
+            ret=_optional(load, "ret", _ret, ""),
+            jid=_optional(load, "jid", _new_jid, ""),
+            user=_optional(load, "user", _text_or_none, None) or "",
+            key=_optional(load, "key", _text_or_none, None),
+            kwargs=_optional(load, "kwargs", _map, {}),
+            to=_optional(load, "to", _int_or_none, None),
+            extra=_rest(load, _PUBLISH_FIELDS),
+        )
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The load, in Salt's order."""
+        load: dict[str, Plain] = {
+            "cmd": "publish",
+            "tgt": self.tgt,
+            "fun": self.fun,
+            "arg": self.arg,
+            "key": self.key,
+            "tgt_type": self.tgt_type,
+            "ret": self.ret,
+            "jid": self.jid,
+        }
+        if self.kwargs:
+            load["kwargs"] = self.kwargs
+        if self.user:
+            load["user"] = self.user
+        if self.to is not None:
+            load["to"] = self.to
+        load.update(self.extra)
+        return load
+
+
+_PUBLISH_FIELDS = _wire_names(PublishLoad) | {"cmd"}
+
+
+def _new_jid(value: Any, what: str) -> str:
+    return "" if value is None or value == "" else _jid(value, what)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishReply:
+    """The master's answer to ``publish``. Source: protocol.md 11.1.
+
+    ``jid`` is ``None`` where nobody matched; ``error`` then says so.
+    """
+
+    jid: str | None
+    minions: list[str]
+    missing: list[str] = field(default_factory=list)
+    error: str | None = None
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> PublishReply:
+        """Read the whole reply; :func:`refusal` has been looked for before.
+
+        Raises:
+            WireError: it is not such a reply.
+        """
+        load = as_map(as_map(plain, "reply").get("load"), "load of the reply")
+        return cls(
+            jid=_take(load, "jid", _text_or_none),
+            minions=_take(load, "minions", _texts),
+            missing=_optional(load, "missing", _texts, []),
+            error=_optional(load, "error", _text_or_none, None),
+        )
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The whole reply."""
+        load: dict[str, Plain] = {"jid": self.jid, "minions": self.minions}
+        if self.error is None:
+            load["missing"] = self.missing
+        else:
+            load["error"] = self.error
+        return {"enc": "clear", "load": load}
+
+
+def refusal(plain: Any) -> tuple[str, str] | None:
+    """``(name, message)`` if a reply to a clear command is an error, else ``None``.
+
+    The name is ``""`` where the master sent a bare text. Source: protocol.md 11.1.
+    """
+    if isinstance(plain, str):
+        return ("", plain)
+    if not isinstance(plain, dict) or "error" not in plain:
+        return None
+    error = plain["error"]
+    if isinstance(error, dict):
+        return (str(error.get("name", "")), str(error.get("message", "")))
+    return ("", str(error))
+
+
+def refused(name: str, message: str) -> dict[str, Plain]:
+    """The error reply to a clear command."""
+    return {"error": {"name": name, "message": message}}
+
+
+# --- events -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MinionEvent:
+    """One event a minion wants on the master's bus."""
+
+    tag: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class MinionEvents:
+    """The load of ``_minion_event``, in either of its forms. Source: protocol.md 9.3.
+
+    In the single form the event's data is the whole load. Which tags a minion may use is for the
+    master to decide; here only their form is checked.
+    """
+
+    id: str
+    events: list[MinionEvent]
+    pretag: str | None = None
+    single: bool = True
+
+    @classmethod
+    def from_wire(cls, plain: Any) -> MinionEvents:
+        """Read either form.
+
+        Raises:
+            WireError: neither, more than 100 events, or a tag that cannot be one.
+        """
+        load = as_map(plain, "_minion_event")
+        minion_id = _take(load, "id", _minion_id)
+        pretag = _optional(load, "pretag", _text_or_none, None)
+        if "events" not in load:
+            return cls(minion_id, [MinionEvent(_take(load, "tag", _tag), load)], pretag)
+        listed = _take(load, "events", _list)
+        if len(listed) > EVENTS_LIMIT:
+            raise WireError("more than 100 events in one request")
+        return cls(minion_id, [_event(one) for one in listed], pretag, single=False)
+
+    def to_wire(self) -> dict[str, Plain]:
+        """The load; of a single event's data, only the parts that are its own are in the map."""
+        load: dict[str, Plain] = {"cmd": "_minion_event", "id": self.id}
+        if self.single:
+            event = self.events[0]
+            whole = event.data if isinstance(event.data, dict) and "tag" in event.data else None
+            load.update(whole or {"tag": event.tag, "data": event.data, "pretag": self.pretag})
+            return load
+        load["events"] = [{"tag": one.tag, "data": one.data} for one in self.events]
+        load["pretag"] = self.pretag
+        return load
+
+
+def _event(value: Any) -> MinionEvent:
+    event = as_map(value, "event")
+    return MinionEvent(_take(event, "tag", _tag), event.get("data"))
+
+
+def _tag(value: Any, what: str) -> str:
+    tag = as_text(value, what)
+    if not 0 < len(tag) <= TAG_LIMIT or not tag.isprintable():
+        raise WireError(f"{what} is not 1 to {TAG_LIMIT} printable characters")
+    return tag

@@ -1,0 +1,260 @@
+"""Frames to values and back: Salt's dialect of msgpack.
+
+Two dialects. On the network text and bytes are written alike and told apart on reading by whether
+they are UTF-8 (:func:`pack`, :func:`unpack`, :func:`unpack_bytes`). On the event bus and in files
+bin types are used and nothing is guessed (:func:`pack_bin`, :func:`unpack_bin`).
+
+Whatever arrives is bounded before any handler sees it, and every fault is a ``WireError``.
+Source: protocol.md 2; security.md 3.1, 3.2.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final, cast
+
+import msgpack
+
+from saltlite.core.plain import Plain
+from saltlite.errors import WireError
+
+EXT_DATETIME: Final = 78
+EXT_CONSTANT: Final = 79
+
+_DATETIME_FORMAT = "%Y%m%dT%H:%M:%S.%f"
+_LOWEST_INT = -(2**63)
+_HIGHEST_INT = 2**64 - 1
+_PACK_BUFFER_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one message may hold; ``keys`` and ``items`` count over the whole message."""
+
+    depth: int = 100
+    keys: int = 100_000
+    items: int = 1_000_000
+    text_bytes: int = 64 * 1024 * 1024
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def pack(value: Any) -> bytes:
+    """Encode for the network.
+
+    Raises:
+        WireError: the value holds something that cannot travel.
+    """
+    return _pack(value, use_bin_type=False)
+
+
+def pack_bin(value: Any) -> bytes:
+    """Encode for the event bus and for files, where bytes stay bytes.
+
+    Raises:
+        WireError: the value holds something that cannot be written.
+    """
+    return _pack(value, use_bin_type=True)
+
+
+def _pack(value: Any, *, use_bin_type: bool) -> bytes:
+    try:
+        return cast(
+            bytes,
+            msgpack.packb(
+                value,
+                use_bin_type=use_bin_type,
+                default=_stand_in,
+                unicode_errors="surrogateescape",
+                buf_size=_PACK_BUFFER_BYTES,
+            ),
+        )
+    except (TypeError, ValueError, OverflowError, UnicodeError, RecursionError) as error:
+        raise WireError(f"cannot be encoded: {type(error).__name__}") from error
+
+
+def _stand_in(value: Any) -> Any:
+    """What is written for a value msgpack does not know."""
+    if isinstance(value, int):
+        return str(value)  # msgpack asks only about integers that do not fit
+    if isinstance(value, date):  # a datetime is a date
+        return msgpack.ExtType(EXT_DATETIME, _datetime_bytes(value))
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (AbstractSet, tuple, deque)):
+        return list(value)
+    raise TypeError(f"cannot encode {type(value).__name__}")
+
+
+def _datetime_bytes(value: date) -> bytes:
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)  # noqa: DTZ001 - the wire's are naive
+    return moment.replace(tzinfo=None).strftime(_DATETIME_FORMAT).encode()
+
+
+def unpack(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
+    """Decode from the network: byte strings that are UTF-8 become text.
+
+    Raises:
+        WireError: not exactly one well-formed value, or outside ``limits``.
+    """
+    return cast(Plain, _with_text(_unpack(frame, limits, raw=True), limits.depth))
+
+
+def unpack_bytes(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
+    """Decode from the network without the conversion: all strings and keys stay bytes.
+
+    For file chunks, whose content must not change. Source: protocol.md 2.2.
+
+    Raises:
+        WireError: as :func:`unpack`.
+    """
+    return cast(Plain, _as_it_is(_unpack(frame, limits, raw=True), limits.depth))
+
+
+def unpack_bin(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
+    """Decode an event's body or a file: ``str`` is text, ``bin`` is bytes.
+
+    Raises:
+        WireError: as :func:`unpack`.
+    """
+    return cast(Plain, _as_it_is(_unpack(frame, limits, raw=False), limits.depth))
+
+
+def _unpack(frame: bytes, limits: Limits, *, raw: bool) -> Any:
+    """One value whose maps are still tuples of pairs, since a dict would hide doubled keys."""
+    size = len(frame)
+    count = _Count(limits) if size > limits.keys else None  # a smaller frame has room for no more
+    try:
+        _refuse_false_sizes(frame)
+        return msgpack.unpackb(
+            frame,
+            raw=raw,
+            strict_map_key=False,
+            unicode_errors=None if raw else "surrogateescape",
+            timestamp=1,
+            object_pairs_hook=count.pairs if count else tuple,
+            list_hook=count.list if count else None,
+            ext_hook=_ext,
+            max_str_len=limits.text_bytes,
+            max_bin_len=limits.text_bytes,
+            max_ext_len=limits.text_bytes,
+            max_array_len=limits.items,
+            max_map_len=limits.keys,
+        )
+    except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException) as error:
+        raise WireError(f"not msgpack: {type(error).__name__}") from error
+
+
+def _refuse_false_sizes(frame: bytes) -> None:
+    """Step over the frame without building anything; one that ends too early raises.
+
+    Otherwise a few nested headers that announce a million items each make msgpack reserve room for
+    all of them before it finds that they are not there.
+    """
+    size = len(frame)
+    unpacker = msgpack.Unpacker(read_size=size or 1, max_buffer_size=size or 1)
+    unpacker.feed(frame)
+    unpacker.skip()
+
+
+class _Count:
+    """Counts keys and items while a large frame is decoded, so that the limits hold in sum."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._keys = limits.keys
+        self._items = limits.items
+
+    def pairs(self, pairs: list[Any]) -> tuple[Any, ...]:
+        """One map is complete."""
+        self._keys -= len(pairs)
+        if self._keys < 0:
+            raise WireError("too many map keys")
+        return tuple(pairs)
+
+    def list(self, items: list[Any]) -> list[Any]:
+        """One array is complete."""
+        self._items -= len(items)
+        if self._items < 0:
+            raise WireError("too many items")
+        return items
+
+
+def _ext(code: int, data: bytes) -> Any:
+    """The value of an extension. Source: protocol.md 2.1."""
+    if code == EXT_DATETIME:
+        return datetime.strptime(data.decode("ascii"), _DATETIME_FORMAT)  # noqa: DTZ007 - naive on the wire
+    if code == EXT_CONSTANT:
+        return _constant(data)
+    return data
+
+
+def _constant(data: bytes) -> Any:
+    """The value of a named constant; a constant within a constant stays bytes."""
+    _refuse_false_sizes(data)
+    pair = msgpack.unpackb(data, object_pairs_hook=tuple, ext_hook=_bytes_of, timestamp=1)
+    if type(pair) is not list or len(pair) != 2:
+        raise ValueError("not a constant")
+    return pair[1]
+
+
+def _bytes_of(_code: int, data: bytes) -> bytes:
+    return data
+
+
+_KEY_TYPES = frozenset({str, bytes, int, float, bool, type(None)})
+
+
+def _with_text(value: Any, depth: int) -> Any:
+    """Turn pairs into maps and UTF-8 into text, ``depth`` levels down and no further.
+
+    The hot path of the whole program: one plain recursion beats every cleverer form.
+    """
+    kind = type(value)
+    if kind is bytes:
+        return _text(value)
+    if kind is list:
+        _check_depth(depth)
+        return [_with_text(item, depth - 1) for item in value]
+    if kind is tuple:
+        _check_depth(depth)
+        return _as_map(value, [_with_text(item, depth - 1) for _, item in value], text=True)
+    return value
+
+
+def _as_it_is(value: Any, depth: int) -> Any:
+    """Turn pairs into maps, ``depth`` levels down and no further."""
+    kind = type(value)
+    if kind is list:
+        _check_depth(depth)
+        return [_as_it_is(item, depth - 1) for item in value]
+    if kind is tuple:
+        _check_depth(depth)
+        return _as_map(value, [_as_it_is(item, depth - 1) for _, item in value], text=False)
+    return value
+
+
+def _check_depth(depth: int) -> None:
+    if depth <= 0:
+        raise WireError("nested too deeply")
+
+
+def _text(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _as_map(pairs: tuple[Any, ...], items: list[Any], *, text: bool) -> dict[Any, Any]:
+    keys = [_text(key) if text and type(key) is bytes else key for key, _ in pairs]
+    if not _KEY_TYPES.issuperset(map(type, keys)):
+        raise WireError("a map key is not a scalar")
+    whole = dict(zip(keys, items, strict=True))
+    if len(whole) != len(pairs):
+        raise WireError("a map key comes twice")
+    return whole
