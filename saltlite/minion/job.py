@@ -1,0 +1,278 @@
+"""Run the functions of one job and say the outcome in Salt's words.
+
+Called by the job processes of a minion (:mod:`saltlite.minion.process`) and by ``salt-call``. Here
+alone a function's exception becomes the text, retcode and outputter that a master's user sees.
+Knows nothing of processes, sockets or files.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Protocol, cast
+
+from saltlite.context import MinionContext
+from saltlite.core.ids import valid_function
+from saltlite.errors import (
+    CommandError,
+    FunctionError,
+    FunctionUnavailable,
+    SaltliteError,
+)
+from saltlite.loader.arguments import split_args
+
+log = logging.getLogger(__name__)
+
+DEFAULT_EXECUTOR = "direct_call"
+DEPTH_LIMIT = 90
+"""How deep a return may nest; the wire takes 100 levels with the load around it."""
+
+
+class Resolved(Protocol):
+    """A function as the registry finds it."""
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function, with its context bound."""
+
+    @property
+    def doc(self) -> str | None:
+        """Its docstring."""
+
+    @property
+    def outputter(self) -> str | None:
+        """The outputter it asks for, ``None`` for the default."""
+
+
+class Resolver(Protocol):
+    """The part of the registry that finds functions."""
+
+    def resolve(self, name: str) -> Resolved:
+        """``mod.fun``; raises FunctionUnavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one function came to. ``out`` is the outputter, ``None`` for the default."""
+
+    value: Any
+    retcode: int
+    success: bool
+    out: str | None = None
+
+
+def run_job(job: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
+    """Run a job map of protocol.md 10.3 and give back the fields of its ``_return``.
+
+    ``{"return", "retcode", "success", "fun", "fun_args", "jid"}`` and, for a single function that
+    has one, ``"out"``. Whatever the functions raise is in there; only KeyboardInterrupt passes.
+    """
+    fun = job["fun"]
+    arg = list(job.get("arg") or [])
+    fields = {"fun": fun, "fun_args": arg, "jid": job.get("jid", "")}
+    if isinstance(fun, str):
+        outcome = run_function(fun, arg, job, ctx)
+        fields |= {
+            "return": outcome.value,
+            "retcode": outcome.retcode,
+            "success": outcome.success,
+        }
+        return fields if outcome.out is None else fields | {"out": outcome.out}
+    outcomes = [
+        run_function(str(name), _group(arg, index), job, ctx) for index, name in enumerate(fun)
+    ]
+    return fields | _joined(list(map(str, fun)), outcomes, ctx.config.returns.multifunc_ordered)
+
+
+def failed_fields(job: Mapping[str, Any], text: str, retcode: int) -> dict[str, Any]:
+    """The fields of a ``_return`` for a job that did not come to its own end."""
+    fields = {
+        "fun": job.get("fun", ""),
+        "fun_args": list(job.get("arg") or []),
+        "jid": job.get("jid", ""),
+        "out": "nested",
+    }
+    names = fields["fun"]
+    if isinstance(names, str):
+        return fields | {"return": text, "retcode": retcode, "success": False}
+    del fields["out"]
+    return fields | {
+        "return": dict.fromkeys(names, text),
+        "retcode": dict.fromkeys(names, retcode),
+        "success": dict.fromkeys(names, False),
+    }
+
+
+def run_function(
+    name: str, arg: Sequence[Any], job: Mapping[str, Any], ctx: MinionContext
+) -> Outcome:
+    """Run one function of a job; its exceptions are in the outcome."""
+    ctx.state["retcode"] = 0
+    try:
+        _refuse_other_executors(job)
+        function = _resolve(name, ctx)
+        args, kwargs = split_args(list(arg))
+        call_kwargs = _accepted_kwargs(name, function.call, kwargs, job)
+        value = as_plain(function.call(*args, **call_kwargs))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the job runner: every end is a return
+        return _explain(name, error, ctx)
+    return _ended(value, function.outputter, ctx)
+
+
+def as_plain(value: Any, depth: int = 0) -> Any:
+    """A function's value in the types that travel: sets, tuples and generators become lists.
+
+    A generator that yields maps becomes one map, as in Salt. Times become their text.
+
+    Raises:
+        FunctionError: something in it cannot travel.
+    """
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return value
+    if depth > DEPTH_LIMIT:
+        raise FunctionError(f"the value returned nests deeper than {DEPTH_LIMIT} levels")
+    if isinstance(value, Mapping):
+        return {_plain_key(key): as_plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (date, datetime)):
+        return str(value)
+    if isinstance(value, Iterator):
+        return _drained(value, depth)
+    if isinstance(value, (list, tuple, Set)):
+        return [as_plain(item, depth + 1) for item in value]
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    raise FunctionError(f"a value of type {type(value).__name__} cannot be returned")
+
+
+def _plain_key(key: Any) -> Any:
+    return key if key is None or isinstance(key, (bool, int, float, str, bytes)) else str(key)
+
+
+def _drained(chunks: Iterator[Any], depth: int) -> Any:
+    values = [as_plain(chunk, depth + 1) for chunk in chunks]
+    if values and all(isinstance(value, dict) for value in values):
+        return {key: item for value in values for key, item in value.items()}
+    return values
+
+
+def _group(arg: list[Any], index: int) -> list[Any]:
+    """The arguments of one function of several; a missing group counts as empty."""
+    group = arg[index] if index < len(arg) else []
+    return list(group) if isinstance(group, (list, tuple)) else [group]
+
+
+def _joined(names: list[str], outcomes: list[Outcome], ordered: bool) -> dict[str, Any]:
+    """The three answers of several functions. Source: protocol.md 9.2.1."""
+    if ordered:
+        return {
+            "return": [outcome.value for outcome in outcomes],
+            "retcode": [outcome.retcode for outcome in outcomes],
+            "success": [outcome.success for outcome in outcomes],
+        }
+    pairs = list(zip(names, outcomes, strict=True))
+    return {
+        "return": {name: outcome.value for name, outcome in pairs},
+        "retcode": {name: outcome.retcode for name, outcome in pairs},
+        "success": {name: outcome.success for name, outcome in pairs},
+    }
+
+
+def _refuse_other_executors(job: Mapping[str, Any]) -> None:
+    wanted = job.get("module_executors") or [DEFAULT_EXECUTOR]
+    names = wanted.split(",") if isinstance(wanted, str) else wanted
+    for name in names:
+        if name != DEFAULT_EXECUTOR:
+            raise FunctionError(f"'{name}' executor is not available")
+
+
+def _resolve(name: str, ctx: MinionContext) -> Resolved:
+    if not valid_function(name):
+        raise FunctionUnavailable(name)
+    return cast(Resolver, ctx.functions).resolve(name)
+
+
+def _accepted_kwargs(
+    name: str, call: Callable[..., Any], kwargs: dict[str, Any], job: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The keyword arguments as the function takes them: ``**kwargs`` also get ``__pub_*``.
+
+    Raises:
+        _Invocation: some are not taken. Source: observed on Salt 3006.30.
+    """
+    parameters = inspect.signature(call).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return {**kwargs, **{f"__pub_{field}": value for field, value in job.items()}}
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    taken = {parameter.name for parameter in parameters if parameter.kind in named}
+    stray = [f"{key}={value}" for key, value in kwargs.items() if key not in taken]
+    if stray:
+        raise _InvocationError(f"The following keyword arguments are not valid: {', '.join(stray)}")
+    return kwargs
+
+
+class _InvocationError(Exception):
+    """The function was called wrongly; Salt's ``SaltInvocationError``."""
+
+
+def _ended(value: Any, outputter: str | None, ctx: MinionContext) -> Outcome:
+    """A function that came to its end; its retcode is in the context, or in the map it returned."""
+    retcode = _whole(ctx.state.get("retcode", 0))
+    if retcode == 0 and isinstance(value, dict):
+        retcode = 0 if value.get("result", True) and value.get("success", True) else 1
+    return Outcome(value, retcode, retcode == 0, outputter)
+
+
+def _whole(retcode: Any) -> int:
+    """``__context__["retcode"]`` is anybody's to set; what is no number counts as failure."""
+    if isinstance(retcode, int):
+        return int(retcode)
+    return 0 if retcode is None else 1
+
+
+def _explain(name: str, error: BaseException, ctx: MinionContext) -> Outcome:
+    """Salt's words for what a function raised. Source: modules.md 10, observed on Salt 3006.30."""
+    retcode = error.retcode if isinstance(error, FunctionError) else 1
+    return Outcome(_words(name, error, ctx), retcode, False, "nested")
+
+
+def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
+    if isinstance(error, FunctionUnavailable) and error.name == name:
+        return _unavailable(name, error, ctx)
+    if isinstance(error, _InvocationError):
+        return f"ERROR executing '{name}': {error}"
+    if isinstance(error, CommandError) and error.exit_code is None:
+        return f"Command required for '{name}' not found: {error}"
+    if isinstance(error, SaltliteError):
+        return f"ERROR: {error}"
+    if isinstance(error, TypeError):
+        log.warning("Passed invalid arguments to %s: %s", name, error, exc_info=error)
+        return f"Passed invalid arguments to {name}: {error}\n{_indented(name, ctx)}"
+    log.warning("The minion function caused an exception: %s", name, exc_info=error)
+    return f"The minion function caused an exception: {_traceback(error)}"
+
+
+def _unavailable(name: str, error: FunctionUnavailable, ctx: MinionContext) -> Any:
+    """Salt shows the documentation of what the name may be the beginning of."""
+    begun = [other for other in ctx.functions.names() if name and other.startswith(name)]
+    if not begun:
+        return str(error)
+    docs: dict[str, Any] = {other: ctx.functions.doc(other) for other in begun}
+    return docs | {name: str(error)}
+
+
+def _indented(name: str, ctx: MinionContext) -> str:
+    doc = inspect.cleandoc(ctx.functions.doc(name) or "")
+    return f"\n{textwrap.indent(doc, '    ')}\n    " if doc else ""
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback from the function on, without the frames of this module."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames))
