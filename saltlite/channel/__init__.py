@@ -1,0 +1,1 @@
+"""Where messages, encoding and keys meet: a typed request in, a typed reply out."""

@@ -1,0 +1,1 @@
+"""Bytes in, bytes out: the symmetric cipher and the RSA operations. No socket, no encoding."""
