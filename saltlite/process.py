@@ -1,0 +1,140 @@
+"""What a daemon asks of the operating system about its own process.
+
+Used by both daemons and by job processes: titles, the user to run as, pid files, the background, the
+word to systemd, and who lives on when a parent dies. Knows nothing of Salt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from pathlib import Path
+
+from saltlite.disk import write_file
+from saltlite.errors import ConfigError, StoreError
+
+_PR_SET_PDEATHSIG = 1
+PUBLIC_FILE = 0o644
+
+
+def set_title(title: str) -> None:
+    """Name this process in the process list; without effect where that is not possible."""
+    try:
+        import setproctitle
+    except ImportError:
+        return
+    setproctitle.setproctitle(title)
+
+
+def die_with_parent(parent_pid: int, number: int = signal.SIGTERM) -> None:
+    """Have the kernel send signal ``number`` when the parent ends, and end now if it has ended.
+
+    Source: prctl(2), PR_SET_PDEATHSIG.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent_pid:
+        os.kill(os.getpid(), number)
+
+
+def notify(state: str) -> None:
+    """Tell systemd, e.g. ``READY=1``; without effect outside a service of type notify.
+
+    Source: sd_notify(3).
+    """
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address.startswith(("/", "@")):
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock, contextlib.suppress(OSError):
+        sock.connect("\0" + address[1:] if address.startswith("@") else address)
+        sock.send(state.encode())
+
+
+def go_background() -> None:
+    """Leave the terminal and the caller behind; returns in the daemon only.
+
+    Standard input, output and error become ``/dev/null``. Source: daemon(7).
+    """
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.chdir("/")
+    close_standard_streams()
+
+
+def close_standard_streams() -> None:
+    """Point standard input, output and error to ``/dev/null``."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    if null > 2:
+        os.close(null)
+
+
+def become_user(name: str) -> None:
+    """Give up root for user ``name``, groups first, for good. Nothing to do if we are that user.
+
+    Raises:
+        ConfigError: there is no such user, or we are not root and may not become it.
+    """
+    import pwd
+
+    try:
+        user = pwd.getpwnam(name)
+    except KeyError:
+        raise ConfigError(f"there is no user {name}", option="user") from None
+    if os.geteuid() == user.pw_uid:
+        return
+    if os.geteuid() != 0:
+        raise ConfigError(f"only root can become {name}", option="user")
+    os.initgroups(name, user.pw_gid)
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+    os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
+    with contextlib.suppress(PermissionError):
+        os.setuid(0)
+        raise ConfigError(f"could go back to root from {name}", option="user")
+
+
+def write_pid_file(path: Path) -> None:
+    """Write this process's id where others look for it.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, f"{os.getpid()}\n".encode(), mode=PUBLIC_FILE, flush=False)
+
+
+def remove_pid_file(path: Path) -> None:
+    """Remove the pid file if it is still ours."""
+    with contextlib.suppress(OSError, ValueError, StoreError):
+        if int(path.read_text()) == os.getpid():
+            path.unlink()
+
+
+def start_ticks(pid: int) -> int:
+    """When process ``pid`` started, in clock ticks since boot; 0 if it is gone or a zombie.
+
+    A process id with this number names one process for ever. Source: proc(5), ``stat`` field 22.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes().decode("ascii", "replace")
+    except OSError:
+        return 0
+    state, *rest = text.rpartition(")")[2].split()
+    return 0 if state in ("Z", "X") else int(rest[18])
+
+
+def signal_name(number: int) -> str:
+    """``SIGKILL`` for 9; ``signal 99`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
