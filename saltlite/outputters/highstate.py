@@ -52,7 +52,7 @@ def _compile_errors(host: str, errors: Sequence[Plain], options: OutputOptions) 
     yield options.paint(f"{host}:", LIGHT_RED)
     yield "    " + options.paint("Data failed to compile:", LIGHT_RED)
     for error in errors:
-        yield options.paint(f"----------\n    {error}", LIGHT_RED)
+        yield options.paint(f"----------\n    {error!s}", LIGHT_RED)
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ class _Names:
 
 def _block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
     def labelled(label: str, text: Plain) -> str:
-        return "    " + options.paint(f"{label:>8}: {text}", color)
+        return "    " + options.paint(f"{label:>8}: {text!s}", color)
 
     yield options.paint("----------", color)
     yield labelled("ID", names.id_)
@@ -189,7 +189,7 @@ def _changes(changes: Plain, options: OutputOptions) -> str:
     if not changes:
         return ""
     if not isinstance(changes, Mapping):
-        return f"Invalid Changes data: {changes}"
+        return f"Invalid Changes data: {changes!s}"
     return "\n" + "\n".join(nested.lines(changes, options, 14))
 
 

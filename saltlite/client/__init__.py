@@ -1,0 +1,1 @@
+"""Asking minions to do something and collecting what they say."""

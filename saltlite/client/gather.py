@@ -1,0 +1,149 @@
+"""Who has returned, who is still missing, and when to stop waiting for them.
+
+Pure: events and the time go in, a status comes out. :mod:`saltlite.client.local` feeds it from the
+event bus. The rule is Salt's: wait ``timeout``, then ask those who are missing with
+``saltutil.find_job`` and wait ``gather_job_timeout`` for their answers. Who says that the job still
+runs is waited for and asked again after another ``timeout``; who says that it does not, or says
+nothing, is given up. So without a live answer nobody waits longer than the two together.
+
+Source: protocol.md 10.3 at its end, cli.md 4, reliability.md P-cli.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """More minions belong to the job than was known (a syndic says so)."""
+
+    minions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A minion returned."""
+
+    minion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """``find_job`` has been published to those whom the status named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A minion answered ``find_job``."""
+
+    minion: str
+    running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+GatherEvent: TypeAlias = Expected | Returned | Asked | Answered | Tick
+
+
+@dataclass(frozen=True, slots=True)
+class GatherStatus:
+    """What to do now.
+
+    ``ask`` names whom to ask with ``find_job``; it stays until :class:`Asked`. ``deadline_s`` is
+    when to come back with a :class:`Tick` if nothing else happens.
+    """
+
+    done: bool
+    ask: tuple[str, ...]
+    deadline_s: float
+
+
+class _Phase(Enum):
+    WAITING = "waiting"
+    ASKING = "asking"
+    DONE = "done"
+
+
+class Gather:
+    """The returns of one job.
+
+    ``timeout_s`` and ``gather_job_timeout_s`` are Salt's options of these names.
+    """
+
+    def __init__(
+        self,
+        minions: Iterable[str],
+        *,
+        timeout_s: float,
+        gather_job_timeout_s: float,
+        now_s: float,
+    ) -> None:
+        self.expected: set[str] = set(minions)
+        self.returned: set[str] = set()
+        self.given_up: set[str] = set()
+        self._timeout_s = max(0.0, timeout_s)
+        self._gather_s = max(0.0, gather_job_timeout_s)
+        self._running: set[str] = set()
+        self._asked = False
+        self._phase = _Phase.WAITING
+        self._deadline_s = now_s + self._timeout_s
+
+    @property
+    def missing(self) -> set[str]:
+        """Expected and not returned, given up or not."""
+        return self.expected - self.returned
+
+    def on(self, event: GatherEvent, now_s: float) -> GatherStatus:
+        """Take in one event that happened at ``now_s`` (any clock that does not go backwards)."""
+        self._take(event)
+        if self._phase is not _Phase.DONE:
+            self._advance(now_s)
+        if not self._outstanding():
+            self._phase = _Phase.DONE
+        return self._status()
+
+    def _take(self, event: GatherEvent) -> None:
+        if isinstance(event, Returned):
+            self.expected.add(event.minion)
+            self.returned.add(event.minion)
+            self.given_up.discard(event.minion)
+        elif isinstance(event, Expected):
+            self.expected |= event.minions
+        elif isinstance(event, Asked):
+            self._asked = True
+        elif isinstance(event, Answered) and self._phase is _Phase.ASKING and event.running:
+            self._running.add(event.minion)
+
+    def _outstanding(self) -> set[str]:
+        return self.missing - self.given_up
+
+    def _advance(self, now_s: float) -> None:
+        outstanding = self._outstanding()
+        if self._phase is _Phase.ASKING and outstanding <= self._running:
+            self._wait(now_s)
+        if now_s < self._deadline_s or not outstanding:
+            return
+        if self._phase is _Phase.WAITING:
+            self._phase = _Phase.ASKING
+            self._asked = False
+            self._running = set()
+            self._deadline_s = now_s + self._gather_s
+        else:
+            self.given_up |= outstanding - self._running
+            self._wait(now_s)
+
+    def _wait(self, now_s: float) -> None:
+        self._phase = _Phase.WAITING
+        self._deadline_s = now_s + self._timeout_s
+
+    def _status(self) -> GatherStatus:
+        asking = self._phase is _Phase.ASKING and not self._asked
+        ask = tuple(sorted(self._outstanding())) if asking else ()
+        return GatherStatus(self._phase is _Phase.DONE, ask, self._deadline_s)
