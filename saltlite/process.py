@@ -1,7 +1,7 @@
 """What a daemon asks of the operating system about its own process.
 
-Used by both daemons and by job processes: titles, the user to run as, pid files, the background, the
-word to systemd, and who lives on when a parent dies. Knows nothing of Salt.
+Used by both daemons and by job processes: titles, the user to run as, pid files, the background,
+the word to systemd, and who lives on when a parent dies. Knows nothing of Salt.
 """
 
 from __future__ import annotations
