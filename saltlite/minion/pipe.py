@@ -1,0 +1,133 @@
+"""What a job process and the loop say to each other: length-prefixed msgpack maps.
+
+Four bytes of length (big endian), then one map packed with bin types. The job's end blocks and is
+here; the loop's end reads a stream (:func:`read_map`). Maps from the job have an ``op``::
+
+    {"op": "started", "pid": 4711}
+    {"op": "event", "tag": "...", "data": {...}}                   no answer
+    {"op": "request", "n": 1, "load": {...}}                       -> {"n": 1, "reply": ...}
+    {"op": "jobs", "n": 2}                                         -> {"n": 2, "reply": [...]}
+    {"op": "signal", "n": 3, "jid": "...", "number": 15}           -> {"n": 3, "reply": "..."}
+    {"op": "refresh", "n": 4, "what": "grains"}                    -> {"n": 4, "reply": {...}}
+    {"op": "result", "name": "20240102...", "load": {...}}         the last one; see outbox.py
+
+An answer may also be ``{"n": 1, "error": "<text>"}``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import struct
+import threading
+from typing import Any
+
+from saltlite.errors import RequestTimeout, SaltliteError, WireError
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+LENGTH = struct.Struct(">I")
+FRAME_LIMIT_BYTES = 128 * 1024 * 1024
+
+
+class LoopGone(SaltliteError):
+    """The minion's main process is not there any more; the job goes on without it."""
+
+
+def framed(message: dict[str, Any]) -> bytes:
+    """One map as it goes through a pipe."""
+    body = pack_bin(message)
+    if len(body) > FRAME_LIMIT_BYTES:
+        raise WireError(f"{len(body)} bytes are too many for one message")
+    return LENGTH.pack(len(body)) + body
+
+
+def _checked_length(head: bytes) -> int:
+    length = int(LENGTH.unpack(head)[0])
+    if length > FRAME_LIMIT_BYTES:
+        raise WireError(f"a message of {length} bytes is announced")
+    return length
+
+
+def _as_map(body: bytes) -> dict[str, Any]:
+    message = unpack_bin(body)
+    if not isinstance(message, dict):
+        raise WireError("a message that is not a map")
+    return message
+
+
+async def read_map(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    """The next map, ``None`` at the end, also if it comes in the middle of one.
+
+    Raises:
+        WireError: it is no map, or too long.
+    """
+    try:
+        length = _checked_length(await reader.readexactly(LENGTH.size))
+        return _as_map(await reader.readexactly(length))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+class Pipe:
+    """The job's end. Safe for several threads of one process."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one map.
+
+        Raises:
+            LoopGone: nobody is at the other end.
+        """
+        try:
+            self._sock.sendall(framed(message))
+        except OSError as error:
+            raise LoopGone("the minion has gone away") from error
+
+    def receive(self) -> dict[str, Any]:
+        """Wait for one map.
+
+        Raises:
+            LoopGone: nobody is at the other end.
+        """
+        return _as_map(self._exactly(_checked_length(self._exactly(LENGTH.size))))
+
+    def ask(self, message: dict[str, Any]) -> Any:
+        """Send a question and wait for its answer.
+
+        Raises:
+            LoopGone: nobody is at the other end.
+            RequestTimeout, SaltliteError: the answer is an error.
+        """
+        with self._lock:
+            number = next(self._numbers)
+            self.send({**message, "n": number})
+            while True:
+                answer = self.receive()
+                if answer.get("n") == number:
+                    break
+        if "waited_s" in answer:
+            raise RequestTimeout(str(answer.get("address")), float(answer["waited_s"]))
+        if "error" in answer:
+            raise SaltliteError(str(answer["error"]))
+        return answer.get("reply")
+
+    def close(self) -> None:
+        """Close this end; the other one reads the end of the stream."""
+        self._sock.close()
+
+    def _exactly(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            try:
+                part = self._sock.recv(min(size - len(parts), 1 << 20))
+            except OSError as error:
+                raise LoopGone("the minion has gone away") from error
+            if not part:
+                raise LoopGone("the minion has gone away")
+            parts += part
+        return bytes(parts)

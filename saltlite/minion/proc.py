@@ -1,0 +1,106 @@
+"""``cachedir/proc/<jid>``: what runs, readable by others, and what was cut short.
+
+One file per job that was taken and is not over: the job map of protocol.md 14.2 with ``pid`` and
+the process's start time, so that a process id used again is not taken for the job. A job that waits
+for its turn has ``pid`` 0. The loop writes a file when it takes a job, the job process when it
+starts, and whoever sees the end removes it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saltlite.core.ids import valid_jid
+from saltlite.disk import child, make_dir, read_regular, remove, write_file
+from saltlite.errors import StoreError, WireError
+from saltlite.process import start_ticks
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+log = logging.getLogger(__name__)
+
+SHOWN = ("jid", "fun", "arg", "tgt", "tgt_type", "ret", "user", "metadata", "master_id")
+"""Fields of the job map that others may see."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcEntry:
+    """A job of this or an earlier run. ``pid`` 0: it has not been started."""
+
+    job: dict[str, Any]
+    pid: int
+    started: int
+
+    @property
+    def jid(self) -> str:
+        """The job's id."""
+        return str(self.job["jid"])
+
+    def alive(self) -> bool:
+        """Whether its process still runs."""
+        return self.pid > 0 and start_ticks(self.pid) == self.started != 0
+
+
+def shown(job: Mapping[str, Any], pid: int) -> dict[str, Any]:
+    """A job as ``saltutil.running`` and the proc file show it."""
+    return {name: job[name] for name in SHOWN if name in job} | {"pid": pid}
+
+
+class ProcDir:
+    """The directory of those files."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, job: Mapping[str, Any], pid: int, master: str) -> None:
+        """Note that ``job`` of ``master`` waits (``pid`` 0) or runs.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        entry = shown(job, pid) | {"started": start_ticks(pid) if pid else 0, "master": master}
+        make_dir(self._path)
+        write_file(child(self._path, str(job["jid"])), pack_bin(entry), flush=False)
+
+    def remove(self, jid: str) -> None:
+        """The job is over."""
+        try:
+            remove(child(self._path, jid))
+        except StoreError as error:
+            log.warning("%s", error)
+
+    def entries(self) -> Iterator[ProcEntry]:
+        """All jobs noted; what is not readable is removed and named."""
+        try:
+            names = sorted(entry.name for entry in self._path.iterdir())
+        except OSError:
+            return
+        for name in names:
+            entry = self._read(name)
+            if entry is not None:
+                yield entry
+
+    def _read(self, name: str) -> ProcEntry | None:
+        path = child(self._path, name)
+        try:
+            data = read_regular(path, limit_bytes=16 << 20)
+            job = unpack_bin(data or b"")
+            if not isinstance(job, dict) or job.get("jid") != name or not valid_jid(name):
+                raise WireError("not a job")
+            pid, started = job.pop("pid", 0), job.pop("started", 0)
+            if type(pid) is not int or type(started) is not int or "fun" not in job:
+                raise WireError("not a job")
+            return ProcEntry(job, pid, started)
+        except (WireError, StoreError) as error:
+            log.warning("%s is not a job's file and is removed: %s", path, error)
+            self._discard(path)
+            return None
+
+    def _discard(self, path: Path) -> None:
+        try:
+            remove(path)
+        except StoreError as error:
+            log.warning("%s", error)
