@@ -1,0 +1,1 @@
+"""Configuration: what the files say, checked, as frozen sections of options."""
