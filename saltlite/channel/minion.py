@@ -1,0 +1,169 @@
+"""The minion's end of encrypted requests.
+
+Pure: the caller sends the frame and brings the reply. Source: protocol.md 8, 9.1.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from saltlite.channel.payload import open_sealed, seal
+from saltlite.core.messages import (
+    DEFAULT_ENCRYPTION,
+    DEFAULT_SIGNING,
+    Envelope,
+    as_bytes,
+    as_map,
+)
+from saltlite.core.plain import Plain
+from saltlite.crypto.cipher import Crypticle
+from saltlite.crypto.keys import PrivateKey, PublicKey
+from saltlite.errors import CryptoError, WireError
+from saltlite.transport.codec import pack, pack_bin, unpack, unpack_bytes
+
+TOKEN_MESSAGE: Final = b"salt"
+"""What a minion signs to prove in every request that it has its key."""
+
+
+class MinionChannel:
+    """Seals requests and opens replies, as long as one session key lasts."""
+
+    def __init__(
+        self,
+        minion_id: str,
+        key: PrivateKey,
+        session: str,
+        enc_algo: str = DEFAULT_ENCRYPTION,
+        sig_algo: str = DEFAULT_SIGNING,
+        master_key: PublicKey | None = None,
+        *,
+        sign_messages: bool = False,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            minion_id: the minion's id; every load gets it.
+            key: the minion's own RSA key.
+            session: the session key string of the last ``_auth``.
+            enc_algo: as in ``_auth``.
+            sig_algo: as in ``_auth``.
+            master_key: the pinned key; needed for :meth:`open_pillar` only.
+            sign_messages: ``minion_sign_messages``: add a signature to every load.
+
+        Raises:
+            CryptoError: ``session`` is no key string.
+        """
+        self._id = minion_id
+        self._key = key
+        self._session = Crypticle(session)
+        self._enc_algo = enc_algo
+        self._sig_algo = sig_algo
+        self._master_key = master_key
+        self._sign_messages = sign_messages
+
+    def seal(
+        self,
+        load: Mapping[str, Any],
+        *,
+        nonce: str | None = None,
+        now_s: float | None = None,
+        iv: bytes | None = None,
+    ) -> tuple[bytes, str]:
+        """The frame to send for ``load``, and the nonce to open its reply with.
+
+        Call it again for every retry: a repeated nonce is refused. ``nonce``, ``now_s`` (Unix time)
+        and ``iv`` are fresh unless a test fixes them.
+
+        Raises:
+            WireError: the load holds something that cannot travel.
+        """
+        nonce = nonce or uuid.uuid4().hex
+        whole = {name: value for name, value in load.items() if name != "sig"}
+        whole["id"] = self._id
+        whole["ts"] = int(time.time() if now_s is None else now_s)
+        if self._sign_messages:
+            whole["sig"] = self._key.sign(signed_part(whole), self._sig_algo)
+        whole["nonce"] = nonce
+        whole["tok"] = self._key.x931_sign(TOKEN_MESSAGE)
+        envelope = Envelope(
+            enc="aes",
+            load=seal(self._session, whole, iv=iv),
+            id=self._id,
+            enc_algo=self._enc_algo,
+            sig_algo=self._sig_algo,
+        )
+        return pack(envelope.to_wire()), nonce
+
+    def open(self, reply: bytes, nonce: str, *, text: bool = True) -> Plain:
+        """The value a master answered with; ``text=False`` for file chunks.
+
+        Raises:
+            CryptoError: not sealed with this session key (``bad load`` among others): authenticate
+                again and repeat the request.
+        """
+        return open_sealed(self._session, _sealed(reply), nonce, text=text)
+
+    def open_pillar(self, reply: bytes, nonce: str) -> dict[str, Any]:
+        """The pillar in a reply to ``_pillar``. Source: protocol.md 9.1.
+
+        Raises:
+            CryptoError: not a pillar sealed for this minion and signed by its master, or the answer
+                to another request: authenticate again and repeat once.
+        """
+        try:
+            return self._open_pillar(reply, nonce)
+        except WireError as error:
+            raise CryptoError(f"not a pillar: {error}") from error
+
+    def _open_pillar(self, reply: bytes, nonce: str) -> dict[str, Any]:
+        if self._master_key is None:
+            raise CryptoError("the master's key is not known")
+        outer = as_map(unpack(reply), "reply")
+        wrapped = as_bytes(outer.get("key"), "key")
+        key = Crypticle(self._key.decrypt(wrapped, self._enc_algo).decode("ascii", "replace"))
+        sealed = as_map(open_sealed(key, as_bytes(outer.get("pillar"), "pillar")), "pillar")
+        data = as_bytes(sealed.get("data"), "data")
+        signature = as_bytes(sealed.get("sig"), "sig")
+        if not self._master_key.verify(data, signature, self._sig_algo):
+            raise CryptoError("the signature on the pillar does not hold")
+        signed = as_map(unpack(data), "data")
+        if not hmac.compare_digest(as_bytes(signed.get("key"), "key"), wrapped):
+            raise CryptoError("the pillar was sealed for another reply")
+        if signed.get("nonce") != nonce:
+            raise CryptoError("the pillar belongs to another request")
+        return as_map_of_any_keys(signed.get("pillar"))
+
+
+def as_map_of_any_keys(value: Any) -> dict[str, Any]:
+    """A pillar: a map whose keys are the user's, so numbers too.
+
+    Raises:
+        WireError: no map.
+    """
+    if not isinstance(value, dict):
+        raise WireError("pillar is not a map")
+    return value
+
+
+def signed_part(load: Mapping[str, Any]) -> bytes:
+    """The bytes a load's ``sig`` covers: the load without ``sig``, ``nonce`` and ``tok``.
+
+    Source: protocol.md 9.2.2.
+    """
+    left_out = ("sig", "nonce", "tok")
+    return pack_bin({name: value for name, value in load.items() if name not in left_out})
+
+
+def _sealed(reply: bytes) -> bytes:
+    """The Crypticle message in a reply; anything else, such as ``bad load``, is a refusal."""
+    try:
+        sealed = unpack_bytes(reply)
+    except WireError as error:
+        raise CryptoError("the reply is not sealed") from error
+    if not isinstance(sealed, bytes):
+        raise CryptoError("the reply is not sealed")
+    return sealed

@@ -1,0 +1,137 @@
+"""A job on its way to many minions at once: sealed, numbered and signed.
+
+The key is shared by all accepted minions, so that it proves nothing; the signature does.
+Source: protocol.md 10.1, 10.2; security.md 2.3, CVE-2017-7893.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from saltlite.channel.payload import open_sealed, seal
+from saltlite.core.messages import DEFAULT_SIGNING, as_bytes, as_int, as_map, as_text
+from saltlite.crypto.cipher import Crypticle
+from saltlite.crypto.keys import SIGNING_ALGORITHMS, PrivateKey, PublicKey
+from saltlite.errors import WireError
+from saltlite.transport.codec import pack, unpack
+
+BROADCAST: Final = b"broadcast"
+SYNDIC: Final = b"syndic"
+_ADDRESSED_TYPES = frozenset({"glob", "pcre", "list"})
+
+
+class StalePublication(WireError):
+    """The serial did not grow: a repetition, to be passed over without a word."""
+
+
+def seal_publication(
+    job: Mapping[str, Any],
+    *,
+    aes: str | Crypticle,
+    serial: int,
+    signer: PrivateKey | None,
+    sig_algo: str = DEFAULT_SIGNING,
+    iv: bytes | None = None,
+) -> bytes:
+    """The frame for a job map. ``serial`` must be greater than every earlier one under this key.
+
+    ``signer`` is ``None`` only with ``sign_pub_messages: False``.
+
+    Raises:
+        WireError: the job holds something that cannot travel.
+    """
+    crypticle = Crypticle(aes) if isinstance(aes, str) else aes
+    load = seal(crypticle, {**job, "serial": serial}, iv=iv)
+    frame: dict[str, Any] = {"enc": "aes", "load": load}
+    if signer is not None:
+        frame["sig_algo"] = sig_algo
+        frame["sig"] = signer.sign(load, sig_algo)
+    return pack(frame)
+
+
+def open_publication(
+    frame: bytes,
+    *,
+    crypticle: Crypticle,
+    last_serial: int,
+    master_key: PublicKey | None,
+    require_signature: bool,
+) -> tuple[dict[str, Any], int]:
+    """The job map of a frame, and its serial (0 if it has none, as in a master cluster).
+
+    The signature is checked first: junk from a stranger then costs no re-authentication.
+
+    Args:
+        frame: the message, without a topic.
+        crypticle: the publication key.
+        last_serial: the highest seen under this key, 0 at first.
+        master_key: the pinned key; may be ``None`` if no signature is required.
+        require_signature: ``sign_pub_messages``.
+
+    Raises:
+        WireError: to be dropped: not a publication, not signed as required.
+        StalePublication: to be dropped without a word.
+        CryptoError: the key does not fit: authenticate again, and try the same frame again.
+    """
+    message = as_map(unpack(frame), "publication")
+    if message.get("enc") != "aes":
+        raise WireError("publication is not encrypted")
+    load = as_bytes(message.get("load"), "load")
+    if require_signature:
+        _check_signature(message, load, master_key)
+    job = as_map(open_sealed(crypticle, load), "job")
+    if "serial" not in job:
+        return job, 0
+    serial = as_int(job.pop("serial"), "serial")
+    if serial <= last_serial:
+        raise StalePublication("serial did not grow")
+    return job, serial
+
+
+def _check_signature(message: Mapping[str, Any], load: bytes, master_key: PublicKey | None) -> None:
+    if master_key is None:
+        raise WireError("the master's key is not known")
+    algorithm = as_text(message.get("sig_algo"), "sig_algo")
+    if algorithm not in SIGNING_ALGORITHMS:
+        raise WireError("publication is signed with an unknown algorithm")
+    if not master_key.verify(load, as_bytes(message.get("sig"), "sig"), algorithm):
+        raise WireError("the signature on the publication does not hold")
+
+
+def topic_of(minion_id: str) -> bytes:
+    """The topic of one minion, with ``zmq_filtering``. Source: protocol.md 10.1."""
+    return hashlib.sha1(minion_id.encode(), usedforsecurity=False).hexdigest().encode()
+
+
+def subscriptions(minion_id: str, *, filtering: bool) -> list[bytes]:
+    """The prefixes a minion subscribes to."""
+    return [BROADCAST, topic_of(minion_id)] if filtering else [b""]
+
+
+def topics(
+    tgt_type: str, tgt: str | list[str], matched: Iterable[str], *, order_masters: bool = False
+) -> list[bytes]:
+    """The topics a job is sent under, with ``zmq_filtering``: one copy each.
+
+    ``matched`` are the ids the master expects. Source: protocol.md 10.1.
+    """
+    if tgt_type not in _ADDRESSED_TYPES:
+        return [BROADCAST]
+    if tgt_type != "list":
+        return [topic_of(minion_id) for minion_id in matched]
+    listed = tgt.split(",") if isinstance(tgt, str) else tgt
+    addressed = [topic_of(minion_id.strip()) for minion_id in listed]
+    return [*addressed, SYNDIC] if order_masters else addressed
+
+
+def message_of(frames: list[bytes]) -> bytes:
+    """The message in what a subscriber received: alone, or behind its topic.
+
+    Raises:
+        WireError: neither one frame nor two.
+    """
+    if len(frames) not in (1, 2):
+        raise WireError("publication has neither one frame nor two")
+    return frames[-1]
