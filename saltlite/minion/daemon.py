@@ -1,0 +1,345 @@
+"""The first process of a minion: it forks, and nothing else.
+
+It holds no ZeroMQ socket, no thread and no lock, so that a fork at any moment is safe. It forks the
+loop (:mod:`saltlite.minion.loop`) and starts it again should it die; it forks a child for every job
+that the loop asks for, and tells the loop how each child ended. Jobs are not children that die with
+their parent: they finish, and their returns wait in the spool for the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from saltlite.disk import locked, make_dir
+from saltlite.errors import StoreError, WireError
+from saltlite.minion.process import Setup, run_forked
+from saltlite.process import (
+    become_user,
+    die_with_parent,
+    go_background,
+    notify,
+    remove_pid_file,
+    set_title,
+    signal_name,
+    write_pid_file,
+)
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+log = logging.getLogger(__name__)
+
+PACKET_LIMIT_BYTES: Final = 64 * 1024
+FINAL_CODES: Final = frozenset({0, 42, 77})
+"""Codes with which the loop ends on purpose; any other end is a crash. Source: protocol.md 7.5."""
+
+FIRST_RESTART_WAIT_S: Final = 0.1
+LONGEST_RESTART_WAIT_S: Final = 5.0
+HEALTHY_S: Final = 60.0
+STOP_WAIT_S: Final = 10.0
+
+
+def run(setup: Setup, *, daemon: bool = False) -> int:
+    """Be a minion until told to stop; the exit code."""
+    paths = setup.config.paths
+    user = setup.config.process.user
+    for directory in (setup.cachedir, Path(paths.pki_dir), Path(paths.sock_dir)):
+        _make_for(directory, user)
+    if user:
+        become_user(user)
+    with _only_minion(setup.cachedir) as alone:
+        if not alone:
+            return 1
+        if daemon:
+            go_background()
+        _write_holder(setup.cachedir)
+        pid_file = Path(paths.pidfile)
+        with _pid_file(pid_file):
+            set_title("salt-minion")
+            return Parent(setup).run()
+
+
+def _make_for(directory: Path, user: str) -> None:
+    """Make a directory, for the user that the minion will be."""
+    existed = directory.is_dir()
+    make_dir(directory)
+    if user and not existed and os.geteuid() == 0:
+        import shutil
+
+        with contextlib.suppress(LookupError):
+            shutil.chown(directory, user)
+
+
+@contextlib.contextmanager
+def _only_minion(cachedir: Path) -> Iterator[bool]:
+    """Hold the cache directory; ``False`` and one line if another minion has it."""
+    with locked(cachedir / ".minion.lock", wait=False) as alone:
+        if not alone:
+            holder = ""
+            with contextlib.suppress(OSError):
+                holder = (cachedir / ".minion.pid").read_text().strip()
+            print(  # noqa: T201 - said to whoever starts a second one, as every daemon does
+                f"salt-minion: {cachedir} is in use by another minion, process {holder or '?'}",
+                file=sys.stderr,
+            )
+        yield alone
+
+
+def _write_holder(cachedir: Path) -> None:
+    with contextlib.suppress(OSError):
+        (cachedir / ".minion.pid").write_text(f"{os.getpid()}\n")
+
+
+@contextlib.contextmanager
+def _pid_file(path: Path) -> Iterator[None]:
+    try:
+        write_pid_file(path)
+    except (OSError, StoreError) as error:
+        log.warning("no pid file: %s", error)
+    try:
+        yield
+    finally:
+        remove_pid_file(path)
+
+
+@dataclass(slots=True)
+class _Loop:
+    """The loop process that lives now."""
+
+    pid: int
+    control: socket.socket
+    started_s: float
+    children: dict[int, int] = field(default_factory=dict)
+
+
+class Parent:
+    """Forks, reaps and reports. One object for the life of the daemon."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._loop: _Loop | None = None
+        self._stop_signals = 0
+        self._stop_by_s = float("inf")
+        self._restart_at_s = 0.0
+        self._restart_wait_s = FIRST_RESTART_WAIT_S
+        self._exit_code: int | None = None
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def run(self) -> int:
+        """Fork and watch until the loop ends on purpose or a signal says stop."""
+        self._catch_signals()
+        preload()
+        gc.collect()
+        gc.freeze()
+        self._start_loop()
+        while self._exit_code is None:
+            self._step()
+        return self._exit_code
+
+    def _step(self) -> None:
+        fds = [self._wake_read]
+        if self._loop is not None:
+            fds.append(self._loop.control.fileno())
+        readable, _, _ = select.select(fds, [], [], self._patience_s())
+        if self._wake_read in readable:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._wake_read, 4096)
+        if self._loop is not None and self._loop.control.fileno() in readable:
+            self._serve(self._loop)
+        self._reap()
+        self._on_time()
+
+    def _patience_s(self) -> float | None:
+        """How long nothing is due; ``None`` for ever."""
+        due_s = self._stop_by_s
+        if self._loop is None:
+            due_s = min(due_s, self._restart_at_s)
+        return None if due_s == float("inf") else max(0.0, due_s - time.monotonic())
+
+    def _on_time(self) -> None:
+        now_s = time.monotonic()
+        if self._loop is None and self._exit_code is None and now_s >= self._restart_at_s:
+            self._start_loop()
+        if self._loop is not None and now_s >= self._stop_by_s:
+            log.warning("the minion's loop does not end; killing it")
+            os.kill(self._loop.pid, signal.SIGKILL)
+            self._stop_by_s = now_s + STOP_WAIT_S
+
+    # --- signals ---------------------------------------------------------------------------
+
+    def _catch_signals(self) -> None:
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_stop)
+        for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1):
+            signal.signal(number, _ignore)
+
+    def _on_stop(self, number: int, _frame: FrameType | None) -> None:
+        """The first signal lets the loop close in order, the second one does not."""
+        self._stop_signals += 1
+        if self._loop is None:
+            self._exit_code = 0
+            return
+        self._stop_by_s = time.monotonic() + STOP_WAIT_S
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._loop.pid, signal.SIGTERM if self._stop_signals == 1 else signal.SIGKILL)
+
+    def _reset_signals(self) -> None:
+        """In a child: nothing of the parent's handlers stays."""
+        signal.set_wakeup_fd(-1)
+        for number in (
+            signal.SIGTERM,
+            signal.SIGINT,
+            signal.SIGCHLD,
+            signal.SIGHUP,
+            signal.SIGUSR1,
+        ):
+            signal.signal(number, signal.SIG_DFL)
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    # --- the loop ----------------------------------------------------------------------------
+
+    def _start_loop(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        parent_pid = os.getpid()
+
+        def live() -> int:
+            ours.close()
+            die_with_parent(parent_pid)
+            from saltlite.minion.loop import run_loop
+
+            return run_loop(self._setup, theirs)
+
+        pid = self._fork(live)
+        theirs.close()
+        ours.setblocking(False)
+        self._loop = _Loop(pid, ours, time.monotonic())
+        if self._stop_signals:
+            os.kill(pid, signal.SIGTERM)
+
+    def _loop_ended(self, loop: _Loop, status: int) -> None:
+        loop.control.close()
+        self._loop = None
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) in FINAL_CODES:
+            self._exit_code = os.WEXITSTATUS(status)
+            return
+        if self._stop_signals:
+            self._exit_code = 0
+            return
+        healthy = time.monotonic() - loop.started_s > HEALTHY_S
+        wait_s = FIRST_RESTART_WAIT_S if healthy else self._restart_wait_s
+        self._restart_wait_s = min(LONGEST_RESTART_WAIT_S, wait_s * 2)
+        self._restart_at_s = time.monotonic() + wait_s
+        log.error("the minion's loop %s; starting it again in %.1f s", _how(status), wait_s)
+
+    # --- children ------------------------------------------------------------------------------
+
+    def _serve(self, loop: _Loop) -> None:
+        """Do what the loop asks for in one packet."""
+        try:
+            packet, fds, _, _ = socket.recv_fds(loop.control, PACKET_LIMIT_BYTES, 4)
+        except OSError:
+            return
+        try:
+            message = unpack_bin(packet) if packet else None
+        except WireError:
+            message = None
+        if isinstance(message, dict) and message.get("ready"):
+            notify("READY=1")
+        elif isinstance(message, dict) and len(fds) == 1:
+            self._spawn(loop, message, fds[0])
+            return
+        for fd in fds:
+            os.close(fd)
+        if not packet:
+            self._wait_for_loop(loop)
+
+    def _wait_for_loop(self, loop: _Loop) -> None:
+        """The loop has closed its end: it is dead or dying, and its end must not be a busy wait."""
+        _, status = os.waitpid(loop.pid, 0)
+        self._loop_ended(loop, status)
+
+    def _spawn(self, loop: _Loop, message: dict[str, Any], fd: int) -> None:
+        number = int(message["number"])
+        sock = socket.socket(fileno=fd)
+
+        def live() -> int:
+            loop.control.close()
+            set_title(f"salt-minion {message['title']}")
+            return run_forked(sock, self._setup)
+
+        try:
+            pid = self._fork(live)
+        except OSError as error:
+            self._tell(loop, {"number": number, "error": str(error.strerror)})
+            return
+        finally:
+            sock.close()
+        loop.children[pid] = number
+
+    def _fork(self, live: Callable[[], int]) -> int:
+        """Fork a child that does ``live`` and exits with its code; nothing of ours runs in it."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid:
+            return pid
+        code = 70
+        try:
+            self._reset_signals()
+            code = live()
+        except BaseException:  # noqa: BLE001 - a child must never return into its parent's code
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            loop = self._loop
+            if loop is not None and pid == loop.pid:
+                self._loop_ended(loop, status)
+            elif loop is not None and pid in loop.children:
+                self._tell(loop, {"number": loop.children.pop(pid), "status": status})
+
+    def _tell(self, loop: _Loop, message: dict[str, Any]) -> None:
+        """Report to the loop; it sees a child's end by its pipe too, so a lost one costs little."""
+        with contextlib.suppress(OSError):
+            loop.control.send(pack_bin(message))
+
+
+def preload() -> None:
+    """Import what every job needs, once, before the forks share it."""
+    import saltlite.host
+    import saltlite.loader.registry  # noqa: F401
+
+
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Only wake the select."""
+
+
+def _how(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"was ended by {signal_name(os.WTERMSIG(status))}"
+    return f"ended with exit code {os.waitstatus_to_exitcode(status)}"

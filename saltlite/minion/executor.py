@@ -1,0 +1,342 @@
+"""Start jobs, listen to them, and see to it that each has a return, however it ends.
+
+Runs in the loop. A job's process talks through its pipe; the executor passes its events and
+requests on, and puts its return into the outbox. A process that ends without a return gets one
+made here (retcode 254). At most ``limit`` jobs run at a time, a bounded number waits, more are
+refused at once with a return that says so. The loop asks it which jobs run and has it signal them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from saltlite.core.plain import PlainMap
+from saltlite.errors import RequestTimeout, SaltliteError, StoreError, WireError
+from saltlite.minion.job import failed_fields
+from saltlite.minion.outbox import Parcel, Spool
+from saltlite.minion.pipe import framed, read_map
+from saltlite.minion.proc import ProcEntry, shown
+from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
+from saltlite.minion.spawner import Spawner, SpawnFailed
+from saltlite.process import signal_name
+
+log = logging.getLogger(__name__)
+
+DEFAULT_LIMIT: Final = 100
+QUEUE_LIMIT: Final = 1000
+SLOTLESS: Final = frozenset({"test.ping"})
+SLOTLESS_LIMIT: Final = 20
+EXIT_WAIT_S: Final = 5.0
+REFUSED_LOG_S: Final = 10.0
+STREAM_LIMIT_BYTES: Final = 1 << 20
+
+STOPPED_TEXT: Final = "The minion stopped while this job ran."
+NOT_STARTED_TEXT: Final = "The minion stopped before this job was started."
+
+
+class JobServices(Protocol):
+    """What running jobs may ask of the minion."""
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Put an event on the minion's own bus."""
+
+    async def request(self, master: str, load: dict[str, Any]) -> Any:
+        """Ask that master; raises RequestTimeout and other SaltliteErrors."""
+
+    async def refresh_grains(self) -> PlainMap:
+        """Load the grains anew."""
+
+    def facts(self) -> tuple[PlainMap, PlainMap]:
+        """Grains and pillar as they are now."""
+
+    def returned(self, jid: str, master: str) -> None:
+        """The return of a job is in the spool."""
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    job: dict[str, Any]
+    master: str
+    pid: int = 0
+    slotless: bool = False
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def jid(self) -> str:
+        return str(self.job["jid"])
+
+
+class Executor:
+    """The jobs of one minion. Fulfils ``context.JobTable``."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        spawner: Spawner,
+        spool: Spool,
+        services: JobServices,
+        *,
+        queue_limit: int = QUEUE_LIMIT,
+    ) -> None:
+        self._setup = setup
+        self._spawner = spawner
+        self._spool = spool
+        self._proc = setup.proc()
+        self._services = services
+        configured = setup.config.process.process_count_max
+        self._limit = configured if configured > 0 else DEFAULT_LIMIT
+        self._queue_limit = queue_limit
+        self._running: dict[str, _Running] = {}
+        self._waiting: deque[_Running] = deque()
+        self._adopted: dict[str, ProcEntry] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refused = 0
+        self._refused_said_s = float("-inf")
+        self._stopping = False
+
+    # --- taking jobs -----------------------------------------------------------------------
+
+    def take(self, job: dict[str, Any], master: str) -> None:
+        """Start ``job``, or let it wait its turn, or refuse it with a return."""
+        if self._stopping:
+            return
+        running = _Running(job, master, slotless=job["fun"] in SLOTLESS)
+        if self._has_slot(running):
+            self._note(running)
+            self._start(running)
+        elif len(self._waiting) < self._queue_limit:
+            self._note(running)
+            self._waiting.append(running)
+        else:
+            self._refuse(running)
+
+    def stop(self) -> None:
+        """Take and start nothing more; jobs that run go on without us."""
+        self._stopping = True
+        for task in self._tasks:
+            task.cancel()
+
+    def _has_slot(self, running: _Running) -> bool:
+        if running.slotless:
+            return sum(one.slotless for one in self._running.values()) < SLOTLESS_LIMIT
+        return sum(not one.slotless for one in self._running.values()) < self._limit
+
+    def _note(self, running: _Running) -> None:
+        try:
+            self._proc.write(running.job, 0, running.master)
+        except StoreError as error:
+            log.warning("job %s is not noted on disk: %s", running.jid, error)
+
+    def _start(self, running: _Running) -> None:
+        self._running[running.jid] = running
+        task = asyncio.get_running_loop().create_task(self._see_through(running))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _start_waiting(self) -> None:
+        for running in list(self._waiting):
+            if self._stopping or not self._has_slot(running):
+                return
+            self._waiting.remove(running)
+            self._start(running)
+
+    def _refuse(self, running: _Running) -> None:
+        self._refused += 1
+        now_s = time.monotonic()
+        if now_s - self._refused_said_s >= REFUSED_LOG_S:
+            log.warning(
+                "%d jobs refused: the queue of %d is full", self._refused, self._queue_limit
+            )
+            self._refused, self._refused_said_s = 0, now_s
+        self._return_failure(
+            running.job,
+            running.master,
+            f"Refused: {self._limit} jobs run and {self._queue_limit} wait on this minion.",
+        )
+
+    # --- one job's life ----------------------------------------------------------------------
+
+    async def _see_through(self, running: _Running) -> None:
+        problem = None
+        try:
+            problem = await self._run(running)
+        except SpawnFailed as error:
+            problem = f"The job could not be started: {error}"
+        except (OSError, WireError) as error:
+            problem = f"The job's process cannot be understood: {error}"
+        finally:
+            self._running.pop(running.jid, None)
+            for task in running.tasks:
+                task.cancel()
+        if problem is not None:
+            log.error("job %s: %s", running.jid, problem)
+            self._return_failure(running.job, running.master, problem)
+            self._proc.remove(running.jid)
+        self._start_waiting()
+
+    async def _run(self, running: _Running) -> str | None:
+        """Start the process and listen until it ends; what to return if it did not do it itself."""
+        grains, pillar = self._services.facts()
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=STREAM_LIMIT_BYTES)
+        try:
+            title = f"job {running.jid} {running.job['fun']}"
+            exited = await self._spawner.spawn(title, theirs)
+            start = {"task": "job", "job": running.job, "master": running.master}
+            writer.write(framed({**start, "grains": grains, "pillar": pillar}))
+            if await self._listen(running, reader, writer):
+                return None
+            return await self._obituary(exited)
+        finally:
+            writer.close()
+
+    async def _obituary(self, exited: asyncio.Future[int]) -> str:
+        """How a process that sent no return has ended."""
+        try:
+            status = await asyncio.wait_for(exited, EXIT_WAIT_S)
+        except asyncio.TimeoutError:
+            return "The job's process closed its pipe without a return."
+        if os.WIFSIGNALED(status):
+            return f"The job's process was ended by {signal_name(os.WTERMSIG(status))}."
+        code = os.waitstatus_to_exitcode(status)
+        return f"The job's process ended with exit code {code} and without a return."
+
+    async def _listen(
+        self, running: _Running, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Serve the job until it has a result (true) or its pipe ends (false)."""
+        while True:
+            message = await read_map(reader)
+            if message is None:
+                return False
+            if message.get("op") == "result":
+                return self._result(running, message)
+            self._serve(running, message, writer)
+
+    def _result(self, running: _Running, message: Mapping[str, Any]) -> bool:
+        name = running.jid
+        if "data" in message and not self._spool.keep_in_memory(
+            name, message["data"], str(message.get("problem"))
+        ):
+            return True
+        self._services.returned(name, running.master)
+        return True
+
+    def _serve(
+        self, running: _Running, message: dict[str, Any], writer: asyncio.StreamWriter
+    ) -> None:
+        op = message.get("op")
+        if op == "started":
+            running.pid = int(message["pid"])
+        elif op == "event":
+            self._services.fire(str(message["tag"]), message["data"])
+        else:
+            task = asyncio.get_running_loop().create_task(self._answer(running, message, writer))
+            running.tasks.add(task)
+            task.add_done_callback(running.tasks.discard)
+
+    async def _answer(
+        self, running: _Running, message: dict[str, Any], writer: asyncio.StreamWriter
+    ) -> None:
+        answer: dict[str, Any] = {"n": message.get("n")}
+        try:
+            answer["reply"] = await self._reply(running, message)
+        except RequestTimeout as error:
+            answer |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
+        except (SaltliteError, KeyError, TypeError, ValueError) as error:
+            answer["error"] = str(error) or type(error).__name__
+        writer.write(framed(answer))
+
+    async def _reply(self, running: _Running, message: dict[str, Any]) -> Any:
+        op = message.get("op")
+        if op == "request":
+            return await self._services.request(running.master, dict(message["load"]))
+        if op == "jobs":
+            return self.running()
+        if op == "signal":
+            return self.signal(str(message["jid"]), int(message["number"]))
+        if op == "refresh":
+            return await self._services.refresh_grains()
+        raise SaltliteError(f"no such question: {op}")
+
+    def _return_failure(self, job: dict[str, Any], master: str, text: str) -> None:
+        load = return_load(self._setup.minion_id, job, failed_fields(job, text, CUT_SHORT))
+        parcel = Parcel(load, master, time.time())
+        jid = str(job["jid"])
+        if self._spool.put_anywhere(jid, packed_return(parcel, self._setup.minion_id, job)):
+            self._services.returned(jid, master)
+
+    # --- questions about jobs ------------------------------------------------------------------
+
+    def running(self) -> list[PlainMap]:
+        """The jobs that run or wait (``pid`` 0), one map each."""
+        known = [(one.job, one.pid) for one in (*self._running.values(), *self._waiting)]
+        known += [(entry.job, entry.pid) for entry in self._adopted.values()]
+        return [shown(job, pid) for job, pid in known]
+
+    def signal(self, jid: str, number: int) -> str:
+        """Send a signal to a job; to end it, also to what it has started."""
+        found = [job for job in self.running() if job.get("jid") == jid]
+        if not found:
+            return ""
+        pid = found[0]["pid"]
+        if not isinstance(pid, int) or pid in (0, os.getpid()):
+            return f"Job {jid} has no process of its own to be signalled"
+        try:
+            if number in (signal.SIGTERM, signal.SIGKILL):
+                os.killpg(pid, number)
+            else:
+                os.kill(pid, number)
+        except ProcessLookupError:
+            return f"Job {jid} was not running and job data has been  cleaned up"
+        return f"Signal {number} sent to job {jid} at pid {pid}"
+
+    # --- jobs of an earlier run ------------------------------------------------------------------
+
+    def inherit(self, master: str) -> None:
+        """Look after the jobs that an earlier run of this minion left behind.
+
+        Those that still run are watched; those that have a return in the spool are done; the others
+        get a return that says that the minion stopped. ``master`` is used where none was noted.
+        """
+        for entry in self._proc.entries():
+            if entry.alive():
+                self._adopt(entry, master)
+            else:
+                self._bury(entry, master)
+
+    def _bury(self, entry: ProcEntry, master: str) -> None:
+        if entry.jid not in self._spool:
+            text = STOPPED_TEXT if entry.pid else NOT_STARTED_TEXT
+            log.warning("job %s: %s", entry.jid, text)
+            self._return_failure(entry.job, str(entry.job.get("master") or master), text)
+        self._proc.remove(entry.jid)
+
+    def _adopt(self, entry: ProcEntry, master: str) -> None:
+        try:
+            fd = os.pidfd_open(entry.pid)
+        except OSError:
+            self._bury(entry, master)
+            return
+        log.info("job %s still runs as process %d", entry.jid, entry.pid)
+        self._adopted[entry.jid] = entry
+        loop = asyncio.get_running_loop()
+
+        def ended() -> None:
+            loop.remove_reader(fd)
+            os.close(fd)
+            del self._adopted[entry.jid]
+            if entry.jid in self._spool:
+                self._services.returned(entry.jid, str(entry.job.get("master") or master))
+            self._bury(entry, master)
+
+        loop.add_reader(fd, ended)

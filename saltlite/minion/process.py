@@ -1,0 +1,239 @@
+"""What a child of the parent does: run one job, load the grains, update the mine.
+
+The parent forks it with one end of a socket pair (:mod:`saltlite.minion.pipe`); the loop sends what
+is to be done through the other end. With ``multiprocessing: False`` the same runs in a thread of
+the loop. The result of a job is in the spool before the loop hears of it, so it outlives everybody.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from saltlite.config.minion import MinionConfig
+from saltlite.context import Functions, MinionContext
+from saltlite.core.plain import Plain, PlainMap
+from saltlite.errors import StoreError, WireError
+from saltlite.minion.job import as_plain, failed_fields, run_job
+from saltlite.minion.outbox import Parcel, Spool
+from saltlite.minion.pipe import LoopGone, Pipe
+from saltlite.minion.proc import ProcDir
+from saltlite.process import set_title
+
+log = logging.getLogger(__name__)
+
+CUT_SHORT = 254
+"""The retcode of a job that did not come to its own end. Source: reliability.md, P-dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all processes of one minion agree upon before the first fork.
+
+    ``umask`` is the one the minion was started with: jobs get it back.
+    """
+
+    config: MinionConfig
+    minion_id: str
+    umask: int
+
+    @property
+    def cachedir(self) -> Path:
+        """Where the minion keeps its files."""
+        return Path(self.config.paths.cachedir)
+
+    def spool(self) -> Spool:
+        """A view of the returns on disk."""
+        return Spool(self.cachedir / "outbox")
+
+    def proc(self) -> ProcDir:
+        """A view of the jobs on disk."""
+        return ProcDir(self.cachedir / "proc")
+
+
+class PipeEvents:
+    """The minion's own bus, reached through the loop."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Put one event on the minion's bus; nothing happens if the loop has gone."""
+        try:
+            self._pipe.send({"op": "event", "tag": tag, "data": as_plain(data)})
+        except LoopGone:
+            log.debug("event %s has nowhere to go", tag)
+
+
+class PipeMaster:
+    """The master, reached through the loop's connection. Fulfils ``context.MasterLink``."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    def request(self, load: PlainMap) -> Plain:
+        """One request and its reply; raises RequestTimeout, or LoopGone without a loop."""
+        reply: Plain = self._pipe.ask({"op": "request", "load": as_plain(load)})
+        return reply
+
+
+class PipeJobs:
+    """The jobs that run, as the loop knows them. Fulfils ``context.JobTable``."""
+
+    def __init__(self, pipe: Pipe, jid: str) -> None:
+        self._pipe = pipe
+        self._jid = jid
+
+    def running(self) -> list[PlainMap]:
+        """All jobs but the one that asks."""
+        jobs = cast("list[PlainMap]", self._pipe.ask({"op": "jobs"}))
+        return [job for job in jobs if job.get("jid") != self._jid]
+
+    def signal(self, jid: str, number: int) -> str:
+        """Send a signal to a job's processes."""
+        return str(self._pipe.ask({"op": "signal", "jid": jid, "number": number}))
+
+
+def run_forked(sock: socket.socket, setup: Setup) -> int:
+    """The life of a forked child; its exit code. Called with nothing but ``sock`` open."""
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    os.umask(setup.umask)
+    pipe = Pipe(sock)
+    try:
+        run_task(pipe, setup, pid=os.getpid())
+    except LoopGone as error:
+        log.debug("%s", error)
+        return 1
+    finally:
+        pipe.close()
+    return 0
+
+
+def run_task(pipe: Pipe, setup: Setup, pid: int) -> None:
+    """Read what is to be done, do it, report it.
+
+    Raises:
+        LoopGone: before anything was begun.
+    """
+    start = pipe.receive()
+    task = start["task"]
+    if task == "job":
+        _job(pipe, setup, start, pid)
+    elif task == "grains":
+        _grains(pipe, setup)
+    else:
+        raise WireError(f"no such task: {task}")
+
+
+def _grains(pipe: Pipe, setup: Setup) -> None:
+    from saltlite.grains import load_grains
+    from saltlite.host import Host
+
+    set_title("salt-minion grains")
+    grains = as_plain(load_grains(setup.config, Host()))
+    pipe.send({"op": "result", "grains": grains})
+
+
+def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
+    """Run a job: note it, run it, spool its return, and only then say that it is over."""
+    job: dict[str, Any] = start["job"]
+    jid, master = str(job["jid"]), str(start["master"])
+    proc = setup.proc()
+    if start.get("titled", True):
+        set_title(f"salt-minion job {jid} {_names(job)}")
+    _note(proc, job, pid, master)
+    _say(pipe, {"op": "started", "pid": pid})
+    fields = _run(job, job_context(pipe, setup, start))
+    load = return_load(setup.minion_id, job, fields)
+    data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
+    _hand_over(pipe, setup.spool(), jid, data)
+    proc.remove(jid)
+
+
+def _names(job: Mapping[str, Any]) -> str:
+    fun = job["fun"]
+    return fun if isinstance(fun, str) else ",".join(map(str, fun))
+
+
+def _note(proc: ProcDir, job: Mapping[str, Any], pid: int, master: str) -> None:
+    try:
+        proc.write(job, pid, master)
+    except StoreError as error:
+        log.warning("job %s runs without a proc file: %s", job["jid"], error)
+
+
+def _say(pipe: Pipe, message: dict[str, Any]) -> None:
+    try:
+        pipe.send(message)
+    except LoopGone:
+        log.debug("the loop has gone; the job goes on")
+
+
+def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
+    try:
+        return run_job(job, ctx)
+    except KeyboardInterrupt:
+        return failed_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
+
+
+def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionContext:
+    """All that the functions of one job may reach."""
+    from saltlite.host import Host
+    from saltlite.loader.registry import Registry
+
+    job = start["job"]
+    ctx = MinionContext(
+        config=setup.config,
+        host=Host(),
+        grains=start["grains"],
+        pillar=start["pillar"],
+        functions=cast(Functions, None),
+        events=PipeEvents(pipe),
+        jobs=PipeJobs(pipe, str(job["jid"])),
+        master=PipeMaster(pipe),
+        job=job,
+    )
+    ctx.functions = Registry(ctx)
+    return ctx
+
+
+def return_load(
+    minion_id: str, job: Mapping[str, Any], fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The load of the ``_return`` request; the channel adds the rest. Source: protocol.md 9.2."""
+    copied = {name: job[name] for name in ("user", "metadata", "master_id") if name in job}
+    return {"cmd": "_return", "id": minion_id, **fields, **copied}
+
+
+def packed_return(parcel: Parcel, minion_id: str, job: Mapping[str, Any]) -> bytes:
+    """The return as it is spooled; one that cannot be packed becomes one that says so."""
+    try:
+        return parcel.packed()
+    except WireError as error:
+        log.error("the return of job %s cannot be sent: %s", job["jid"], error)
+        fields = failed_fields(job, f"ERROR: the return cannot be sent: {error}", 1)
+        load = return_load(minion_id, job, fields)
+        return Parcel(load, parcel.master, parcel.made_s).packed()
+
+
+def _hand_over(pipe: Pipe, spool: Spool, jid: str, data: bytes) -> None:
+    """Spool the return and say so; what the disk does not take goes through the pipe."""
+    try:
+        spool.put(jid, data)
+        message = {"op": "result", "name": jid}
+    except StoreError as error:
+        message = {"op": "result", "name": jid, "data": data, "problem": str(error)}
+    try:
+        pipe.send(message)
+    except LoopGone:
+        if "data" in message:
+            log.error("the return of job %s is lost: %s", jid, message["problem"])
