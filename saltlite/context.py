@@ -7,13 +7,17 @@ client and the command line hand in what fulfils them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.config.minion import MinionConfig
 from saltlite.core.plain import Plain, PlainMap
+from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
+
+if TYPE_CHECKING:
+    from saltlite.loader.registry import Source
 
 
 class Functions(Protocol):
@@ -30,6 +34,12 @@ class Functions(Protocol):
 
     def argspec(self, name: str) -> PlainMap:
         """``{"args", "varargs", "kwargs", "defaults"}`` as ``sys.argspec`` shows it."""
+
+    def source(self, module: str) -> Source:
+        """A module: its file and documentation; raises FunctionUnavailable."""
+
+    def reload(self) -> None:
+        """Read changed modules again."""
 
 
 class EventSink(Protocol):
@@ -56,23 +66,71 @@ class JobTable(Protocol):
         """Send a signal to a job's process; Salt's sentence about it, ``""`` for no such job."""
 
 
-@dataclass(slots=True)
+class NoFunctions:
+    """The functions of a context that has none yet."""
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Raise FunctionUnavailable."""
+        raise FunctionUnavailable(name)
+
+    def names(self) -> list[str]:
+        """No name."""
+        return []
+
+    def doc(self, name: str) -> str | None:
+        """No documentation."""
+        return None
+
+    def argspec(self, name: str) -> PlainMap:
+        """Raise FunctionUnavailable."""
+        raise FunctionUnavailable(name)
+
+    def source(self, module: str) -> Source:
+        """Raise FunctionUnavailable."""
+        raise FunctionUnavailable(module)
+
+    def reload(self) -> None:
+        """Nothing to read."""
+
+
+class NoEvents:
+    """For contexts without a bus: whatever is fired is gone."""
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Drop the event."""
+
+
+class NoJobs:
+    """For contexts without a minion that runs jobs."""
+
+    def running(self) -> list[PlainMap]:
+        """No job."""
+        return []
+
+    def signal(self, jid: str, number: int) -> str:
+        """No such job."""
+        return ""
+
+
+@dataclass(slots=True, kw_only=True)
 class MinionContext:
     """What an execution module may reach.
 
-    ``grains`` and ``pillar`` are mappings that may load on first use. ``job`` is the job map of
-    protocol.md 10.3 (empty under ``salt-call`` without a master). ``state`` is Salt's
-    ``__context__``: it lives as long as the process that runs the job; ``state["retcode"]`` is the
-    job's exit code. ``master`` is ``None`` with ``file_client: local``.
+    The registry needs its context and the context its registry, so ``functions`` is set once both
+    are there: ``ctx.functions = Registry(ctx)``. ``grains`` and ``pillar`` are mappings that may
+    load on first use. ``job`` is the job map of protocol.md 10.3 (empty under ``salt-call`` without
+    a master). ``state`` is Salt's ``__context__``: it lives as long as the process that runs the
+    job; ``state["retcode"]`` is the job's exit code. ``master`` is ``None`` with
+    ``file_client: local``.
     """
 
     config: MinionConfig
     host: Host
     grains: PlainMap
     pillar: PlainMap
-    functions: Functions
-    events: EventSink
-    jobs: JobTable
+    functions: Functions = field(default_factory=NoFunctions)
+    events: EventSink = field(default_factory=NoEvents)
+    jobs: JobTable = field(default_factory=NoJobs)
     master: MasterLink | None = None
     job: PlainMap = field(default_factory=dict)
     state: MutableMapping[str, Any] = field(default_factory=dict)
@@ -82,7 +140,7 @@ class MinionContext:
 class LocalCommands(Protocol):
     """What runners need of LocalClient."""
 
-    def cmd(self, tgt: str | list[str], fun: str, arg: Iterable[Plain] = (), **kwargs: Any) -> PlainMap:
+    def cmd(
+        self, tgt: str | list[str], fun: str, arg: Iterable[Plain] = (), **kwargs: Any
+    ) -> PlainMap:
         """Publish, wait, and give back ``{minion id: return}``."""
-
-

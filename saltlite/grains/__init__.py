@@ -1,0 +1,1 @@
+"""What a machine says about itself: one file per topic, each a reading and a pure parser."""

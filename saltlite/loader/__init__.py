@@ -1,0 +1,1 @@
+"""From a name to a function: built-in modules, and the arguments of a call."""

@@ -1,0 +1,26 @@
+"""The execution modules that come with saltlite: the one table between a name and an import.
+
+A function name comes from a peer. It chooses among these names and can never choose what is
+imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MODULES: Mapping[str, str] = {
+    name: f"saltlite.modules.{name}"
+    for name in (
+        "cmd",
+        "config",
+        "event",
+        "grains",
+        "match",
+        "pillar",
+        "saltutil",
+        "status",
+        "sys",
+        "test",
+    )
+}
+"""Salt's name of a module and the Python module that has its functions."""
