@@ -1,0 +1,319 @@
+"""From files, environment and command line to a checked MasterConfig or MinionConfig.
+
+Called by commands and daemons at their start. Reads files and writes none, except for the id that a
+minion found out. Later wins: defaults, main file, ``default_include``, ``include``, ``~/.saltrc``
+(client commands), command line. Source: config.md 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import logging
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from saltlite.config import paths
+from saltlite.config.files import Includes, Setting, Settings, joined, patterns_of, read_file
+from saltlite.config.schema import Source, check, default_of, option_name, options
+from saltlite.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:  # each costs milliseconds, and a command needs one of them
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
+
+log = logging.getLogger(__name__)
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+COMMAND_LINE = Source("command line")
+
+BACKENDS = {"git": "gitfs", "hg": "hgfs", "svn": "svnfs", "minion": "minionfs"}
+"""Short names in ``fileserver_backend``."""
+
+
+def load_master(
+    config_dir: Path | str | None = None,
+    overrides: Mapping[str, Any] = NONE,
+    *,
+    environ: Mapping[str, str] | None = None,
+    client: bool = False,
+) -> MasterConfig:
+    """The master's configuration.
+
+    ``overrides`` are options from the command line. ``config_dir`` may also be the file itself;
+    ``None`` means ``SALT_CONFIG_DIR``, else ``/etc/salt``. A ``client`` command also reads
+    ``~/.saltrc``.
+
+    Raises:
+        ConfigError: the first thing that is wrong, in one line with file, line and option.
+    """
+    from saltlite.config.master import SECTIONS, MasterConfig
+
+    environ = os.environ if environ is None else environ
+    found = _gather("master", config_dir, environ)
+    if client:
+        found.settings.update(read_file(_client_file(environ)) or {})
+    found.override(overrides)
+    schema = _Schema("master", SECTIONS)
+    values, extra = schema.checked(found.settings)
+    _prefer_hours(values)
+    if not values.get("id"):
+        values["id"] = f"{os.uname().nodename}_master"
+    _finish(values, schema, found)
+    sections = schema.sections(values)
+    return MasterConfig(**sections, extra=extra, source=found.sources())
+
+
+def load_minion(
+    config_dir: Path | str | None = None,
+    overrides: Mapping[str, Any] = NONE,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cache_id: bool = True,
+) -> MinionConfig:
+    """The minion's configuration, its id found out if none is set; see :func:`load_master`.
+
+    ``cache_id`` off keeps an id that was found out from being written to ``minion_id``.
+    """
+    from saltlite.config import identity
+    from saltlite.config.minion import SECTIONS, MinionConfig
+
+    environ = os.environ if environ is None else environ
+    found = _gather("minion", config_dir, environ)
+    found.override(overrides)
+    _rename_environment(found.settings)
+    schema = _Schema("minion", SECTIONS)
+    values, extra = schema.checked(found.settings)
+    _finish(values, schema, found)
+    wishes = identity.Wishes(**{name: values[name] for name in identity.OPTIONS if name in values})
+    values["id"], was_found_out = identity.minion_id(wishes, Path(values["root_dir"]))
+    _check_id(values["id"], found.settings)
+    paths.add_minion_id(values, values["id"])
+    config = MinionConfig(**schema.sections(values), extra=extra, source=found.sources())
+    if was_found_out and cache_id and config.identity.minion_id_caching:
+        _keep_id(wishes, values)
+    return config
+
+
+def _keep_id(wishes: Any, values: Mapping[str, Any]) -> None:
+    from saltlite.config import identity
+
+    try:
+        identity.cache(Path(values["root_dir"]), wishes, values["id"])
+    except StoreError as error:
+        log.debug("The minion id is not kept: %s", error)
+
+
+# --- finding and reading -------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read, before it is checked."""
+
+    path: str
+    settings: Settings
+
+    def override(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            self.settings[name] = Setting(value, COMMAND_LINE)
+
+    def sources(self) -> dict[str, Source]:
+        return {name: setting.source for name, setting in self.settings.items()}
+
+
+def config_file(name: str, config_dir: Path | str | None, environ: Mapping[str, str]) -> str:
+    """The path of the main file, whether it is there or not.
+
+    ``name`` is ``master`` or ``minion``. The environment's ``SALT_<NAME>_CONFIG`` counts only where
+    no directory was given, and only if it is a file.
+    """
+    given = str(config_dir) if config_dir is not None else environ.get("SALT_CONFIG_DIR", "")
+    directory = os.path.abspath(os.path.expanduser(given or paths.DEFAULT_DIR))
+    named = environ.get(f"SALT_{name.upper()}_CONFIG", "")
+    if config_dir is None and directory == paths.DEFAULT_DIR and os.path.isfile(named):
+        return os.path.abspath(named)
+    if os.path.isfile(directory):
+        directory = os.path.dirname(directory)
+    if given and not os.path.isdir(directory):
+        log.warning("CONFIG '%s' directory does not exist.", directory)
+    return os.path.join(directory, name)
+
+
+def _client_file(environ: Mapping[str, str]) -> str:
+    named = environ.get("SALT_CLIENT_CONFIG", "")
+    if os.path.isfile(named):
+        return named
+    return os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".saltrc")
+
+
+def _gather(name: str, config_dir: Path | str | None, environ: Mapping[str, str]) -> _Found:
+    """The main file and all that it includes; a missing main file counts as an empty one."""
+    path = config_file(name, config_dir, environ)
+    settings = read_file(path)
+    if settings is None:
+        settings = _from_template(path)
+    include = settings.pop("include", None)
+    default = settings.get("default_include")
+    pattern = f"{name}.d/*.conf" if default is None else str(default.value or "")
+    for patterns, silent in (
+        ([pattern] if pattern else [], True),
+        (patterns_of(include) if include else [], False),
+    ):
+        _include(path, settings, patterns, silent=silent)
+    return _Found(path, settings)
+
+
+def _from_template(path: str) -> Settings:
+    template = read_file(path + ".template")
+    if template is None:
+        log.debug("There is no %s; defaults are used", path)
+        return {}
+    return template
+
+
+def _include(path: str, settings: Settings, patterns: Iterable[str], *, silent: bool) -> None:
+    """One pass: against the main file each key replaces, but ``schedule`` is joined by job."""
+    included = Includes(path)
+    included.add(patterns)
+    for pattern in [] if silent else included.unmatched:
+        log.warning("No file matches the include %s", pattern)
+    schedule, more = settings.get("schedule"), included.settings.get("schedule")
+    settings.update(included.settings)
+    if schedule is not None and more is not None:
+        settings["schedule"] = Setting(joined(schedule.value, more.value), more.source)
+
+
+# --- checking ------------------------------------------------------------------------------------
+
+
+class _Schema:
+    """The options of one role by name."""
+
+    def __init__(self, role: str, sections: Mapping[str, type[Any]]) -> None:
+        self._role = role
+        self._sections = sections
+        self._places: dict[str, tuple[str, dataclasses.Field[Any]]] = {
+            option_name(field): (section, field)
+            for section, declared in sections.items()
+            for field in options(declared)
+        }
+
+    def checked(self, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The known options, checked, and the unknown ones as they are."""
+        values: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        for name, setting in settings.items():
+            place = self._places.get(name)
+            if place is None:
+                extra[name] = setting.value
+            else:
+                values[name] = check(place[1], setting.value, setting.source)
+        if extra:
+            self._look_for_typos(extra, settings, strict=bool(values.get("strict_config")))
+        return values, extra
+
+    def rooted(self) -> dict[str, str | None]:
+        """The rooted options with their defaults."""
+        return {
+            name: default_of(field)
+            for name, (_, field) in self._places.items()
+            if field.metadata["rooted"]
+        }
+
+    def default(self, name: str) -> Any:
+        """A fresh copy of an option's default."""
+        return default_of(self._places[name][1])
+
+    def sections(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The sections, made."""
+        given: dict[str, dict[str, Any]] = {section: {} for section in self._sections}
+        for name, value in values.items():
+            section, field = self._places[name]
+            given[section][field.name] = value
+        return {name: made(**given[name]) for name, made in self._sections.items()}
+
+    def _look_for_typos(
+        self, extra: Mapping[str, Any], settings: Settings, *, strict: bool
+    ) -> None:
+        from saltlite.config.known import nearest  # most files need it not
+
+        for name in extra:
+            near = nearest(name, self._places)
+            if near is None:
+                continue
+            error = ConfigError(
+                f"no such option; did you mean {near}?",
+                path=settings[name].source.path,
+                line=settings[name].source.line,
+                option=name,
+            )
+            if strict:
+                raise error
+            log.warning("%s", error)
+
+
+# --- values that follow from others --------------------------------------------------------------
+
+
+def _finish(values: dict[str, Any], schema: _Schema, found: _Found) -> None:
+    """Apply what Salt applies to options after reading them."""
+    values["conf_file"] = found.path
+    if not values.get("user"):
+        values["user"] = _current_user()
+    if "fileserver_backend" in values:
+        values["fileserver_backend"] = [
+            BACKENDS.get(name, name) for name in values["fileserver_backend"]
+        ]
+    for name in ("file_roots", "pillar_roots"):
+        if name in values:
+            values[name] = {env: _globbed(dirs) for env, dirs in values[name].items()}
+    paths.place(values, schema.rooted(), cwd=os.getcwd())
+
+
+def _globbed(directories: Iterable[str]) -> list[str]:
+    """``/srv/formulas/*`` is every directory there; a pattern without a match stays."""
+    all_dirs: list[str] = []
+    for directory in directories:
+        all_dirs.extend(sorted(glob.glob(directory)) or [directory])
+    return all_dirs
+
+
+def _current_user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a container without an entry for its user
+        return str(os.geteuid())
+
+
+def _prefer_hours(values: dict[str, Any]) -> None:
+    """``keep_jobs`` is in hours and older; the newer name wins where both are set."""
+    if "keep_jobs" in values and "keep_jobs_seconds" not in values:
+        values["keep_jobs_seconds"] = values["keep_jobs"] * 3600
+
+
+def _rename_environment(settings: Settings) -> None:
+    old = settings.pop("environment", None)
+    if old is None:
+        return
+    log.warning("%s: environment: this option is called saltenv now", old.source)
+    settings.setdefault("saltenv", old)
+
+
+def _check_id(minion_id: str, settings: Settings) -> None:
+    from saltlite.core.ids import valid_minion_id
+
+    if valid_minion_id(minion_id):
+        return
+    source = settings["id"].source if "id" in settings else Source("minion_id")
+    raise ConfigError(
+        f"found {minion_id!r}, allowed: letters, digits and . _ - : @ +, at most 253 of them",
+        path=source.path,
+        line=source.line,
+        option="id",
+    )

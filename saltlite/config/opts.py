@@ -1,0 +1,30 @@
+"""The flat ``opts`` dict: made for user modules and ``config.get``, used by nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Any
+
+from saltlite.config.schema import option_name, options
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
+
+
+def flat_opts(config: MasterConfig | MinionConfig) -> dict[str, Any]:
+    """All options by name, unknown ones too, as Salt's ``__opts__`` has them.
+
+    The dict is a fresh one each time; lists and maps in it are those of ``config``.
+    """
+    opts: dict[str, Any] = dict(config.extra)
+    for part in dataclasses.fields(config):
+        section = getattr(config, part.name)
+        if not dataclasses.is_dataclass(section) or isinstance(section, type):
+            continue
+        for field in options(type(section)):
+            opts[option_name(field)] = getattr(section, field.name)
+    opts["config_dir"] = os.path.dirname(config.paths.conf_file)
+    opts["__role"] = "master" if type(config).__name__ == "MasterConfig" else "minion"
+    return opts

@@ -1,0 +1,116 @@
+"""Event tags: how they are built and recognised. Source: protocol.md 12.
+
+A tag is text; parts that come from a minion (its id) are in the last place, so that no id can make
+one tag look like another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+AUTH = "salt/auth"
+KEY = "salt/key"
+KEY_ROTATED = "key"
+PRESENT = "salt/presence/present"
+PRESENCE_CHANGE = "salt/presence/change"
+MINION_START = "minion_start"
+MINION_PING = "minion_ping"
+BUS_DROPPED = "salt/bus/dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class JobTag:
+    """A job's tag taken apart: ``salt/job/<jid>/<kind>[/<minion id>]``."""
+
+    jid: str
+    kind: str
+    minion_id: str = ""
+
+
+def job(jid: str) -> str:
+    """What all tags of one job begin with."""
+    return f"salt/job/{jid}/"
+
+
+def job_new(jid: str) -> str:
+    """A job was published; tells who is expected to return."""
+    return f"salt/job/{jid}/new"
+
+
+def job_publish(jid: str) -> str:
+    """The job map as it went to the minions."""
+    return f"salt/job/{jid}/publish"
+
+
+def job_ret(jid: str, minion_id: str) -> str:
+    """One minion's return."""
+    return f"salt/job/{jid}/ret/{minion_id}"
+
+
+def job_start(jid: str, minion_id: str) -> str:
+    """A minion began with the job."""
+    return f"salt/job/{jid}/start/{minion_id}"
+
+
+def job_progress(jid: str, minion_id: str, run_number: int) -> str:
+    """One state of a state run is done."""
+    return f"salt/job/{jid}/prog/{minion_id}/{run_number}"
+
+
+def job_error(jid: str) -> str:
+    """A publish was refused."""
+    return f"salt/job/{jid}/error"
+
+
+def job_state_error(jid: str, minion_id: str, fun: str) -> str:
+    """A state of a state run failed."""
+    return f"salt/job/{jid}/sub/{minion_id}/error/{fun}"
+
+
+def run_new(jid: str) -> str:
+    """A runner began."""
+    return f"salt/run/{jid}/new"
+
+
+def run_ret(jid: str) -> str:
+    """A runner is done."""
+    return f"salt/run/{jid}/ret"
+
+
+def wheel_new(jid: str) -> str:
+    """A wheel function began."""
+    return f"salt/wheel/{jid}/new"
+
+
+def wheel_ret(jid: str) -> str:
+    """A wheel function is done."""
+    return f"salt/wheel/{jid}/ret"
+
+
+def minion_start(minion_id: str) -> str:
+    """A minion is ready for jobs."""
+    return f"salt/minion/{minion_id}/start"
+
+
+def minion_refresh(minion_id: str) -> str:
+    """The master's copy of a minion's data is new."""
+    return f"minion/refresh/{minion_id}"
+
+
+def beacon(minion_id: str, rest: str) -> str:
+    """A beacon of a minion saw something."""
+    return f"salt/beacon/{minion_id}/{rest}"
+
+
+def parse_job(tag: str) -> JobTag | None:
+    """The parts of a job's tag; ``None`` for any other tag."""
+    parts = tag.split("/", 4)
+    if len(parts) < 4 or parts[0] != "salt" or parts[1] != "job":
+        return None
+    return JobTag(parts[2], parts[3], parts[4] if len(parts) == 5 else "")
+
+
+def parse_job_ret(tag: str) -> JobTag | None:
+    """The parts of a return's tag; ``None`` for any other tag."""
+    found = parse_job(tag)
+    return found if found is not None and found.kind == "ret" and found.minion_id else None
