@@ -1,0 +1,356 @@
+r"""The event bus: everyone pushes, one process publishes, whoever wants subscribes.
+
+Local only, over Unix sockets. An event is one frame, ``tag``, two newlines and the packed data map
+with bin types, as on Salt's own bus, so that ZeroMQ's prefix subscription works on tags. Behind it
+the publisher puts a second frame, a sequence number of eight bytes.
+
+A subscriber learns that its subscriptions are in force like this: last of all it subscribes to
+``\xffready/<token>``; the publisher, an XPUB, sees each new subscription and answers that one with
+a frame of the same name, which nobody else gets. When the answer comes, all the others hold as well.
+Tags are UTF-8 and never contain the byte ``\xff``; so it sorts last and collides with nothing.
+
+:class:`Relay` is the publisher's logic without sockets, for a blocking loop (EventPublisher) and an
+asyncio loop (the minion) alike. Source: protocol.md 12.1; docs/wire.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import zmq
+
+from saltlite.core.plain import Plain
+from saltlite.errors import WireError
+from saltlite.transport.addresses import ipc
+from saltlite.transport.codec import pack_bin, unpack_bin
+from saltlite.transport.tcp import MAX_MESSAGE_BYTES
+
+log = logging.getLogger(__name__)
+
+TAG_END: Final = b"\n\n"
+TAG_LIMIT_BYTES: Final = 1024
+READY: Final = b"\xffready/"
+TRIMMED: Final = "VALUE_TRIMMED"
+"""What stands in an event for a value that was too large. Source: Salt's own word."""
+
+_TOKEN_LENGTH = 32
+_SEQUENCE_BYTES = 8
+_SUBSCRIBER_HWM = 100_000
+_PUSH_LINGER_MS = 1000
+
+_S = TypeVar("_S", bound="zmq.Socket[Any]")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: a tag and a map."""
+
+    tag: str
+    data: dict[str, Any]
+
+
+def pack_event(
+    tag: str, data: Mapping[str, Plain], now: datetime, *, max_bytes: int | None = None
+) -> bytes:
+    """The frame of an event. ``_stamp`` (UTC) is added unless it is there.
+
+    Args:
+        tag: 1 to 1024 bytes of UTF-8 without an empty line.
+        data: the map.
+        now: the time for ``_stamp``, with its zone.
+        max_bytes: ``max_event_size``; larger values give way to ``VALUE_TRIMMED``, largest first.
+
+    Raises:
+        WireError: no such tag, or data that cannot be packed.
+    """
+    head = _tag_bytes(tag)
+    stamped = dict(data)
+    if "_stamp" not in stamped:
+        stamped["_stamp"] = stamp(now)
+    body = pack_bin(stamped)
+    if max_bytes is not None and len(body) > max_bytes:
+        body = _trimmed(stamped, max_bytes)
+    return head + TAG_END + body
+
+
+def stamp(now: datetime) -> str:
+    """A moment as events carry it: UTC, ISO 8601, no zone. Source: protocol.md 1.1."""
+    return now.astimezone(timezone.utc).replace(tzinfo=None).isoformat(timespec="microseconds")
+
+
+def _tag_bytes(tag: str) -> bytes:
+    try:
+        head = tag.encode()
+    except UnicodeEncodeError as error:
+        raise WireError("tag is not text") from error
+    if not 0 < len(head) <= TAG_LIMIT_BYTES or TAG_END in head + b"\n":
+        raise WireError("not a tag")
+    return head
+
+
+def _trimmed(data: dict[str, Plain], max_bytes: int) -> bytes:
+    """Pack ``data`` with its largest values replaced until it is small enough."""
+    sizes = {name: len(pack_bin(value)) for name, value in data.items()}
+    total = sum(sizes.values())
+    for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
+        if total <= max_bytes:
+            break
+        data[name] = TRIMMED
+        total -= sizes[name] - len(TRIMMED)
+    return pack_bin(data)
+
+
+def unpack_event(frame: bytes) -> Event:
+    """The event in a frame.
+
+    Raises:
+        WireError: it is none.
+    """
+    head, end, body = frame.partition(TAG_END)
+    if not end or not 0 < len(head) <= TAG_LIMIT_BYTES:
+        raise WireError("event has no tag")
+    data = unpack_bin(body)
+    if not isinstance(data, dict):
+        raise WireError("event's data is not a map")
+    try:
+        return Event(head.decode(), data)
+    except UnicodeDecodeError as error:
+        raise WireError("event's tag is not text") from error
+
+
+# --- the publisher's side ---------------------------------------------------------------
+
+
+class Relay:
+    """What the publishing process does with each frame. No socket, no clock."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        self.dropped = 0
+
+    def event(self, frames: Sequence[bytes]) -> list[bytes] | None:
+        """What to publish for a message from PULL; ``None`` for one that is no event."""
+        if len(frames) != 1 or frames[0].find(TAG_END, 0, TAG_LIMIT_BYTES + 2) <= 0:
+            self.dropped += 1
+            return None
+        self.sequence += 1
+        return [frames[0], self.sequence.to_bytes(_SEQUENCE_BYTES, "big")]
+
+    def subscription(self, frames: Sequence[bytes]) -> list[bytes] | None:
+        """What to publish for a message from XPUB; ``None`` for most."""
+        frame = frames[0]
+        token = frame[1 + len(READY) :]
+        if not frame.startswith(b"\x01" + READY) or len(token) != _TOKEN_LENGTH:
+            return None
+        return [READY + token, self.sequence.to_bytes(_SEQUENCE_BYTES, "big")]
+
+
+def bind_bus(
+    context: zmq.Context[_S], pull_path: Path, pub_path: Path, *, hwm: int = 1000, mode: int = 0o600
+) -> tuple[_S, _S]:
+    """Bind the PULL and the XPUB socket of a bus.
+
+    The caller's loop hands every message of either to a :class:`Relay` and sends what that returns
+    on XPUB. ``hwm`` (``salt_event_pub_hwm``) bounds what waits for a slow subscriber; ``mode`` is
+    that of the XPUB's socket file.
+
+    Raises:
+        ValueError: a path is too long for a Unix socket.
+        zmq.ZMQError: a socket cannot be bound.
+    """
+    pull = context.socket(zmq.PULL)
+    publisher = context.socket(zmq.XPUB)
+    try:
+        pull.setsockopt(zmq.LINGER, 0)
+        pull.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
+        pull.setsockopt(zmq.RCVHWM, _SUBSCRIBER_HWM)
+        publisher.setsockopt(zmq.LINGER, 0)
+        publisher.setsockopt(zmq.SNDHWM, hwm)
+        publisher.setsockopt(zmq.MAXMSGSIZE, 2 * TAG_LIMIT_BYTES)  # it hears subscriptions only
+        _bind(pull, pull_path, 0o600)
+        _bind(publisher, pub_path, mode)
+    except BaseException:
+        pull.close(linger=0)
+        publisher.close(linger=0)
+        raise
+    return pull, publisher
+
+
+def _bind(socket: zmq.Socket[Any], path: Path, mode: int) -> None:
+    """Bind with no moment in which others could open the socket file."""
+    before = os.umask(0o777 & ~mode)
+    try:
+        socket.bind(ipc(path))
+    finally:
+        os.umask(before)
+
+
+# --- those who push, those who subscribe ------------------------------------------------
+
+
+class EventPusher:
+    """Puts events on a bus. Connects by itself, also again. Not for use by several threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        timeout_s: float = 1.0,
+        max_bytes: int | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            path: the bus's PULL socket.
+            context: left open if handed in.
+            timeout_s: how long :meth:`fire` may wait when the bus does not take events.
+            max_bytes: ``max_event_size``, see :func:`pack_event`.
+        """
+        self._own_context = context is None
+        self._context: zmq.Context[zmq.Socket[bytes]] = (
+            zmq.Context() if context is None else context
+        )
+        self._max_bytes = max_bytes
+        self._socket = self._context.socket(zmq.PUSH)
+        self._socket.setsockopt(zmq.LINGER, _PUSH_LINGER_MS)
+        self._socket.setsockopt(zmq.SNDTIMEO, round(timeout_s * 1000))
+        self._socket.setsockopt(zmq.SNDHWM, _SUBSCRIBER_HWM)
+        self._socket.connect(ipc(path))
+
+    def fire(self, tag: str, data: Mapping[str, Plain]) -> bool:
+        """Hand one event over; ``False`` (and a log line) if the bus did not take it in time.
+
+        Raises:
+            WireError: no such tag, or data that cannot be packed.
+        """
+        return self.push(
+            pack_event(tag, data, datetime.now(timezone.utc), max_bytes=self._max_bytes)
+        )
+
+    def push(self, frame: bytes) -> bool:
+        """Hand over an event that is packed already."""
+        try:
+            self._socket.send(frame)
+        except zmq.Again:
+            log.error("event lost, the bus takes none: %s", frame[:60].partition(TAG_END)[0])
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close; what was just fired has a second to leave."""
+        self._socket.close()
+        if self._own_context:
+            self._context.term()
+
+    def __enter__(self) -> EventPusher:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+
+class EventSubscriber:
+    """Hears events of a bus from the moment it is made. Not for use by several threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        prefixes: Sequence[str] = ("",),
+        *,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+    ) -> None:
+        """Connect and subscribe to tags that begin with one of ``prefixes``."""
+        self._own_context = context is None
+        self._context: zmq.Context[zmq.Socket[bytes]] = (
+            zmq.Context() if context is None else context
+        )
+        self._everything = "" in prefixes
+        self._last: int | None = None
+        self._ready = READY + uuid.uuid4().hex.encode()
+        self.lost = 0
+        """Events known to have been missed; always 0 unless all tags are subscribed."""
+        self.connections = 0
+        """How often the link came up; more than one means that events may have been missed."""
+        self._socket = self._context.socket(zmq.SUB)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.RCVHWM, _SUBSCRIBER_HWM)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
+        self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
+        for prefix in prefixes:
+            self._socket.setsockopt(zmq.SUBSCRIBE, prefix.encode())
+        self._socket.setsockopt(zmq.SUBSCRIBE, self._ready)
+        self._socket.connect(ipc(path))
+        self._early: list[Event] = []
+
+    def connect_confirmed(self, timeout_s: float) -> bool:
+        """Wait until the publisher has all subscriptions; ``False`` if it has not in time.
+
+        Events that come meanwhile are kept for :meth:`get`.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not self.connections:
+            event = self._next(deadline)
+            if event is None and time.monotonic() >= deadline:
+                return False
+            if event is not None:
+                self._early.append(event)
+        return True
+
+    def get(self, timeout_s: float) -> Event | None:
+        """The next event, ``None`` if there is none in ``timeout_s`` seconds (0: only look)."""
+        if self._early:
+            return self._early.pop(0)
+        deadline = time.monotonic() + timeout_s
+        while True:
+            event = self._next(deadline)
+            if event is not None or time.monotonic() >= deadline:
+                return event
+
+    def _next(self, deadline: float) -> Event | None:
+        """One message, if it is there in time and is an event."""
+        wait_ms = max(0, round((deadline - time.monotonic()) * 1000))
+        if not self._socket.poll(wait_ms):
+            return None
+        frames = self._socket.recv_multipart()
+        if not self._counted(frames):
+            return None
+        try:
+            return unpack_event(frames[0])
+        except WireError as error:
+            log.debug("not an event: %s", error)
+            return None
+
+    def _counted(self, frames: list[bytes]) -> bool:
+        """Keep the sequence; ``False`` for what is not an event."""
+        if len(frames) != 2 or len(frames[1]) != _SEQUENCE_BYTES:
+            return False
+        number = int.from_bytes(frames[1], "big")
+        if frames[0] == self._ready:
+            self.connections += 1
+            self._last = number
+            return False
+        if self._everything and self._last is not None and number > self._last + 1:
+            self.lost += number - self._last - 1
+        self._last = number
+        return True
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._socket.close(linger=0)
+        if self._own_context:
+            self._context.destroy(linger=0)
+
+    def __enter__(self) -> EventSubscriber:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()

@@ -1,0 +1,43 @@
+"""Options every TCP socket of saltlite gets, named as in Salt's configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import zmq
+
+MAX_MESSAGE_BYTES: Final = 100 * 1024 * 1024
+"""A larger message makes the transport drop the connection. Source: security.md 3.2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpOptions:
+    """Keepalive and address family. ``-1`` leaves a value to the operating system.
+
+    Source: protocol.md 3.1.
+    """
+
+    ipv6: bool = False
+    keepalive: bool = True
+    keepalive_idle_s: int = 300
+    keepalive_cnt: int = -1
+    keepalive_intvl_s: int = -1
+
+    def apply(self, socket: zmq.Socket[Any], address: str = "") -> None:
+        """Set the options; must happen before ``bind`` or ``connect``.
+
+        IPv6 is switched on also where ``address`` has the brackets of an IPv6 address.
+        """
+        if self.ipv6 or "[" in address:
+            socket.setsockopt(zmq.IPV6, 1)
+        socket.setsockopt(zmq.TCP_KEEPALIVE, int(self.keepalive))
+        socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, self.keepalive_idle_s)
+        socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, self.keepalive_cnt)
+        socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, self.keepalive_intvl_s)
+
+
+DEFAULT_TCP: Final = TcpOptions()
+
+SERVER_TCP: Final = TcpOptions(keepalive_idle_s=60, keepalive_intvl_s=15, keepalive_cnt=3)
+"""What a master's request port uses, whatever is configured. Source: protocol.md 3.1."""
