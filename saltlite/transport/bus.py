@@ -6,7 +6,7 @@ the publisher puts a second frame, a sequence number of eight bytes.
 
 A subscriber learns that its subscriptions are in force like this: last of all it subscribes to
 ``\xffready/<token>``; the publisher, an XPUB, sees each new subscription and answers that one with
-a frame of the same name, which nobody else gets. When the answer comes, all the others hold as well.
+a frame of the same name, which nobody else gets. When the answer comes, all the others hold too.
 Tags are UTF-8 and never contain the byte ``\xff``; so it sorts last and collides with nothing.
 
 :class:`Relay` is the publisher's logic without sockets, for a blocking loop (EventPublisher) and an
@@ -44,6 +44,7 @@ TRIMMED: Final = "VALUE_TRIMMED"
 _TOKEN_LENGTH = 32
 _SEQUENCE_BYTES = 8
 _SUBSCRIBER_HWM = 100_000
+_PUBLISHER_HWM_AT_LEAST = 20_000  # a thousand returns in one burst must not be lost on this machine
 _PUSH_LINGER_MS = 1000
 
 _S = TypeVar("_S", bound="zmq.Socket[Any]")
@@ -159,8 +160,8 @@ def bind_bus(
     """Bind the PULL and the XPUB socket of a bus.
 
     The caller's loop hands every message of either to a :class:`Relay` and sends what that returns
-    on XPUB. ``hwm`` (``salt_event_pub_hwm``) bounds what waits for a slow subscriber; ``mode`` is
-    that of the XPUB's socket file.
+    on XPUB. ``hwm`` (``salt_event_pub_hwm``, but at least 20,000) bounds what waits for a slow
+    subscriber; ``mode`` is that of the XPUB's socket file. The files stay; the caller removes them.
 
     Raises:
         ValueError: a path is too long for a Unix socket.
@@ -173,7 +174,7 @@ def bind_bus(
         pull.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
         pull.setsockopt(zmq.RCVHWM, _SUBSCRIBER_HWM)
         publisher.setsockopt(zmq.LINGER, 0)
-        publisher.setsockopt(zmq.SNDHWM, hwm)
+        publisher.setsockopt(zmq.SNDHWM, max(hwm, _PUBLISHER_HWM_AT_LEAST))
         publisher.setsockopt(zmq.MAXMSGSIZE, 2 * TAG_LIMIT_BYTES)  # it hears subscriptions only
         _bind(pull, pull_path, 0o600)
         _bind(publisher, pub_path, mode)
