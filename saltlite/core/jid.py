@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-_FORMAT = "%Y%m%d%H%M%S%f"
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -36,4 +35,6 @@ def jid_time(jid: str) -> datetime:
     digits = jid.split("_", 1)[0]
     if len(digits) != 20 or not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"not a job id: {jid!r}")
-    return datetime.strptime(digits, _FORMAT).replace(tzinfo=timezone.utc)
+    year, rest = int(digits[:4]), digits[4:14]
+    month, day, hour, minute, second = (int(rest[at : at + 2]) for at in range(0, 10, 2))
+    return datetime(year, month, day, hour, minute, second, int(digits[14:]), tzinfo=timezone.utc)
