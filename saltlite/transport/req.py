@@ -1,8 +1,8 @@
 """The request port: one frame out, one frame in, blocking.
 
 :class:`Requester` is a Lazy Pirate (zguide, chapter 4): a REQ socket that was left without its
-answer cannot be used again, so it is closed and a new one made. ``areq.py`` has the same for asyncio,
-apart, so that the command line need not import it.
+answer cannot be used again, so it is closed and a new one made. ``areq.py`` has the same for
+asyncio, apart, so that the command line need not import that.
 """
 
 from __future__ import annotations
