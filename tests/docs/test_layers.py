@@ -1,0 +1,150 @@
+"""Imports go downwards only. The table of layers in docs/architecture.md is the law read here."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "saltlite"
+ROW = re.compile(r"^\| (\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One row of the table."""
+
+    number: int
+    packages: frozenset[str]
+    law: str
+
+    def may_import(self, importer: str, imported: str, layers: dict[int, Layer]) -> bool:
+        if importer == imported:
+            return True
+        if self._exception(importer, imported):
+            return True
+        if imported in self.packages:
+            return "one another" not in self.law
+        law = re.sub(r"\(.*?\)", "", self.law)
+        if "anything below" in law:
+            return any(imported in layers[below].packages for below in range(self.number))
+        numbers = [int(digit) for digit in re.findall(r"\d", law)]
+        if numbers:
+            return any(imported in layers[number].packages for number in numbers)
+        return imported in names(law)
+
+    def _exception(self, importer: str, imported: str) -> bool:
+        found = re.search(r"\((.+) may use (.+)\)", self.law)
+        return bool(found and importer in names(found[1]) and imported in names(found[2]))
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(re.split(r",\s*|\s+and\s+", text.split(";")[0].strip()))
+
+
+def read_layers() -> dict[int, Layer]:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition("## Layers")[2]
+    rows = [
+        Layer(int(number), names(who), law.strip()) for number, who, law in ROW.findall(section)
+    ]
+    return {row.number: row for row in rows}
+
+
+LAYERS = read_layers()
+
+
+def layer_of(package: str) -> Layer | None:
+    return next((layer for layer in LAYERS.values() if package in layer.packages), None)
+
+
+def package_of(path: Path) -> str:
+    """``master`` for saltlite/master/x.py, ``disk`` for saltlite/disk.py."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def sources() -> Iterator[Path]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path != PACKAGE / "__init__.py":
+            yield path
+
+
+def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of every import in a file, wherever it stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            module = node.module or ""
+            if module == "saltlite":
+                yield from ((node.lineno, f"saltlite.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, module
+
+
+def test_the_table_is_understood() -> None:
+    assert sorted(LAYERS) == [0, 1, 2, 3, 4, 5]
+    assert LAYERS[4].may_import("master", "channel", LAYERS)
+    assert not LAYERS[4].may_import("master", "minion", LAYERS)
+    assert not LAYERS[2].may_import("channel", "master", LAYERS)
+    assert LAYERS[1].may_import("config", "disk", LAYERS)
+    assert not LAYERS[1].may_import("crypto", "transport", LAYERS)
+    assert not LAYERS[3].may_import("modules", "transport", LAYERS)
+    assert LAYERS[3].may_import("modules", "context", LAYERS)
+
+
+def test_every_package_has_a_layer() -> None:
+    found = {package_of(path) for path in sources()}
+    assert {package for package in found if layer_of(package) is None} == set()
+
+
+@pytest.mark.parametrize("package", sorted({package_of(path) for path in sources()}))
+def test_no_arrow_points_up(package: str) -> None:
+    layer = layer_of(package)
+    assert layer is not None
+    wrong = []
+    for path in sources():
+        if package_of(path) != package:
+            continue
+        for line, module in imported_modules(path):
+            if module.startswith("saltlite."):
+                imported = module.split(".")[1]
+                if not layer.may_import(package, imported, LAYERS):
+                    wrong.append(f"{path.relative_to(ROOT)}:{line} imports {module}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sources() if package_of(path) in LAYERS[0].packages],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_the_lowest_layer_needs_the_standard_library_only(path: Path) -> None:
+    tops = {module.split(".")[0] for _, module in imported_modules(path)}
+    assert tops - set(sys.stdlib_module_names) <= {"saltlite"}
+
+
+@pytest.mark.parametrize(
+    ("library", "home"),
+    [
+        ("yaml", "saltlite/config/yaml.py"),
+        ("cryptography", "saltlite/crypto/"),
+        ("msgpack", "saltlite/transport/codec.py"),
+        ("setproctitle", "saltlite/process.py"),
+    ],
+)
+def test_a_library_has_one_home(library: str, home: str) -> None:
+    importers = {
+        str(path.relative_to(ROOT))
+        for path in sources()
+        for _, module in imported_modules(path)
+        if module.split(".")[0] == library
+    }
+    assert {importer for importer in importers if not importer.startswith(home)} == set()

@@ -1,0 +1,254 @@
+"""What must not be in the code, found by reading its syntax tree.
+
+Source: security.md part 4, 6; style.md 8. Each list of exceptions says why each is one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "saltlite"
+
+BROAD_HANDLERS = {
+    "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",
+    "master/mworker.py": "the worker loop: every request is answered",
+    "minion/job.py": "the job runner: a function's exception becomes its return",
+    "minion/spawner.py": "the job runner, for jobs in threads",
+    "minion/daemon.py": "a forked child must never return into its parent's code",
+    "master/supervisor.py": "a forked child must never return into its parent's code",
+    "modules/test.py": "test.try is a function that does nothing else",
+}
+DYNAMIC_ATTRIBUTES = {
+    "cli/options.py": "options that were declared in the same file",
+    "config/opts.py": "walks the fields of the configuration's own dataclasses",
+    "config/yaml.py": "a constructor of the YAML library, from a fixed list",
+    "core/messages.py": "walks the fields of the message's own dataclass",
+}
+WALL_CLOCK = {
+    "modules/test.py": "Salt's test.* functions report it",
+    "master/sessions.py": "age of a file, by its mtime",
+    "master/keystore.py": "age of a directory, by its mtime",
+    "master/jobcache.py": "part of a file name",
+    "channel/minion.py": "the wire's ts",
+    "minion/executor.py": "moment of a return, kept across restarts",
+    "minion/process.py": "moment of a return, kept across restarts",
+}
+WRITERS = {
+    "disk.py": "the one place that writes files that matter",
+    "master/child.py": "/proc/self/oom_score_adj",
+    "minion/daemon.py": "the pid inside the lock file it holds",
+}
+FORBIDDEN_IMPORTS = {"pickle", "cPickle", "_pickle", "dill", "marshal", "shelve", "imp"}
+FORBIDDEN_CALLS = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "globals",
+    "os.system",
+    "os.popen",
+    "tempfile.mktemp",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+    "yaml.load",
+    "yaml.load_all",
+    "yaml.full_load",
+    "yaml.unsafe_load",
+    "operator.attrgetter",
+    "operator.methodcaller",
+}
+
+SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output"}
+
+Finder = Callable[[ast.AST], bool]
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def findings(finder: Finder, exceptions: object = ()) -> list[str]:
+    """``file:line`` of every node that ``finder`` picks, except in the files named."""
+    found = []
+    for path in sources():
+        name = str(path.relative_to(PACKAGE))
+        if name in exceptions:  # type: ignore[operator]
+            continue
+        tree = ast.parse(path.read_text(), str(path))
+        found += [f"{name}:{getattr(node, 'lineno', 0)}" for node in ast.walk(tree) if finder(node)]
+    return found
+
+
+def dotted(node: ast.AST) -> str:
+    """``os.system`` for the expression of that form, else what can be said of it."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return "?"
+
+
+def called(node: ast.AST) -> str:
+    return dotted(node.func) if isinstance(node, ast.Call) else ""
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield node.module or ""
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def keyword(node: ast.AST, name: str) -> ast.expr | None:
+    if not isinstance(node, ast.Call):
+        return None
+    return next((one.value for one in node.keywords if one.arg == name), None)
+
+
+def is_forbidden_call(node: ast.AST) -> bool:
+    return called(node) in FORBIDDEN_CALLS or bool(FORBIDDEN_CALLS.intersection(imports(node)))
+
+
+def is_forbidden_import(node: ast.AST) -> bool:
+    return any(name.split(".")[0] in FORBIDDEN_IMPORTS for name in imports(node))
+
+
+def is_shell(node: ast.AST) -> bool:
+    """``shell=True`` anywhere; given to subprocess, anything but ``False``."""
+    value = keyword(node, "shell")
+    if isinstance(value, ast.Constant):
+        return value.value is True
+    name = called(node)
+    return value is not None and (name.startswith("subprocess.") or name in SUBPROCESS)
+
+
+def is_dynamic_attribute(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or called(node) not in ("getattr", "setattr", "hasattr"):
+        return False
+    return not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
+
+
+def is_broad_handler(node: ast.AST) -> bool:
+    """One that catches everything and does not raise again at its end."""
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    broad = any(one is None or dotted(one) in ("Exception", "BaseException") for one in caught)
+    last = node.body[-1]
+    return broad and not (isinstance(last, ast.Raise) and last.exc is None)
+
+
+def is_wall_clock(node: ast.AST) -> bool:
+    return called(node) in ("time.time", "time.time_ns")
+
+
+def is_naive_time(node: ast.AST) -> bool:
+    return called(node).endswith(("datetime.utcnow", "datetime.utcfromtimestamp"))
+
+
+def writes_file(node: ast.AST) -> bool:
+    name = called(node)
+    if name.endswith((".write_text", ".write_bytes")):
+        return True
+    if not isinstance(node, ast.Call) or not (name == "open" or name.endswith("Path.open")):
+        return False
+    mode = keyword(node, "mode") or (node.args[1] if len(node.args) > 1 else None)
+    return isinstance(mode, ast.Constant) and bool(set(str(mode.value)) & set("wax+"))
+
+
+def test_no_code_is_made_from_data() -> None:
+    assert findings(is_forbidden_call) == []
+    assert findings(is_forbidden_import) == []
+
+
+def test_no_shell_is_asked_to_parse_a_command() -> None:
+    assert findings(is_shell) == []
+
+
+def test_no_attribute_is_chosen_by_a_name_from_elsewhere() -> None:
+    """The road to CVE-2020-11651 was ``getattr(self, load["cmd"])``."""
+    found = findings(is_dynamic_attribute, DYNAMIC_ATTRIBUTES)
+    assert found == []
+
+
+def test_the_master_has_no_exception_to_that() -> None:
+    assert [name for name in DYNAMIC_ATTRIBUTES if name.startswith("master/")] == []
+
+
+def test_everything_is_caught_only_where_that_is_decided() -> None:
+    assert findings(is_broad_handler, BROAD_HANDLERS) == []
+
+
+def test_waits_do_not_depend_on_the_wall_clock() -> None:
+    assert findings(is_wall_clock, WALL_CLOCK) == []
+    assert findings(is_naive_time) == []
+
+
+def test_files_are_written_through_disk() -> None:
+    found = findings(writes_file, WRITERS)
+    assert [place for place in found if not place.startswith(("cli/", "modules/"))] == []
+
+
+def uses(table: dict[str, str], finder: Finder) -> set[str]:
+    return {place.rpartition(":")[0] for place in findings(finder)} & set(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "finder"),
+    [
+        (BROAD_HANDLERS, is_broad_handler),
+        (DYNAMIC_ATTRIBUTES, is_dynamic_attribute),
+        (WALL_CLOCK, is_wall_clock),
+        (WRITERS, writes_file),
+    ],
+    ids=["broad handlers", "dynamic attributes", "wall clock", "writers"],
+)
+def test_no_exception_outlives_its_reason(table: dict[str, str], finder: Finder) -> None:
+    there = {name for name in table if (PACKAGE / name).exists()}
+    assert there - uses(table, finder) - {"disk.py"} == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "finder"),
+    [
+        ("eval('1')", is_forbidden_call),
+        ("from os import system", is_forbidden_call),
+        ("import pickle", is_forbidden_import),
+        ("from pickle import loads", is_forbidden_import),
+        ("run('ls', shell=True)", is_shell),
+        ("run('ls', shell=x)", is_shell),
+        ("subprocess.Popen('ls', shell=x)", is_shell),
+        ("anything('ls', shell=True)", is_shell),
+        ("getattr(self, load['cmd'])", is_dynamic_attribute),
+        ("try: pass\nexcept Exception: pass", is_broad_handler),
+        ("try: pass\nexcept (OSError, BaseException): pass", is_broad_handler),
+        ("try: pass\nexcept: pass", is_broad_handler),
+        ("time.time()", is_wall_clock),
+        ("open(p, 'w')", writes_file),
+        ("p.write_text('')", writes_file),
+    ],
+)
+def test_the_finders_find(code: str, finder: Finder) -> None:
+    assert any(finder(node) for node in ast.walk(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    ("code", "finder"),
+    [
+        ("re.compile('x')", is_forbidden_call),
+        ("run(['ls'], shell=False)", is_shell),
+        ("host.run('ls', shell='/bin/sh')", is_shell),
+        ("getattr(error, 'strerror', None)", is_dynamic_attribute),
+        ("try: pass\nexcept BaseException:\n  f()\n  raise", is_broad_handler),
+        ("time.monotonic()", is_wall_clock),
+        ("open(p)", writes_file),
+    ],
+)
+def test_the_finders_leave_the_rest(code: str, finder: Finder) -> None:
+    assert not any(finder(node) for node in ast.walk(ast.parse(code)))
