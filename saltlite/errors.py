@@ -12,6 +12,7 @@ The tree::
     │   ├── MasterFull       the master has max_minions already
     │   └── MasterUntrusted  the master's key is not the one that was pinned or demanded
     ├── RequestTimeout       no reply in time, after the last retry
+    ├── MasterAbsent         no master runs on this machine
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── StoreError           something could not be recorded on disk
     ├── TargetError          a target expression is not well formed
@@ -94,6 +95,10 @@ class RequestTimeout(SaltliteError):
         self.address = address
         self.waited_s = waited_s
         super().__init__(f"no reply from {address} within {waited_s:g} s")
+
+
+class MasterAbsent(SaltliteError):
+    """No master runs on this machine; the text is Salt's sentence about it. Source: cli.md 4."""
 
 
 class MasterRefused(SaltliteError):

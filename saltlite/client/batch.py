@@ -1,0 +1,161 @@
+"""A job in batches: at most so many minions are at work at a time. Source: cli.md 5."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from saltlite.client.collect import Collector, MinionReturn, NotReturned, Outcome
+from saltlite.client.local import JobRequest
+
+if TYPE_CHECKING:
+    from saltlite.client.local import LocalClient
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """A minion did not answer the ping that comes first; it gets no job."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The job was sent to these minions."""
+
+    jid: str
+    minions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """``failhard``: this minion failed, and no more are sent the job."""
+
+    id: str
+
+
+BatchOutcome: TypeAlias = Outcome | Silent | Started | Stopped
+
+
+def batch_size(text: str, minions: int) -> int:
+    """How many minions at a time: a number, or a share (``10%``, ``%10``) of all; at least one.
+
+    Raises:
+        ValueError: neither.
+    """
+    bare = text.strip()
+    if "%" not in bare:
+        size = int(bare)
+    elif bare.count("%") == 1 and (bare.startswith("%") or bare.endswith("%")):
+        size = int(minions * float(bare.strip("%")) / 100.0)
+    else:
+        raise ValueError(text)
+    return max(1, size)
+
+
+class Batch:
+    """One job, sent piece by piece as minions return.
+
+    ``wait_s`` is how long the place of one that returned stays empty. Iterate, then close.
+    """
+
+    def __init__(
+        self,
+        client: LocalClient,
+        request: JobRequest,
+        size: str,
+        *,
+        wait_s: float = 0.0,
+        failhard: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare.
+
+        Raises:
+            ValueError: ``size`` is neither a number nor a share.
+        """
+        batch_size(size, 1)
+        self._client = client
+        self._request = request
+        self._size = size
+        self._wait_s = wait_s
+        self._failhard = failhard
+        self._clock = clock
+        self._events = client.listen()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._events.close()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[BatchOutcome]:
+        """What happens, in order; nothing if no minion matches."""
+        minions: list[str] = []
+        for outcome in self._ping():
+            if isinstance(outcome, MinionReturn):
+                minions.append(outcome.id)
+            else:
+                yield Silent(outcome.id)
+        yield from self._work(sorted(minions))
+
+    def _ping(self) -> Iterator[Outcome]:
+        request = dataclasses.replace(
+            self._request,
+            fun="test.ping",
+            arg=(),
+            jid="",
+            ret="",
+            options=_credentials(self._request),
+        )
+        run = self._client.start(request)
+        if run is None:
+            return
+        with run:
+            yield from run
+
+    def _work(self, pending: list[str]) -> Iterator[BatchOutcome]:
+        size = batch_size(self._size, len(pending))
+        collector = self._client.collector(self._events, self._request.timeout_s)
+        active: set[str] = set()
+        closed_until: list[float] = []
+        while pending or active:
+            now = self._clock()
+            closed_until = [moment for moment in closed_until if moment > now]
+            free = size - len(active) - len(closed_until)
+            if pending and free > 0:
+                chunk, pending = pending[:free], pending[free:]
+                yield from self._send(collector, chunk, active)
+            wait_s = min(closed_until) - now if closed_until and pending else None
+            for outcome in collector.step(wait_s):
+                active.discard(outcome.id)
+                closed_until.append(self._clock() + self._wait_s)
+                yield outcome
+                if self._failhard and isinstance(outcome, MinionReturn) and outcome.exit_code:
+                    yield Stopped(outcome.id)
+                    return
+
+    def _send(
+        self, collector: Collector, chunk: Sequence[str], active: set[str]
+    ) -> Iterator[BatchOutcome]:
+        request = dataclasses.replace(self._request, tgt=list(chunk), tgt_type="list", jid="")
+        reply = self._client.publish(request)
+        if reply is None or reply.jid is None:
+            yield from (NotReturned("", minion) for minion in chunk)
+            return
+        yield Started(reply.jid, tuple(chunk))
+        active.update(chunk)
+        collector.add(reply.jid, list(chunk))
+
+
+def _credentials(request: JobRequest) -> dict[str, object]:
+    """Who asks and how, but not what."""
+    kept = ("token", "eauth", "username", "password", "delimiter")
+    return {name: request.options[name] for name in kept if name in request.options}

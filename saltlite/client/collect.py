@@ -1,0 +1,274 @@
+"""Collects the returns of one or several jobs from the event bus.
+
+Feeds :class:`~saltlite.client.gather.Gather` with what happens and asks ``find_job`` when it says
+so. Where the bus may have lost something, and before anybody is asked or given up, the job store is
+read, if there is one: what is on record counts, however it was announced.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from saltlite.client.gather import (
+    Answered,
+    Asked,
+    Gather,
+    GatherEvent,
+    GatherStatus,
+    Returned,
+    Tick,
+)
+from saltlite.core.tags import parse_job_ret
+
+JOB_PREFIX = "salt/job/"
+"""What the tags of all returns begin with."""
+
+ASK_AGAIN_S = 1.0
+"""Between two tries to publish ``find_job`` to a master that does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MinionReturn:
+    """What one minion returned. ``retcode`` is a map or list for a job of several functions."""
+
+    jid: str
+    id: str
+    return_: Any
+    retcode: Any = 0
+    success: Any = True
+    out: str | None = None
+    fun: Any = ""
+
+    @classmethod
+    def of(cls, jid: str, minion: str, data: Mapping[str, Any]) -> MinionReturn:
+        """From the data of an event or the record in the job store."""
+        return cls(
+            jid=jid,
+            id=minion,
+            return_=data.get("return"),
+            retcode=data.get("retcode", 0),
+            success=data.get("success", True),
+            out=data["out"] if isinstance(data.get("out"), str) else None,
+            fun=data.get("fun", ""),
+        )
+
+    @property
+    def exit_code(self) -> int:
+        """The highest of the exit codes; what is no number counts as 1."""
+        codes: Sequence[Any] = [self.retcode]
+        if isinstance(self.retcode, Mapping):
+            codes = list(self.retcode.values())
+        elif isinstance(self.retcode, (list, tuple)):
+            codes = self.retcode
+        return max((_code(code) for code in codes), default=0)
+
+
+def _code(code: Any) -> int:
+    if code is None:
+        return 0
+    return int(code) if isinstance(code, int) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class NotReturned:
+    """A minion was given up."""
+
+    jid: str
+    id: str
+
+
+Outcome: TypeAlias = MinionReturn | NotReturned
+
+
+class BusEvent(Protocol):
+    """One event."""
+
+    @property
+    def tag(self) -> str:
+        """Its tag."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Its map."""
+
+
+class Events(Protocol):
+    """What is needed of the event bus."""
+
+    lost: int
+    connections: int
+
+    def get(self, timeout_s: float) -> BusEvent | None:
+        """The next event, ``None`` if none comes in time."""
+
+    def close(self) -> None:
+        """Stop listening."""
+
+
+class ReturnStore(Protocol):
+    """What is needed of the job store."""
+
+    def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
+        """Minion id → ``return``, ``retcode``, ``success``, ``out``."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """A job that is being collected."""
+
+    jid: str
+    gather: Gather
+    status: GatherStatus
+    probes: set[str] = field(default_factory=set)
+    ask_at_s: float = 0.0
+    closed: bool = False
+
+
+class Collector:
+    """Gathers the returns of the jobs that are added to it.
+
+    ``ask`` publishes ``find_job`` for a jid to some minions and gives back the jid of that
+    publication, or ``None`` if it could not be published. ``clock`` does not go backwards.
+    """
+
+    def __init__(
+        self,
+        events: Events,
+        *,
+        timeout_s: float,
+        gather_job_timeout_s: float,
+        ask: Callable[[str, Sequence[str]], str | None],
+        store: ReturnStore | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._events = events
+        self._timeout_s = timeout_s
+        self._gather_s = gather_job_timeout_s
+        self._ask = ask
+        self._store = store
+        self._clock = clock
+        self._jobs: dict[str, _Job] = {}
+        self._by_probe: dict[str, _Job] = {}
+        self._seen = (events.lost, events.connections)
+
+    def add(self, jid: str, minions: Sequence[str], *, timeout_s: float | None = None) -> None:
+        """Collect a job too; ``minions`` are expected to return."""
+        now = self._clock()
+        gather = Gather(
+            minions,
+            timeout_s=self._timeout_s if timeout_s is None else timeout_s,
+            gather_job_timeout_s=self._gather_s,
+            now_s=now,
+        )
+        self._jobs[jid] = _Job(jid, gather, gather.on(Tick(), now))
+
+    @property
+    def done(self) -> bool:
+        """Whether every job has come to its end."""
+        return all(job.closed for job in self._jobs.values())
+
+    def gather(self, jid: str) -> Gather:
+        """The state of one job."""
+        return self._jobs[jid].gather
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Everything, as it comes, until all jobs are done."""
+        while not self.done:
+            yield from self.step()
+
+    def step(self, wait_s: float | None = None) -> list[Outcome]:
+        """Wait for the next thing to happen, at most ``wait_s``, and give back what came of it."""
+        outcomes = self._end_finished()
+        if outcomes:
+            return outcomes
+        self._ask_due()
+        event = self._events.get(self._patience(wait_s))
+        if event is not None:
+            outcomes = self._on_event(event)
+        now = self._clock()
+        for job in self._open():
+            if now >= job.status.deadline_s:
+                outcomes += self._reread(job)
+            self._feed(job, Tick())
+        if (self._events.lost, self._events.connections) != self._seen:
+            outcomes += self._reread_all()
+        return outcomes + self._end_finished()
+
+    def read_store(self) -> list[Outcome]:
+        """What is on record already; for jobs that were published before anybody listened."""
+        return [outcome for job in self._open() for outcome in self._reread(job)]
+
+    def _open(self) -> list[_Job]:
+        return [job for job in self._jobs.values() if not job.closed]
+
+    def _patience(self, wait_s: float | None) -> float:
+        if self.done:
+            return wait_s or 0.0
+        now = self._clock()
+        moments = [job.status.deadline_s for job in self._open()]
+        moments += [job.ask_at_s for job in self._open() if job.status.ask]
+        patience = min(moments) - now
+        return max(0.0, patience if wait_s is None else min(wait_s, patience))
+
+    def _ask_due(self) -> None:
+        for job in self._open():
+            if not job.status.ask or self._clock() < job.ask_at_s:
+                continue
+            probe = self._ask(job.jid, job.status.ask)
+            if probe is None:
+                job.ask_at_s = self._clock() + ASK_AGAIN_S
+                continue
+            job.probes.add(probe)
+            self._by_probe[probe] = job
+            self._feed(job, Asked())
+
+    def _feed(self, job: _Job, event: GatherEvent) -> None:
+        job.status = job.gather.on(event, self._clock())
+
+    def _on_event(self, event: BusEvent) -> list[Outcome]:
+        tag = parse_job_ret(event.tag)
+        if tag is None:
+            return []
+        job = self._jobs.get(tag.jid)
+        if job is not None and not job.closed:
+            return self._on_return(job, tag.minion_id, event.data)
+        asked = self._by_probe.get(tag.jid)
+        if asked is not None and not asked.closed:
+            self._feed(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
+        return []
+
+    def _on_return(self, job: _Job, minion: str, data: Mapping[str, Any]) -> list[Outcome]:
+        if minion in job.gather.returned or "return" not in data:
+            return []
+        self._feed(job, Returned(minion))
+        return [MinionReturn.of(job.jid, minion, data)]
+
+    def _reread_all(self) -> list[Outcome]:
+        self._seen = (self._events.lost, self._events.connections)
+        return [outcome for job in self._open() for outcome in self._reread(job)]
+
+    def _reread(self, job: _Job) -> list[Outcome]:
+        if self._store is None:
+            return []
+        outcomes: list[Outcome] = []
+        for minion, data in self._store.returns(job.jid).items():
+            outcomes += self._on_return(job, minion, data)
+        return outcomes
+
+    def _end_finished(self) -> list[Outcome]:
+        """Close the jobs that are done; their lost minions come last, in order."""
+        lost: list[Outcome] = []
+        for job in self._open():
+            if job.status.done:
+                job.closed = True
+                lost += [NotReturned(job.jid, minion) for minion in sorted(job.gather.given_up)]
+        return lost
+
+
+def is_running(data: Mapping[str, Any], jid: str) -> bool:
+    """Whether an answer to ``find_job`` says that the job runs; nonsense says that it does not."""
+    answer = data.get("return")
+    return isinstance(answer, Mapping) and answer.get("jid") == jid

@@ -1,0 +1,44 @@
+"""Who asks: the local user's name and key for the master. Source: protocol.md 11, 14.1."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from saltlite import disk
+from saltlite.errors import StoreError
+
+
+def process_user() -> str:
+    """The name of the user this process runs as, its number if it has none."""
+    if os.geteuid() == 0:
+        return "root"
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def sender(environ: Mapping[str, str] | None = None) -> str:
+    """The ``user`` of a job: ``sudo_<name>`` when somebody else became root by sudo."""
+    user = process_user()
+    sudo_user = (os.environ if environ is None else environ).get("SUDO_USER", "")
+    if user == "root" and sudo_user and sudo_user != "root":
+        return f"sudo_{sudo_user}"
+    return user
+
+
+def local_key(cachedir: Path, user: str | None = None) -> str:
+    """The key that the master left for ``user``; ``""`` if it cannot be read.
+
+    The master then refuses, with its own sentence.
+    """
+    name = (user or process_user()).replace("\\", "_")
+    try:
+        data = disk.read_regular(disk.child(cachedir, f".{name}_key"), limit_bytes=4096)
+    except (StoreError, ValueError):
+        return ""
+    return data.decode("utf-8", "replace") if data else ""

@@ -1,0 +1,650 @@
+"""Salt's Python client: publish a job, wait for the minions, hand out what they return.
+
+Names, arguments and results are those of Salt's documented ``LocalClient``. Every job is listened
+for first and published second, so that no return is missed. Who wants typed outcomes instead of
+Salt's dicts uses :meth:`LocalClient.start`.
+
+Source: protocol.md 11; the client is told of results on the event bus (protocol.md 12.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import zmq
+
+from saltlite.channel.client import ClearChannel
+from saltlite.client.collect import (
+    JOB_PREFIX,
+    Collector,
+    MinionReturn,
+    NotReturned,
+    Outcome,
+    ReturnStore,
+)
+from saltlite.client.identity import local_key, sender
+from saltlite.core.ids import valid_jid
+from saltlite.core.messages import PublishLoad, PublishReply, refusal
+from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout
+from saltlite.transport.addresses import MasterSockets, tcp
+from saltlite.transport.bus import EventSubscriber
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+
+CONNECT_TIMEOUT_S = 1.0
+"""How long the master's event bus may take to answer before the master counts as not running."""
+
+PUBLISH_TIMEOUT_S = 15.0
+"""How long the master may take to answer ``publish``; never repeated, it could run twice."""
+
+ASK_TIMEOUT_S = 5.0
+POLL_S = 0.01
+
+NOT_RUNNING = "The salt master could not be contacted. Is master running?"
+TIMED_OUT = (
+    "Salt request timed out. The master is not responding. You may need to run your command with "
+    "`--async` in order to bypass the congested event bus. With `--async`, the CLI tool will print "
+    "the job id (jid) and exit immediately without listening for responses. You can then use "
+    "`salt-run jobs.lookup_jid` to look up the results of the job in the job cache later."
+)
+"""Salt's sentences. Source: cli.md 4."""
+
+NO_RESPONSE = "Minion did not return. [No response]"
+NOT_CONNECTED = "Minion did not return. [Not connected]"
+LOOK_UP = (
+    "The minions may not have all finished running and any remaining minions will return upon "
+    "completion. To look up the return data for this job later, run the following command:\n\n"
+    "salt-run jobs.lookup_jid {jid}"
+)
+
+Target: TypeAlias = str | list[str]
+Returns: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """What to publish. ``options`` go into the load's ``kwargs`` (protocol.md 11.1)."""
+
+    tgt: Target
+    fun: str | list[str]
+    arg: Sequence[Any] = ()
+    tgt_type: str = "glob"
+    ret: str = ""
+    jid: str = ""
+    timeout_s: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Run:
+    """A published job that is being listened to. Iterate over it, then close it."""
+
+    def __init__(self, reply: PublishReply, events: EventSubscriber, collector: Collector) -> None:
+        self.jid = reply.jid or ""
+        self.minions = reply.minions
+        self.missing = reply.missing
+        self._events = events
+        self._collector = collector
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Returns as they come; at the end those who were given up."""
+        yield from self._collector.outcomes()
+
+    def step(self, wait_s: float) -> list[Outcome]:
+        """What comes within ``wait_s`` seconds."""
+        return self._collector.step(wait_s)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come."""
+        return self._collector.done
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._events.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+
+class LocalClient:
+    """Publishes jobs on the master of this machine.
+
+    ``store`` opens the job store when it is needed first (``None``: results come from the event bus
+    alone). ``connected`` tells which minions have a connection to the publish port, ``None`` if
+    that cannot be known.
+    """
+
+    def __init__(
+        self,
+        config: MasterConfig,
+        *,
+        store: Callable[[], ReturnStore] | None = None,
+        connected: Callable[[], frozenset[str] | None] | None = None,
+    ) -> None:
+        self.config = config
+        self._open_store = store
+        self._connected = connected
+        self._store_opened: ReturnStore | None = None
+        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._listening: dict[str, EventSubscriber] = {}
+
+    def close(self) -> None:
+        """Give back all sockets."""
+        for events in self._listening.values():
+            events.close()
+        self._listening.clear()
+        if self._context is not None:
+            self._context.destroy(linger=0)
+            self._context = None
+
+    def __enter__(self) -> LocalClient:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    # --- typed: what the command line uses ------------------------------------------------------
+
+    def start(self, request: JobRequest) -> Run | None:
+        """Publish and listen; ``None`` if no minion matches.
+
+        Raises:
+            MasterAbsent: no master runs here.
+            MasterRefused: the master does not allow it.
+            RequestTimeout: the master does not answer.
+        """
+        events = self.listen()
+        try:
+            reply = self.publish(request)
+        except BaseException:
+            events.close()
+            raise
+        if reply is None:
+            events.close()
+            return None
+        return self.follow(events, reply, request.timeout_s)
+
+    def follow(
+        self, events: EventSubscriber, reply: PublishReply, timeout_s: float | None = None
+    ) -> Run:
+        """Collect the returns of a job that was published after ``events`` were listened to."""
+        collector = self.collector(events, timeout_s)
+        collector.add(reply.jid or "", [*reply.minions, *reply.missing])
+        return Run(reply, events, collector)
+
+    def collector(self, events: EventSubscriber, timeout_s: float | None = None) -> Collector:
+        """A collector without jobs that reads ``events`` and asks ``find_job`` through here."""
+        return Collector(
+            events,
+            timeout_s=self._timeout_s(timeout_s),
+            gather_job_timeout_s=self.config.jobs.gather_job_timeout,
+            ask=self._ask,
+            store=_Late(self._store) if self._open_store is not None else None,
+        )
+
+    def listen(self) -> EventSubscriber:
+        """Listen to the returns of all jobs.
+
+        Raises:
+            MasterAbsent: nobody publishes events here.
+        """
+        path = MasterSockets(Path(self.config.paths.sock_dir)).event_pub
+        if not path.exists():
+            raise MasterAbsent(NOT_RUNNING)
+        events = EventSubscriber(path, (JOB_PREFIX,), context=self._zmq())
+        if not events.connect_confirmed(CONNECT_TIMEOUT_S):
+            events.close()
+            raise MasterAbsent(TIMED_OUT)
+        return events
+
+    def publish(
+        self, request: JobRequest, *, timeout_s: float = PUBLISH_TIMEOUT_S
+    ) -> PublishReply | None:
+        """Publish without listening; ``None`` if no minion matches. Raises as :meth:`start`."""
+        load = PublishLoad(
+            tgt=request.tgt,
+            fun=request.fun,
+            arg=list(request.arg),
+            tgt_type=request.tgt_type,
+            ret=request.ret,
+            jid=request.jid,
+            user=sender(),
+            key=local_key(Path(self.config.paths.cachedir)),
+            kwargs=dict(request.options),
+        )
+        answer = self.send(load.to_wire(), timeout_s=timeout_s)
+        reply = PublishReply.from_wire(answer)
+        return None if reply.jid is None else reply
+
+    def send(self, load: Mapping[str, Any], *, timeout_s: float = PUBLISH_TIMEOUT_S) -> Any:
+        """One clear command and its answer.
+
+        Raises:
+            MasterRefused: the answer is an error.
+            RequestTimeout: there is none.
+        """
+        network = self.config.network
+        host = network.interface
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - the wildcard
+        address = tcp(host, network.ret_port)
+        with ClearChannel(address, timeout_s, context=self._zmq()) as channel:
+            answer = channel.send(load)
+        refused = refusal(answer)
+        if refused is not None:
+            raise MasterRefused(*refused)
+        return answer
+
+    def lost_text(self, outcome: NotReturned) -> str:
+        """Salt's words about a minion that was given up. Source: cli.md 4."""
+        connected = self._connected() if self._connected is not None else None
+        if connected and outcome.id not in connected:
+            return NOT_CONNECTED
+        return f"{NO_RESPONSE}\n{LOOK_UP.format(jid=outcome.jid)}"
+
+    def _timeout_s(self, timeout_s: float | None) -> float:
+        return float(self.config.jobs.timeout if timeout_s is None else timeout_s)
+
+    def _zmq(self) -> zmq.Context[zmq.Socket[bytes]]:
+        if self._context is None:
+            self._context = zmq.Context()
+        return self._context
+
+    def _store(self) -> ReturnStore:
+        if self._store_opened is None:
+            assert self._open_store is not None  # noqa: S101 - only called when there is one
+            self._store_opened = self._open_store()
+        return self._store_opened
+
+    def _ask(self, jid: str, minions: Sequence[str]) -> str | None:
+        request = JobRequest(tgt=list(minions), fun="saltutil.find_job", arg=[jid], tgt_type="list")
+        try:
+            reply = self.publish(request, timeout_s=ASK_TIMEOUT_S)
+        except (RequestTimeout, MasterRefused):
+            return None
+        # Nobody to ask is an answer too: the silence that follows is what counts.
+        return reply.jid if reply is not None else "none"
+
+    # --- Salt's Python interface -----------------------------------------------------------------
+
+    def run_job(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        tgt_type: str = "glob",
+        ret: str = "",
+        timeout: float | None = None,
+        jid: str = "",
+        kwarg: Mapping[str, Any] | None = None,
+        listen: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Publish; ``{"jid": …, "minions": […]}``, ``{}`` if nobody matches."""
+        request = _request(tgt, fun, arg, tgt_type, ret, timeout, jid, kwarg, kwargs)
+        events = self.listen() if listen else None
+        try:
+            reply = self.publish(request)
+        except BaseException:
+            if events is not None:
+                events.close()
+            raise
+        if events is not None and (reply is None or reply.jid is None):
+            events.close()
+        if reply is None or reply.jid is None:
+            return {}
+        if events is not None:
+            self._listening[reply.jid] = events
+        return {"jid": reply.jid, "minions": [*reply.minions, *reply.missing]}
+
+    def pub(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        tgt_type: str = "glob",
+        ret: str = "",
+        jid: str = "",
+        timeout: float = PUBLISH_TIMEOUT_S,
+        listen: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """As :meth:`run_job`."""
+        return self.run_job(
+            tgt, fun, arg, tgt_type, ret, timeout=timeout, jid=jid, listen=listen, **kwargs
+        )
+
+    def cmd_async(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        tgt_type: str = "glob",
+        ret: str = "",
+        jid: str = "",
+        kwarg: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Publish and give back the jid; ``0`` if nobody matches."""
+        published = self.run_job(
+            tgt, fun, arg, tgt_type, ret, jid=jid, kwarg=kwarg, listen=False, **kwargs
+        )
+        return published.get("jid", 0)
+
+    def cmd(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        timeout: float | None = None,
+        tgt_type: str = "glob",
+        ret: str = "",
+        jid: str = "",
+        full_return: bool = False,
+        kwarg: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Returns:
+        """Publish, wait, and give back ``{minion id: return}`` of those who returned."""
+        request = _request(tgt, fun, arg, tgt_type, ret, timeout, jid, kwarg, kwargs)
+        returns: Returns = {}
+        for outcome in self._outcomes(request):
+            if isinstance(outcome, MinionReturn):
+                returns[outcome.id] = _full(outcome) if full_return else outcome.return_
+        return returns
+
+    def cmd_subset(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        tgt_type: str = "glob",
+        ret: str = "",
+        kwarg: Mapping[str, Any] | None = None,
+        subset: int = 3,
+        cli: bool = False,
+        progress: bool = False,
+        full_return: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Run on ``subset`` of the targets, picked at random among those that have the function."""
+        chosen = self.subset_of(tgt, fun, tgt_type, subset, **kwargs)
+        if cli:
+            return self.cmd_cli(
+                chosen, fun, arg, tgt_type="list", ret=ret, kwarg=kwarg, progress=progress, **kwargs
+            )
+        return self.cmd(
+            chosen,
+            fun,
+            arg,
+            tgt_type="list",
+            ret=ret,
+            kwarg=kwarg,
+            full_return=full_return,
+            **kwargs,
+        )
+
+    def subset_of(
+        self, tgt: Target, fun: str | list[str], tgt_type: str, subset: int, **kwargs: Any
+    ) -> list[str]:
+        """At most ``subset`` minions that have the function, at random."""
+        import random
+
+        wanted = [fun] if isinstance(fun, str) else fun
+        functions = self.cmd(tgt, "sys.list_functions", tgt_type=tgt_type, **kwargs)
+        able = [
+            minion
+            for minion, names in functions.items()
+            if isinstance(names, (list, tuple)) and all(name in names for name in wanted)
+        ]
+        return random.sample(able, min(max(subset, 0), len(able)))
+
+    def cmd_batch(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        tgt_type: str = "glob",
+        ret: str = "",
+        kwarg: Mapping[str, Any] | None = None,
+        batch: int | str = "10%",
+        **kwargs: Any,
+    ) -> Iterator[Returns]:
+        """``{minion id: return}`` one by one, at most ``batch`` minions at work at a time."""
+        from saltlite.client.batch import Batch
+
+        request = _request(tgt, fun, arg, tgt_type, ret, None, "", kwarg, kwargs)
+        with Batch(self, request, str(batch)) as run:
+            for outcome in run:
+                if isinstance(outcome, MinionReturn):
+                    yield {outcome.id: outcome.return_}
+
+    def cmd_iter(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        timeout: float | None = None,
+        tgt_type: str = "glob",
+        ret: str = "",
+        kwarg: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[Returns]:
+        """``{minion id: {"ret": …, "retcode": …, "jid": …}}`` as the minions return."""
+        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        for outcome in self._outcomes(request):
+            if isinstance(outcome, MinionReturn):
+                yield {outcome.id: _full(outcome)}
+
+    def cmd_iter_no_block(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        timeout: float | None = None,
+        tgt_type: str = "glob",
+        ret: str = "",
+        kwarg: Mapping[str, Any] | None = None,
+        show_jid: bool = False,
+        verbose: bool = False,
+        **kwargs: Any,
+    ) -> Iterator[Returns | None]:
+        """As :meth:`cmd_iter`, but yields ``None`` while nothing comes."""
+        del show_jid, verbose  # only the command line prints
+        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        run = self.start(request)
+        if run is None:
+            return
+        with run:
+            while not run.done:
+                outcomes = [one for one in run.step(POLL_S) if isinstance(one, MinionReturn)]
+                yield from ({one.id: _full(one)} for one in outcomes)
+                if not outcomes and not run.done:
+                    yield None
+
+    def cmd_full_return(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        timeout: float | None = None,
+        tgt_type: str = "glob",
+        ret: str = "",
+        verbose: bool = False,
+        kwarg: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Returns:
+        """As :meth:`cmd`, with ``ret``, ``retcode``, ``jid`` and ``out`` of each minion."""
+        del verbose
+        return self.cmd(
+            tgt, fun, arg, timeout, tgt_type, ret, full_return=True, kwarg=kwarg, **kwargs
+        )
+
+    def cmd_cli(
+        self,
+        tgt: Target,
+        fun: str | list[str],
+        arg: Iterable[Any] = (),
+        timeout: float | None = None,
+        tgt_type: str = "glob",
+        ret: str = "",
+        verbose: bool = False,
+        kwarg: Mapping[str, Any] | None = None,
+        progress: bool = False,
+        **kwargs: Any,
+    ) -> Iterator[Returns]:
+        """As :meth:`cmd_iter`, and at the end those who did not return, as ``salt`` shows them."""
+        del verbose, progress
+        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        for outcome in self._outcomes(request):
+            if isinstance(outcome, MinionReturn):
+                yield {outcome.id: _full(outcome)}
+            else:
+                text = self.lost_text(outcome)
+                yield {outcome.id: {"out": "no_return", "ret": text, "jid": outcome.jid}}
+
+    def get_iter_returns(
+        self,
+        jid: str,
+        minions: Iterable[str],
+        timeout: float | None = None,
+        tgt: Target = "*",
+        tgt_type: str = "glob",
+        expect_minions: bool = False,
+        block: bool = True,
+        **kwargs: Any,
+    ) -> Iterator[Returns | None]:
+        """Wait for a job that was published before, by :meth:`run_job` with ``listen`` or earlier.
+
+        With ``expect_minions``, those who were given up come as ``{id: {"failed": True}}``. Without
+        ``block``, ``None`` is yielded while nothing comes.
+        """
+        del tgt, tgt_type, kwargs
+        events = self._listening.pop(jid, None) or self.listen()
+        run = self.follow(events, PublishReply(jid, list(minions)), timeout)
+        with run:
+            for outcome in _with_pauses(run, block):
+                if isinstance(outcome, MinionReturn):
+                    yield {outcome.id: _full(outcome)}
+                elif outcome is None:
+                    yield None
+                elif expect_minions:
+                    yield {outcome.id: {"failed": True}}
+
+    def get_event_iter_returns(
+        self, jid: str, minions: Iterable[str], timeout: float | None = None
+    ) -> Iterator[Returns]:
+        """As :meth:`get_iter_returns`."""
+        for returned in self.get_iter_returns(jid, minions, timeout):
+            if returned is not None:
+                yield returned
+
+    def get_returns(
+        self, jid: str, minions: Iterable[str], timeout: float | None = None
+    ) -> Returns:
+        """``{minion id: return}`` of a job that was published before."""
+        returns: Returns = {}
+        for one in self.get_event_iter_returns(jid, minions, timeout):
+            returns.update({minion: full["ret"] for minion, full in one.items()})
+        return returns
+
+    def get_full_returns(
+        self, jid: str, minions: Iterable[str], timeout: float | None = None
+    ) -> Returns:
+        """As :meth:`get_returns`, with ``ret``, ``retcode``, ``jid`` and ``out`` of each minion."""
+        returns: Returns = {}
+        for one in self.get_event_iter_returns(jid, minions, timeout):
+            returns.update(one)
+        return returns
+
+    def get_cache_returns(self, jid: str) -> Returns:
+        """What is on record of a job; does not wait."""
+        if self._open_store is None:
+            return {}
+        records = self._store().returns(jid).items()
+        return {minion: _full(MinionReturn.of(jid, minion, data)) for minion, data in records}
+
+    def gather_job_info(
+        self, jid: str, tgt: Target, tgt_type: str, listen: bool = True, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Publish ``saltutil.find_job`` for ``jid``; what :meth:`run_job` gives back."""
+        return self.run_job(
+            tgt, "saltutil.find_job", [jid], tgt_type=tgt_type, listen=listen, **kwargs
+        )
+
+    def _outcomes(self, request: JobRequest) -> Iterator[Outcome]:
+        run = self.start(request)
+        if run is None:
+            return
+        with run:
+            yield from run
+
+
+class _Late:
+    """A store that is opened when it is asked first; most jobs never need it."""
+
+    def __init__(self, store: Callable[[], ReturnStore]) -> None:
+        self._store = store
+
+    def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
+        """See :class:`ReturnStore`."""
+        return self._store().returns(jid)
+
+
+def _with_pauses(run: Run, block: bool) -> Iterator[Outcome | None]:
+    if block:
+        yield from run
+        return
+    while not run.done:
+        outcomes = run.step(POLL_S)
+        yield from outcomes
+        if not outcomes and not run.done:
+            yield None
+
+
+def _request(
+    tgt: Target,
+    fun: str | list[str],
+    arg: Iterable[Any],
+    tgt_type: str,
+    ret: str,
+    timeout: float | None,
+    jid: str,
+    kwarg: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> JobRequest:
+    """A request as Salt's interface states it: ``kwarg`` becomes a last argument."""
+    args = [arg] if isinstance(arg, str) else list(arg)
+    if isinstance(fun, str) and "," in fun:
+        fun = [name.strip() for name in fun.split(",")]
+    if kwarg:
+        args.append({**kwarg, "__kwarg__": True})
+    return JobRequest(
+        tgt=tgt,
+        fun=fun,
+        arg=[jid_as_text(one) for one in args],
+        tgt_type=tgt_type,
+        ret=ret,
+        jid=jid,
+        timeout_s=timeout,
+        options=options,
+    )
+
+
+def jid_as_text(value: Any) -> Any:
+    """A number that is a jid becomes text again: 20 digits do not fit into msgpack's numbers."""
+    if type(value) is int and value > 0 and valid_jid(str(value)):
+        return str(value)
+    return value
+
+
+def _full(outcome: MinionReturn) -> dict[str, Any]:
+    full = {"ret": outcome.return_, "retcode": outcome.retcode, "jid": outcome.jid}
+    if outcome.out is not None:
+        full["out"] = outcome.out
+    return full

@@ -1,0 +1,193 @@
+"""Collector: what comes from the bus and the job store becomes outcomes, in virtual time."""
+
+import pytest
+
+from saltlite.client.collect import Collector, MinionReturn, NotReturned, is_running
+from saltlite.transport.bus import Event
+
+
+class Bus:
+    """A bus whose events come at given times; waiting moves the clock."""
+
+    def __init__(self, *timed):
+        self.now = 0.0
+        self.timed = sorted(timed, key=lambda pair: pair[0])
+        self.lost = 0
+        self.connections = 1
+
+    def clock(self):
+        return self.now
+
+    def at(self, moment, tag, **data):
+        self.timed.append((moment, Event(tag, data)))
+        self.timed.sort(key=lambda pair: pair[0])
+
+    def get(self, timeout_s):
+        if self.timed and self.timed[0][0] <= self.now + timeout_s:
+            moment, event = self.timed.pop(0)
+            self.now = max(self.now, moment)
+            if callable(event):
+                event(self)
+                return None
+            return event
+        self.now += timeout_s
+        return None
+
+    def close(self):
+        pass
+
+
+class Store(dict):
+    def returns(self, jid):
+        return self.get(jid, {})
+
+
+def returned(jid, minion, value=True, **more):
+    return Event(f"salt/job/{jid}/ret/{minion}", {"return": value, "retcode": 0, **more})
+
+
+def collect(bus, *minions, ask=None, store=None, jid="1"):
+    collector = Collector(
+        bus,
+        timeout_s=5.0,
+        gather_job_timeout_s=10.0,
+        ask=ask or (lambda jid, minions: None),
+        store=store,
+        clock=bus.clock,
+    )
+    collector.add(jid, minions)
+    return collector
+
+
+def test_returns_come_in_order_and_then_it_ends():
+    bus = Bus((0.2, returned("1", "b", 5, out="txt")), (0.1, returned("1", "a")))
+    outcomes = list(collect(bus, "a", "b").outcomes())
+    assert outcomes == [
+        MinionReturn("1", "a", True),
+        MinionReturn("1", "b", 5, out="txt"),
+    ]
+    assert bus.now == 0.2
+
+
+def test_other_jobs_and_other_tags_are_passed_over():
+    bus = Bus(
+        (0.1, returned("2", "a")),
+        (0.1, Event("salt/job/1/new", {"minions": ["a"]})),
+        (0.1, Event("salt/job/1/ret/a", {"no": "return"})),
+        (0.2, returned("1", "a")),
+    )
+    assert [one.id for one in collect(bus, "a").outcomes()] == ["a"]
+
+
+def test_the_same_return_counts_once():
+    bus = Bus((0.1, returned("1", "a", 1)), (0.1, returned("1", "a", 2)), (0.2, returned("1", "b")))
+    assert [one.return_ for one in collect(bus, "a", "b").outcomes()] == [1, True]
+
+
+def test_the_silent_are_asked_and_then_given_up_in_order():
+    asked = []
+
+    def ask(jid, minions):
+        asked.append((jid, tuple(minions)))
+        return "p1"
+
+    bus = Bus((0.1, returned("1", "m")))
+    outcomes = list(collect(bus, "z", "m", "a", ask=ask).outcomes())
+    assert outcomes[1:] == [NotReturned("1", "a"), NotReturned("1", "z")]
+    assert asked == [("1", ("a", "z"))]
+    assert bus.now == pytest.approx(15.0)
+
+
+def test_one_that_runs_is_waited_for_until_it_returns():
+    bus = Bus((21.0, returned("1", "a")))
+    probes = iter("pqrstu")
+
+    def ask(jid, minions):
+        probe = next(probes)
+        bus.at(bus.now + 0.1, f"salt/job/{probe}/ret/a", **{"return": {"jid": "1", "pid": 7}})
+        return probe
+
+    assert list(collect(bus, "a", ask=ask).outcomes()) == [MinionReturn("1", "a", True)]
+
+
+@pytest.mark.parametrize("answer", [{}, None, "nonsense", [1], {"jid": "other"}, 5])
+def test_nonsense_for_an_answer_is_no_sign_of_life(answer):
+    assert not is_running({"return": answer}, "1")
+    bus = Bus()
+
+    def ask(jid, minions):
+        bus.at(bus.now + 0.1, "salt/job/p/ret/a", **{"return": answer})
+        return "p"
+
+    assert list(collect(bus, "a", ask=ask).outcomes()) == [NotReturned("1", "a")]
+    assert bus.now == pytest.approx(15.0)
+
+
+def test_a_master_that_cannot_be_asked_is_tried_again_but_not_for_ever():
+    tries = []
+    bus = Bus()
+    outcomes = list(collect(bus, "a", ask=lambda jid, minions: tries.append(bus.now)).outcomes())
+    assert outcomes == [NotReturned("1", "a")]
+    assert bus.now == pytest.approx(15.0)
+    assert 5 <= len(tries) <= 11
+
+
+def test_the_store_is_read_before_anybody_is_asked():
+    store = Store({"1": {"a": {"return": "kept", "retcode": 3}}})
+    bus = Bus()
+    outcomes = list(collect(bus, "a", store=store, ask=lambda *_: pytest.fail("asked")).outcomes())
+    assert outcomes == [MinionReturn("1", "a", "kept", retcode=3)]
+    assert bus.now == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("field", ["lost", "connections"])
+def test_a_gap_on_the_bus_makes_it_read_the_store_at_once(field):
+    store = Store()
+    bus = Bus()
+
+    def gap(bus):
+        setattr(bus, field, getattr(bus, field) + 1)
+        store["1"] = {"a": {"return": "slipped"}}
+
+    bus.timed.append((1.0, gap))
+    assert list(collect(bus, "a", store=store).outcomes()) == [MinionReturn("1", "a", "slipped")]
+    assert bus.now == pytest.approx(1.0)
+
+
+def test_the_store_is_read_once_more_before_giving_up():
+    store = Store()
+    bus = Bus()
+
+    def late(bus):
+        store["1"] = {"a": {"return": "late"}}
+
+    bus.timed.append((12.0, late))
+    outcomes = list(collect(bus, "a", store=store, ask=lambda *_: "p").outcomes())
+    assert outcomes == [MinionReturn("1", "a", "late")]
+
+
+def test_several_jobs_are_collected_side_by_side():
+    bus = Bus((0.1, returned("2", "b")), (0.2, returned("1", "a")))
+    collector = collect(bus, "a")
+    collector.add("2", ["b"])
+    assert [(one.jid, one.id) for one in collector.outcomes()] == [("2", "b"), ("1", "a")]
+
+
+def test_a_job_for_nobody_is_done():
+    assert list(collect(Bus()).outcomes()) == []
+
+
+@pytest.mark.parametrize(
+    ("retcode", "code"),
+    [(0, 0), (3, 3), (None, 0), ({"a": 0, "b": 2}, 2), ([1, 5], 5), ("x", 1), ({}, 0), (True, 1)],
+)
+def test_the_exit_code_is_the_highest(retcode, code):
+    assert MinionReturn("1", "a", None, retcode=retcode).exit_code == code
+
+
+def test_a_step_waits_no_longer_than_told():
+    bus = Bus()
+    collector = collect(bus, "a")
+    assert collector.step(0.5) == []
+    assert bus.now == 0.5
+    assert not collector.done
