@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -198,6 +198,44 @@ class Host:
             return sorted(os.listdir(path))
         except OSError:
             return []
+
+    def write_device(self, path: str, data: bytes) -> bool:
+        """Write to something that is there already; ``False`` if that cannot be done."""
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        with open(fd, "wb", buffering=0) as device:
+            try:
+                device.write(data)
+            except OSError:
+                return False
+        return True
+
+    @contextlib.contextmanager
+    def private_file(
+        self, data: bytes, *, owner: str | None = None, suffix: str = ""
+    ) -> Iterator[str]:
+        """The path of a program file that only its owner can reach, and that is gone afterwards.
+
+        The directory around it has a name that nobody can foretell and belongs to ``owner`` too.
+        """
+        import shutil
+        import tempfile
+
+        account = None if owner is None else self.account(owner)
+        directory = tempfile.mkdtemp(prefix="salt-")
+        path = os.path.join(directory, f"script{suffix}")
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)
+            with open(fd, "wb") as file:
+                file.write(data)
+            if account is not None:
+                os.chown(path, account.uid, account.gid)
+                os.chown(directory, account.uid, account.gid)
+            yield path
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
 
     def account(self, name: str) -> Account:
         """A user by name.

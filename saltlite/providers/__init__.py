@@ -1,0 +1,1 @@
+"""Back ends: one folder or file per kind; how this machine does what modules offer."""
