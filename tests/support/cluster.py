@@ -273,6 +273,7 @@ class Cluster:
         )
         self.minion_kinds[minion_id] = kind
         daemon = self._daemon(kind, "salt-minion", self.minion_dir(minion_id), minion_id)
+        daemon.env["MINION_HOME"] = str(base)
         self.minions[minion_id] = daemon
         return daemon
 
