@@ -55,8 +55,8 @@ class JobServices(Protocol):
     async def refresh_grains(self) -> PlainMap:
         """Load the grains anew."""
 
-    def facts(self) -> tuple[PlainMap, PlainMap]:
-        """Grains and pillar as they are now."""
+    def facts(self, master: str) -> tuple[PlainMap, PlainMap]:
+        """Grains, and the pillar of that master, as they are now."""
 
     def returned(self, jid: str, master: str) -> None:
         """The return of a job is in the spool."""
@@ -185,7 +185,7 @@ class Executor:
 
     async def _run(self, running: _Running) -> str | None:
         """Start the process and listen until it ends; what to return if it did not do it itself."""
-        grains, pillar = self._services.facts()
+        grains, pillar = self._services.facts(running.master)
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=STREAM_LIMIT_BYTES)
         try:

@@ -24,7 +24,7 @@ from saltlite.errors import (
     FunctionUnavailable,
     SaltliteError,
 )
-from saltlite.loader.arguments import split_args
+from saltlite.loader.arguments import KWARG, parse_argument, split_args, split_keyword
 
 log = logging.getLogger(__name__)
 
@@ -112,15 +112,26 @@ def run_function(
     name: str, arg: Sequence[Any], job: Mapping[str, Any], ctx: MinionContext
 ) -> Outcome:
     """Run one function of a job; its exceptions are in the outcome."""
-    ctx.state["retcode"] = 0
     try:
-        _refuse_other_executors(job)
-        function = _resolve(name, ctx)
-        args, kwargs = split_args(list(arg))
-        call_kwargs = _accepted_kwargs(name, function.call, kwargs, job)
-        value = as_plain(function.call(*args, **call_kwargs))
+        return call_function(name, arg, job, ctx)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the job runner: every end is a return
         return _explain(name, error, ctx)
+
+
+def call_function(
+    name: str, arg: Sequence[Any], job: Mapping[str, Any], ctx: MinionContext
+) -> Outcome:
+    """Run one function of a job and let its exceptions out, for callers with words of their own.
+
+    Raises:
+        InvocationError: a keyword argument is not one of the function's.
+    """
+    ctx.state["retcode"] = 0
+    _refuse_other_executors(job)
+    function = _resolve(name, ctx)
+    args, kwargs = split_args([_as_keyword(item) for item in arg])
+    call_kwargs = _accepted_kwargs(name, function.call, kwargs, job)
+    value = as_plain(function.call(*args, **call_kwargs))
     return _ended(value, function.outputter, ctx)
 
 
@@ -182,6 +193,17 @@ def _joined(names: list[str], outcomes: list[Outcome], ordered: bool) -> dict[st
     }
 
 
+def _as_keyword(item: Any) -> Any:
+    """A text ``name=value`` among the positional arguments is a keyword after all.
+
+    Source: protocol.md 10.3; observed on Salt 3006.30, which then complains of unknown names too.
+    """
+    if not isinstance(item, str):
+        return item
+    name, text = split_keyword(item)
+    return item if name is None else {name: parse_argument(text), KWARG: True}
+
+
 def _refuse_other_executors(job: Mapping[str, Any]) -> None:
     wanted = job.get("module_executors") or [DEFAULT_EXECUTOR]
     names = wanted.split(",") if isinstance(wanted, str) else wanted
@@ -202,7 +224,7 @@ def _accepted_kwargs(
     """The keyword arguments as the function takes them: ``**kwargs`` also get ``__pub_*``.
 
     Raises:
-        _Invocation: some are not taken. Source: observed on Salt 3006.30.
+        InvocationError: some are not taken. Source: observed on Salt 3006.30.
     """
     parameters = inspect.signature(call).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -211,11 +233,11 @@ def _accepted_kwargs(
     taken = {parameter.name for parameter in parameters if parameter.kind in named}
     stray = [f"{key}={value}" for key, value in kwargs.items() if key not in taken]
     if stray:
-        raise _InvocationError(f"The following keyword arguments are not valid: {', '.join(stray)}")
+        raise InvocationError(f"The following keyword arguments are not valid: {', '.join(stray)}")
     return kwargs
 
 
-class _InvocationError(Exception):
+class InvocationError(Exception):
     """The function was called wrongly; Salt's ``SaltInvocationError``."""
 
 
@@ -243,7 +265,7 @@ def _explain(name: str, error: BaseException, ctx: MinionContext) -> Outcome:
 def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
     if isinstance(error, FunctionUnavailable) and error.name == name:
         return _unavailable(name, error, ctx)
-    if isinstance(error, _InvocationError):
+    if isinstance(error, InvocationError):
         return f"ERROR executing '{name}': {error}"
     if isinstance(error, CommandError) and error.exit_code is None:
         return f"Command required for '{name}' not found: {error}"

@@ -101,6 +101,11 @@ class Spool:
         self._memory[name] = data
         return True
 
+    def hold(self, name: str, data: bytes) -> None:
+        """Keep it in memory on purpose: it is of no use to anybody after a restart."""
+        if sum(map(len, self._memory.values())) + len(data) <= MEMORY_LIMIT_BYTES:
+            self._memory[name] = data
+
     def get(self, name: str) -> Parcel | None:
         """The return, ``None`` if it is gone or unreadable (it is then put aside)."""
         try:
@@ -168,13 +173,12 @@ def _flush_file(path: Path) -> None:
 
 @dataclass(slots=True)
 class _Waiting:
-    """A return that is not acknowledged. ``refused`` counts the times a master dropped it."""
+    """A return that is not acknowledged."""
 
     master: str
     due_s: float
     added_s: float
     tries: int = 0
-    refused: int = 0
 
 
 @dataclass(slots=True)
@@ -230,20 +234,10 @@ class Outbox:
         waiting.due_s = now_s + longest * (0.5 + 0.5 * self.chance())
         return waiting.tries
 
-    def refused(self, name: str, now_s: float) -> int:
-        """The master answered, but did not take it; how often that has happened."""
-        self.put_off(name, now_s)
-        waiting = self._waiting.get(name)
-        if waiting is None:
-            return 0
-        waiting.refused += 1
-        return waiting.refused
-
     def master_is_back(self, now_s: float) -> None:
-        """A master answers again: everything that it has not refused is due."""
+        """A master answers again: everything is due."""
         for waiting in self._waiting.values():
-            if not waiting.refused:
-                waiting.due_s = min(waiting.due_s, now_s)
+            waiting.due_s = min(waiting.due_s, now_s)
 
     def expired(self, now_s: float) -> list[str]:
         """Those that have been tried for 24 h."""

@@ -229,7 +229,7 @@ def _hand_over(pipe: Pipe, spool: Spool, jid: str, data: bytes) -> None:
     """Spool the return and say so; what the disk does not take goes through the pipe."""
     try:
         spool.put(jid, data)
-        message = {"op": "result", "name": jid}
+        message: dict[str, Any] = {"op": "result", "name": jid}
     except StoreError as error:
         message = {"op": "result", "name": jid, "data": data, "problem": str(error)}
     try:

@@ -101,11 +101,16 @@ class ForkSpawner:
     async def _writable(self) -> None:
         free: asyncio.Future[None] = self._loop.create_future()
         fd = self._control.fileno()
-        self._loop.add_writer(fd, lambda: free.done() or free.set_result(None))
+        self._loop.add_writer(fd, self._sending_may_go_on, free)
         try:
             await free
         finally:
             self._loop.remove_writer(fd)
+
+    @staticmethod
+    def _sending_may_go_on(free: asyncio.Future[None]) -> None:
+        if not free.done():
+            free.set_result(None)
 
     def _read(self) -> None:
         try:

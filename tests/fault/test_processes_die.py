@@ -63,7 +63,7 @@ def test_the_master_dies_whole_and_comes_back(lab: Lab) -> None:
         lab.publish(number, sleep_s=1.5)
     family = master.processes()
     master.kill()
-    gone, alive = psutil.wait_procs(family, timeout=2)
+    _, alive = psutil.wait_procs(family, timeout=2)
     assert not alive, f"left behind: {alive}"
     lab.cluster.start_master()
     lab.check(everyone_ran=False, within_s=RETURNS_WITHIN_S)

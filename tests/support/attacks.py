@@ -26,6 +26,8 @@ from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
 REPLY_S = 2.0
+AT_ONCE = 100
+"""Connections a stranger opens at the same time."""
 NO_REPLY = object()
 SECRETS = re.compile(r"BEGIN (RSA )?P|Traceback")
 
@@ -43,6 +45,22 @@ def clear(load: Any, **envelope: Any) -> dict[str, Any]:
     return {"enc": "clear", "load": load, "version": 3, **envelope}
 
 
+def decoded(reply: Any) -> Any:
+    """The value of a reply frame; ``NO_REPLY`` stays what it is."""
+    if reply is NO_REPLY:
+        return NO_REPLY
+    return msgpack.unpackb(reply, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
+
+
+def auth_answer(reply: Any) -> Any:
+    """What the signed reply to ``_auth`` says inside; anything else as it is."""
+    if not isinstance(reply, dict) or not isinstance(reply.get("load"), (str, bytes)):
+        return reply
+    load = reply["load"]
+    packed = load.encode("utf-8", "surrogateescape") if isinstance(load, str) else load
+    return decoded(packed)
+
+
 class Stranger:
     """Somebody who can reach the request port and has no key."""
 
@@ -55,11 +73,22 @@ class Stranger:
         return self.send_many([frame], within_s=within_s)[0]
 
     def send_many(self, frames: Sequence[Any], *, within_s: float = REPLY_S) -> list[Any]:
-        """One connection each, all at once; the replies in the order of the frames."""
+        """One connection each, many at once; the replies in the order of the frames."""
+        replies = self.exchange([wire(frame) for frame in frames], within_s=within_s)
+        return [decoded(reply) for reply in replies]
+
+    def exchange(self, frames: Sequence[bytes], *, within_s: float = REPLY_S) -> list[Any]:
+        """As ``send_many``, but bytes in and bytes out."""
+        replies: list[Any] = []
+        for start in range(0, len(frames), AT_ONCE):
+            replies += self._exchange(frames[start : start + AT_ONCE], within_s)
+        return replies
+
+    def _exchange(self, frames: Sequence[bytes], within_s: float) -> list[Any]:
         sockets = [self._socket() for _ in frames]
         try:
             for one, frame in zip(sockets, frames, strict=True):
-                one.send_multipart([b"", wire(frame)])
+                one.send_multipart([b"", frame])
             deadline = time.monotonic() + within_s
             return [self._reply(one, deadline) for one in sockets]
         finally:
@@ -71,7 +100,7 @@ class Stranger:
         one = self._socket()
         try:
             one.send_multipart(list(parts))
-            return self._reply(one, time.monotonic() + within_s)
+            return decoded(self._reply(one, time.monotonic() + within_s))
         finally:
             one.close(0)
 
@@ -85,8 +114,9 @@ class Stranger:
         left_ms = max(0, int((deadline - time.monotonic()) * 1000))
         if not one.poll(left_ms):
             return NO_REPLY
-        return msgpack.unpackb(one.recv_multipart()[-1], raw=False, strict_map_key=False,
-                               unicode_errors="surrogateescape")  # fmt: skip
+        body = one.recv_multipart()[-1]
+        assert not one.poll(0), "a second reply to one request"
+        return body
 
     def close(self) -> None:
         self.context.destroy(0)
@@ -120,7 +150,8 @@ class Victim:
     cluster: Cluster
     stranger: Stranger
     workers: int
-    heard: list[tuple[str, Any]] = field(default_factory=list)
+    heard_tags: list[str] = field(default_factory=list)
+    """Tags that were on the bus during the last attack."""
 
     @classmethod
     def of(cls, cluster: Cluster, workers: int) -> Victim:
@@ -184,7 +215,7 @@ def unharmed(
         yield victim
         spent_s = victim.cpu_s() - cpu_before
         victim.honest()
-        heard = []
+        heard = victim.heard_tags = []
         while (event := bus.get(0.05)) is not None:
             heard.append(event.tag)
     after = victim.files()

@@ -1,8 +1,8 @@
 """Load, faults and a history, and what the history must prove.
 
-A job appends its number to a file of the minion that runs it, and returns the number. So the minion's
-own file tells what was started, the commands' exits tell what was promised, and the job store tells
-what is known: the promises are checked between these three, never from a daemon's log.
+A job appends its number to a file of the minion that runs it, and returns the number. So the
+minion's own file tells what was started, the commands' exits tell what was promised, and the job
+store tells what is known: the promises are checked between these three, never from a daemon's log.
 """
 
 from __future__ import annotations
