@@ -1,0 +1,97 @@
+"""What a minion knows of itself: its grains, and its pillar from each master.
+
+Grains are collected in a child of the parent with a deadline, since they run programs and, some
+day, users' code. A pillar is asked for when a master is new and when somebody asks for it anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from typing import Any, Final
+
+from saltlite.core.plain import PlainMap
+from saltlite.errors import CryptoError, RequestTimeout, SaltliteError, WireError
+from saltlite.minion.link import Link
+from saltlite.minion.pipe import framed, read_map
+from saltlite.minion.process import Setup
+from saltlite.minion.spawner import Spawner, SpawnFailed
+
+log = logging.getLogger(__name__)
+
+GRAINS_DEADLINE_S: Final = 60.0
+STREAM_LIMIT_BYTES: Final = 1 << 20
+
+
+class Facts:
+    """Grains and pillars as they are now."""
+
+    def __init__(self, setup: Setup, spawner: Spawner) -> None:
+        self._setup = setup
+        self._spawner = spawner
+        self.grains: dict[str, Any] = {"id": setup.minion_id, **setup.config.grains.grains}
+        self._pillars: dict[str, dict[str, Any]] = {}
+        self._loading: asyncio.Task[None] | None = None
+        self.loaded = asyncio.Event()
+        """Set once the grains have been collected, or cannot be."""
+
+    def of(self, master: str) -> tuple[PlainMap, PlainMap]:
+        """The grains, and the pillar of ``master`` (empty before it came)."""
+        return self.grains, self._pillars.get(master, {})
+
+    async def load_grains(self) -> None:
+        """Collect the grains; those of before stay if that fails. Joins a collection under way."""
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.get_running_loop().create_task(self._collect())
+        await asyncio.shield(self._loading)
+
+    async def _collect(self) -> None:
+        try:
+            grains = await asyncio.wait_for(self._from_child(), GRAINS_DEADLINE_S)
+            self.grains = {**grains, "id": self._setup.minion_id}
+        except asyncio.TimeoutError:
+            log.error("grains are not collected after %.0f s", GRAINS_DEADLINE_S)
+        except (SpawnFailed, WireError, OSError) as error:
+            log.error("grains cannot be collected: %s", error)
+        finally:
+            self.loaded.set()
+
+    async def _from_child(self) -> dict[str, Any]:
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=STREAM_LIMIT_BYTES)
+        try:
+            await self._spawner.spawn("grains", theirs)
+            writer.write(framed({"task": "grains"}))
+            message = await read_map(reader)
+        finally:
+            writer.close()
+        if message is None or not isinstance(message.get("grains"), dict):
+            raise WireError("their process ended without a result")
+        grains: dict[str, Any] = message["grains"]
+        return grains
+
+    async def load_pillar(self, link: Link) -> bool:
+        """Ask a master for the pillar; the one of before stays if that fails."""
+        try:
+            self._pillars[link.name] = await link.pillar(self.pillar_load())
+        except (RequestTimeout, CryptoError, WireError, SaltliteError) as error:
+            log.error("master %s gives no pillar: %s", link.name, error)
+            return False
+        return True
+
+    def pillar_load(self) -> dict[str, Any]:
+        """The load of a ``_pillar`` request. Source: protocol.md 9.1."""
+        files, pillar = self._setup.config.files, self._setup.config.pillar
+        saltenv = files.saltenv
+        pillarenv = saltenv if pillar.pillarenv_from_saltenv else pillar.pillarenv
+        return {
+            "cmd": "_pillar",
+            "id": self._setup.minion_id,
+            "grains": self.grains,
+            "saltenv": saltenv,
+            "pillarenv": pillarenv,
+            "pillar_override": {},
+            "extra_minion_data": {},
+            "ver": "2",
+        }

@@ -1,0 +1,608 @@
+"""The sockets to one master, driven by its :class:`~saltlite.minion.session.Session`.
+
+Carries out what the session says (authenticate, subscribe, wait), reports back what came of it, and
+gives the rest of the minion three things: requests to the master, the jobs it publishes, and the
+sending of returns. Source: protocol.md 3, 7.5, 7.6, 8, 10; zguide, Lazy Pirate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import zmq
+import zmq.asyncio
+from zmq.utils.monitor import parse_monitor_message
+
+from saltlite.channel.handshake import Accepted as Let_in
+from saltlite.channel.handshake import MinionHandshake
+from saltlite.channel.minion import MinionChannel
+from saltlite.channel.publication import (
+    StalePublication,
+    message_of,
+    open_publication,
+    subscriptions,
+)
+from saltlite.config.minion import MinionConfig
+from saltlite.core.messages import Job
+from saltlite.crypto.cipher import Crypticle
+from saltlite.crypto.keys import PrivateKey, PublicKey
+from saltlite.errors import (
+    AuthError,
+    CryptoError,
+    KeyPending,
+    KeyRejected,
+    MasterUntrusted,
+    RequestTimeout,
+    SaltliteError,
+    StoreError,
+    WireError,
+)
+from saltlite.minion import session as fsm
+from saltlite.minion.masters import MasterAddress, resolve
+from saltlite.minion.outbox import Outbox, Spool
+from saltlite.minion.pki import MinionKeys
+from saltlite.transport.addresses import tcp
+from saltlite.transport.areq import AsyncRequester
+from saltlite.transport.pub import connect_subscriber
+from saltlite.transport.tcp import TcpOptions
+
+log = logging.getLogger(__name__)
+
+AUTH_SENDS: Final = 3
+HEARTBEAT_MS: Final = 30_000
+HEARTBEAT_TIMEOUT_MS: Final = 90_000
+LOST_S: Final = 30.0
+"""A subscription that has been down for so long is made anew, with the name resolved again."""
+
+UNOPENED_LIMIT: Final = 100
+DROPPED_LOG_S: Final = 60.0
+UNSET_PUBLISH_PORT: Final = 4506
+"""A ``publish_port`` of this in the minion's file counts as none. Source: protocol.md 3.2."""
+
+MAIN, ASIDE = "main", "aside"
+
+KEEP_IT: Final = ""
+"""A master's answer to a return that it cannot record now. Source: protocol.md 8, 9.2."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Keys:
+    """What one successful ``_auth`` gave."""
+
+    let_in: Let_in
+    crypticle: Crypticle
+    channel: MinionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who we are, towards every master."""
+
+    minion_id: str
+    key: PrivateKey
+    files: MinionKeys
+    sign_key: PublicKey | None
+
+
+class LinkOwner(Protocol):
+    """The minion, as its links see it."""
+
+    @property
+    def autosign_grains(self) -> Mapping[str, Any]:
+        """Grains to send along with ``_auth``."""
+
+    def waiting(self) -> None:
+        """The link waits for something outside: a key to be accepted, a master to come up."""
+
+    def published(self, link: Link, job: Job) -> None:
+        """A job came that was not checked for anything but its form."""
+
+    def subscribed(self, link: Link) -> None:
+        """The subscription is up: the first time, or again after it was lost."""
+
+
+class Link:
+    """One master. ``name`` is how it is called in logs and in the spool."""
+
+    def __init__(
+        self,
+        master: MasterAddress,
+        identity: Identity,
+        config: MinionConfig,
+        owner: LinkOwner,
+        context: zmq.asyncio.Context,
+        *,
+        failover: bool = False,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.name = master.name
+        self._master = master
+        self._identity = identity
+        self._config = config
+        self._owner = owner
+        self._context = context
+        self._chance = chance
+        self._session = fsm.Session(master.name, _session_options(config, failover), chance)
+        self._loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[fsm.Exit | fsm.GiveUp] = self._loop.create_future()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._lost_timer: asyncio.TimerHandle | None = None
+        self._address = ""
+        self._attempts = 0
+        self._tcp = _tcp_options(config)
+        self._requesters: dict[str, AsyncRequester] = {}
+        self._subscriber: zmq.asyncio.Socket | None = None
+        self._keys: Keys | None = None
+        self._keys_changed = asyncio.Event()
+        self._serial = 0
+        self._unopened: deque[bytes] = deque(maxlen=UNOPENED_LIMIT)
+        self._dropped = 0
+        self._dropped_said_s = float("-inf")
+
+    # --- life ------------------------------------------------------------------
+
+    async def run(self) -> fsm.Exit | fsm.GiveUp:
+        """Be connected until the session ends; why it ended."""
+        self._report(fsm.Started())
+        try:
+            return await self._over
+        finally:
+            await self._close()
+
+    def stop(self) -> None:
+        """End, whatever is going on."""
+        self._report(fsm.Stopped())
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the master has let us in."""
+        return self._keys is not None
+
+    def _report(self, event: fsm.Event) -> None:
+        """Tell the session what happened, and do what it says."""
+        for instruction in self._session.on(event, time.monotonic()):
+            self._carry_out(instruction)
+
+    def _carry_out(self, instruction: fsm.Instruction) -> None:
+        if isinstance(instruction, fsm.Say):
+            log.log(instruction.level, "%s", instruction.text)
+        elif isinstance(instruction, fsm.Authenticate):
+            self._start(self._authenticate())
+        elif isinstance(instruction, fsm.Wait):
+            self._owner.waiting()
+            self._timer = self._loop.call_later(instruction.seconds, self._report, fsm.WaitOver())
+        elif isinstance(instruction, fsm.Connect):
+            self._subscribe()
+        elif not self._over.done():
+            self._over.set_result(instruction)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Nothing of a link may end silently; the parent starts the loop again."""
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and not self._over.done():
+            self._over.set_exception(task.exception() or RuntimeError("a task failed"))
+
+    async def _close(self) -> None:
+        for timer in (self._timer, self._lost_timer):
+            if timer is not None:
+                timer.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._drop_subscriber()
+        for requester in self._requesters.values():
+            requester.close()
+
+    # --- authentication --------------------------------------------------------
+
+    async def _authenticate(self) -> None:
+        self._report(await self._auth_outcome())
+        if self._session.state is fsm.State.UP:
+            self._open_again()
+
+    async def _auth_outcome(self) -> fsm.Event:
+        """Ask once, and say in the session's words how it ended."""
+        auth = self._config.auth
+        try:
+            await self._find_address()
+            return self._let_in(await self._ask_in())
+        except KeyPending:
+            return fsm.Pending()
+        except KeyRejected:
+            return fsm.Rejected()
+        except MasterUntrusted as error:
+            if auth.master_finger and "fingerprint" in str(error):
+                return fsm.WrongFinger(str(error))
+            return fsm.Failed(str(error))
+        except RequestTimeout:
+            return fsm.Failed(f"no answer from {self._address}")
+        except OSError as error:
+            return fsm.Failed(f"its name does not resolve: {error.strerror or error}")
+        except (AuthError, CryptoError, WireError, StoreError) as error:
+            return fsm.Failed(str(error))
+
+    async def _find_address(self) -> None:
+        """Resolve the name anew; with several addresses each attempt takes the next one."""
+        ipv6_first = bool(self._config.network.ipv6)
+        addresses = await resolve(self._master, self._loop, ipv6_first=ipv6_first)
+        if not addresses:
+            raise OSError("the name has no address")
+        if self._keys is None or self._address not in addresses:
+            address = addresses[self._attempts % len(addresses)]
+            if address != self._address:
+                self._retire_requesters()
+            self._address = address
+        self._attempts += 1
+
+    async def _ask_in(self) -> Let_in:
+        auth = self._config.auth
+        handshake = MinionHandshake(
+            self._identity.key,
+            self._identity.minion_id,
+            enc_algo=auth.encryption_algorithm,
+            sig_algo=auth.signing_algorithm,
+            pinned=self._identity.files.pinned(),
+            sign_key=self._identity.sign_key,
+            always_verify=auth.always_verify_signature,
+            open_mode=auth.open_mode,
+            master_finger=auth.master_finger,
+            hash_type=self._config.files.hash_type,
+            autosign_grains=self._owner.autosign_grains,
+        )
+        left = max(1, min(AUTH_SENDS, auth.auth_tries))
+        while True:
+            left -= 1
+            with _patience(left):
+                reply = await self._requester(MAIN).request(
+                    handshake.request(), timeout_s=auth.auth_timeout
+                )
+                return handshake.accept(reply)
+
+    def _let_in(self, let_in: Let_in) -> fsm.Accepted:
+        """Pin the master at first contact and take its keys into use."""
+        if let_in.replaces_pinned or self._identity.files.pinned() is None:
+            self._identity.files.pin(let_in.master_key)
+            log.info("master %s: its key is trusted from now on", self.name)
+        old = self._keys.let_in if self._keys is not None else None
+        if old is None or old.aes != let_in.aes:
+            self._serial = 0
+        auth = self._config.auth
+        channel = MinionChannel(
+            self._identity.minion_id,
+            self._identity.key,
+            let_in.session,
+            auth.encryption_algorithm,
+            auth.signing_algorithm,
+            let_in.master_key,
+            sign_messages=auth.minion_sign_messages,
+        )
+        self._keys = Keys(let_in, Crypticle(let_in.aes), channel)
+        self._keys_changed.set()
+        self._keys_changed = asyncio.Event()
+        same = old is not None and (old.aes, old.session) == (let_in.aes, let_in.session)
+        return fsm.Accepted(new_keys=not same)
+
+    # --- the subscription ------------------------------------------------------
+
+    def _subscribe(self) -> None:
+        keys = self._keys
+        if keys is None:
+            return
+        self._drop_subscriber()
+        network, returns = self._config.network, self._config.returns
+        subscriber = connect_subscriber(
+            self._context,
+            tcp(self._address, self._publish_port(keys)),
+            prefixes=subscriptions(self._identity.minion_id, filtering=network.zmq_filtering),
+            routing_id=self._identity.minion_id.encode(),
+            reconnect_ms=returns.recon_default,
+            reconnect_max_ms=returns.recon_max,
+            randomize=returns.recon_randomize,
+            heartbeat_ivl_ms=HEARTBEAT_MS,
+            heartbeat_timeout_ms=HEARTBEAT_TIMEOUT_MS,
+            tcp=self._tcp,
+        )
+        self._subscriber = subscriber
+        self._watch_for_loss()
+        self._start(self._hear(subscriber))
+
+    def _publish_port(self, keys: Keys) -> int:
+        """The port the master told, unless the user has set another one."""
+        configured = self._config.network.publish_port
+        is_set = "publish_port" in self._config.source and configured != UNSET_PUBLISH_PORT
+        return configured if is_set else keys.let_in.publish_port
+
+    async def _hear(self, subscriber: zmq.asyncio.Socket) -> None:
+        events = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+        monitor = subscriber.get_monitor_socket(events)
+        watch = self._loop.create_task(self._watch(monitor))
+        try:
+            while True:
+                self._heard(await subscriber.recv_multipart())
+        except zmq.ZMQError:
+            if subscriber is self._subscriber:
+                raise
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+            monitor.close(linger=0)
+
+    async def _watch(self, monitor: zmq.asyncio.Socket) -> None:
+        """Learn when the connection comes and goes; libzmq mends it by itself."""
+        while True:
+            event = parse_monitor_message(await monitor.recv_multipart())["event"]
+            if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                if self._lost_timer is not None:
+                    self._lost_timer.cancel()
+                log.info("Subscribed to the jobs of master %s", self.name)
+                self._owner.subscribed(self)
+            else:
+                log.info("Connection to master %s broke; it is tried again", self.name)
+                self._watch_for_loss()
+
+    def _watch_for_loss(self) -> None:
+        if self._lost_timer is not None:
+            self._lost_timer.cancel()
+        self._lost_timer = self._loop.call_later(LOST_S, self._lost)
+
+    def _lost(self) -> None:
+        """Say so until the subscription is up; the session may be busy with something else."""
+        self._watch_for_loss()
+        self._report(fsm.Lost())
+
+    def _drop_subscriber(self) -> None:
+        if self._subscriber is not None:
+            subscriber, self._subscriber = self._subscriber, None
+            subscriber.disable_monitor()
+            subscriber.close(linger=0)
+
+    # --- publications ----------------------------------------------------------
+
+    def _heard(self, frames: list[bytes]) -> None:
+        try:
+            message = message_of(frames)
+        except WireError as error:
+            self._drop_publication(error)
+            return
+        try:
+            self._open(message)
+        except CryptoError:
+            self._unopened.append(message)
+            self._report(fsm.Undecryptable())
+
+    def _open_again(self) -> None:
+        """New keys: what could not be opened may open now, but is not asked about again."""
+        messages = list(self._unopened)
+        self._unopened.clear()
+        for message in messages:
+            self._open_at_last(message)
+
+    def _open_at_last(self, message: bytes) -> None:
+        try:
+            self._open(message)
+        except CryptoError as error:
+            self._drop_publication(error)
+
+    def _open(self, message: bytes) -> None:
+        """Check, decrypt and hand on one publication; raises CryptoError for unknown keys."""
+        keys = self._keys
+        if keys is None:
+            raise CryptoError("no keys yet")
+        try:
+            fields, serial = open_publication(
+                message,
+                crypticle=keys.crypticle,
+                last_serial=self._serial,
+                master_key=keys.let_in.master_key,
+                require_signature=self._config.auth.sign_pub_messages,
+            )
+            self._serial = max(serial, self._serial)
+            self._owner.published(self, Job.from_wire(fields))
+        except StalePublication:
+            log.debug("master %s: a publication was repeated", self.name)
+        except WireError as error:
+            self._drop_publication(error)
+
+    def _drop_publication(self, error: SaltliteError) -> None:
+        self._dropped += 1
+        now_s = time.monotonic()
+        if now_s - self._dropped_said_s < DROPPED_LOG_S:
+            return
+        log.warning("master %s: %d publications dropped: %s", self.name, self._dropped, error)
+        self._dropped, self._dropped_said_s = 0, now_s
+
+    # --- requests --------------------------------------------------------------
+
+    async def request(
+        self,
+        load: Mapping[str, Any],
+        *,
+        timeout_s: float | None = None,
+        tries: int | None = None,
+        lane: str = ASIDE,
+        text: bool = True,
+    ) -> Any:
+        """One encrypted request and its reply; waits to be let in first.
+
+        ``timeout_s`` and ``tries`` are ``request_channel_timeout`` and ``request_channel_tries``
+        unless given. ``lane`` keeps requests of one kind from waiting for those of another.
+        ``text=False`` leaves strings bytes (file chunks).
+
+        Raises:
+            RequestTimeout: no answer at all.
+            CryptoError: no answer that can be believed, also after authenticating again.
+            WireError: the load cannot travel.
+        """
+
+        def read(keys: Keys, reply: bytes, nonce: str) -> Any:
+            return keys.channel.open(reply, nonce, text=text)
+
+        return await self._ask(load, read, timeout_s, tries, lane)
+
+    async def pillar(self, load: Mapping[str, Any]) -> dict[str, Any]:
+        """The pillar; ``load`` is that of a ``_pillar`` request. Raises as :meth:`request`."""
+
+        def read(keys: Keys, reply: bytes, nonce: str) -> dict[str, Any]:
+            return keys.channel.open_pillar(reply, nonce)
+
+        pillar: dict[str, Any] = await self._ask(load, read, None, None, ASIDE)
+        return pillar
+
+    async def _ask(
+        self,
+        load: Mapping[str, Any],
+        read: Callable[[Keys, bytes, str], Any],
+        timeout_s: float | None,
+        tries: int | None,
+        lane: str,
+    ) -> Any:
+        returns = self._config.returns
+        wait_s = returns.request_channel_timeout if timeout_s is None else timeout_s
+        left = max(1, returns.request_channel_tries if tries is None else tries)
+        while True:
+            left -= 1
+            with _patience(left):
+                return await self._ask_once(load, read, wait_s, lane)
+
+    async def _ask_once(
+        self,
+        load: Mapping[str, Any],
+        read: Callable[[Keys, bytes, str], Any],
+        timeout_s: float,
+        lane: str,
+    ) -> Any:
+        """Ask; if the answer does not open, authenticate again and ask once more."""
+        keys = await self._other_keys_than(None, timeout_s)
+        frame, nonce = keys.channel.seal(load)
+        reply = await self._requester(lane).request(frame, timeout_s=timeout_s)
+        try:
+            return read(keys, reply, nonce)
+        except CryptoError as error:
+            log.debug("master %s: %s; authenticating again", self.name, error)
+        self._report(fsm.Undecryptable())
+        keys = await self._other_keys_than(keys, timeout_s)
+        frame, nonce = keys.channel.seal(load)
+        reply = await self._requester(lane).request(frame, timeout_s=timeout_s)
+        return read(keys, reply, nonce)
+
+    async def _other_keys_than(self, old: Keys | None, timeout_s: float) -> Keys:
+        """The keys now, unless they are ``old``; then those of the next authentication."""
+        deadline_s = time.monotonic() + timeout_s
+        while self._keys is None or self._keys is old:
+            left_s = deadline_s - time.monotonic()
+            try:
+                await asyncio.wait_for(self._keys_changed.wait(), max(0.0, left_s))
+            except asyncio.TimeoutError:
+                raise RequestTimeout(self._address or self.name, timeout_s) from None
+        return self._keys
+
+    def _requester(self, lane: str) -> AsyncRequester:
+        if lane not in self._requesters:
+            address = tcp(self._address, self._master.port)
+            self._requesters[lane] = AsyncRequester(address, context=self._context, tcp=self._tcp)
+        return self._requesters[lane]
+
+    def _retire_requesters(self) -> None:
+        """The address has changed; what is under way may still be answered at the old one."""
+        patience_s = self._config.returns.request_channel_timeout + 1
+        for requester in self._requesters.values():
+            self._loop.call_later(patience_s, requester.close)
+        self._requesters.clear()
+
+    # --- returns ---------------------------------------------------------------
+
+    async def send_returns(self, outbox: Outbox, spool: Spool, changed: asyncio.Condition) -> None:
+        """Send this master's returns, one after the other, until cancelled."""
+        failing = False
+        while True:
+            name = await self._next_return(outbox, changed)
+            acknowledged = await self._send_return(name, outbox, spool)
+            if acknowledged and failing:
+                outbox.master_is_back(time.monotonic())
+            failing = not acknowledged
+
+    async def _next_return(self, outbox: Outbox, changed: asyncio.Condition) -> str:
+        while True:
+            async with changed:
+                now_s = time.monotonic()
+                name = outbox.due(self.name, now_s)
+                if name is not None:
+                    return name
+                next_s = outbox.next_due_s()
+                wait_s = None if next_s is None else max(0.05, next_s - now_s)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(changed.wait(), wait_s)
+
+    async def _send_return(self, name: str, outbox: Outbox, spool: Spool) -> bool:
+        """Send one return; whether the master has it (or it is given up)."""
+        parcel = spool.get(name)
+        if parcel is None:
+            outbox.done(name)
+            return True
+        returns = self._config.returns
+        spread_s = max(0.0, returns.return_retry_timer_max - returns.return_retry_timer)
+        timeout_s = max(1.0, returns.return_retry_timer + spread_s * self._chance())
+        try:
+            reply = await self.request(parcel.load, timeout_s=timeout_s, tries=1, lane=MAIN)
+        except (RequestTimeout, CryptoError) as error:
+            if outbox.put_off(name, time.monotonic()) == 1:
+                log.warning("the return of job %s is kept for later: %s", name, error)
+                await asyncio.to_thread(spool.flush, name)
+            return False
+        except WireError as error:
+            log.error("the return of job %s is lost: it cannot be sent: %s", name, error)
+            reply = None
+        if reply == KEEP_IT:
+            if outbox.put_off(name, time.monotonic()) == 1:
+                log.warning("master %s cannot store the return of job %s now", self.name, name)
+            return False
+        if reply is not None and reply is not True:
+            log.warning("master %s refuses the return of job %s", self.name, name)
+        outbox.done(name)
+        spool.remove(name)
+        return True
+
+
+def _patience(tries_left: int) -> AbstractContextManager[bool | None]:
+    """Passes over a timeout while there are tries left."""
+    if tries_left:
+        return contextlib.suppress(RequestTimeout)
+    return contextlib.nullcontext()
+
+
+def _session_options(config: MinionConfig, failover: bool) -> fsm.SessionOptions:
+    auth = config.auth
+    return fsm.SessionOptions(
+        acceptance_wait_time_s=auth.acceptance_wait_time,
+        acceptance_wait_time_max_s=auth.acceptance_wait_time_max,
+        rejected_retry=auth.rejected_retry,
+        random_reauth_delay_s=auth.random_reauth_delay,
+        failover=failover,
+    )
+
+
+def _tcp_options(config: MinionConfig) -> TcpOptions:
+    network = config.network
+    return TcpOptions(
+        ipv6=bool(network.ipv6),
+        keepalive=network.tcp_keepalive,
+        keepalive_idle_s=network.tcp_keepalive_idle,
+        keepalive_cnt=network.tcp_keepalive_cnt,
+        keepalive_intvl_s=network.tcp_keepalive_intvl,
+    )

@@ -1,0 +1,523 @@
+"""The process that talks: one asyncio loop with the links to the masters, the executor, the bus.
+
+It runs no code of users: grains and jobs run in children of the parent. Questions about running
+jobs are answered here, by built-in functions, so that they are answered however busy we are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import zmq
+import zmq.asyncio
+
+from saltlite.context import Functions, MinionContext
+from saltlite.core import tags
+from saltlite.core.messages import Job
+from saltlite.core.plain import PlainMap
+from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.errors import ConfigError, CryptoError, SaltliteError, StoreError, TargetError
+from saltlite.minion import session as fsm
+from saltlite.minion.bus import MinionBus, may_go_to_master
+from saltlite.minion.executor import Executor
+from saltlite.minion.facts import Facts
+from saltlite.minion.job import run_job
+from saltlite.minion.link import MAIN, Identity, Link
+from saltlite.minion.masters import MasterAddress, in_turn, masters_of
+from saltlite.minion.outbox import Outbox, Parcel
+from saltlite.minion.pki import MinionKeys
+from saltlite.minion.process import Setup, packed_return, return_load
+from saltlite.minion.seen import SeenJobs
+from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
+from saltlite.process import set_title
+from saltlite.transport.addresses import MinionSockets
+from saltlite.transport.bus import Event
+
+log = logging.getLogger(__name__)
+
+CANNOT_START: Final = 78
+"""Exit code: starting again will not help. Source: sysexits.h, EX_CONFIG."""
+
+FACTS_PATIENCE_S: Final = 10.0
+"""So long after the subscription jobs wait for grains and pillar; then they go without."""
+
+PILLAR_RETRY_S: Final = 60.0
+HELD_LIMIT: Final = 1000
+ROUND_WAIT_S: Final = 10.0
+EVENT_TRIES: Final = 3
+
+CONTROL: Final = frozenset(
+    {
+        "saltutil.find_job",
+        "saltutil.is_running",
+        "saltutil.kill_all_jobs",
+        "saltutil.kill_job",
+        "saltutil.running",
+        "saltutil.signal_all_jobs",
+        "saltutil.signal_job",
+        "saltutil.term_all_jobs",
+        "saltutil.term_job",
+    }
+)
+"""Functions that the loop answers itself, without a slot and without a process."""
+
+COMMANDS: Final = frozenset(
+    {
+        "_dir_list",
+        "_file_envs",
+        "_file_find",
+        "_file_hash",
+        "_file_hash_and_stat",
+        "_file_list",
+        "_file_list_emptydirs",
+        "_file_recv",
+        "_master_opts",
+        "_master_tops",
+        "_mine",
+        "_mine_delete",
+        "_mine_flush",
+        "_mine_get",
+        "_minion_event",
+        "_pillar",
+        "_return",
+        "_serve_file",
+        "_symlink_list",
+        "minion_pub",
+        "minion_publish",
+        "minion_runner",
+        "pub_ret",
+        "revoke_auth",
+    }
+)
+"""What a job may ask of its master. Source: protocol.md 9."""
+
+
+def run_loop(setup: Setup, control: socket.socket) -> int:
+    """The life of the loop's process; its exit code."""
+    set_title("salt-minion Minion")
+    os.umask(0o077)
+    try:
+        return asyncio.run(_live(setup, control))
+    except (ConfigError, CryptoError, StoreError) as error:
+        log.critical("%s", error)
+        return CANNOT_START
+
+
+async def _live(setup: Setup, control: socket.socket) -> int:
+    spawner = ForkSpawner(control)
+    minion = Minion(setup, spawner)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, minion.stop)
+    orphaned = loop.create_task(_stop_with_parent(spawner, minion))
+    try:
+        return await minion.run()
+    finally:
+        orphaned.cancel()
+        spawner.close()
+
+
+async def _stop_with_parent(spawner: ForkSpawner, minion: Minion) -> None:
+    await spawner.parent_gone.wait()
+    minion.stop()
+
+
+class Minion:
+    """One minion with all its masters. Fulfils ``LinkOwner`` and ``JobServices``."""
+
+    def __init__(self, setup: Setup, spawner: ForkSpawner) -> None:
+        config = setup.config
+        self._setup = setup
+        self._config = config
+        self._parent = spawner
+        self._masters = masters_of(config.network)
+        self._context = zmq.asyncio.Context()
+        self._facts = Facts(setup, spawner)
+        self._spool = setup.spool()
+        self._outbox = Outbox([master.name for master in self._masters], random.random)
+        self._outbox_changed = asyncio.Condition()
+        self._seen = SeenJobs(setup.cachedir / "minion_jids", config.process.minion_jid_queue_hwm)
+        jobs: Spawner = spawner
+        if not config.process.multiprocessing:
+            jobs = ThreadSpawner(setup, os.getpid())
+        self._executor = Executor(setup, jobs, self._spool, self)
+        self._bus: MinionBus | None = None
+        self._links: dict[str, Link] = {}
+        self._started: set[str] = set()
+        self._held: dict[str, list[Job]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._stopping = asyncio.Event()
+        self._is_ready = False
+
+    # --- life ------------------------------------------------------------------------------
+
+    async def run(self) -> int:
+        """Serve the masters until stopped or sent away; the exit code.
+
+        Raises:
+            CryptoError, StoreError: the minion's keys cannot be used.
+        """
+        self._background(self._facts.load_grains())
+        await asyncio.sleep(0)  # the child that collects grains is asked for before the slow part
+        identity = self._identity()
+        self._open_bus()
+        self._take_up_the_past()
+        if self._config.returns.ping_interval > 0:
+            self._background(self._ping())
+        try:
+            return await self._serve(identity)
+        finally:
+            await self._close()
+
+    def stop(self) -> None:
+        """End in order; jobs that run go on by themselves."""
+        if self._stopping.is_set():
+            return
+        log.info("Stopping")
+        self._stopping.set()
+        self._executor.stop()
+        for link in self._links.values():
+            link.stop()
+
+    async def _serve(self, identity: Identity) -> int:
+        network = self._config.network
+        if network.master_type == "disable":
+            self._ready()
+            await self._stopping.wait()
+            return 0
+        delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), delay_s)
+        if network.master_type == "failover":
+            return await self._serve_in_turn(identity)
+        return max(await asyncio.gather(*(self._serve_always(identity, m) for m in self._masters)))
+
+    async def _serve_always(self, identity: Identity, master: MasterAddress) -> int:
+        end = await self._serve_one(identity, master, failover=False)
+        return end.code if isinstance(end, fsm.Exit) else 0
+
+    async def _serve_in_turn(self, identity: Identity) -> int:
+        """``master_type: failover``: one master at a time, the next one when it is gone."""
+        order = in_turn(self._masters, self._config.network, random.random)
+        while True:
+            for master in order:
+                end = await self._serve_one(identity, master, failover=True)
+                if isinstance(end, fsm.Exit):
+                    return end.code
+            wait_s = ROUND_WAIT_S * (0.5 + random.random())  # noqa: S311 - jitter
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), wait_s)
+
+    async def _serve_one(
+        self, identity: Identity, master: MasterAddress, *, failover: bool
+    ) -> fsm.Exit | fsm.GiveUp:
+        if self._stopping.is_set():
+            return fsm.Exit(0)
+        link = Link(master, identity, self._config, self, self._context, failover=failover)
+        self._links[link.name] = link
+        sender = self._background(
+            link.send_returns(self._outbox, self._spool, self._outbox_changed)
+        )
+        try:
+            return await link.run()
+        finally:
+            sender.cancel()
+            del self._links[link.name]
+
+    async def _close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._bus is not None:
+            self._bus.close()
+        self._context.destroy(linger=0)
+
+    def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a part of the minion failed", exc_info=task.exception())
+
+    # --- start -----------------------------------------------------------------------------
+
+    def _identity(self) -> Identity:
+        auth = self._config.auth
+        files = MinionKeys(Path(self._config.paths.pki_dir))
+        sign_key = None
+        if auth.verify_master_pubkey_sign:
+            sign_key = files.signing(auth.master_sign_key_name)
+        files.pinned()  # an unreadable one is said now, not at the first answer
+        return Identity(self._setup.minion_id, files.own(auth.keysize), files, sign_key)
+
+    def _open_bus(self) -> None:
+        sockets = MinionSockets(
+            Path(self._config.paths.sock_dir), self._setup.minion_id, self._config.files.hash_type
+        )
+        try:
+            self._bus = MinionBus(
+                self._context,
+                sockets,
+                self._heard,
+                max_event_bytes=self._config.returns.max_event_size,
+            )
+        except (ValueError, zmq.ZMQError, StoreError) as error:
+            log.error("this minion has no event bus: %s", error)
+            return
+        self._background(self._bus.run())
+
+    def _take_up_the_past(self) -> None:
+        """Returns that were not acknowledged, and jobs that were cut short or still run."""
+        first = self._masters[0].name
+        now_s = time.monotonic()
+        for name in self._spool.names():
+            parcel = self._spool.get(name)
+            if parcel is not None:
+                self._outbox.add(name, parcel.master, now_s)
+        self._executor.inherit(first)
+
+    def _ready(self) -> None:
+        """The first time there is nothing to do but wait: tell systemd, tidy the memory."""
+        if self._is_ready:
+            return
+        self._is_ready = True
+        gc.collect()
+        gc.freeze()
+        self._background(self._parent.ready())
+
+    # --- what links report -------------------------------------------------------------------
+
+    @property
+    def autosign_grains(self) -> Mapping[str, Any]:
+        """See ``LinkOwner``."""
+        wanted = self._config.auth.autosign_grains
+        return {name: self._facts.grains[name] for name in wanted if name in self._facts.grains}
+
+    def waiting(self) -> None:
+        """A link waits for something outside: as far as systemd is concerned we are there."""
+        self._ready()
+
+    def subscribed(self, link: Link) -> None:
+        """See ``LinkOwner``."""
+        self._ready()
+        if link.name not in self._started:
+            self._started.add(link.name)
+            self._held.setdefault(link.name, [])
+            self._background(self._begin(link))
+
+    async def _begin(self, link: Link) -> None:
+        """Get the facts, then run what has been published meanwhile, then say that we are here."""
+        loading = self._background(self._first_facts(link))
+        await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
+        for job in self._held.pop(link.name, []):
+            self._consider(link, job)
+        await self._fire_start(link)
+
+    async def _first_facts(self, link: Link) -> None:
+        await self._facts.loaded.wait()
+        while not await self._facts.load_pillar(link):
+            await asyncio.sleep(PILLAR_RETRY_S)
+
+    async def _fire_start(self, link: Link) -> None:
+        minion_id = self._setup.minion_id
+        text = f"Minion {minion_id} started at {time.ctime()}"
+        load: dict[str, Any] = {"cmd": "_minion_event", "pretag": None, "data": text}
+        wanted = self._config.returns.start_event_grains
+        if wanted:
+            grains = self._facts.grains
+            load["grains"] = {name: grains[name] for name in wanted if name in grains}
+        if self._config.returns.enable_legacy_startup_events:
+            await self._fire_on_master(link, {**load, "tag": tags.MINION_START})
+        await self._fire_on_master(link, {**load, "tag": tags.minion_start(minion_id)})
+
+    async def _fire_on_master(self, link: Link, load: dict[str, Any]) -> None:
+        """One event to the master, or one line that it is lost."""
+        returns = self._config.returns
+        try:
+            await link.request(
+                load, timeout_s=max(1.0, returns.return_retry_timer), tries=EVENT_TRIES, lane=MAIN
+            )
+        except SaltliteError as error:
+            log.warning("event %s for master %s is lost: %s", load.get("tag"), link.name, error)
+
+    async def _ping(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.returns.ping_interval * 60)
+            load = {"cmd": "_minion_event", "pretag": None, "tag": tags.MINION_PING, "data": "ping"}
+            for link in list(self._links.values()):
+                if link.is_up:
+                    await self._fire_on_master(link, load)
+
+    # --- jobs ----------------------------------------------------------------------------------
+
+    def published(self, link: Link, job: Job) -> None:
+        """See ``LinkOwner``."""
+        held = (
+            self._held.setdefault(link.name, [])
+            if link.name not in self._started
+            else (self._held.get(link.name))
+        )
+        if held is None:
+            self._consider(link, job)
+        elif len(held) < HELD_LIMIT:
+            held.append(job)
+        else:
+            log.warning("job %s is dropped: too many came before the start was over", job.jid)
+
+    def _consider(self, link: Link, job: Job) -> None:
+        """Take the job if it is meant for us and new."""
+        if self._stopping.is_set() or not self._is_meant(link, job):
+            return
+        if not self._seen.take(job.jid):
+            log.info("job %s was taken before and is not run again", job.jid)
+            return
+        log.info("job %s: %s for %s", job.jid, ",".join(job.functions), job.user or "nobody")
+        fields: dict[str, Any] = dict(job.to_wire())
+        if job.start_event:
+            self._background(self._fire_job_start(link, job.jid))
+        if job.fun in CONTROL:
+            self._answer(link, fields)
+        else:
+            self._executor.take(fields, link.name)
+
+    def _is_meant(self, link: Link, job: Job) -> bool:
+        grains, pillar = self._facts.of(link.name)
+        facts = MinionFacts(self._setup.minion_id, grains, pillar)
+        try:
+            return matches(Target(job.tgt, job.tgt_type, job.delimiter), facts)
+        except TargetError as error:
+            log.warning("job %s: %s", job.jid, error)
+            return False
+
+    async def _fire_job_start(self, link: Link, jid: str) -> None:
+        minion_id = self._setup.minion_id
+        load = {"cmd": "_minion_event", "pretag": None, "tag": tags.job_start(jid, minion_id)}
+        await self._fire_on_master(link, {**load, "data": {"jid": jid, "id": minion_id}})
+
+    def _answer(self, link: Link, job: dict[str, Any]) -> None:
+        """Answer a question about jobs at once; it is not worth a place on disk."""
+        load = return_load(self._setup.minion_id, job, run_job(job, self._context_for(link, job)))
+        parcel = Parcel(load, link.name, time.time())
+        jid = str(job["jid"])
+        self._spool.hold(jid, packed_return(parcel, self._setup.minion_id, job))
+        self.returned(jid, link.name)
+
+    def _context_for(self, link: Link, job: dict[str, Any]) -> MinionContext:
+        from saltlite.host import Host
+        from saltlite.loader.registry import Registry
+
+        grains, pillar = self._facts.of(link.name)
+        ctx = MinionContext(
+            config=self._config,
+            host=Host(),
+            grains=grains,
+            pillar=pillar,
+            functions=cast(Functions, None),
+            events=self,
+            jobs=self._executor,
+            job=job,
+        )
+        ctx.functions = Registry(ctx)
+        return ctx
+
+    # --- what jobs ask for ---------------------------------------------------------------------
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Put an event on the minion's own bus."""
+        if self._bus is not None:
+            self._bus.fire(tag, data)
+
+    async def request(self, master: str, load: dict[str, Any]) -> Any:
+        """See ``JobServices``."""
+        command = load.get("cmd")
+        if command not in COMMANDS:
+            raise SaltliteError(f"a job may not ask the master for {command!r}")
+        link = self._link(master)
+        if command == "_pillar":
+            return await link.pillar(load)
+        return await link.request(load, text=command != "_serve_file")
+
+    def _link(self, master: str) -> Link:
+        link = self._links.get(master) or next(iter(self._links.values()), None)
+        if link is None:
+            raise SaltliteError("there is no master")
+        return link
+
+    async def refresh_grains(self) -> PlainMap:
+        """See ``JobServices``."""
+        await self._facts.load_grains()
+        return self._facts.grains
+
+    def facts(self, master: str) -> tuple[PlainMap, PlainMap]:
+        """See ``JobServices``."""
+        return self._facts.of(master)
+
+    def returned(self, jid: str, master: str) -> None:
+        """See ``JobServices``."""
+        gone = self._outbox.add(jid, master, time.monotonic())
+        if gone is not None:
+            log.error("the return of job %s is lost: too many wait for a master", gone)
+            self._spool.remove(gone)
+        self._background(self._tell_senders())
+
+    async def _tell_senders(self) -> None:
+        async with self._outbox_changed:
+            self._outbox_changed.notify_all()
+
+    # --- the minion's own bus ------------------------------------------------------------------
+
+    def _heard(self, event: Event) -> None:
+        """Do what an event on the own bus asks for; most ask for nothing."""
+        ask = self._asks().get(event.tag)
+        if ask is not None:
+            self._background(ask(event.data))
+
+    def _asks(self) -> dict[str, Callable[[dict[str, Any]], Coroutine[Any, Any, None]]]:
+        return {
+            "fire_master": self._fire_master,
+            "grains_refresh": self._refresh_all,
+            "pillar_refresh": self._refresh_pillar,
+            "_minion_mine": self._send_mine,
+        }
+
+    async def _refresh_all(self, data: dict[str, Any]) -> None:
+        await self._facts.load_grains()
+        await self._refresh_pillar(data)
+
+    async def _refresh_pillar(self, _data: dict[str, Any]) -> None:
+        loaded = [await self._facts.load_pillar(link) for link in list(self._links.values())]
+        self.fire("/salt/minion/minion_pillar_refresh_complete", {"complete": all(loaded)})
+
+    async def _fire_master(self, data: dict[str, Any]) -> None:
+        """Events for the masters, in one of the forms of protocol.md 9.3, checked by tag."""
+        minion_id = self._setup.minion_id
+        events = data.get("events") or [data]
+        for event in events if isinstance(events, list) else []:
+            tag = event.get("tag") if isinstance(event, dict) else None
+            if not may_go_to_master(tag, minion_id):
+                log.warning("an event is not sent to the master: tag %.80r", tag)
+                continue
+            load = {"cmd": "_minion_event", "pretag": None, "tag": tag, "data": event.get("data")}
+            for link in list(self._links.values()):
+                await self._fire_on_master(link, load)
+
+    async def _send_mine(self, data: dict[str, Any]) -> None:
+        load = {"cmd": "_mine", "data": data.get("data"), "clear": bool(data.get("clear"))}
+        for link in list(self._links.values()):
+            await self._fire_on_master(link, load)

@@ -1,0 +1,91 @@
+"""Which masters a minion has, and where. Pure but for :func:`resolve`, which asks the resolver."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from saltlite.config.minion import NetworkOptions
+from saltlite.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class MasterAddress:
+    """A master as the user wrote it. ``host`` is a name or an address without brackets."""
+
+    host: str
+    port: int
+
+    @property
+    def name(self) -> str:
+        """How this master is called in logs and in the spool."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def masters_of(network: NetworkOptions) -> list[MasterAddress]:
+    """The configured masters, in the user's order.
+
+    Raises:
+        ConfigError: there is none, or one is not a name, address or ``host:port``.
+    """
+    written = [network.master] if isinstance(network.master, str) else list(network.master)
+    found = [parse_master(text, network) for text in written]
+    if not found:
+        raise ConfigError("names no master", option="master")
+    return list(dict.fromkeys(found))
+
+
+def parse_master(text: str, network: NetworkOptions) -> MasterAddress:
+    """One entry of ``master``: ``host``, ``host:port``, ``[v6]``, ``[v6]:port`` or a bare v6.
+
+    Raises:
+        ConfigError: it is none of them.
+    """
+    host, port = _split(str(text).strip())
+    if not host or any(character.isspace() for character in host):
+        raise ConfigError(f"{text!r} is not a name, an address or host:port", option="master")
+    if not port or network.master_uri_format == "ip_only":
+        return MasterAddress(host, network.master_port)
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ConfigError(f"{text!r} has no port number after the colon", option="master")
+    return MasterAddress(host, int(port))
+
+
+def _split(text: str) -> tuple[str, str]:
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        return host, rest.removeprefix(":")
+    if text.count(":") > 1:
+        return text, ""
+    host, _, port = text.partition(":")
+    return host, port
+
+
+def in_turn(
+    masters: Sequence[MasterAddress], network: NetworkOptions, chance: Callable[[], float]
+) -> list[MasterAddress]:
+    """The order in which a failing-over minion tries them: as written, or shuffled."""
+    order = list(masters)
+    if network.master_shuffle or network.random_master:
+        order.sort(key=lambda _master: chance())
+    return order
+
+
+async def resolve(
+    master: MasterAddress, loop: AbstractEventLoop, *, ipv6_first: bool = False
+) -> list[str]:
+    """All addresses of a master, the preferred family first.
+
+    Raises:
+        OSError: the name does not resolve.
+    """
+    try:
+        return [str(ipaddress.ip_address(master.host))]
+    except ValueError:
+        pass
+    answers = await loop.getaddrinfo(master.host, master.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(answer[4][0]) for answer in answers))
+    return sorted(addresses, key=lambda address: (":" in address) is not ipv6_first)
