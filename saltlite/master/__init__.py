@@ -1,0 +1,1 @@
+"""The master: one process per job to do, and the state on disk they share."""

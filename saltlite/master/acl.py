@@ -1,0 +1,208 @@
+"""Who may publish: the local users' keys and ``publisher_acl``.
+
+At every start the master writes a fresh key for each user who may use it; a command proves that it runs
+as that user by knowing the key. Source: protocol.md 11, 14.1; config.md 2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import hmac
+import logging
+import os
+import pwd
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from saltlite import disk
+from saltlite.config.master import AccessOptions
+
+log = logging.getLogger(__name__)
+
+_KEY_LIMIT_BYTES: Final = 1024
+ALWAYS_ALLOWED: Final = "saltutil.find_job"
+"""Any authenticated user may ask this. Source: protocol.md 11.1."""
+
+
+def key_path(cachedir: Path, user: str) -> Path:
+    r"""Where the key of a local user lies; ``\`` in a domain user's name becomes ``_``."""
+    return disk.child(cachedir, f".{user.replace(chr(92), '_')}_key")
+
+
+def process_user() -> str:
+    """The name of the user this process runs as; the number where it has no name."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def write_keys(cachedir: Path, users: Sequence[str], new_key: Callable[[], str]) -> None:
+    """A fresh key for each user, readable by that user alone.
+
+    A name of no account gets none.
+
+    Raises:
+        StoreError: a key cannot be written.
+    """
+    for user in users:
+        path = key_path(cachedir, user)
+        try:
+            account = pwd.getpwnam(user)
+        except KeyError:
+            log.warning("There is no user %s; no key is made for them", user)
+            continue
+        own = account.pw_uid == os.geteuid()
+        disk.remove(path)
+        disk.write_file(path, new_key().encode(), mode=0o400 if own else 0o600, flush=False)
+        if not own:
+            with contextlib.suppress(PermissionError):
+                os.chown(path, account.pw_uid, account.pw_gid)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An authenticated user. ``rules`` is ``None`` for one who may do everything."""
+
+    name: str
+    rules: Sequence[Any] | None
+
+
+class Access:
+    """Local users' keys and what their owners may do. ``master_user`` runs the master."""
+
+    def __init__(self, options: AccessOptions, cachedir: Path, master_user: str) -> None:
+        self._options = options
+        self._cachedir = cachedir
+        self._master_user = master_user
+        self._privileged = {"root", master_user}
+        self._keys: dict[str, tuple[tuple[int, int], str]] = {}
+
+    def users(self) -> list[str]:
+        """Who gets a key at the start."""
+        named = [user for user in self._options.publisher_acl if _is_name(user)]
+        return list(dict.fromkeys(["root", self._master_user, *named]))
+
+    def authenticate(self, user: str, key: str | None) -> User | None:
+        """The user whose key this is; ``None`` if it is nobody's, or not one that fits ``user``.
+
+        A limited user who calls himself ``root`` or ``sudo_…`` is not believed: for these names the
+        key of root or of the master's user is needed. Real Salt takes any key; see docs/differences.md.
+        """
+        if not key or not isinstance(user, str):
+            return None
+        privileged = any(self._fits(one, key) for one in sorted(self._privileged))
+        if user.startswith("sudo_") or user in self._privileged:
+            if not privileged:
+                return None
+            limited = self._options.sudo_acl and user.startswith("sudo_")
+            return User(user, self._rules(user.removeprefix("sudo_")) if limited else None)
+        if privileged:
+            return User(user, None)
+        if not _is_name(user) or user not in self._options.publisher_acl:
+            return None
+        return User(user, self._rules(user)) if self._fits(user, key) else None
+
+    def blacklisted(self, user: str, functions: Sequence[str]) -> bool:
+        """Whether ``publisher_acl_blacklist`` names the user or one of the functions."""
+        listed = self._options.publisher_acl_blacklist
+        if any(expression_fits(str(one), user) for one in _as_list(listed.get("users"))):
+            return True
+        modules = [str(one) for one in _as_list(listed.get("modules"))]
+        return any(expression_fits(one, fun) for one in modules for fun in functions)
+
+    def allows(
+        self,
+        user: User,
+        functions: Sequence[str],
+        minions: Sequence[str],
+        matching: Callable[[str], set[str]],
+    ) -> bool:
+        """Whether ``user`` may call each of ``functions`` on all of ``minions``.
+
+        ``matching`` gives the minions of a target expression in the rules.
+        """
+        if user.rules is None:
+            return True
+        wanted = set(minions)
+        return all(
+            function == ALWAYS_ALLOWED or _granted(user.rules, function, wanted, matching)
+            for function in functions
+        )
+
+    def _rules(self, user: str) -> Sequence[Any]:
+        found: list[Any] = []
+        for name, rules in self._options.publisher_acl.items():
+            if expression_fits(str(name), user):
+                found.extend(_as_list(rules))
+        return found
+
+    def _fits(self, user: str, key: str) -> bool:
+        known = self._key(user)
+        return known is not None and hmac.compare_digest(known.encode(), key.encode())
+
+    def _key(self, user: str) -> str | None:
+        """A user's key, read again when its file changes."""
+        path = key_path(self._cachedir, user)
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        stamp = (status.st_mtime_ns, status.st_ino)
+        known = self._keys.get(user)
+        if known is None or known[0] != stamp:
+            data = disk.read_regular(path, limit_bytes=_KEY_LIMIT_BYTES)
+            text = (data or b"").decode("ascii", "replace").strip()
+            known = self._keys[user] = (stamp, text)
+        return known[1] or None
+
+
+def expression_fits(expression: str, text: str) -> bool:
+    """Whether a rule's expression names ``text``: literally, as a glob, or as a whole expression.
+
+    A broken expression names nothing.
+    """
+    if expression == text or fnmatch.fnmatchcase(text, expression):
+        return True
+    try:
+        return re.fullmatch(expression, text) is not None
+    except re.error:
+        log.error("This is no expression, so it allows nothing: %r", expression)
+        return False
+
+
+def _granted(
+    rules: Sequence[Any],
+    function: str,
+    minions: set[str],
+    matching: Callable[[str], set[str]],
+) -> bool:
+    """Whether some rule covers the function on all minions. A rule in no known form covers nothing."""
+    for rule in rules:
+        if isinstance(rule, str) and expression_fits(rule, function):
+            return True
+        if not isinstance(rule, Mapping):
+            continue
+        for target, functions in rule.items():
+            named = any(
+                isinstance(one, str) and expression_fits(one, function)
+                for one in _as_list(functions)
+            )
+            if named and minions and minions <= matching(str(target)):
+                return True
+    return False
+
+
+def _as_list(value: object) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _is_name(user: str) -> bool:
+    """Whether this can be the name of an account, and so part of a file name."""
+    return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,127}", user) is not None

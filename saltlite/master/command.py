@@ -1,0 +1,47 @@
+"""What a remote command is: one row of the table in ``commands/__init__.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Caller(Enum):
+    """Who may send a command, and what its handler gives back.
+
+    A stranger's or user's handler takes the clear load, a minion's the opened request. The value it
+    gives back is packed, or sealed for the minion; a ``RAW`` one makes its reply frame itself.
+    A user is authenticated by the handler, first thing.
+    """
+
+    STRANGER = "stranger"
+    STRANGER_RAW = "stranger, raw"
+    USER = "user"
+    MINION = "minion"
+    MINION_RAW = "minion, raw"
+    SYNDIC = "syndic"
+
+
+class Repeats(Enum):
+    """What happens when the same request comes again. Source: security.md 3.5."""
+
+    ACT = "has an effect: a repeat is refused"
+    READ = "only reads: a few repeats are answered"
+
+
+Handler = Callable[[Any, Any], Any]
+"""``handler(ctx, load)`` or ``handler(ctx, request)``; raises WireError for what is malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. ``refused`` is the reply to a malformed load; ``limit_s`` 0 is the usual time."""
+
+    name: str
+    caller: Caller
+    handler: Handler
+    repeats: Repeats = Repeats.ACT
+    refused: Any = field(default_factory=dict)
+    limit_s: float = 0.0

@@ -1,0 +1,88 @@
+"""Every command that a peer may send to port 4506, in one table.
+
+The key is (``enc`` of the envelope, ``cmd`` of the load). What is not here does not exist.
+Source: protocol.md 7, 9, 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from saltlite.core.messages import refused as error_reply
+from saltlite.master.command import Caller, Command, Handler, Repeats
+from saltlite.master.commands import (
+    auth,
+    clear,
+    events,
+    files,
+    keys,
+    mine,
+    peer,
+    pillar,
+    publish,
+    resources,
+    returns,
+)
+
+__all__ = ["COMMANDS", "Caller", "Command", "Repeats"]
+
+PILLAR_LIMIT_S: Final = 120.0
+
+
+def _clear(name: str, caller: Caller, handler: Handler, refused: object) -> Command:
+    return Command(name, caller, handler, refused=refused)
+
+
+def _acts(name: str, handler: Handler, refused: object) -> Command:
+    return Command(name, Caller.MINION, handler, refused=refused)
+
+
+def _reads(name: str, handler: Handler, refused: object) -> Command:
+    return Command(name, Caller.MINION, handler, Repeats.READ, refused)
+
+
+_AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication error occurred.")
+
+COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
+    ("clear", one.name): one
+    for one in (
+        _clear("_auth", Caller.STRANGER_RAW, auth.auth, "bad load"),
+        _clear("ping", Caller.STRANGER, clear.ping, {}),
+        _clear("publish", Caller.USER, publish.publish, _AUTHENTICATION),
+        _clear("runner", Caller.USER, clear.runner, clear.USER_REFUSED),
+        _clear("wheel", Caller.USER, clear.wheel, clear.USER_REFUSED),
+        _clear("mk_token", Caller.USER, clear.mk_token, ""),
+        _clear("get_token", Caller.USER, clear.get_token, {}),
+    )
+} | {
+    ("aes", one.name): one
+    for one in (
+        Command("_pillar", Caller.MINION_RAW, pillar.pillar, Repeats.READ, limit_s=PILLAR_LIMIT_S),
+        _acts("_return", returns.accept_return, False),
+        Command("_syndic_return", Caller.SYNDIC, returns.accept_syndic_return),
+        _acts("_minion_event", events.accept_events, {}),
+        _acts("_register_resources", resources.register, {}),
+        _reads("_file_hash", files.file_hash, ""),
+        _reads("_file_hash_and_stat", files.file_hash_and_stat, ["", None]),
+        _reads("_file_find", files.file_find, {"path": "", "rel": ""}),
+        _reads("_serve_file", files.serve_file, {"data": "", "dest": ""}),
+        _reads("_file_list", files.file_list, []),
+        _reads("_file_list_emptydirs", files.file_list_emptydirs, []),
+        _reads("_dir_list", files.dir_list, []),
+        _reads("_symlink_list", files.symlink_list, {}),
+        _reads("_file_envs", files.file_envs, []),
+        _reads("_master_opts", files.master_opts, {}),
+        _reads("_master_tops", files.master_tops, {}),
+        _acts("_file_recv", files.file_recv, False),
+        _acts("_mine", mine.store, False),
+        _reads("_mine_get", mine.get, {}),
+        _acts("_mine_delete", mine.delete, False),
+        _acts("_mine_flush", mine.flush, False),
+        _acts("minion_pub", peer.minion_pub, {}),
+        _acts("minion_publish", peer.minion_publish, {}),
+        _acts("minion_runner", peer.minion_runner, {}),
+        _reads("pub_ret", peer.pub_ret, {}),
+        _acts("revoke_auth", keys.revoke, {}),
+    )
+}

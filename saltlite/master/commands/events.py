@@ -1,0 +1,69 @@
+"""``_minion_event``: events that minions put on the master's bus, and which they may.
+
+The rule is on the tag as it will be on the bus, in every form the request has.
+Source: protocol.md 9.3; CVE-2025-22239.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from saltlite.channel.master import OpenedRequest
+from saltlite.core.messages import TAG_LIMIT, MinionEvent, MinionEvents
+from saltlite.errors import WireError
+from saltlite.master.context import MasterContext
+from saltlite.master.rates import EVENTS_PER_S
+
+_JID: Final = r"[0-9]{20}(?:_[0-9]{1,20})?"
+_BARE_JID: Final = re.compile(_JID)
+_OURS: Final = re.compile(r"salt(/.*)?|syndic(/.*)?|new_job|key|minions", re.IGNORECASE | re.DOTALL)
+_OWN: Final = (
+    r"salt/minion/{id}/[^/].*",
+    r"salt/beacon/{id}/[^/].*",
+    rf"salt/job/{_JID}/prog/{{id}}/[^/]+",
+    rf"salt/job/{_JID}/start/{{id}}",
+    rf"salt/state_result/{_JID}/{{id}}/[^/].*",
+)
+
+
+def accept_events(ctx: MasterContext, request: OpenedRequest) -> None:
+    """Put the events on the bus whose tags this minion may use; say nothing of the others."""
+    events = MinionEvents.from_wire(request.load)
+    if not ctx.rates.allows(
+        "event", request.id, EVENTS_PER_S, ctx.steady_s(), count=max(1, len(events.events))
+    ):
+        raise WireError("too many events a second")
+    if events.pretag and not _is_syndic(ctx, request.id):
+        raise WireError("pretag from a minion that is no syndic")
+    for event in events.events:
+        if not may_use(event.tag, request.id):
+            ctx.refusals.refuse("event", f"tag {event.tag!r} of minion {request.id}")
+            continue
+        ctx.events.fire(event.tag, _data(event, request, single=events.single))
+
+
+def may_use(tag: str, minion_id: str) -> bool:
+    """Whether a minion may use this tag on the master's bus."""
+    if not tag or len(tag) > TAG_LIMIT or not tag.isprintable() or tag != tag.strip():
+        return False
+    if _BARE_JID.fullmatch(tag) or "//" in tag or "/./" in tag or "/../" in tag:
+        return False
+    if not _OURS.fullmatch(tag):
+        return True
+    return any(re.fullmatch(own.replace("{id}", re.escape(minion_id)), tag) for own in _OWN)
+
+
+def _data(event: MinionEvent, request: OpenedRequest, *, single: bool) -> Mapping[str, Any]:
+    """What goes on the bus; its ``id`` is always the proven one."""
+    if single:
+        return request.load
+    if isinstance(event.data, dict):
+        return {**event.data, "id": request.id}
+    return {"data": event.data, "id": request.id}
+
+
+def _is_syndic(ctx: MasterContext, minion_id: str) -> bool:
+    syndics = ctx.config.extra.get("syndics")
+    return isinstance(syndics, (list, tuple)) and minion_id in syndics

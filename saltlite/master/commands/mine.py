@@ -1,0 +1,117 @@
+"""The mine: what minions put in for other minions to read. Source: protocol.md 9.5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from saltlite.channel.master import OpenedRequest
+from saltlite.core.messages import as_map, as_text
+from saltlite.core.plain import Plain
+from saltlite.core.targets import Target
+from saltlite.errors import StoreError, TargetError, WireError
+from saltlite.master.commands import matching
+from saltlite.master.context import MasterContext
+from saltlite.master.minioncache import MINE
+
+_ACL_MARK: Final = "__saltmine_acl__"
+_DATA: Final = "__data__"
+_EXACT: Final = {"pillar": "pillar_exact", "compound": "compound_pillar_exact"}
+"""A minion must not learn another's pillar by asking with patterns."""
+
+
+def store(ctx: MasterContext, request: OpenedRequest) -> bool:
+    """Add to this minion's mine, or replace it with ``clear``."""
+    data = as_map(request.load.get("data"), "data")
+    kept = {} if request.load.get("clear") is True else ctx.minions.read(MINE, request.id) or {}
+    try:
+        ctx.minions.write(MINE, request.id, {**kept, **data})
+    except StoreError as error:
+        raise WireError(str(error)) from error
+    return True
+
+
+def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any]:
+    """What the targeted minions put in for one or several functions."""
+    load = request.load
+    functions = _functions(load.get("fun"))
+    tgt_type = as_text(load.get("tgt_type", load.get("expr_form", "glob")), "tgt_type")
+    try:
+        target = Target(load.get("tgt", "*"), _EXACT.get(tgt_type, tgt_type))
+        meant = matching.minions_of(ctx, target, greedy=False).minions
+    except TargetError:
+        return {}
+    allowed = [one for one in functions if _may_ask(ctx, request.id, one)]
+    found: dict[str, dict[str, Any]] = {one: {} for one in allowed}
+    for minion_id in sorted(meant):
+        mine = ctx.minions.read(MINE, minion_id) or {}
+        for function in allowed:
+            if function in mine and _may_read(ctx, request.id, mine[function]):
+                found[function][minion_id] = _value(mine[function])
+    if isinstance(load.get("fun"), str) and len(functions) == 1:
+        return found.get(functions[0], {})
+    return {function: data for function, data in found.items() if data}
+
+
+def delete(ctx: MasterContext, request: OpenedRequest) -> bool:
+    """Take one function out of this minion's mine."""
+    function = as_text(request.load.get("fun"), "fun")
+    mine = dict(ctx.minions.read(MINE, request.id) or {})
+    if mine.pop(function, None) is not None:
+        ctx.minions.write(MINE, request.id, mine)
+    return True
+
+
+def flush(ctx: MasterContext, request: OpenedRequest) -> bool:
+    """Empty this minion's mine."""
+    ctx.minions.delete(request.id, MINE)
+    return True
+
+
+def _functions(fun: object) -> list[str]:
+    if isinstance(fun, str):
+        return [one.strip() for one in fun.split(",") if one.strip()]
+    if isinstance(fun, Sequence):
+        return [as_text(one, "fun") for one in fun]
+    raise WireError("fun is neither text nor a list")
+
+
+def _may_ask(ctx: MasterContext, minion_id: str, function: str) -> bool:
+    """The master's option ``mine_get``: without it everybody may ask for everything."""
+    rules = ctx.config.extra.get("mine_get")
+    if not isinstance(rules, Mapping):
+        return True
+    return any(
+        _fits(str(ids), minion_id) and any(_fits(str(one), function) for one in functions)
+        for ids, functions in rules.items()
+        if isinstance(functions, (list, tuple))
+    )
+
+
+def _may_read(ctx: MasterContext, minion_id: str, entry: Any) -> bool:
+    """The entry's own ``allow_tgt``."""
+    if not _has_acl(entry) or not entry.get("allow_tgt"):
+        return True
+    tgt_type = entry.get("allow_tgt_type") or "glob"
+    try:
+        target = Target(entry["allow_tgt"], str(tgt_type))
+        return minion_id in matching.minions_of(ctx, target, greedy=False).minions
+    except TargetError:
+        return False
+
+
+def _has_acl(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and bool(entry.get(_ACL_MARK)) and _DATA in entry
+
+
+def _value(entry: Any) -> Plain:
+    value: Plain = entry[_DATA] if _has_acl(entry) else entry
+    return value
+
+
+def _fits(expression: str, text: str) -> bool:
+    try:
+        return re.fullmatch(expression, text) is not None
+    except re.error:
+        return False

@@ -1,0 +1,115 @@
+"""Peer publishing: minions that ask for jobs, where ``peer`` allows it. Source: protocol.md 9.6."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from saltlite.channel.master import OpenedRequest
+from saltlite.core.ids import valid_function, valid_jid
+from saltlite.core.messages import PublishLoad, as_text
+from saltlite.core.plain import Plain
+from saltlite.core.targets import Target
+from saltlite.errors import TargetError, WireError
+from saltlite.master.commands import matching
+from saltlite.master.commands.publish import send_job
+from saltlite.master.context import MasterContext
+
+_ASKED_BY: Final = "peer_of"
+"""In the kept load of a job: the minion that asked for it."""
+
+
+def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
+    """Publish for a minion; ``{"jid", "minions"}``, ``{}`` if it may not."""
+    wanted = _wanted(request)
+    if not _permitted(ctx.config.access.peer, request.id, wanted.functions):
+        ctx.refusals.refuse("minion_pub", f"minion {request.id}: {wanted.functions}")
+        return {}
+    try:
+        meant = matching.minions_of(ctx, Target(wanted.tgt, wanted.tgt_type))
+    except TargetError:
+        return {}
+    if not meant.minions:
+        return {}
+    reply = send_job(ctx, wanted, sorted(meant.minions), asked_by=request.id)
+    load = reply.get("load")
+    if not isinstance(load, dict):
+        return {}
+    return {"jid": load["jid"], "minions": load["minions"]}
+
+
+def minion_publish(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
+    """The waiting form; real minions use ``minion_pub`` and ``pub_ret``, and so do ours."""
+    ctx.refusals.refuse("minion_publish", f"minion {request.id}: not built")
+    return {}
+
+
+def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
+    """Runners for minions are not built."""
+    ctx.refusals.refuse("minion_runner", f"minion {request.id}: not built")
+    return {}
+
+
+def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
+    """The returns of a job that this minion asked for; ``{}`` of any other."""
+    jid = request.load.get("jid")
+    if not valid_jid(jid):
+        raise WireError("jid is not a job id")
+    job = ctx.jobs.job(str(jid))
+    if job is None or job.load.get(_ASKED_BY) != request.id:
+        return {}
+    return {
+        minion_id: {name: ret[name] for name in ("ret", "out") if name in ret}
+        for minion_id, returned in ctx.jobs.returns(str(jid)).items()
+        for ret in ({**returned, "ret": returned.get("return")},)
+    }
+
+
+def _wanted(request: OpenedRequest) -> PublishLoad:
+    """The job asked for, as if a user had asked; a comma makes it several functions."""
+    load = request.load
+    fun = as_text(load.get("fun"), "fun")
+    arg = load.get("arg", [])
+    if not isinstance(arg, list):
+        arg = [arg]
+    functions: str | list[str] = fun
+    if "," in fun:
+        functions = fun.split(",")
+        arg = [str(one).split() for one in arg]
+    return PublishLoad.from_wire(
+        {
+            "tgt": load.get("tgt"),
+            "fun": functions,
+            "arg": arg,
+            "tgt_type": load.get("tgt_type", load.get("expr_form", "glob")),
+            "ret": load.get("ret", ""),
+            "user": request.id,
+            _ASKED_BY: request.id,
+        }
+    )
+
+
+def _permitted(rules: Mapping[str, Any], minion_id: str, functions: list[str]) -> bool:
+    """Whether the option names the whole id and each whole function; ``publish.*`` never is."""
+    return all(
+        valid_function(function)
+        and not function.startswith("publish.")
+        and _named(rules, minion_id, function)
+        for function in functions
+    )
+
+
+def _named(rules: Mapping[str, Any], minion_id: str, function: str) -> bool:
+    for ids, allowed in rules.items():
+        listed = allowed if isinstance(allowed, list) else [allowed]
+        if _fits(str(ids), minion_id) and any(_fits(str(one), function) for one in listed):
+            return True
+    return False
+
+
+def _fits(expression: str, text: str) -> bool:
+    try:
+        return re.fullmatch(expression, text) is not None
+    except re.error:
+        return False

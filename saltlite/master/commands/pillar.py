@@ -1,0 +1,49 @@
+"""``_pillar``: the one reply that is sealed and signed in a way of its own. Source: protocol.md 9.1."""
+
+from __future__ import annotations
+
+import logging
+
+from saltlite.channel.master import OpenedRequest, seal_pillar
+from saltlite.core.plain import PlainMap
+from saltlite.errors import CryptoError, StoreError, WireError
+from saltlite.master.context import MasterContext
+from saltlite.master.minioncache import GRAINS, PILLAR
+
+log = logging.getLogger(__name__)
+
+
+def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
+    """The reply frame with this minion's pillar; remembers its grains."""
+    accepted = ctx.keys.accepted_key(request.id)
+    if accepted is None:
+        raise WireError("key was removed")
+    grains = request.load.get("grains")
+    compiled: PlainMap = {}
+    if isinstance(grains, dict):
+        _remember(ctx, request.id, {**grains, "id": request.id}, compiled)
+    try:
+        return seal_pillar(
+            compiled,
+            nonce=request.nonce,
+            minion_key=accepted.key,
+            signer=ctx.shared.key,
+            enc_algo=request.enc_algo,
+            sig_algo=request.sig_algo,
+        )
+    except CryptoError as error:
+        raise WireError(str(error)) from error
+
+
+def _remember(ctx: MasterContext, minion_id: str, grains: PlainMap, compiled: PlainMap) -> None:
+    """Keep what targeting needs; a full disk does not keep a minion from its pillar."""
+    if not ctx.config.targets.minion_data_cache:
+        return
+    try:
+        ctx.minions.write(GRAINS, minion_id, grains)
+        ctx.minions.write(PILLAR, minion_id, compiled)
+    except StoreError as error:
+        log.error("The data of minion %s are not kept: %s", minion_id, error)
+        return
+    if ctx.config.events.minion_data_cache_events:
+        ctx.events.fire(f"minion/refresh/{minion_id}", {"Minion data cache refresh": minion_id})

@@ -1,0 +1,134 @@
+"""``_return``: what a minion's job came to.
+
+A return is taken from the minion that was asked, for the job it was asked, once. It is on disk before it
+is acknowledged. The replies, which real minions do not look at:
+
+``None``
+    it is on disk (or was already): forget it.
+``False``
+    it is refused for good: not asked for, contradicts the first one, malformed, badly signed.
+``""``
+    it could not be recorded now (full disk): keep it and send it again later.
+
+Source: protocol.md 9.2, 16.2; security.md 2.3, "Forged returns"; reliability.md 1, P-ret.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from saltlite.channel.master import OpenedRequest, verify_signed_load
+from saltlite.core import tags
+from saltlite.core.ids import UNASKED_JID, UNSTORED_JID
+from saltlite.core.messages import JobReturn
+from saltlite.master.context import MasterContext
+from saltlite.master.jobcache import Stored
+from saltlite.master.rates import UNASKED_PER_S
+
+log = logging.getLogger(__name__)
+
+ASKED_REMEMBERED: Final = 500
+"""Jobs whose expected minions a worker remembers."""
+
+
+def accept_return(ctx: MasterContext, request: OpenedRequest) -> bool | None:
+    """Record a return and tell the bus; see the module for what the reply means.
+
+    Raises:
+        WireError: it is malformed.
+        StoreError: it cannot be recorded now.
+    """
+    returned = JobReturn.from_wire(request.load)
+    if not _signature_suffices(ctx, request):
+        ctx.refusals.refuse("return", f"signature, minion {request.id}")
+        return False
+    if returned.jid in (UNASKED_JID, UNSTORED_JID):
+        return _accept_unasked(ctx, request, returned)
+    if request.id not in expected_of(ctx, returned.jid):
+        ctx.refusals.refuse("return", f"minion {request.id} was not asked {returned.jid}")
+        return False
+    return _record(ctx, returned.jid, request.id, request.load)
+
+
+def expected_of(ctx: MasterContext, jid: str) -> frozenset[str]:
+    """Who was asked; nobody for a job that is not on record."""
+    known = ctx.asked.get(jid)
+    if known is None:
+        known = frozenset(ctx.jobs.minions(jid) or ())
+        remember_asked(ctx, jid, known)
+    return known
+
+
+def remember_asked(ctx: MasterContext, jid: str, minions: frozenset[str]) -> None:
+    """Keep the expected minions of the latest jobs at hand; those of no job are not kept."""
+    if not minions:
+        return
+    ctx.asked[jid] = minions
+    if len(ctx.asked) > ASKED_REMEMBERED:
+        ctx.asked.pop(next(iter(ctx.asked)))
+
+
+def accept_syndic_return(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any]:
+    """Syndics are not built; nobody is one."""
+    ctx.refusals.refuse("_syndic_return", f"minion {request.id} is no syndic")
+    return {}
+
+
+def _accept_unasked(ctx: MasterContext, request: OpenedRequest, returned: JobReturn) -> bool | None:
+    """A return of ``salt-call`` or a schedule: it gets a job of its own."""
+    if not ctx.rates.allows("unasked", request.id, UNASKED_PER_S, ctx.steady_s()):
+        ctx.refusals.refuse("return", f"too many unasked ones of minion {request.id}")
+        return False
+    if returned.jid == UNSTORED_JID:
+        ctx.events.fire(tags.job_ret(UNSTORED_JID, request.id), request.load)
+        return None
+    jid = ctx.shared.jids.next(ctx.now())
+    job = {
+        "cmd": "_return",
+        "fun": returned.fun,
+        "arg": returned.fun_args,
+        "tgt": request.id,
+        "tgt_type": "glob",
+        "ret": "",
+        "jid": jid,
+        "user": returned.user or "",
+    }
+    ctx.jobs.new_job(jid, job, [request.id])
+    return _record(ctx, jid, request.id, {**request.load, "jid": jid})
+
+
+def _record(ctx: MasterContext, jid: str, minion_id: str, load: Mapping[str, Any]) -> bool | None:
+    if ctx.config.jobs.job_cache and not ctx.config.jobs.ext_job_cache:
+        stored = ctx.jobs.add_return(jid, minion_id, _kept(load))
+        if stored is Stored.REPEAT:
+            log.debug("Minion %s returned job %s once more", minion_id, jid)
+            return None
+        if stored is Stored.CONFLICT:
+            ctx.refusals.refuse("return", f"minion {minion_id} returned {jid} differently")
+            return False
+    ctx.events.fire(tags.job_ret(jid, minion_id), load)
+    return None
+
+
+def _kept(load: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a return goes on record."""
+    names = ("return", "retcode", "success", "out", "fun", "fun_args")
+    return {name: load[name] for name in names if name in load}
+
+
+def _signature_suffices(ctx: MasterContext, request: OpenedRequest) -> bool:
+    """Whether the return's own signature is what the configuration asks for."""
+    options = ctx.config.keys
+    if not options.require_minion_sign_messages and "sig" not in request.load:
+        return True
+    accepted = ctx.keys.accepted_key(request.id)
+    if accepted is None:
+        return False
+    holds = verify_signed_load(request.load, accepted.key, request.sig_algo)
+    if holds is None:
+        return not options.require_minion_sign_messages
+    if not holds:
+        log.warning("The signature on a return of minion %s does not hold", request.id)
+    return holds or not options.drop_messages_signature_fail

@@ -1,0 +1,169 @@
+"""What the handlers of a worker may reach, and how each worker makes it.
+
+``Shared`` is made once, by the parent, before the fork; ``MasterContext`` by each worker, after it, from
+``Shared`` and the configuration. Nothing here opens a socket before it is used.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from saltlite.channel.handshake import MasterHandshake
+from saltlite.channel.master import TokenCache
+from saltlite.config.master import MasterConfig
+from saltlite.core.plain import PlainMap
+from saltlite.master.acl import Access
+from saltlite.master.autosign import AutoSign
+from saltlite.master.jobcache import SqliteJobStore
+from saltlite.master.keystore import KeyStore
+from saltlite.master.minioncache import MinionCache
+from saltlite.master.rates import Rates
+from saltlite.master.refusals import LINES_PER_S, Refusals
+from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
+from saltlite.master.sessions import Sessions
+from saltlite.master.shared import Counter, GroupFlush, JidSource, PublicationKeys, SharedArea
+from saltlite.transport.addresses import MasterSockets
+
+if TYPE_CHECKING:
+    from saltlite.crypto.keys import PrivateKey
+
+SESSIONS_DIR: Final = "sessions"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all processes of one master have in common."""
+
+    config: MasterConfig
+    key: PrivateKey
+    sign_key: PrivateKey | None
+    pub_sig: str | None
+    """The prepared signature of ``master_use_pubkey_signature``."""
+    user: str
+    publication: PublicationKeys = field(default_factory=PublicationKeys)
+    jids: JidSource = field(default_factory=JidSource)
+    flush: GroupFlush = field(default_factory=GroupFlush)
+    subscribers: Counter = field(default_factory=lambda: Counter("subscribers"))
+    nonces: SharedArea = field(default_factory=lambda: SharedArea("saltlite-nonces", table_bytes()))
+    started_s: float = field(default_factory=time.time)
+    """Wall clock; nonces from before are remembered only if ``nonces_restored``."""
+    nonces_restored: bool = False
+
+    @property
+    def cachedir(self) -> Path:
+        """The master's cache directory."""
+        return Path(self.config.paths.cachedir)
+
+    @property
+    def pki_dir(self) -> Path:
+        """The master's key directory."""
+        return Path(self.config.paths.pki_dir)
+
+    @property
+    def sockets(self) -> MasterSockets:
+        """The master's Unix sockets."""
+        return MasterSockets(Path(self.config.paths.sock_dir))
+
+    def job_store(self) -> SqliteJobStore:
+        """A job cache that shares its waits for the disk with the other processes."""
+        sync = self.config.jobs.job_cache_sync
+        return SqliteJobStore(self.cachedir, sync=sync, flush=self.flush)
+
+    def sessions(self) -> Sessions:
+        """The session keys."""
+        return Sessions(self.cachedir / SESSIONS_DIR, lifetime_s=self.config.keys.publish_session)
+
+    def replay_table(self) -> ReplayTable:
+        """The memory of nonces."""
+        return ReplayTable(self.nonces.buffer)
+
+
+class EventSink(Protocol):
+    """Where events go."""
+
+    def fire(self, tag: str, data: PlainMap) -> bool:
+        """Put an event on the bus; ``False`` if the bus takes none."""
+
+
+class JobSink(Protocol):
+    """Where jobs go to be published."""
+
+    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
+        """Hand a job to the Publisher; raises StoreError if that is away for too long."""
+
+
+@dataclass(slots=True)
+class MasterContext:
+    """All that a handler may reach. ``wall_s`` and ``steady_s`` are the only clocks."""
+
+    shared: Shared
+    keys: KeyStore
+    sessions: Sessions
+    jobs: SqliteJobStore
+    minions: MinionCache
+    access: Access
+    autosign: AutoSign
+    handshake: MasterHandshake
+    tokens: TokenCache
+    replay: ReplayGuard
+    refusals: Refusals
+    rates: Rates
+    events: EventSink
+    publisher: JobSink
+    extend: Callable[[float], None] = lambda _limit_s: None
+    """Says that the request in hand may take this many seconds."""
+    wall_s: Callable[[], float] = time.time
+    steady_s: Callable[[], float] = time.monotonic
+    asked: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Job id → who is expected, of the latest jobs."""
+
+    @property
+    def config(self) -> MasterConfig:
+        """The configuration."""
+        return self.shared.config
+
+    def now(self) -> datetime:
+        """The wall clock in UTC."""
+        return datetime.fromtimestamp(self.wall_s(), tz=timezone.utc)
+
+
+def make_context(
+    shared: Shared,
+    *,
+    events: EventSink,
+    publisher: JobSink,
+    workers: int = 1,
+    **overrides: Any,
+) -> MasterContext:
+    """The context of one worker; ``workers`` share the budget of log lines."""
+    config = shared.config
+    not_before_s = 0.0 if shared.nonces_restored else shared.started_s
+    context = MasterContext(
+        shared=shared,
+        keys=KeyStore(shared.pki_dir),
+        sessions=shared.sessions(),
+        jobs=shared.job_store(),
+        minions=MinionCache(shared.cachedir),
+        access=Access(config.access, shared.cachedir, shared.user),
+        autosign=AutoSign(config.keys, shared.pki_dir),
+        handshake=MasterHandshake(shared.key),
+        tokens=TokenCache(),
+        replay=ReplayGuard(
+            shared.replay_table(),
+            shared.nonces.lock,
+            ttl_s=config.keys.request_ttl,
+            not_before_s=not_before_s,
+        ),
+        refusals=Refusals(time.monotonic, lines_per_s=LINES_PER_S / workers),
+        rates=Rates(share=1 / workers),
+        events=events,
+        publisher=publisher,
+    )
+    for name, value in overrides.items():
+        setattr(context, name, value)
+    return context

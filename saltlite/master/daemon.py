@@ -1,0 +1,338 @@
+"""Master: checks that it can run, makes what its processes share, and watches over them.
+
+The parent binds nothing and parses nothing that comes from outside. Source: reliability.md 2, 8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import logging
+import os
+import pwd
+import resource
+import socket
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import zmq
+
+from saltlite import disk, process
+from saltlite.config.master import MasterConfig
+from saltlite.crypto.cipher import new_key_string
+from saltlite.crypto.keys import PrivateKey
+from saltlite.errors import ConfigError, StoreError
+from saltlite.master import noncefile
+from saltlite.master.acl import Access, process_user, write_keys
+from saltlite.master.child import Life
+from saltlite.master.context import Shared, make_context
+from saltlite.master.dispatch import Dispatcher
+from saltlite.master.eventpublisher import EventPublisher
+from saltlite.master.keystore import KeyStore, load_or_make_key
+from saltlite.master.maintenance import Maintenance
+from saltlite.master.mworker import MWorker
+from saltlite.master.publisher import Publisher, PublishQueue
+from saltlite.master.reqserver import ReqServer
+from saltlite.master.supervisor import ChildSpec, Supervisor
+from saltlite.transport.bus import EventPusher
+from saltlite.version import __version__
+
+log = logging.getLogger(__name__)
+
+UMASK: Final = 0o077
+LOCK_FILE: Final = ".master.lock"
+WORKERS_GRACE_S: Final = 10.0
+REQSERVER_GRACE_S: Final = 11.0
+
+
+class Master:
+    """The daemon. ``run`` is its whole life; the exit code is its value.
+
+    ``reload`` re-opens the logs; it is called on SIGHUP, in every process.
+    """
+
+    def __init__(self, config: MasterConfig, *, reload: Callable[[], None] = lambda: None) -> None:
+        self._config = config
+        self._reload = reload
+        self._lock_fd = -1
+
+    def run(self) -> int:
+        """Serve until SIGTERM.
+
+        Raises:
+            SaltliteError: it cannot start; the text is the one line for the user.
+        """
+        os.umask(UMASK)
+        process.set_title("salt-master")
+        config = self._config
+        self._make_dirs()
+        self._become_user()
+        self._lock_fd = take_lock(Path(config.paths.cachedir) / LOCK_FILE)
+        for port in (config.network.publish_port, config.network.ret_port):
+            check_port(config.network.interface, port)
+        shared = self._prepare()
+        process.write_pid_file(Path(config.paths.pidfile))
+        log.info("salt-master %s starts with %d workers", __version__, self._workers)
+        try:
+            code = self._supervise(shared)
+        finally:
+            process.remove_pid_file(Path(config.paths.pidfile))
+            noncefile.save(shared.cachedir, shared.replay_table(), time.monotonic())
+            self._remove_sockets(shared)
+            os.close(self._lock_fd)
+        log.info("salt-master has ended")
+        return code
+
+    @property
+    def _workers(self) -> int:
+        return self._config.process.worker_threads
+
+    # --- before the children -------------------------------------------------------------
+
+    def _make_dirs(self) -> None:
+        """The directories of the daemon, private, and its own."""
+        paths = self._config.paths
+        owner = self._owner()
+        for name in (paths.pki_dir, paths.cachedir, paths.sock_dir):
+            path = Path(name)
+            made = not path.is_dir()
+            disk.make_dir(path)
+            if made and owner is not None:
+                os.chown(path, *owner)
+            check_private(path, owner)
+        disk.make_dir(Path(paths.pidfile).parent, 0o755)
+
+    def _owner(self) -> tuple[int, int] | None:
+        """Whom the directories are to belong to, if that is not who we are."""
+        name = self._config.process.user
+        if not name or os.geteuid() != 0 or name == process_user():
+            return None
+        try:
+            account = pwd.getpwnam(name)
+        except KeyError:
+            raise ConfigError(f"there is no user {name}", option="user") from None
+        return account.pw_uid, account.pw_gid
+
+    def _become_user(self) -> None:
+        name = self._config.process.user
+        raise_file_limit(self._config.process.max_open_files)
+        if name and name != process_user():
+            process.become_user(name)
+
+    def _prepare(self) -> Shared:
+        """Keys and shared memory: all that must be there before the first child."""
+        config = self._config
+        store = KeyStore(Path(config.paths.pki_dir))
+        store.prepare()
+        key = load_master_key(config)
+        shared = Shared(
+            config=config,
+            key=key,
+            sign_key=load_sign_key(config),
+            pub_sig=read_pub_sig(config),
+            user=process_user(),
+        )
+        restored = noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic())
+        if restored:
+            shared = dataclasses.replace(shared, nonces_restored=True)
+        shared.publication.rotate(new_key_string(), time.monotonic())
+        access = Access(config.access, shared.cachedir, shared.user)
+        write_keys(shared.cachedir, access.users(), new_key_string)
+        jobs = shared.job_store()
+        shared.jids.seed(jobs.last_jid())
+        jobs.close()
+        warn_of_open_doors(config)
+        return shared
+
+    def _supervise(self, shared: Shared) -> int:
+        return Supervisor(
+            self._children(shared),
+            on_ready=self._on_ready,
+            reload=self._reload,
+            after_fork=lambda: os.close(self._lock_fd),
+        ).run()
+
+    def _children(self, shared: Shared) -> Sequence[ChildSpec]:
+        """In the order of their start. They stop in another: first who takes requests."""
+        config = self._config
+        workers = self._workers
+        return [
+            ChildSpec(
+                "EventPublisher",
+                EventPublisher(shared.sockets, config.network.salt_event_pub_hwm).run,
+                stop_group=4,
+            ),
+            ChildSpec("Publisher", Publisher(shared).run, stop_group=3),
+            ChildSpec(
+                "ReqServer",
+                ReqServer(config.network, shared.sockets, workers).run,
+                stop_group=0,
+                grace_s=REQSERVER_GRACE_S,
+            ),
+            *(
+                ChildSpec(
+                    f"MWorker-{number}",
+                    MWorker(number, shared.sockets, answerer_maker(shared, workers)).run,
+                    stop_group=1,
+                    grace_s=WORKERS_GRACE_S,
+                )
+                for number in range(workers)
+            ),
+            ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
+        ]
+
+    def _on_ready(self) -> None:
+        network = self._config.network
+        log.info(
+            "salt-master is ready on %s, ports %d and %d",
+            network.interface,
+            network.publish_port,
+            network.ret_port,
+        )
+        process.notify("READY=1")
+
+    def _remove_sockets(self, shared: Shared) -> None:
+        sockets = shared.sockets
+        numbered = [sockets.workers(number) for number in range(self._workers)]
+        for path in (*numbered, sockets.publish_pull, sockets.event_pull, sockets.event_pub):
+            with contextlib.suppress(StoreError):
+                disk.remove(path)
+
+
+def answerer_maker(
+    shared: Shared, workers: int
+) -> Callable[[Life, zmq.Context[zmq.Socket[bytes]]], Dispatcher]:
+    """What makes a worker's dispatcher, in the worker's own process."""
+
+    def make(life: Life, context: zmq.Context[zmq.Socket[bytes]]) -> Dispatcher:
+        events = EventPusher(
+            shared.sockets.event_pull,
+            context=context,
+            max_bytes=shared.config.events.max_event_size,
+        )
+        publisher = PublishQueue(context, shared.sockets)
+        ctx = make_context(
+            shared, events=events, publisher=publisher, workers=workers, extend=life.extend
+        )
+        return Dispatcher(ctx)
+
+    return make
+
+
+# --- checks and preparations, one thing each --------------------------------------------
+
+
+def take_lock(path: Path) -> int:
+    """Hold the lock that says a master runs here; a descriptor, to be kept open.
+
+    Raises:
+        StoreError: another master has it; the text names its process.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        os.close(fd)
+        raise StoreError(
+            f"salt-master is running already as process {holder or 'unknown'} ({path})"
+        ) from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd
+
+
+def check_port(interface: str, port: int) -> None:
+    """Whether we could listen there.
+
+    Raises:
+        StoreError: the address is taken or not ours.
+    """
+    family = socket.AF_INET6 if ":" in interface else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((interface.strip("[]"), port))
+        except OSError as error:
+            raise StoreError(
+                f"cannot listen on {interface}, port {port}: {error.strerror}"
+            ) from error
+
+
+def check_private(path: Path, owner: tuple[int, int] | None) -> None:
+    """A directory with secrets must be ours, and not be open to others' writing.
+
+    Raises:
+        ConfigError: it is not; the text says what to do.
+    """
+    status = path.stat()
+    allowed = {0, os.geteuid()} | ({owner[0]} if owner else set())
+    if status.st_uid not in allowed:
+        raise ConfigError(f"{path} belongs to user {status.st_uid}; give it to the master's user")
+    if status.st_mode & 0o022:
+        try:
+            path.chmod(status.st_mode & 0o7755)
+        except OSError as error:
+            raise ConfigError(f"{path} may be written by others: {error.strerror}") from error
+        log.warning("%s could be written by others; mended", path)
+
+
+def raise_file_limit(wanted: int) -> None:
+    """Allow as many open files as we may, up to ``wanted``."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def load_master_key(config: MasterConfig) -> PrivateKey:
+    """The master's key pair, made at the first start.
+
+    Raises:
+        CryptoError: there is a key that cannot be used.
+    """
+    path = Path(config.paths.pki_dir) / "master.pem"
+    return load_or_make_key(
+        path, keysize=config.keys.keysize, passphrase=config.keys.key_pass or None
+    )
+
+
+def load_sign_key(config: MasterConfig) -> PrivateKey | None:
+    """The pair that signs the public key, with ``master_sign_pubkey``.
+
+    Raises:
+        CryptoError: there is a key that cannot be used.
+    """
+    keys = config.keys
+    if not keys.master_sign_pubkey or keys.master_use_pubkey_signature:
+        return None
+    path = Path(config.paths.pki_dir) / f"{keys.master_sign_key_name}.pem"
+    return load_or_make_key(path, keysize=keys.keysize, passphrase=keys.signing_key_pass or None)
+
+
+def read_pub_sig(config: MasterConfig) -> str | None:
+    """The signature prepared for ``master_use_pubkey_signature``.
+
+    Raises:
+        ConfigError: it is asked for and not there.
+    """
+    keys = config.keys
+    if not (keys.master_sign_pubkey and keys.master_use_pubkey_signature):
+        return None
+    path = Path(config.paths.pki_dir) / (keys.master_pubkey_signature or "master_pubkey_signature")
+    data = disk.read_regular(path, limit_bytes=64 * 1024)
+    if data is None:
+        raise ConfigError(f"there is no {path}", option="master_use_pubkey_signature")
+    return data.decode("ascii", "replace").strip() + "\n"
+
+
+def warn_of_open_doors(config: MasterConfig) -> None:
+    """Settings that let strangers in are said at every start."""
+    if config.keys.open_mode:
+        log.warning("open_mode is on: every minion is let in, with whatever key")
+    if config.keys.auto_accept:
+        log.warning("auto_accept is on: every new key is accepted unseen")

@@ -1,0 +1,559 @@
+"""The job cache: what was published, to whom, and what came back.
+
+One SQLite file, ``cachedir/jobs.sqlite``, in write-ahead mode, shared by all workers and read by
+runners. A job is on disk before it is published, a return before it is acknowledged: every write is
+followed by a flush of the log that all workers share (``job_cache_sync: group``).
+
+A file that is not a database is moved aside as ``jobs.sqlite.corrupt-<time>`` and a new one begun.
+``JobStore`` is what the rest of the master and the runners know of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from saltlite import disk
+from saltlite.core.plain import Plain
+from saltlite.errors import StoreError, WireError
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+log = logging.getLogger(__name__)
+
+FILE_NAME: Final = "jobs.sqlite"
+LAYOUT: Final = 1
+"""Written to the file as ``user_version``; another number means another saltlite made it."""
+
+BUSY_TIMEOUT_S: Final = 10.0
+CLEAN_CHUNK: Final = 500
+"""Jobs deleted in one transaction, so that nobody waits long for the cleaner."""
+
+RETURN_LIMIT_BYTES: Final = 64 * 1024 * 1024
+"""A larger return is cut. Source: security.md 3.2."""
+
+_T = TypeVar("_T")
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS jobs (
+    jid      TEXT PRIMARY KEY,
+    fun      TEXT NOT NULL,
+    tgt      TEXT NOT NULL,
+    tgt_type TEXT NOT NULL,
+    user     TEXT NOT NULL,
+    load     BLOB NOT NULL,
+    minions  BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS jobs_by_fun ON jobs (fun, jid);
+CREATE INDEX IF NOT EXISTS jobs_by_tgt ON jobs (tgt, jid);
+CREATE INDEX IF NOT EXISTS jobs_by_user ON jobs (user, jid);
+CREATE TABLE IF NOT EXISTS metadata (
+    name  TEXT NOT NULL,
+    value TEXT NOT NULL,
+    jid   TEXT NOT NULL,
+    PRIMARY KEY (name, value, jid)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS metadata_by_jid ON metadata (jid);
+CREATE TABLE IF NOT EXISTS returns (
+    jid    TEXT NOT NULL,
+    id     TEXT NOT NULL,
+    digest INTEGER NOT NULL,
+    ret    BLOB NOT NULL,
+    PRIMARY KEY (jid, id)
+) WITHOUT ROWID;
+"""
+
+
+class Stored(Enum):
+    """What became of a return."""
+
+    NEW = "new"
+    REPEAT = "repeat"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """What to look for; an empty field does not restrict.
+
+    ``fun`` and ``tgt`` are exact names, or globs if they hold ``*``, ``?`` or ``[``. ``since`` and
+    ``until`` are jids or their beginnings (``20260102``), both inclusive. ``metadata`` pairs must
+    all be there.
+    """
+
+    fun: str = ""
+    tgt: str = ""
+    user: str = ""
+    since: str = ""
+    until: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    limit: int = 0
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """One published job. ``load`` is the publish load without ``key``."""
+
+    jid: str
+    load: dict[str, Any]
+    minions: list[str]
+
+
+class JobStore(Protocol):
+    """Where jobs are kept."""
+
+    def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
+        """Record a job; ``False`` if the jid is there already. On disk when it returns."""
+
+    def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
+        """Record one minion's return; the first one wins. On disk when it returns."""
+
+    def job(self, jid: str) -> JobRecord | None:
+        """The job, or ``None``."""
+
+    def returns(self, jid: str) -> dict[str, dict[str, Any]]:
+        """Minion id → what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
+
+    def jobs(self, query: JobQuery) -> Iterator[JobRecord]:
+        """The jobs that fit, oldest first unless asked otherwise."""
+
+    def clean(self, before_jid: str) -> int:
+        """Forget jobs with smaller jids; how many."""
+
+
+class SqliteJobStore:
+    """The job cache below ``cachedir``.
+
+    ``flush`` shares one wait for the disk among processes (``GroupFlush``); without it every write
+    waits for itself. ``sync`` is the option ``job_cache_sync``. The file is opened on first use, so
+    that an instance may cross a fork unused.
+
+    Every method raises StoreError if the disk or the file does not play along; the next call tries
+    again.
+    """
+
+    def __init__(
+        self,
+        cachedir: Path,
+        *,
+        sync: str = "group",
+        flush: Flush | None = None,
+        read_only: bool = False,
+    ) -> None:
+        self.path = cachedir / FILE_NAME
+        self._sync = sync
+        self._flush = flush
+        self._read_only = read_only
+        self._db: sqlite3.Connection | None = None
+        self._inode = 0
+        self._log_fd = -1
+        self._lock_fd = -1
+
+    # --- writing -------------------------------------------------------------------------
+
+    def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
+        """See :class:`JobStore`."""
+        kept = {name: value for name, value in load.items() if name != "key"}
+        row = (
+            jid,
+            _fun_text(kept.get("fun")),
+            _tgt_text(kept.get("tgt")),
+            str(kept.get("tgt_type", "glob")),
+            str(kept.get("user", "")),
+            _packed(kept),
+            pack_bin(list(minions)),
+        )
+        pairs = _metadata_of(kept)
+
+        def write(db: sqlite3.Connection) -> bool:
+            cursor = db.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            if cursor.rowcount and pairs:
+                db.executemany(
+                    "INSERT OR IGNORE INTO metadata VALUES (?, ?, ?)",
+                    [(name, value, jid) for name, value in pairs],
+                )
+            return bool(cursor.rowcount)
+
+        return self._write(write)
+
+    def add_minions(self, jid: str, minions: Sequence[str]) -> None:
+        """Expect these minions too."""
+
+        def write(db: sqlite3.Connection) -> None:
+            row = db.execute("SELECT minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
+            if row is None:
+                return
+            known = _listed(row[0])
+            wanted = known + [one for one in minions if one not in known]
+            db.execute("UPDATE jobs SET minions = ? WHERE jid = ?", (pack_bin(wanted), jid))
+
+        self._write(write)
+
+    def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
+        """See :class:`JobStore`."""
+        packed = _packed_return(ret)
+        digest = _digest(packed)
+
+        def write(db: sqlite3.Connection) -> Stored:
+            cursor = db.execute(
+                "INSERT OR IGNORE INTO returns VALUES (?, ?, ?, ?)",
+                (jid, minion_id, digest, packed),
+            )
+            if cursor.rowcount:
+                return Stored.NEW
+            row = db.execute(
+                "SELECT digest FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
+            ).fetchone()
+            return Stored.REPEAT if row and row[0] == digest else Stored.CONFLICT
+
+        return self._write(write)
+
+    def clean(self, before_jid: str) -> int:
+        """See :class:`JobStore`; in small transactions, and it goes on where it was stopped."""
+        return self._clean("SELECT jid FROM jobs WHERE jid < ? ORDER BY jid LIMIT ?", before_jid)
+
+    def clean_to(self, most: int) -> int:
+        """Forget the oldest jobs until ``most`` are left; how many went."""
+        extra = self.count() - most
+        if extra <= 0:
+            return 0
+
+        def oldest_to_keep(db: sqlite3.Connection) -> str:
+            row = db.execute(
+                "SELECT jid FROM jobs ORDER BY jid LIMIT 1 OFFSET ?", (extra,)
+            ).fetchone()
+            return row[0] if row else ""
+
+        jid = self._read(oldest_to_keep)
+        return self.clean(jid) if jid else 0
+
+    def _clean(self, statement: str, before_jid: str) -> int:
+        total = 0
+        while True:
+
+            def write(db: sqlite3.Connection) -> int:
+                jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
+                for table in ("returns", "metadata", "jobs"):
+                    db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - our own names
+                return len(jids)
+
+            gone = self._write(write, flush=False)
+            total += gone
+            if gone < CLEAN_CHUNK:
+                return total
+
+    # --- reading -------------------------------------------------------------------------
+
+    def job(self, jid: str) -> JobRecord | None:
+        """See :class:`JobStore`."""
+
+        def read(db: sqlite3.Connection) -> JobRecord | None:
+            row = db.execute("SELECT jid, load, minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
+            return None if row is None else _record(row)
+
+        return self._read(read)
+
+    def minions(self, jid: str) -> list[str] | None:
+        """Who is expected to return; ``None`` for an unknown jid."""
+
+        def read(db: sqlite3.Connection) -> list[str] | None:
+            row = db.execute("SELECT minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
+            return None if row is None else _listed(row[0])
+
+        return self._read(read)
+
+    def returns(self, jid: str) -> dict[str, dict[str, Any]]:
+        """See :class:`JobStore`."""
+
+        def read(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
+            rows = db.execute("SELECT id, ret FROM returns WHERE jid = ? ORDER BY id", (jid,))
+            return {minion_id: _mapped(ret) for minion_id, ret in rows}
+
+        return self._read(read)
+
+    def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:  # noqa: B008 - frozen
+        """See :class:`JobStore`; rows are read in chunks, so the store is not held."""
+        where, values = _conditions(query)
+        order = "DESC" if query.newest_first else "ASC"
+        beyond = "<" if query.newest_first else ">"
+        left = query.limit or None
+        last: str | None = None
+        while left is None or left > 0:
+            chunk = CLEAN_CHUNK if left is None else min(left, CLEAN_CHUNK)
+            here = [*where] if last is None else [*where, f"jobs.jid {beyond} ?"]
+            bound = [*values] if last is None else [*values, last]
+            statement = (
+                "SELECT jid, load, minions FROM jobs"  # noqa: S608 - conditions are literals of ours
+                + (" WHERE " + " AND ".join(here) if here else "")
+                + f" ORDER BY jid {order} LIMIT {chunk}"
+            )
+            rows = self._read(lambda db, s=statement, b=bound: db.execute(s, b).fetchall())  # type: ignore[misc]
+            yield from map(_record, rows)
+            if len(rows) < chunk:
+                return
+            last = rows[-1][0]
+            left = None if left is None else left - len(rows)
+
+    def count(self) -> int:
+        """How many jobs are kept."""
+        return self._read(lambda db: int(db.execute("SELECT count(*) FROM jobs").fetchone()[0]))
+
+    def last_jid(self) -> str | None:
+        """The highest jid on record."""
+
+
+        def read(db: sqlite3.Connection) -> str | None:
+            found: str | None = db.execute("SELECT max(jid) FROM jobs").fetchone()[0]
+            return found
+
+        return self._read(read)
+
+    # --- the file ------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.close()
+        for fd in (self._log_fd, self._lock_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._db, self._log_fd, self._lock_fd, self._inode = None, -1, -1, 0
+
+    def checkpoint(self) -> None:
+        """Bring the log into the file and cut it; maintenance does so now and then."""
+        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+
+    def _write(self, work: Callable[[sqlite3.Connection], _T], *, flush: bool = True) -> _T:
+        def transact(db: sqlite3.Connection) -> _T:
+            with self._locked():
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    result = work(db)
+                except BaseException:
+                    db.execute("ROLLBACK")
+                    raise
+                db.execute("COMMIT")
+            return result
+
+        result = self._attempt(transact)
+        if flush and self._sync != "never":
+            self._wait_for_disk()
+        return result
+
+    def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        return self._attempt(work)
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Run ``work``; a file found corrupt is put aside and the work done on a new one."""
+        for last_try in (False, True):
+            try:
+                return work(self._connection())
+            except sqlite3.OperationalError as error:
+                self.close()
+                raise StoreError(f"job cache {self.path}: {error}") from error
+            except (sqlite3.DatabaseError, WireError) as error:
+                self._put_aside(error)
+                if last_try:
+                    raise StoreError(f"job cache {self.path}: {error}") from error
+        raise AssertionError("unreachable")
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Writers stand in line at a lock of ours: SQLite's own makes them sleep and poll."""
+        fcntl.lockf(self._lock_fd, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._lock_fd, fcntl.LOCK_UN)
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is not None:
+            if self._is_in_place():
+                return self._db
+            self.close()
+        return self._open()
+
+    def _is_in_place(self) -> bool:
+        """Whether the path still leads to the file that is open; somebody may have removed it."""
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
+
+    def _open(self) -> sqlite3.Connection:
+        disk.make_dir(self.path.parent)
+        if self._read_only and not self.path.exists():
+            return _empty()
+        try:
+            self._create_private()
+            db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            self._db = db
+            self._inode = os.stat(self.path).st_ino
+            self._prepare(db)
+        except OSError as error:
+            self.close()
+            raise StoreError(f"job cache {self.path}: {error.strerror}") from error
+        return db
+
+    def _create_private(self) -> None:
+        """The file and its lock with their final mode, before SQLite makes them with another."""
+        self._lock_fd = os.open(
+            self.path.with_name(FILE_NAME + ".lock"),
+            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
+            disk.PRIVATE_FILE,
+        )
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE))
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA journal_mode = WAL")
+        # The log is flushed by _wait_for_disk, once for all who wrote; SQLite itself flushes at checkpoints.
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA cache_size = -512")
+        found = db.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, LAYOUT):
+            raise sqlite3.DatabaseError(f"made by another saltlite (layout {found})")
+        if not found:
+            with self._locked():
+                db.executescript(_SCHEMA)
+                db.execute(f"PRAGMA user_version = {LAYOUT}")
+
+    def _wait_for_disk(self) -> None:
+        try:
+            if self._flush is None or self._sync == "always":
+                self._flush_log()
+            else:
+                self._flush.wait(self._flush.take(), self._flush_log)
+        except OSError as error:
+            self.close()
+            raise StoreError(f"job cache {self.path}: {error.strerror}") from error
+
+    def _flush_log(self) -> None:
+        if self._log_fd < 0:
+            self._log_fd = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+            disk.flush_dir(self.path.parent)
+        os.fdatasync(self._log_fd)
+
+    def _put_aside(self, error: Exception) -> None:
+        inode = self._inode
+        self.close()
+        try:
+            with disk.locked(self.path.with_name(FILE_NAME + ".aside")):
+                if os.stat(self.path).st_ino != inode:
+                    return  # another process has done it
+                aside = f"{self.path}.corrupt-{int(time.time())}"
+                os.rename(self.path, aside)
+                for suffix in ("-wal", "-shm"):
+                    disk.remove(Path(f"{self.path}{suffix}"))
+        except FileNotFoundError:
+            return
+        except OSError as problem:
+            raise StoreError(f"job cache {self.path}: {problem.strerror}") from problem
+        log.error(
+            "The job cache cannot be read (%s); moved to %s, a new one is begun", error, aside
+        )
+
+
+class Flush(Protocol):
+    """What the store needs of ``GroupFlush``."""
+
+    def take(self) -> int:
+        """A ticket."""
+
+    def wait(self, ticket: int, flush: Callable[[], None]) -> None:
+        """Until the ticket is served."""
+
+
+def jid_before(now: datetime, age_s: float) -> str:
+    """The smallest jid of jobs that are not older than ``age_s``."""
+    moment = now.astimezone(timezone.utc) - timedelta(seconds=age_s)
+    return moment.strftime("%Y%m%d%H%M%S%f")
+
+
+def _empty() -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.executescript(_SCHEMA)
+    return db
+
+
+def _record(row: tuple[str, bytes, bytes]) -> JobRecord:
+    return JobRecord(row[0], _mapped(row[1]), _listed(row[2]))
+
+
+def _mapped(data: bytes) -> dict[str, Any]:
+    value = unpack_bin(data)
+    return value if isinstance(value, dict) else {}
+
+
+def _listed(data: bytes) -> list[str]:
+    value = unpack_bin(data)
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _fun_text(fun: object) -> str:
+    return ",".join(map(str, fun)) if isinstance(fun, (list, tuple)) else str(fun or "")
+
+
+def _tgt_text(tgt: object) -> str:
+    return ",".join(map(str, tgt)) if isinstance(tgt, (list, tuple)) else str(tgt or "")
+
+
+def _metadata_of(load: Mapping[str, Any]) -> list[tuple[str, str]]:
+    kwargs = load.get("kwargs")
+    found = load.get("metadata") or (
+        kwargs.get("metadata") if isinstance(kwargs, Mapping) else None
+    )
+    if not isinstance(found, Mapping):
+        return []
+    return [(str(name)[:256], str(value)[:256]) for name, value in found.items()]
+
+
+def _packed(value: Mapping[str, Plain]) -> bytes:
+    try:
+        return pack_bin(value)
+    except WireError as error:
+        raise StoreError(f"job load: {error}") from error
+
+
+def _packed_return(ret: Mapping[str, Plain]) -> bytes:
+    packed = _packed(ret)
+    if len(packed) <= RETURN_LIMIT_BYTES:
+        return packed
+    cut = {**ret, "return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
+    return _packed(cut)
+
+
+def _digest(packed: bytes) -> int:
+    import zlib
+
+    return zlib.crc32(packed) | len(packed) << 32
+
+
+def _conditions(query: JobQuery) -> tuple[list[str], list[str]]:
+    where: list[str] = []
+    values: list[str] = []
+    for column, wanted in (("fun", query.fun), ("tgt", query.tgt), ("user", query.user)):
+        if wanted:
+            comparison = "GLOB" if any(one in wanted for one in "*?[") else "="
+            where.append(f"jobs.{column} {comparison} ?")
+            values.append(wanted)
+    if query.since:
+        where.append("jobs.jid >= ?")
+        values.append(query.since)
+    if query.until:
+        where.append("jobs.jid <= ?")
+        values.append(query.until + "\x7f")
+    for name, value in query.metadata.items():
+        where.append("jobs.jid IN (SELECT jid FROM metadata WHERE name = ? AND value = ?)")
+        values += [name, value]
+    return where, values

@@ -1,0 +1,98 @@
+"""What becomes of a key that a minion offers: the table of protocol.md 7.3, as a function.
+
+Pure: the facts are gathered by ``commands/auth.py`` and the files are moved by ``keystore.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Known(Enum):
+    """What the master has on file for an id before it looks at the offered key."""
+
+    NOTHING = "nothing"
+    ACCEPTED = "accepted"
+    UNACCEPTED = "unaccepted"
+    REJECTED = "rejected"
+
+
+class Filing(Enum):
+    """What is to be done with the key files."""
+
+    NOTHING = "nothing"
+    ACCEPT = "accept"
+    PEND = "pend"
+    REJECT = "reject"
+    DENY = "deny"
+
+
+class Answer(Enum):
+    """What the minion is told."""
+
+    LET_IN = "let in"
+    WAIT = "wait"
+    NO = "no"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The facts of one ``_auth`` request.
+
+    ``same_key``: the offered key is the one on file. ``full``: ``max_minions`` keys are accepted.
+    ``pending_full``: ``max_pending_keys`` wait already.
+    """
+
+    known: Known
+    same_key: bool = False
+    auto_sign: bool = False
+    auto_reject: bool = False
+    open_mode: bool = False
+    full: bool = False
+    pending_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``act`` is the word in the ``salt/auth`` event. Source: protocol.md 12.2."""
+
+    filing: Filing
+    answer: Answer
+    act: str
+
+
+LET_IN = Decision(Filing.NOTHING, Answer.LET_IN, "accept")
+SIGN = Decision(Filing.ACCEPT, Answer.LET_IN, "accept")
+FULL = Decision(Filing.NOTHING, Answer.FULL, "full")
+STILL_REJECTED = Decision(Filing.NOTHING, Answer.NO, "reject")
+REJECT = Decision(Filing.REJECT, Answer.NO, "reject")
+DENY = Decision(Filing.DENY, Answer.NO, "denied")
+PEND = Decision(Filing.PEND, Answer.WAIT, "pend")
+STILL_PENDING = Decision(Filing.NOTHING, Answer.WAIT, "pend")
+
+
+def decide(offer: Offer) -> Decision:
+    """The master's answer to an offered key."""
+    if offer.open_mode:
+        return LET_IN if offer.known is Known.ACCEPTED and offer.same_key else SIGN
+    if offer.full and offer.known is not Known.ACCEPTED:
+        return FULL
+    if offer.known is Known.REJECTED:
+        return STILL_REJECTED
+    if offer.known is Known.ACCEPTED:
+        return LET_IN if offer.same_key else DENY
+    if offer.auto_reject:
+        return REJECT
+    if offer.known is Known.UNACCEPTED:
+        return _waiting(offer)
+    if offer.auto_sign:
+        return SIGN
+    return FULL if offer.pending_full else PEND
+
+
+def _waiting(offer: Offer) -> Decision:
+    if not offer.same_key:
+        return DENY
+    return SIGN if offer.auto_sign else STILL_PENDING

@@ -1,0 +1,245 @@
+"""The key directory, in Salt's own layout: a file per minion, its folder is its state.
+
+Anybody may move files between the folders (``salt-key``, configuration management, a shell); the next
+look sees it, since nothing is kept that is not checked against the file's own status. A move is one
+``rename``, so an id is in exactly one state at any moment. Source: protocol.md 14.1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from saltlite import disk
+from saltlite.core.ids import valid_minion_id
+from saltlite.errors import CryptoError, StoreError
+
+if TYPE_CHECKING:
+    from saltlite.crypto.keys import PrivateKey, PublicKey
+
+log = logging.getLogger(__name__)
+
+KEY_LIMIT_BYTES: Final = 64 * 1024
+DENIED_LIMIT: Final = 1000
+"""Denied keys kept; the oldest goes first. Source: security.md 3.2."""
+
+_SETTLED_S: Final = 0.1
+"""A directory that changed this recently may change again within one tick of its clock."""
+
+
+class KeyState(str, Enum):
+    """The states of a key, in Salt's words."""
+
+    ACCEPTED = "accepted"
+    UNACCEPTED = "unaccepted"
+    REJECTED = "rejected"
+    DENIED = "denied"
+
+
+FOLDERS: Final = {
+    KeyState.ACCEPTED: "minions",
+    KeyState.UNACCEPTED: "minions_pre",
+    KeyState.REJECTED: "minions_rejected",
+    KeyState.DENIED: "minions_denied",
+}
+
+AUTOSIGN_FOLDER: Final = "minions_autosign"
+
+_EXCLUSIVE: Final = (KeyState.ACCEPTED, KeyState.UNACCEPTED, KeyState.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedKey:
+    """An accepted minion key, and what its file looked like when it was read."""
+
+    key: PublicKey
+    pem: str
+    stamp: tuple[int, int, int]
+
+
+class KeyStore:
+    """Minion keys below ``pki_dir``. ``cached_keys`` bounds how many parsed keys are kept."""
+
+    def __init__(self, pki_dir: Path, *, cached_keys: int = 4096) -> None:
+        self.pki_dir = pki_dir
+        self._cached_keys = cached_keys
+        self._keys: OrderedDict[str, AcceptedKey] = OrderedDict()
+        self._names: dict[KeyState, tuple[int, frozenset[str]]] = {}
+
+    def prepare(self) -> None:
+        """Make the directories that are missing.
+
+        Raises:
+            StoreError: one cannot be made.
+        """
+        disk.make_dir(self.pki_dir)
+        for folder in (*FOLDERS.values(), AUTOSIGN_FOLDER):
+            disk.make_dir(self.pki_dir / folder)
+
+    def folder(self, state: KeyState) -> Path:
+        """The directory of a state."""
+        return self.pki_dir / FOLDERS[state]
+
+    def path(self, minion_id: str, state: KeyState) -> Path:
+        """The file of an id in a state.
+
+        Raises:
+            ValueError: not a minion id.
+        """
+        if not valid_minion_id(minion_id):
+            raise ValueError(f"not a minion id: {minion_id!r}")
+        return disk.child(self.folder(state), minion_id)
+
+    def list(self, state: KeyState) -> list[str]:
+        """The ids in a state, sorted."""
+        return sorted(self.ids(state))
+
+    def ids(self, state: KeyState) -> frozenset[str]:
+        """The ids in a state; a directory that has not changed is not read again."""
+        folder = self.folder(state)
+        try:
+            changed_ns = folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return frozenset()
+        known = self._names.get(state)
+        if known is not None and known[0] == changed_ns:
+            return known[1]
+        names = frozenset(name for name in os.listdir(folder) if valid_minion_id(name))
+        if time.time_ns() - changed_ns > _SETTLED_S * 1e9:
+            self._names[state] = (changed_ns, names)
+        return names
+
+    def count(self, state: KeyState) -> int:
+        """How many ids are in a state."""
+        return len(self.ids(state))
+
+    def state(self, minion_id: str) -> KeyState | None:
+        """Accepted, rejected or unaccepted; ``None`` for an id nobody knows.
+
+        A denied key lies beside another state or alone; see :meth:`key` with ``DENIED``.
+        """
+        for state in (KeyState.ACCEPTED, KeyState.REJECTED, KeyState.UNACCEPTED):
+            if self.path(minion_id, state).is_file():
+                return state
+        return None
+
+    def key(self, minion_id: str, state: KeyState) -> str | None:
+        """The PEM text on file, ``None`` if there is none or it is not text.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        data = disk.read_regular(self.path(minion_id, state), limit_bytes=KEY_LIMIT_BYTES)
+        try:
+            return None if data is None else data.decode()
+        except UnicodeDecodeError:
+            return None
+
+    def accepted_key(self, minion_id: str) -> AcceptedKey | None:
+        """The accepted key, parsed; read again whenever its file is another one.
+
+        ``None`` if the id is not accepted, or its file holds no usable key (which is logged).
+        """
+        try:
+            status = os.stat(self.path(minion_id, KeyState.ACCEPTED))
+        except (FileNotFoundError, ValueError):
+            self._keys.pop(minion_id, None)
+            return None
+        stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
+        known = self._keys.get(minion_id)
+        if known is not None and known.stamp == stamp:
+            return known
+        return self._read_accepted(minion_id, stamp)
+
+    def _read_accepted(self, minion_id: str, stamp: tuple[int, int, int]) -> AcceptedKey | None:
+        from saltlite.crypto.keys import PublicKey
+
+        try:
+            pem = self.key(minion_id, KeyState.ACCEPTED)
+            if pem is None:
+                return None
+            accepted = AcceptedKey(PublicKey.from_pem(pem), pem, stamp)
+        except (CryptoError, StoreError) as error:
+            log.warning("The accepted key of minion %s cannot be used: %s", minion_id, error)
+            return None
+        self._keys[minion_id] = accepted
+        while len(self._keys) > self._cached_keys:
+            self._keys.popitem(last=False)
+        return accepted
+
+    def put(self, minion_id: str, state: KeyState, pem: str) -> None:
+        """File a key under a state; in the three exclusive states it leaves the others.
+
+        Raises:
+            StoreError: nothing was changed.
+        """
+        disk.make_dir(self.folder(state))
+        disk.write_file(self.path(minion_id, state), pem.encode())
+        if state is KeyState.DENIED:
+            self._drop_oldest_denied()
+            return
+        for other in _EXCLUSIVE:
+            if other is not state:
+                disk.remove(self.path(minion_id, other))
+
+    def move(self, minion_id: str, source: KeyState, target: KeyState) -> bool:
+        """Change the state of an id; ``False`` if it was not in ``source``.
+
+        Raises:
+            StoreError: nothing was changed.
+        """
+        disk.make_dir(self.folder(target))
+        try:
+            os.rename(self.path(minion_id, source), self.path(minion_id, target))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreError(f"cannot move the key of {minion_id}: {error.strerror}") from error
+        for folder in (self.folder(target), self.folder(source)):
+            disk.flush_dir(folder)
+        return True
+
+    def delete(self, minion_id: str, state: KeyState) -> bool:
+        """Forget the key of an id in one state; ``False`` if there was none."""
+        return disk.remove(self.path(minion_id, state))
+
+    def _drop_oldest_denied(self) -> None:
+        ids = self.ids(KeyState.DENIED)
+        if len(ids) <= DENIED_LIMIT:
+            return
+        paths = [self.path(one, KeyState.DENIED) for one in ids]
+        aged = []
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                aged.append((path.stat().st_mtime_ns, path))
+        for _age, path in sorted(aged)[: len(aged) - DENIED_LIMIT]:
+            disk.remove(path)
+
+
+def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None) -> PrivateKey:
+    """The private key at ``path``; made (with ``.pub`` beside it) only if no such file is there.
+
+    Raises:
+        CryptoError: the file is there but cannot be used; it is left as it is.
+        StoreError: the new key cannot be written.
+    """
+    from saltlite.crypto.keys import PrivateKey, load_private_key
+
+    if not os.path.lexists(path):
+        log.info("Making a new RSA key of %d bits: %s", keysize, path)
+        key = PrivateKey.generate(keysize)
+        disk.write_file(path, key.pem, mode=0o400)
+    else:
+        key = load_private_key(path, passphrase)
+    public = path.with_suffix(".pub")
+    text = key.public.pem.encode() + b"\n"
+    if disk.read_regular(public) != text:
+        disk.write_file(public, text, mode=0o644)
+    return key

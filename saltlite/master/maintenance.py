@@ -1,0 +1,209 @@
+"""Maintenance: what has to be done now and then, and not by whoever answers requests.
+
+The publication key is changed when it is old or somebody asks for it; old jobs, sessions without a key
+and stale markers go; who is connected is announced. Each task is small, may be stopped anywhere, and
+goes on where it was. Source: protocol.md 7.7, 12.2; reliability.md 2.7.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Final
+
+import zmq
+
+from saltlite import disk
+from saltlite.core import tags
+from saltlite.crypto.cipher import new_key_string
+from saltlite.errors import StoreError
+from saltlite.master.autosign import AutoSign
+from saltlite.master.child import Life
+from saltlite.master.context import Shared
+from saltlite.master.jobcache import jid_before
+from saltlite.master.keyactions import ROTATE_REQUEST
+from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.minioncache import MinionCache
+from saltlite.master.presence import connected_minions
+from saltlite.master.publisher import PublishQueue
+from saltlite.transport.bus import EventPusher
+
+log = logging.getLogger(__name__)
+
+LOOK_S: Final = 1.0
+"""How often requests for another publication key are looked for."""
+
+CLOCK_STEP_S: Final = 60.0
+"""The wall clock set back by more ends all sessions: old requests would look fresh again."""
+
+LEFTOVER_AGE_S: Final = 3600.0
+
+
+@dataclass(slots=True)
+class Task:
+    """Something to be done every ``every_s`` seconds."""
+
+    name: str
+    every_s: float
+    do: Callable[[], None]
+    next_s: float = 0.0
+
+
+class Maintenance:
+    """The process that keeps house."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._keys = KeyStore(shared.pki_dir)
+        self._sessions = shared.sessions()
+        self._present: set[str] = set()
+        self._wall_minus_steady_s = time.time() - time.monotonic()
+
+    def run(self, life: Life) -> None:
+        """Do each task when it is due, until told to stop."""
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        config = self._shared.config
+        self._events = EventPusher(self._shared.sockets.event_pull, context=context)
+        self._publisher = PublishQueue(context, self._shared.sockets)
+        self._jobs = self._shared.job_store()
+        loop_s = max(config.process.loop_interval, 1.0)
+        tasks = [
+            Task("publication key", LOOK_S, self._look_after_key),
+            Task("clock", LOOK_S, self._watch_clock),
+            Task("presence", loop_s, self._announce_presence),
+            Task("sessions", loop_s, self._drop_orphans),
+            Task("jobs", min(config.process.maintenance_interval, 3600.0), self._clean_jobs),
+            Task("leftovers", LEFTOVER_AGE_S, self._sweep),
+        ]
+        poller = zmq.Poller()
+        life.register(poller)
+        life.ready()
+        try:
+            while not life.stopping:
+                self._do_due(tasks)
+                due_s = min(task.next_s for task in tasks) - time.monotonic()
+                life.poll(poller, max(0.01, due_s))
+        finally:
+            self._jobs.close()
+            context.destroy(linger=1000)
+
+    def _do_due(self, tasks: list[Task]) -> None:
+        for task in tasks:
+            if task.next_s > time.monotonic():
+                continue
+            try:
+                task.do()
+            except (StoreError, OSError) as error:
+                log.error("Maintenance of %s: %s", task.name, error)
+            task.next_s = time.monotonic() + task.every_s
+
+    # --- the publication key -------------------------------------------------------------
+
+    def _look_after_key(self) -> None:
+        keys = self._shared.config.keys
+        if self._is_asked_for():
+            self._rotate("asked for")
+        elif self._shared.publication.age_s(time.monotonic()) > keys.publish_session:
+            self._rotate("old")
+
+    def _is_asked_for(self) -> bool:
+        """Whether there is a request file of the one accepted mode; it is removed."""
+        path = self._shared.cachedir / ROTATE_REQUEST
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False
+        if not stat.S_ISREG(status.st_mode) or stat.S_IMODE(status.st_mode) != 0o400:
+            return False
+        return disk.remove(path)
+
+    def _rotate(self, why: str) -> None:
+        generation = self._shared.publication.rotate(new_key_string(), time.monotonic())
+        log.info("The publication key was changed (%s); it is number %d", why, generation)
+        self._events.fire(tags.KEY_ROTATED, {"rotate_aes_key": True})
+        if self._shared.config.keys.ping_on_rotate:
+            self._ping_all()
+
+    def _ping_all(self) -> None:
+        """A job for all, so that they notice the new key now."""
+        jid = self._shared.jids.next(datetime.now(timezone.utc))
+        job = {
+            "fun": "test.ping",
+            "arg": [],
+            "tgt": "*",
+            "jid": jid,
+            "ret": "",
+            "tgt_type": "glob",
+            "user": self._shared.user,
+        }
+        self._jobs.new_job(jid, {"cmd": "publish", **job}, self._keys.list(KeyState.ACCEPTED))
+        self._publisher.publish(job, [b"broadcast"])
+
+    # --- the rest ------------------------------------------------------------------------
+
+    def _watch_clock(self) -> None:
+        offset_s = time.time() - time.monotonic()
+        if offset_s < self._wall_minus_steady_s - CLOCK_STEP_S:
+            log.warning(
+                "The clock was set back by %.0f s; all minions authenticate again",
+                self._wall_minus_steady_s - offset_s,
+            )
+            self._sessions.clear()
+        self._wall_minus_steady_s = offset_s
+
+    def _announce_presence(self) -> None:
+        if not self._shared.config.events.presence_events:
+            return
+        now = connected_minions(
+            self._shared.config.network.publish_port,
+            self._keys.ids(KeyState.ACCEPTED),
+            MinionCache(self._shared.cachedir),
+        )
+        self._events.fire(tags.PRESENT, {"present": sorted(now)})
+        if now != self._present:
+            new, lost = sorted(now - self._present), sorted(self._present - now)
+            self._events.fire(tags.PRESENCE_CHANGE, {"new": new, "lost": lost})
+            self._present = now
+
+    def _drop_orphans(self) -> None:
+        """Sessions of ids that are not accepted any more, whoever moved their keys."""
+        accepted = self._keys.ids(KeyState.ACCEPTED)
+        for minion_id in self._sessions.ids():
+            if minion_id not in accepted:
+                log.info("The session of minion %s ends: its key is not accepted", minion_id)
+                self._sessions.delete(minion_id)
+
+    def _clean_jobs(self) -> None:
+        jobs = self._shared.config.jobs
+        gone = 0
+        if jobs.keep_jobs_seconds:
+            gone = self._jobs.clean(jid_before(datetime.now(timezone.utc), jobs.keep_jobs_seconds))
+        if jobs.job_cache_max:
+            gone += self._jobs.clean_to(jobs.job_cache_max)
+        if gone:
+            log.info("Forgot %d old jobs", gone)
+            self._jobs.checkpoint()
+
+    def _sweep(self) -> None:
+        """Markers that are too old, and what a killed process left half written."""
+        AutoSign(self._shared.config.keys, self._shared.pki_dir).sweep(time.time())
+        for directory in (self._shared.cachedir, self._shared.cachedir / "sessions"):
+            _remove_leftovers(directory)
+        for state in KeyState:
+            _remove_leftovers(self._keys.folder(state))
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Temporary files of ``disk.write_file`` that are older than an hour."""
+    if not directory.is_dir():
+        return
+    for entry in os.scandir(directory):
+        if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+            if time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFTOVER_AGE_S:
+                disk.remove(Path(entry.path))

@@ -1,0 +1,74 @@
+"""Which minions are connected: from the kernel's list of connections to the publish port.
+
+A connection has an address, not an id; the grains that are cached say which minions have the address.
+Several minions behind one address all count, as with Salt. Source: protocol.md 12.2; cli.md.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from saltlite.master.minioncache import GRAINS, MinionCache
+
+_ESTABLISHED: Final = "01"
+
+
+def connected_minions(port: int, minion_ids: Iterable[str], cache: MinionCache) -> set[str]:
+    """Those of ``minion_ids`` that seem to have a connection to ``port`` of this machine.
+
+    A minion that has never sent its grains is never among them.
+    """
+    peers = connected_addresses(port)
+    if not peers:
+        return set()
+    return {one for one in minion_ids if peers & _addresses_of(one, cache)}
+
+
+def connected_addresses(port: int) -> set[str]:
+    """The addresses that are connected to ``port``; a loopback one stands for all loopback ones.
+
+    Empty where ``/proc`` does not tell.
+    """
+    found: set[str] = set()
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        try:
+            lines = Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        found |= _peers(lines, port, family)
+    if any(ipaddress.ip_address(one).is_loopback for one in found):
+        found |= {"127.0.0.1", "::1"}
+    return found
+
+
+def _peers(lines: Iterable[str], port: int, family: socket.AddressFamily) -> set[str]:
+    """The far ends in lines of ``/proc/net/tcp``. Source: proc(5)."""
+    peers = set()
+    for line in lines:
+        _number, local, remote, state = line.split()[:4]
+        if state == _ESTABLISHED and int(local.rpartition(":")[2], 16) == port:
+            peers.add(_address(remote.rpartition(":")[0], family))
+    return peers
+
+
+def _address(text: str, family: socket.AddressFamily) -> str:
+    """An address as the kernel prints it: words of four bytes, each in the machine's order."""
+    words = bytes.fromhex(text)
+    in_order = b"".join(words[i : i + 4][::-1] for i in range(0, len(words), 4))
+    address = ipaddress.ip_address(socket.inet_ntop(family, in_order))
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def _addresses_of(minion_id: str, cache: MinionCache) -> set[str]:
+    grains = cache.read(GRAINS, minion_id) or {}
+    found: set[str] = set()
+    for name in ("ipv4", "ipv6"):
+        listed = grains.get(name)
+        if isinstance(listed, (list, tuple)):
+            found |= {str(one) for one in listed}
+    return found

@@ -1,0 +1,194 @@
+"""Publisher: PULL takes job maps from the workers, PUB gives them, sealed and signed, to the minions.
+
+Each job gets the next serial under the current publication key. After this process was replaced, the
+first job waits until the minions that were there are back, or two seconds.
+Source: protocol.md 3.2, 10; reliability.md 2.5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from typing import Any, Final
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from saltlite.channel.publication import seal_publication
+from saltlite.core.messages import as_map
+from saltlite.core.plain import PlainMap
+from saltlite.crypto.cipher import Crypticle
+from saltlite.errors import StoreError, WireError
+from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.context import Shared
+from saltlite.transport.addresses import MasterSockets, ipc, tcp
+from saltlite.transport.codec import pack_bin, unpack_bin
+from saltlite.transport.pub import bind_publisher
+from saltlite.transport.tcp import TcpOptions
+
+log = logging.getLogger(__name__)
+
+WAITING_LIMIT: Final = 1000
+"""Jobs that wait for the Publisher; a worker then waits, and gives up after HAND_OVER_S."""
+
+HAND_OVER_S: Final = 5.0
+REJOIN_S: Final = 2.0
+SETTLE_S: Final = 0.1
+"""From a connection to the subscription that follows it."""
+
+LINGER_MS: Final = 1000
+
+
+class Publisher:
+    """The process behind port 4505."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._crypticle: tuple[int, Crypticle] | None = None
+        self._connected = 0
+
+    def run(self, life: Life) -> None:
+        """Open the sockets, publish until told to stop, then empty the line."""
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        try:
+            publisher = self._bind_publisher(context)
+            pull = _bind_pull(context, self._shared.sockets)
+        except (zmq.ZMQError, ValueError) as error:
+            log.error("Publisher cannot listen: %s", error)
+            raise SystemExit(EXIT_CANNOT_START) from error
+        monitor = publisher.get_monitor_socket(
+            zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+        )
+        poller = zmq.Poller()
+        poller.register(monitor, zmq.POLLIN)
+        life.register(poller)
+        life.ready()
+        try:
+            self._wait_for_minions(life, poller, monitor)
+            poller.register(pull, zmq.POLLIN)
+            while not life.stopping:
+                self._count(monitor)
+                if life.poll(poller):
+                    self._publish_all(pull, publisher)
+            self._publish_all(pull, publisher)
+        finally:
+            publisher.disable_monitor()
+            context.destroy(linger=LINGER_MS)
+
+    def _bind_publisher(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+        network = self._shared.config.network
+        return bind_publisher(
+            context,
+            tcp(network.interface, network.publish_port),
+            hwm=network.pub_hwm,
+            backlog=network.zmq_backlog,
+            heartbeat_ivl_ms=network.zmq_heartbeat_ivl,
+            heartbeat_timeout_ms=network.zmq_heartbeat_timeout or network.zmq_heartbeat_ivl,
+            tcp=TcpOptions(
+                ipv6=bool(network.ipv6),
+                keepalive=network.tcp_keepalive,
+                keepalive_idle_s=network.tcp_keepalive_idle,
+                keepalive_cnt=network.tcp_keepalive_cnt,
+                keepalive_intvl_s=network.tcp_keepalive_intvl,
+            ),
+        )
+
+    # --- who is there --------------------------------------------------------------------
+
+    def _wait_for_minions(self, life: Life, poller: zmq.Poller, monitor: zmq.Socket[bytes]) -> None:
+        """After a restart only: a job sent into the void reaches nobody."""
+        before = self._shared.subscribers.get()
+        if not life.restarts or not before:
+            return
+        until_s = time.monotonic() + REJOIN_S
+        while self._connected < before and time.monotonic() < until_s and not life.stopping:
+            life.poll(poller, until_s - time.monotonic())
+            self._count(monitor)
+        life.poll(zmq.Poller(), SETTLE_S)
+
+    def _count(self, monitor: zmq.Socket[bytes]) -> None:
+        """Keep the number of connected subscribers, for us and for a successor."""
+        changed = False
+        with contextlib.suppress(zmq.Again):
+            while True:
+                event = recv_monitor_message(monitor, zmq.NOBLOCK)["event"]
+                self._connected += 1 if event == zmq.EVENT_HANDSHAKE_SUCCEEDED else -1
+                changed = True
+        if changed:
+            self._connected = max(0, self._connected)
+            self._shared.subscribers.set(self._connected)
+
+    # --- jobs ----------------------------------------------------------------------------
+
+    def _publish_all(self, pull: zmq.Socket[bytes], publisher: zmq.Socket[bytes]) -> None:
+        for _ in range(WAITING_LIMIT):
+            try:
+                frame = pull.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            try:
+                order = as_map(unpack_bin(frame), "order")
+                self._publish(publisher, as_map(order.get("job"), "job"), order.get("topics"))
+            except WireError as error:
+                log.error("A job could not be published: %s", error)
+
+    def _publish(self, publisher: zmq.Socket[bytes], job: dict[str, Any], topics: Any) -> None:
+        shared = self._shared
+        key, serial = shared.publication.next_serial()
+        if self._crypticle is None or self._crypticle[0] != key.generation:
+            self._crypticle = (key.generation, Crypticle(key.key))
+        keys = shared.config.keys
+        message = seal_publication(
+            job,
+            aes=self._crypticle[1],
+            serial=serial,
+            signer=shared.key if keys.sign_pub_messages else None,
+            sig_algo=keys.publish_signing_algorithm,
+        )
+        log.debug("Publishing job %s, serial %d", job.get("jid"), serial)
+        if not shared.config.network.zmq_filtering:
+            publisher.send(message)
+            return
+        for topic in topics or ():
+            publisher.send_multipart((topic, message))
+
+
+class PublishQueue:
+    """A worker's way to the Publisher. ``context`` is the worker's own."""
+
+    def __init__(
+        self,
+        context: zmq.Context[zmq.Socket[bytes]],
+        sockets: MasterSockets,
+        *,
+        timeout_s: float = HAND_OVER_S,
+    ) -> None:
+        self._socket = context.socket(zmq.PUSH)
+        self._socket.setsockopt(zmq.SNDHWM, WAITING_LIMIT)
+        self._socket.setsockopt(zmq.SNDTIMEO, round(timeout_s * 1000))
+        self._socket.setsockopt(zmq.LINGER, LINGER_MS)
+        # Nothing is put in line for a Publisher that is not there: the caller is to be told.
+        self._socket.setsockopt(zmq.IMMEDIATE, 1)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
+        self._socket.connect(ipc(sockets.publish_pull))
+
+    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
+        """Hand over a job.
+
+        Raises:
+            StoreError: the Publisher was away for longer than five seconds.
+        """
+        try:
+            self._socket.send(pack_bin({"job": job, "topics": topics}))
+        except zmq.Again as error:
+            raise StoreError("the publisher does not take jobs") from error
+
+
+def _bind_pull(
+    context: zmq.Context[zmq.Socket[bytes]], sockets: MasterSockets
+) -> zmq.Socket[bytes]:
+    pull = context.socket(zmq.PULL)
+    pull.setsockopt(zmq.RCVHWM, WAITING_LIMIT)
+    pull.bind(ipc(sockets.publish_pull))
+    return pull

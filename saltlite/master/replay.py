@@ -1,0 +1,208 @@
+"""The memory of nonces: no encrypted request is taken twice.
+
+A pure table over a buffer, so that the same code runs over a ``bytearray`` in a test and over memory
+shared by all workers. It is made of segments that are filled one after the other; a segment is used
+again when everything in it is out of date, so only as much memory is touched as the load needs.
+Nothing that may still matter is ever pushed out: a full table refuses.
+
+Source: security.md 3.5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
+
+SEGMENT_SLOTS: Final = 1 << 17
+SEGMENT_ENTRIES: Final = SEGMENT_SLOTS // 2
+"""A segment counts as full when half of it is taken, which keeps searches short."""
+
+SEGMENTS: Final = 16
+"""16 x 65,536 entries: a million, the bound of security.md 3.5."""
+
+READ_REPEATS: Final = 5
+"""How often a request that only reads is answered again: real minions repeat ``_pillar`` as it was."""
+
+_DIGEST_BYTES = 15
+_SLOT_BYTES = 16
+_HEAD = struct.Struct("<dQ")  # until when its latest entry matters; entries
+_HEAD_BYTES = 16
+
+
+class Buffer(Protocol):
+    """What ``bytearray`` and ``mmap`` have in common, as far as the table needs it."""
+
+    def __getitem__(self, at: slice, /) -> bytes | bytearray: ...
+    def __setitem__(self, at: slice, value: bytes, /) -> None: ...
+
+
+def table_bytes(segments: int = SEGMENTS, slots: int = SEGMENT_SLOTS) -> int:
+    """How large a buffer must be; it has to be all zeros at first."""
+    return segments * (_HEAD_BYTES + slots * _SLOT_BYTES)
+
+
+class ReplayTable:
+    """Remembers (id, nonce) pairs until a moment that the caller names."""
+
+    def __init__(
+        self, buffer: Buffer, *, segments: int = SEGMENTS, slots: int = SEGMENT_SLOTS
+    ) -> None:
+        self._buffer = buffer
+        self._segments = segments
+        self._slots = slots
+        self._segment_bytes = slots * _SLOT_BYTES
+
+    def seen(self, minion_id: str, nonce: str, *, now_s: float, until_s: float) -> int | None:
+        """Note the pair until ``until_s``, and say how often it was noted before.
+
+        ``None`` means that the table is full of pairs that still matter: refuse the request.
+        """
+        digest = _digest(minion_id, nonce)
+        open_segment = None
+        for segment in range(self._segments):
+            ends_s, entries = self._head(segment)
+            if ends_s < now_s or not entries:
+                open_segment = segment if open_segment is None else open_segment
+                continue
+            at = self._find(segment, digest)
+            if self._slot(at)[:_DIGEST_BYTES] == digest:
+                return self._repeat(segment, at, until_s)
+            if entries < self._slots // 2 and not self._is_live(open_segment, now_s):
+                open_segment = segment
+        if open_segment is None:
+            return None
+        self._add(open_segment, digest, now_s, until_s)
+        return 0
+
+    def dump(self, now_s: float) -> Iterator[tuple[bytes, float]]:
+        """Every remembered pair as (slot, until when); for a file across a restart."""
+        for segment in range(self._segments):
+            ends_s, entries = self._head(segment)
+            if ends_s < now_s or not entries:
+                continue
+            for index in range(self._slots):
+                slot = bytes(self._slot(self._at(segment, index)))
+                if slot[_DIGEST_BYTES]:
+                    yield slot, ends_s
+
+    def restore(self, slot: bytes, *, now_s: float, until_s: float) -> bool:
+        """Take back one pair of a dump; ``False`` if the table is full or the slot is none."""
+        if len(slot) != _SLOT_BYTES or until_s < now_s:
+            return False
+        for segment in range(self._segments):
+            ends_s, entries = self._head(segment)
+            if ends_s < now_s or entries < self._slots // 2:
+                self._add(segment, slot[:_DIGEST_BYTES], now_s, until_s)
+                return True
+        return False
+
+    def _is_live(self, segment: int | None, now_s: float) -> bool:
+        """Whether entries are already going into this segment, so that no other need be opened."""
+        if segment is None:
+            return False
+        ends_s, entries = self._head(segment)
+        return ends_s >= now_s and 0 < entries < self._slots // 2
+
+    def _add(self, segment: int, digest: bytes, now_s: float, until_s: float) -> None:
+        ends_s, entries = self._head(segment)
+        if entries and ends_s < now_s:
+            self._clear(segment)
+            ends_s, entries = 0.0, 0
+        at = self._find(segment, digest)
+        self._buffer[at : at + _SLOT_BYTES] = digest + b"\1"
+        self._set_head(segment, max(ends_s, until_s), entries + 1)
+
+    def _repeat(self, segment: int, at: int, until_s: float) -> int:
+        count = self._slot(at)[_DIGEST_BYTES]
+        self._buffer[at + _DIGEST_BYTES : at + _SLOT_BYTES] = bytes((min(count + 1, 255),))
+        ends_s, entries = self._head(segment)
+        self._set_head(segment, max(ends_s, until_s), entries)
+        return count
+
+    def _find(self, segment: int, digest: bytes) -> int:
+        """Where ``digest`` is, or the free slot where it belongs."""
+        index = int.from_bytes(digest[:6], "little") % self._slots
+        while True:
+            at = self._at(segment, index)
+            slot = self._slot(at)
+            if not slot[_DIGEST_BYTES] or slot[:_DIGEST_BYTES] == digest:
+                return at
+            index = (index + 1) % self._slots
+
+    def _clear(self, segment: int) -> None:
+        at = self._at(segment, 0)
+        self._buffer[at : at + self._segment_bytes] = bytes(self._segment_bytes)
+
+    def _at(self, segment: int, index: int) -> int:
+        base = segment * (_HEAD_BYTES + self._segment_bytes) + _HEAD_BYTES
+        return base + index * _SLOT_BYTES
+
+    def _slot(self, at: int) -> bytes | bytearray:
+        return self._buffer[at : at + _SLOT_BYTES]
+
+    def _head(self, segment: int) -> tuple[float, int]:
+        at = segment * (_HEAD_BYTES + self._segment_bytes)
+        ends_s, entries = _HEAD.unpack(self._buffer[at : at + _HEAD_BYTES])
+        return ends_s, entries
+
+    def _set_head(self, segment: int, ends_s: float, entries: int) -> None:
+        at = segment * (_HEAD_BYTES + self._segment_bytes)
+        self._buffer[at : at + _HEAD_BYTES] = _HEAD.pack(ends_s, entries)
+
+
+def _digest(minion_id: str, nonce: str) -> bytes:
+    pair = minion_id.encode() + b"\0" + nonce.encode("utf-8", "surrogateescape")
+    return hashlib.blake2b(pair, digest_size=_DIGEST_BYTES).digest()
+
+
+class LockFactory(Protocol):
+    """Gives a context manager that holds the table's lock."""
+
+    def __call__(self) -> AbstractContextManager[None]: ...
+
+
+class ReplayGuard:
+    """Whether a proven request is one of its kind: its nonce is not in the shared table.
+
+    That ``ts`` is inside the window of ``ttl_s`` either side of the clock has been checked before
+    (``channel/master.py``). ``not_before_s`` is this master's start if the table began empty: an older
+    request could be a repeat of one that nobody remembers. The memory runs on the monotonic clock, so
+    that a clock set forward and back again forgets nothing.
+    """
+
+    MEMORY_S: Final = 600.0
+
+    def __init__(
+        self, table: ReplayTable, lock: LockFactory, *, ttl_s: float, not_before_s: float = 0.0
+    ) -> None:
+        self._table = table
+        self._lock = lock
+        self._ttl_s = ttl_s
+        self._not_before_s = not_before_s
+
+    def problem(
+        self,
+        minion_id: str,
+        nonce: str,
+        ts: float,
+        *,
+        reads_only: bool,
+        wall_s: float,
+        steady_s: float,
+    ) -> str | None:
+        """A few words on why the request must not be served; ``None`` if it may."""
+        if ts < self._not_before_s - 1:
+            return "sent before this master started"
+        remember_s = self._ttl_s - (wall_s - ts) + 1 if self._ttl_s else self.MEMORY_S
+        with self._lock():
+            times = self._table.seen(
+                minion_id, nonce, now_s=steady_s, until_s=steady_s + max(remember_s, 1.0)
+            )
+        if times is None:
+            return "memory of nonces is full"
+        if times > (READ_REPEATS if reads_only else 0):
+            return "nonce was used before"
+        return None

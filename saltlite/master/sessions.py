@@ -1,0 +1,121 @@
+"""Session keys: one per minion, in ``cachedir/sessions/<id>``, known again after a restart.
+
+A worker keeps what it has read, and looks at the file's status for every request: a key that was
+deleted or replaced by anyone is gone in all workers with the next request. Source: protocol.md 7.7.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from saltlite import disk
+from saltlite.core.ids import valid_minion_id
+from saltlite.errors import CryptoError, StoreError
+
+if TYPE_CHECKING:
+    from saltlite.crypto.cipher import Crypticle
+
+_KEY_LIMIT_BYTES: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session key string and the cipher made of it."""
+
+    key: str
+    crypticle: Crypticle
+    stamp: tuple[int, int]
+
+    def __repr__(self) -> str:
+        return "Session(***)"
+
+
+class Sessions:
+    """The session keys below ``directory``. ``lifetime_s`` is the option ``publish_session``."""
+
+    def __init__(self, directory: Path, *, lifetime_s: float, cached: int = 4096) -> None:
+        self._directory = directory
+        self._lifetime_s = lifetime_s
+        self._cached = cached
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def get(self, minion_id: str) -> Session | None:
+        """The session of an id if it has one that is not too old.
+
+        Raises:
+            StoreError: the file is there and cannot be read.
+        """
+        try:
+            status = os.stat(disk.child(self._directory, minion_id))
+        except (FileNotFoundError, NotADirectoryError):
+            self._sessions.pop(minion_id, None)
+            return None
+        if time.time() - status.st_mtime > self._lifetime_s:
+            return None
+        stamp = (status.st_mtime_ns, status.st_ino)
+        known = self._sessions.get(minion_id)
+        if known is not None and known.stamp == stamp:
+            return known
+        return self._read(minion_id, stamp)
+
+    def get_or_make(self, minion_id: str, *, not_before_s: float = 0.0) -> Session:
+        """The session of an accepted minion; only ``_auth`` makes one.
+
+        One older than ``not_before_s`` (when the minion's key file was written) is replaced: it may
+        have been another machine's.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        session = self.get(minion_id)
+        if session is not None and session.stamp[0] / 1e9 >= not_before_s:
+            return session
+        from saltlite.crypto.cipher import new_key_string
+
+        disk.make_dir(self._directory)
+        path = disk.child(self._directory, minion_id)
+        disk.write_file(path, new_key_string().encode())
+        made = self.get(minion_id)
+        if made is None:  # somebody deleted the key in this moment
+            raise StoreError(f"session of {minion_id} is gone")
+        return made
+
+    def delete(self, minion_id: str) -> None:
+        """End the session of an id, in all workers."""
+        self._sessions.pop(minion_id, None)
+        disk.remove(disk.child(self._directory, minion_id))
+
+    def clear(self) -> None:
+        """End all sessions; every minion authenticates again."""
+        for minion_id in self.ids():
+            self.delete(minion_id)
+
+    def ids(self) -> list[str]:
+        """The ids that have a session."""
+        try:
+            return [name for name in os.listdir(self._directory) if valid_minion_id(name)]
+        except FileNotFoundError:
+            return []
+
+    def _read(self, minion_id: str, stamp: tuple[int, int]) -> Session | None:
+        from saltlite.crypto.cipher import Crypticle
+
+        path = disk.child(self._directory, minion_id)
+        data = disk.read_regular(path, limit_bytes=_KEY_LIMIT_BYTES)
+        if data is None:
+            return None
+        try:
+            key = data.decode("ascii").strip()
+            session = Session(key, Crypticle(key), stamp)
+        except (ValueError, CryptoError):
+            disk.remove(path)
+            return None
+        self._sessions[minion_id] = session
+        while len(self._sessions) > self._cached:
+            self._sessions.popitem(last=False)
+        return session

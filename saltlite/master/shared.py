@@ -1,0 +1,232 @@
+"""What the master's processes share without a disk: small areas of memory made before the fork.
+
+An area is an anonymous file (``memfd``), so it has no name in any file system, is mapped by every
+child, and ends with the last process. Locks on it are record locks: the kernel frees them when their
+holder dies, however it dies. Each class here is a view of one area with a meaning; the parent makes
+them, the children use them. Nobody else maps memory.
+
+Not for use by several threads of one process: record locks are per process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import os
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from saltlite.core.jid import new_jid
+
+_COUNTER = struct.Struct("<Q")
+_PAGE = 4096
+
+
+class SharedArea:
+    """``size_bytes`` of memory that survives ``fork`` as one and the same, with locks."""
+
+    def __init__(self, name: str, size_bytes: int) -> None:
+        self.fd = os.memfd_create(name, os.MFD_CLOEXEC)
+        os.ftruncate(self.fd, size_bytes)
+        self.buffer = mmap.mmap(self.fd, size_bytes)
+
+    @contextlib.contextmanager
+    def lock(self, number: int = 0) -> Iterator[None]:
+        """Hold lock ``number`` of this area; others wait. Not to be nested."""
+        fcntl.lockf(self.fd, fcntl.LOCK_EX, 1, number)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self.fd, fcntl.LOCK_UN, 1, number)
+
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self.buffer.close()
+        os.close(self.fd)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationKey:
+    """The key all accepted minions share. ``generation`` grows with every rotation."""
+
+    generation: int
+    key: str
+
+    def __repr__(self) -> str:
+        return f"PublicationKey(generation={self.generation})"
+
+
+class PublicationKeys:
+    """The current publication key, its generation, age and last serial.
+
+    Never on disk. Source: protocol.md 7.7, 10.2.
+    """
+
+    _HEAD: Final = struct.Struct(
+        "<QQdQ"
+    )  # generation, serial, made at (monotonic), length of the key
+    _KEY_AT: Final = 64
+
+    def __init__(self) -> None:
+        self._area = SharedArea("saltlite-publication-key", _PAGE)
+
+    def rotate(self, key: str, now_s: float) -> int:
+        """Put ``key`` in place of the current one; serials start again. The new generation."""
+        text = key.encode()
+        with self._area.lock():
+            generation = self._head()[0] + 1
+            self._area.buffer[self._KEY_AT : self._KEY_AT + len(text)] = text
+            self._HEAD.pack_into(self._area.buffer, 0, generation, 0, now_s, len(text))
+        return generation
+
+    def current(self) -> PublicationKey:
+        """The key as it is now."""
+        with self._area.lock():
+            return self._key()
+
+    def next_serial(self) -> tuple[PublicationKey, int]:
+        """The key and the next serial under it: 1, 2, 3 …"""
+        with self._area.lock():
+            generation, serial, made_at_s, length = self._head()
+            self._HEAD.pack_into(self._area.buffer, 0, generation, serial + 1, made_at_s, length)
+            return self._key(), serial + 1
+
+    def age_s(self, now_s: float) -> float:
+        """Seconds since the last rotation, by the clock that ``rotate`` was given."""
+        with self._area.lock():
+            return now_s - self._head()[2]
+
+    def generation(self) -> int:
+        """Read without the lock: one aligned word."""
+        return int(_COUNTER.unpack_from(self._area.buffer, 0)[0])
+
+    def _head(self) -> tuple[int, int, float, int]:
+        generation, serial, made_at_s, length = self._HEAD.unpack_from(self._area.buffer, 0)
+        return generation, serial, made_at_s, length
+
+    def _key(self) -> PublicationKey:
+        generation, _serial, _made_at_s, length = self._head()
+        text = self._area.buffer[self._KEY_AT : self._KEY_AT + length]
+        return PublicationKey(generation, text.decode())
+
+
+class JidSource:
+    """Job ids that no two workers give twice and that never go backwards."""
+
+    _LIMIT: Final = 64
+
+    def __init__(self) -> None:
+        self._area = SharedArea("saltlite-last-jid", _PAGE)
+
+    def seed(self, last: str | None) -> None:
+        """Start above ``last``, the highest jid on record."""
+        with self._area.lock():
+            self._write(last or "")
+
+    def next(self, now: datetime) -> str:
+        """A jid for this moment, or just above the last one."""
+        with self._area.lock():
+            jid = new_jid(now, self._read() or None)
+            self._write(jid)
+        return jid
+
+    def _read(self) -> str:
+        return self._area.buffer[: self._LIMIT].rstrip(b"\0").decode()
+
+    def _write(self, jid: str) -> None:
+        self._area.buffer[: self._LIMIT] = jid[: self._LIMIT].encode().ljust(self._LIMIT, b"\0")
+
+
+class GroupFlush:
+    """One wait for the disk serves every process that wrote before it began.
+
+    A process that has written takes a ticket. Who gets the lock first flushes for all tickets taken
+    until then; the others find their ticket served and go on. Source: reliability.md 7, "grouped".
+    """
+
+    _TAKEN_AT: Final = 0
+    _SERVED_AT: Final = 8
+    _TICKET_LOCK: Final = 0
+    _FLUSH_LOCK: Final = 1
+
+    def __init__(self) -> None:
+        self._area = SharedArea("saltlite-flush", _PAGE)
+
+    def take(self) -> int:
+        """A ticket; to be taken after the write and before :meth:`wait`."""
+        with self._area.lock(self._TICKET_LOCK):
+            ticket = self._count(self._TAKEN_AT) + 1
+            _COUNTER.pack_into(self._area.buffer, self._TAKEN_AT, ticket)
+        return ticket
+
+    def wait(self, ticket: int, flush: Callable[[], None]) -> None:
+        """Return when a flush that began after ``ticket`` was taken has ended.
+
+        What ``flush`` raises is raised here, and nobody's ticket counts as served by it.
+        """
+        with self._area.lock(self._FLUSH_LOCK):
+            if self._count(self._SERVED_AT) >= ticket:
+                return
+            until = self._count(self._TAKEN_AT)
+            flush()
+            _COUNTER.pack_into(self._area.buffer, self._SERVED_AT, until)
+
+    def _count(self, offset: int) -> int:
+        return int(_COUNTER.unpack_from(self._area.buffer, offset)[0])
+
+
+class Counter:
+    """One number that one process writes and others read."""
+
+    def __init__(self, name: str) -> None:
+        self._area = SharedArea(f"saltlite-{name}", _PAGE)
+
+    def get(self) -> int:
+        """The number as last set."""
+        return int(_COUNTER.unpack_from(self._area.buffer, 0)[0])
+
+    def set(self, value: int) -> None:
+        """Set it; it is not negative."""
+        _COUNTER.pack_into(self._area.buffer, 0, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a child last said about itself. ``busy_since_s`` is 0 while it waits for work."""
+
+    beat_s: float
+    busy_since_s: float
+    limit_s: float
+    requests: int
+
+
+class HeartBeats:
+    """One slot per child: when it last showed life, and what it is at. All times are monotonic."""
+
+    _SLOT: Final = struct.Struct("<dddQ")
+
+    def __init__(self, slots: int) -> None:
+        self._area = SharedArea("saltlite-heartbeats", max(_PAGE, slots * self._SLOT.size))
+
+    def read(self, slot: int) -> Beat:
+        """The slot as it is."""
+        return Beat(*self._SLOT.unpack_from(self._area.buffer, slot * self._SLOT.size))
+
+    def write(self, slot: int, beat: Beat) -> None:
+        """Replace the slot; only its own child does so, and the parent before the fork."""
+        self._SLOT.pack_into(
+            self._area.buffer,
+            slot * self._SLOT.size,
+            beat.beat_s,
+            beat.busy_since_s,
+            beat.limit_s,
+            beat.requests,
+        )
+
+    def close(self) -> None:
+        """Unmap; the children keep theirs."""
+        self._area.close()
