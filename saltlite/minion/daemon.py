@@ -51,8 +51,17 @@ HEALTHY_S: Final = 60.0
 STOP_WAIT_S: Final = 10.0
 
 
-def run(setup: Setup, *, daemon: bool = False) -> int:
-    """Be a minion until told to stop; the exit code."""
+def run(
+    setup: Setup, *, background: bool = False, start_logging: Callable[[], None] = lambda: None
+) -> int:
+    """Be a minion until told to stop; the exit code.
+
+    ``start_logging`` is called once we are the user that we stay, with the terminal left behind.
+
+    Raises:
+        ConfigError: we cannot be that user.
+        StoreError: a directory cannot be made or used.
+    """
     paths = setup.config.paths
     user = setup.config.process.user
     for directory in (setup.cachedir, Path(paths.pki_dir), Path(paths.sock_dir)):
@@ -62,11 +71,11 @@ def run(setup: Setup, *, daemon: bool = False) -> int:
     with _only_minion(setup.cachedir) as alone:
         if not alone:
             return 1
-        if daemon:
+        if background:
             go_background()
         _write_holder(setup.cachedir)
-        pid_file = Path(paths.pidfile)
-        with _pid_file(pid_file):
+        start_logging()
+        with _pid_file(Path(paths.pidfile)):
             set_title("salt-minion")
             return Parent(setup).run()
 
@@ -85,7 +94,7 @@ def _make_for(directory: Path, user: str) -> None:
 @contextlib.contextmanager
 def _only_minion(cachedir: Path) -> Iterator[bool]:
     """Hold the cache directory; ``False`` and one line if another minion has it."""
-    with locked(cachedir / ".minion.lock", wait=False) as alone:
+    with locked(_writable(cachedir) / ".minion.lock", wait=False) as alone:
         if not alone:
             holder = ""
             with contextlib.suppress(OSError):
@@ -95,6 +104,12 @@ def _only_minion(cachedir: Path) -> Iterator[bool]:
                 file=sys.stderr,
             )
         yield alone
+
+
+def _writable(directory: Path) -> Path:
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise StoreError(f"{directory} cannot be written by user id {os.geteuid()}")
+    return directory
 
 
 def _write_holder(cachedir: Path) -> None:
