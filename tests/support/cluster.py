@@ -123,6 +123,8 @@ class Daemon:
 
     def processes(self) -> list[psutil.Process]:
         """The daemon's process and all below it, now."""
+        if self.process is None:
+            return []
         with contextlib.suppress(psutil.NoSuchProcess):
             top = psutil.Process(self.pid)
             found = [top, *top.children(recursive=True)]
