@@ -198,17 +198,18 @@ def unharmed(
     *,
     written: str | None = None,
     events: str | None = None,
-    log_lines: int = 12,
+    log_lines: int | None = None,
     cpu_s: float | None = None,
 ) -> Iterator[Victim]:
     """C1 to C6 around an attack.
 
-    ``written`` and ``events`` are regular expressions of the paths and tags an attack may touch.
+    ``written`` and ``events`` are regular expressions of the paths and tags an attack may touch;
+    ``log_lines`` is how much may be said, by default ten lines a second and a few.
     """
     eventually(lambda: len(victim.worker_pids()) == victim.workers, within_s=10, what="workers")
     files, pids = victim.files(), victim.worker_pids()
     log_size = len(victim.cluster.master.log())
-    cpu_before = victim.cpu_s()
+    cpu_before, begun_s = victim.cpu_s(), time.monotonic()
     sockets = MasterSockets(victim.cluster.sock_dir)
     with EventSubscriber(sockets.event_pub) as bus:
         assert bus.connect_confirmed(5)
@@ -225,7 +226,8 @@ def unharmed(
     assert victim.worker_pids() == pids, "a worker was lost"
     surprising = [tag for tag in heard if not (events and re.fullmatch(events, tag))]
     assert not surprising, f"on the bus: {surprising}"
-    _check_log(victim.cluster.master.log()[log_size:], log_lines)
+    most_lines = 12 + int(10 * (time.monotonic() - begun_s)) if log_lines is None else log_lines
+    _check_log(victim.cluster.master.log()[log_size:], most_lines)
     if cpu_s is not None:
         assert spent_s < cpu_s, f"{spent_s:.3f} s of CPU"
 
