@@ -42,8 +42,11 @@ from saltlite.transport.codec import pack_bin, unpack_bin
 log = logging.getLogger(__name__)
 
 PACKET_LIMIT_BYTES: Final = 64 * 1024
-FINAL_CODES: Final = frozenset({0, 42, 77})
-"""Codes with which the loop ends on purpose; any other end is a crash. Source: protocol.md 7.5."""
+FINAL_CODES: Final = frozenset({0, 42, 77, 78})
+"""Codes with which the loop ends on purpose; any other end is a crash.
+
+Source: protocol.md 7.5 for 42 and 77; 78 is ``loop.CANNOT_START``.
+"""
 
 FIRST_RESTART_WAIT_S: Final = 0.1
 LONGEST_RESTART_WAIT_S: Final = 5.0

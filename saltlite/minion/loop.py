@@ -49,6 +49,9 @@ log = logging.getLogger(__name__)
 CANNOT_START: Final = 78
 """Exit code: starting again will not help. Source: sysexits.h, EX_CONFIG."""
 
+CRASHED: Final = 70
+"""Exit code: an error in the loop itself. Source: sysexits.h, EX_SOFTWARE."""
+
 FACTS_PATIENCE_S: Final = 10.0
 """So long after the subscription jobs wait for grains and pillar; then they go without."""
 
@@ -112,6 +115,9 @@ def run_loop(setup: Setup, control: socket.socket) -> int:
     except (ConfigError, CryptoError, StoreError) as error:
         log.critical("%s", error)
         return CANNOT_START
+    except Exception:  # the worker loop: the parent starts it again, but the log must say why
+        log.exception("the minion's loop failed")
+        return CRASHED
 
 
 async def _live(setup: Setup, control: socket.socket) -> int:
