@@ -1,0 +1,597 @@
+"""Who is meant: one set of matchers, for the master's expectation and the minion's own decision.
+
+Pure: an expression, and facts about minions. A target is compiled once and then asked about each
+minion. Where the master does not know (no cached grains or pillar) the answer is ``None``; answers
+are combined as in Kleene's logic, so that "unknown" never turns into "not meant".
+
+Source: modules.md 1; tests/cases/targets.json has its tables, and answers of real Salt.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.errors import TargetError
+
+Answer = bool | None
+"""Meant, not meant, or (``None``) not known."""
+
+Matcher = Callable[["MinionFacts"], Answer]
+
+NO_GROUPS: Mapping[str, Any] = {}
+
+MAX_PATTERN_CHARS = 10_000
+MAX_WORDS = 100_000
+"""Words of a compound expression after all nodegroups are put in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target as it travels: the expression, its kind, and the delimiter of nested keys."""
+
+    tgt: str | Sequence[str]
+    tgt_type: str = "glob"
+    delimiter: str = ":"
+
+
+@dataclass(frozen=True, slots=True)
+class MinionFacts:
+    """What is known of one minion; ``None`` where the master has nothing cached."""
+
+    id: str
+    grains: Mapping[str, Any] | None = None
+    pillar: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The minions that a job is waited for, and listed ids that the master does not know."""
+
+    minions: set[str] = field(default_factory=set)
+    missing: list[str] = field(default_factory=list)
+
+
+def matches(
+    target: Target, facts: MinionFacts, *, nodegroups: Mapping[str, Any] = NO_GROUPS
+) -> bool:
+    """Whether this minion is meant: its own decision, on live data.
+
+    Raises:
+        TargetError: the target is not well formed; nobody is meant.
+    """
+    known = MinionFacts(facts.id, facts.grains or {}, facts.pillar or {})
+    return _compiled(target, nodegroups).matcher(known) is True
+
+
+def expected(
+    target: Target,
+    facts_of_all: Iterable[MinionFacts],
+    *,
+    greedy: bool = True,
+    nodegroups: Mapping[str, Any] = NO_GROUPS,
+) -> Expected:
+    """The minions that the master expects to be meant.
+
+    ``greedy`` also expects those of whom too little is cached to know; mine, peer and access checks
+    turn it off. As in Salt, a parenthesis that is not closed is closed here, though not on minions.
+
+    Raises:
+        TargetError: the target is not well formed; nobody is meant.
+    """
+    compiled = _compiled(target, nodegroups, lenient=True)
+    minions: set[str] = set()
+    unknown = dict.fromkeys(compiled.listed)
+    for facts in facts_of_all:
+        unknown.pop(facts.id, None)
+        answer = compiled.matcher(facts)
+        if answer or (answer is None and greedy):
+            minions.add(facts.id)
+    return Expected(minions, list(unknown))
+
+
+def expand_nodegroup(name: str, nodegroups: Mapping[str, Any]) -> str:
+    """A nodegroup as a compound expression, as ``salt -N`` publishes it.
+
+    Raises:
+        TargetError: there is no such group, or it contains itself.
+    """
+    return " ".join(_group_words(name, nodegroups, ()))
+
+
+# --- kinds of targets ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    matcher: Matcher
+    listed: Sequence[str] = ()
+
+
+def _compiled(target: Target, nodegroups: Mapping[str, Any], *, lenient: bool = False) -> _Compiled:
+    kind = target.tgt_type
+    if kind == "list":
+        ids = _listed(target.tgt)
+        return _Compiled(_one_of(ids), ids)
+    if kind in ("compound", "compound_pillar_exact"):
+        exact = kind == "compound_pillar_exact"
+        return _compound(_words(target.tgt), nodegroups, exact=exact, lenient=lenient)
+    tgt = _text(target.tgt)
+    if kind == "nodegroup":
+        words = _group_words(tgt, nodegroups, ())
+        return _compound(words, nodegroups, exact=False, lenient=lenient)
+    if kind in _TERM_KINDS:
+        return _Compiled(_TERM_KINDS[kind](tgt, target.delimiter))
+    raise TargetError(f"no such kind of target: {kind!r:.80}")
+
+
+def _text(tgt: str | Sequence[str]) -> str:
+    if not isinstance(tgt, str):
+        raise TargetError("the target is not text")
+    return tgt
+
+
+def _listed(tgt: str | Sequence[str]) -> list[str]:
+    ids = tgt.split(",") if isinstance(tgt, str) else tgt
+    if not isinstance(ids, Sequence) or not all(isinstance(name, str) for name in ids):
+        raise TargetError("the target is not a list of ids")
+    return [name for name in ids if name]
+
+
+def _words(tgt: str | Sequence[str]) -> list[str]:
+    words = tgt.split() if isinstance(tgt, str) else tgt
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        raise TargetError("the target is not a compound expression")
+    return list(words)
+
+
+# --- single terms --------------------------------------------------------------------------------
+
+
+def _glob(tgt: str, delimiter: str = "") -> Matcher:
+    fits = _globber(tgt)
+    return lambda facts: bool(fits(facts.id))
+
+
+def _pcre(tgt: str, delimiter: str = "") -> Matcher:
+    fits = _regex(tgt).match
+    return lambda facts: fits(facts.id) is not None
+
+
+def _one_of(ids: Collection[str]) -> Matcher:
+    known = frozenset(ids)
+    return lambda facts: facts.id in known
+
+
+def _grain(tgt: str, delimiter: str) -> Matcher:
+    return _by_grains(_Search(tgt, delimiter, _globber))
+
+
+def _grain_pcre(tgt: str, delimiter: str) -> Matcher:
+    return _by_grains(_regex_search(tgt, delimiter))
+
+
+def _pillar(tgt: str, delimiter: str) -> Matcher:
+    return _by_pillar(_Search(tgt, delimiter, _globber))
+
+
+def _pillar_pcre(tgt: str, delimiter: str) -> Matcher:
+    return _by_pillar(_regex_search(tgt, delimiter))
+
+
+def _pillar_exact(tgt: str, delimiter: str) -> Matcher:
+    return _by_pillar(_Search(tgt, delimiter, _equal_to))
+
+
+def _by_grains(search: _Search) -> Matcher:
+    find = search.find
+    return lambda facts: None if facts.grains is None else find(facts.grains)
+
+
+def _by_pillar(search: _Search) -> Matcher:
+    find = search.find
+    return lambda facts: None if facts.pillar is None else find(facts.pillar)
+
+
+def _ipcidr(tgt: str, delimiter: str = "") -> Matcher:
+    import ipaddress  # few targets need it
+
+    try:
+        network = ipaddress.ip_network(tgt)
+        plain = "/" not in tgt
+    except ValueError as error:
+        raise TargetError(f"not an address or network: {tgt!r:.80}") from error
+    grain = f"ipv{network.version}"
+
+    def inside(address: object) -> bool:
+        try:
+            return ipaddress.ip_address(str(address)) in network
+        except ValueError:
+            return False
+
+    def decide(facts: MinionFacts) -> Answer:
+        if facts.grains is None:
+            return None
+        addresses = facts.grains.get(grain)
+        if isinstance(addresses, str):
+            addresses = [addresses]
+        if not isinstance(addresses, list | tuple):
+            return False
+        return tgt in addresses if plain else any(map(inside, addresses))
+
+    return decide
+
+
+_TERM_KINDS: Mapping[str, Callable[[str, str], Matcher]] = {
+    "glob": _glob,
+    "pcre": _pcre,
+    "grain": _grain,
+    "grain_pcre": _grain_pcre,
+    "pillar": _pillar,
+    "pillar_pcre": _pillar_pcre,
+    "pillar_exact": _pillar_exact,
+    "ipcidr": _ipcidr,
+}
+
+# --- texts against patterns ----------------------------------------------------------------------
+
+TextTest = Callable[[str], object]
+"""Truthy if the text fits."""
+
+_MAGIC = re.compile(r"[*?\[]")
+
+
+def _globber(pattern: str) -> TextTest:
+    if not _MAGIC.search(pattern):
+        return pattern.__eq__
+    return _regex(fnmatch.translate(pattern)).match
+
+
+def _equal_to(pattern: str) -> TextTest:
+    return pattern.__eq__
+
+
+def _matcher_of_regex(pattern: str) -> TextTest:
+    return _regex(pattern).match
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    if len(pattern) > MAX_PATTERN_CHARS:
+        raise TargetError(f"pattern longer than {MAX_PATTERN_CHARS} characters")
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise TargetError(f"not a regular expression: {pattern!r:.80}: {error}") from error
+
+
+# --- nested data ---------------------------------------------------------------------------------
+
+_MISSING = object()
+_MANY_PARTS = 6
+_MAX_PARTS = 64
+
+
+def _regex_search(tgt: str, delimiter: str) -> _Search:
+    """A search by regular expression, of which at least one way to read it must be well formed."""
+    search = _Search(tgt, delimiter, _matcher_of_regex)
+    search.demand_one_pattern()
+    return search
+
+
+class _Search:
+    """``key:pattern`` in nested maps and lists: the sub-dict rule of modules.md 1.
+
+    Where the key ends and the pattern begins is not known: the longest key is tried first. All
+    positions are indices into the parts between delimiters, so nothing is split twice.
+    """
+
+    def __init__(self, expression: str, delimiter: str, make: Callable[[str], TextTest]) -> None:
+        if not delimiter:
+            raise TargetError("the delimiter is empty")
+        self._parts = expression.split(delimiter)
+        self._count = len(self._parts)
+        if self._count > _MAX_PARTS:
+            raise TargetError(f"more than {_MAX_PARTS} parts: {expression!r:.80}")
+        self._delimiter = delimiter
+        self._make = make
+        self._tests: dict[int, TextTest | None] = {}
+        self._failed: set[tuple[int, int]] = set()
+
+    def find(self, data: Mapping[str, Any]) -> bool:
+        """Whether the expression fits anywhere it may."""
+        if self._count < 2:
+            return False
+        self._failed.clear()
+        if self._parts[0] == "*":
+            return self._in_map(data, 0)
+        return self._below(data, 0)
+
+    def demand_one_pattern(self) -> None:
+        """Refuse an expression of which no reading is a pattern.
+
+        Raises:
+            TargetError: that is so.
+        """
+        if self._parts[-1] == "*":
+            return
+        if self._count > 1 and all(self._test(at) is None for at in range(1, self._count)):
+            self._make(self._parts[-1].lower())
+
+    def _test(self, at: int) -> TextTest | None:
+        """The test for the pattern that begins at a part; ``None`` if that is no pattern."""
+        if at not in self._tests:
+            try:
+                self._tests[at] = self._make(self._delimiter.join(self._parts[at:]).lower())
+            except TargetError:
+                self._tests[at] = None
+        return self._tests[at]
+
+    def _fits(self, value: object, at: int) -> bool:
+        test = self._test(at)
+        return test is not None and bool(test(str(value).lower()))
+
+    def _below(self, data: Any, start: int) -> bool:
+        """Whether the parts from ``start`` are a key in ``data`` and a pattern for its value."""
+        for end in range(self._count - 1, start, -1):
+            value = _traverse(data, self._parts[start:end])
+            if value is not _MISSING and value != {} and self._in_value(value, end):
+                return True
+        return False
+
+    def _in_value(self, value: Any, at: int) -> bool:
+        if isinstance(value, Mapping):
+            return self._in_map(value, at)
+        if isinstance(value, list | tuple):
+            return any(
+                self._in_map(item, at) if isinstance(item, Mapping) else self._fits(item, at)
+                for item in value
+            )
+        return self._fits(value, at)
+
+    def _in_map(self, data: Mapping[Any, Any], at: int) -> bool:
+        """Whether the pattern is ``*``, one of the keys, or fits deeper; ``*:`` skips a level."""
+        if self._count <= _MANY_PARTS:
+            return self._search_map(data, at)
+        place = (id(data), at)  # the same place can be reached by many readings
+        if place in self._failed:
+            return False
+        found = self._search_map(data, at)
+        if not found:
+            self._failed.add(place)
+        return found
+
+    def _search_map(self, data: Mapping[Any, Any], at: int) -> bool:
+        skips = self._parts[at] == "*" and at < self._count - 1
+        at += skips
+        if at == self._count - 1 and self._parts[at] == "*":
+            return True
+        if any(self._fits(key, at) for key in data) or self._below(data, at):
+            return True
+        return skips and any(self._one_down(value, at) for value in data.values())
+
+    def _one_down(self, value: Any, at: int) -> bool:
+        if isinstance(value, Mapping):
+            return self._in_map(value, at)
+        if isinstance(value, list | tuple):
+            return any(self._fits(item, at) for item in value)
+        return self._fits(value, at)
+
+
+def _traverse(data: Any, keys: Sequence[str]) -> Any:
+    """The value below nested keys; in a list a key is looked up in its maps, else is an index."""
+    for key in keys:
+        if isinstance(data, Mapping):
+            data = _item(data, key)
+        elif isinstance(data, list | tuple):
+            data = _list_item(data, key)
+        else:
+            return _MISSING
+        if data is _MISSING:
+            return _MISSING
+    return data
+
+
+def _item(data: Mapping[Any, Any], key: str) -> Any:
+    value = data.get(key, _MISSING)
+    if value is _MISSING and _is_index(key):
+        return data.get(int(key), _MISSING)
+    return value
+
+
+def _list_item(data: Sequence[Any], key: str) -> Any:
+    for item in data:
+        if isinstance(item, Mapping) and key in item:
+            return item[key]
+    if _is_index(key) and int(key) < len(data):
+        return data[int(key)]
+    return _MISSING
+
+
+def _is_index(key: str) -> bool:
+    return key.isascii() and key.isdigit() and len(key) < 10
+
+
+# --- compound expressions ------------------------------------------------------------------------
+
+_TERM = re.compile(
+    r"(?:(?P<letter>[GPIJ])(?P<delimiter>[^@])?|(?P<plain>[ELSNRD]))@(?P<pattern>.+)"
+)
+
+_LETTERS: Mapping[str, Callable[[str, str], Matcher]] = {
+    "G": _grain,
+    "P": _grain_pcre,
+    "I": _pillar,
+    "J": _pillar_pcre,
+    "E": _pcre,
+    "S": _ipcidr,
+}
+_EXACT_LETTERS = {**_LETTERS, "I": _pillar_exact, "J": _pillar_exact}
+
+_BINDS = {"or": 1, "and": 2, "not": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One step of an expression in reverse Polish order: a term, or an operator on answers."""
+
+    operator: str
+    term: Matcher | None = None
+
+
+def _compound(
+    words: Sequence[str], nodegroups: Mapping[str, Any], *, exact: bool, lenient: bool
+) -> _Compiled:
+    parser = _CompoundParser(_LETTERS if not exact else _EXACT_LETTERS)
+    for word in _expanded(words, nodegroups, ()):
+        parser.feed(word)
+    steps = parser.finish(lenient=lenient)
+    if len(steps) == 1 and steps[0].term is not None:
+        return _Compiled(steps[0].term, parser.listed)
+    return _Compiled(lambda facts: _evaluate(steps, facts), parser.listed)
+
+
+class _CompoundParser:
+    """Words in, steps out (Dijkstra's shunting yard): no recursion, whatever is sent."""
+
+    def __init__(self, letters: Mapping[str, Callable[[str, str], Matcher]]) -> None:
+        self.listed: list[str] = []
+        self._letters = letters
+        self._steps: list[_Step] = []
+        self._operators: list[str] = []
+        self._last = ""  # the kind of the last word: "", "term", "(", ")", "and", "or", "not"
+
+    def feed(self, word: str) -> None:
+        """Take the next word.
+
+        Raises:
+            TargetError: it cannot stand where it stands.
+        """
+        if word == "not" and self._last in ("term", ")"):
+            self.feed("and")  # `web* not db*`
+        if word in ("and", "or"):
+            self._demand(word, ("term", ")"))
+            self._reduce(_BINDS[word])
+            self._operators.append(word)
+        elif word == "not":
+            self._demand(word, ("", "(", "and", "or"))
+            self._operators.append(word)
+        elif word == "(":
+            self._demand(word, ("", "(", "and", "or", "not"))
+            self._operators.append(word)
+        elif word == ")":
+            self._close()
+        else:
+            self._demand(word, ("", "(", "and", "or", "not"))
+            self._steps.append(_Step("", self._term(word)))
+            word = "term"
+        self._last = word
+
+    def finish(self, *, lenient: bool) -> list[_Step]:
+        """All steps. ``lenient`` closes parentheses that are open.
+
+        Raises:
+            TargetError: something is missing.
+        """
+        while lenient and "(" in self._operators:
+            self.feed(")")
+        if self._last not in ("term", ")") or "(" in self._operators:
+            raise TargetError("the compound target ends too early")
+        self._reduce(0)
+        return self._steps
+
+    def _demand(self, word: str, after: Collection[str]) -> None:
+        if self._last not in after:
+            place = f"after {self._last!r}" if self._last else "at the start"
+            raise TargetError(f"the compound target has {word!r:.80} {place}")
+
+    def _close(self) -> None:
+        if self._last == "(":  # Salt takes `( )` for a group of nobody
+            self._steps.append(_Step("", _nobody))
+        else:
+            self._demand(")", ("term", ")"))
+        self._reduce(0)
+        if not self._operators:
+            raise TargetError("the compound target closes a parenthesis that is not open")
+        self._operators.pop()
+
+    def _reduce(self, binding: int) -> None:
+        """Turn operators that bind at least so tightly into steps, up to an open parenthesis."""
+        while self._operators and self._operators[-1] != "(":
+            if _BINDS[self._operators[-1]] < binding:
+                return
+            self._steps.append(_Step(self._operators.pop()))
+
+    def _term(self, word: str) -> Matcher:
+        match = _TERM.fullmatch(word)
+        if match is None:
+            return _glob(word)
+        pattern = match["pattern"]
+        letter = match["letter"] or match["plain"]
+        if letter == "L":
+            ids = _listed(pattern)
+            if self._last != "not":
+                self.listed.extend(ids)
+            return _one_of(ids)
+        if letter not in self._letters:
+            raise TargetError(f"{letter}@ is not supported")
+        return self._letters[letter](pattern, match["delimiter"] or ":")
+
+
+def _nobody(facts: MinionFacts) -> Answer:
+    return False
+
+
+def _evaluate(steps: Sequence[_Step], facts: MinionFacts) -> Answer:
+    answers: list[Answer] = []
+    for step in steps:
+        if step.term is not None:
+            answers.append(step.term(facts))
+        elif step.operator == "not":
+            answer = answers.pop()
+            answers.append(None if answer is None else not answer)
+        else:
+            right, left = answers.pop(), answers.pop()
+            answers.append(_both(left, right) if step.operator == "and" else _either(left, right))
+    return answers.pop()
+
+
+def _both(left: Answer, right: Answer) -> Answer:
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def _either(left: Answer, right: Answer) -> Answer:
+    if left is True or right is True:
+        return True
+    return None if left is None or right is None else False
+
+
+def _expanded(
+    words: Iterable[str], nodegroups: Mapping[str, Any], inside: tuple[str, ...]
+) -> Iterator[str]:
+    """The words, with ``N@group`` replaced by the group's own."""
+    count = 0
+    for word in words:
+        more = [word]
+        if word.startswith("N@") and len(word) > 2:
+            more = _group_words(word[2:], nodegroups, inside)
+        count += len(more)
+        if count > MAX_WORDS:
+            raise TargetError(f"more than {MAX_WORDS} words once nodegroups are expanded")
+        yield from more
+
+
+def _group_words(name: str, nodegroups: Mapping[str, Any], inside: tuple[str, ...]) -> list[str]:
+    """A nodegroup's words; in parentheses if it has groups in it, else without. Salt does so."""
+    if name in inside:
+        raise TargetError(f"nodegroup contains itself: {' -> '.join([*inside, name])}")
+    group = nodegroups.get(name)
+    if group is None:
+        raise TargetError(f"no such nodegroup: {name!r:.80}")
+    own = _words(group)
+    words = list(_expanded(own, nodegroups, (*inside, name)))
+    return ["(", *words, ")"] if any(word.startswith("N@") for word in own) else words
