@@ -1,7 +1,7 @@
 """Who may publish: the local users' keys and ``publisher_acl``.
 
-At every start the master writes a fresh key for each user who may use it; a command proves that it runs
-as that user by knowing the key. Source: protocol.md 11, 14.1; config.md 2.
+At every start the master writes a fresh key for each user who may use it; a command proves that it
+runs as that user by knowing the key. Source: protocol.md 11, 14.1; config.md 2.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ class Access:
     def authenticate(self, user: str, key: str | None) -> User | None:
         """The user whose key this is; ``None`` if it is nobody's, or not one that fits ``user``.
 
-        A limited user who calls himself ``root`` or ``sudo_…`` is not believed: for these names the
-        key of root or of the master's user is needed. Real Salt takes any key; see docs/differences.md.
+        A limited user who calls himself ``root`` or ``sudo_…`` is not believed: for these names
+        the key of root or of the master's user is needed. Real Salt takes any key; see
+        docs/differences.md.
         """
         if not key or not isinstance(user, str):
             return None
@@ -181,7 +182,7 @@ def _granted(
     minions: set[str],
     matching: Callable[[str], set[str]],
 ) -> bool:
-    """Whether some rule covers the function on all minions. A rule in no known form covers nothing."""
+    """Whether some rule covers the function on all minions; one in no known form covers nothing."""
     for rule in rules:
         if isinstance(rule, str) and expression_fits(rule, function):
             return True

@@ -123,7 +123,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _fits(line: str, minion_id: str) -> bool:
-    """Whether a line of the administrator's names the id: literally, as a glob or as an expression."""
+    """Whether a line names the id: literally, as a glob or as an expression."""
     if line == minion_id or fnmatch.fnmatchcase(minion_id, line):
         return True
     try:

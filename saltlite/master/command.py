@@ -37,7 +37,7 @@ Handler = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. ``refused`` is the reply to a malformed load; ``limit_s`` 0 is the usual time."""
+    """One command. ``refused`` answers a malformed load; ``limit_s`` 0 is the usual time."""
 
     name: str
     caller: Caller

@@ -1,7 +1,7 @@
 """What the handlers of a worker may reach, and how each worker makes it.
 
-``Shared`` is made once, by the parent, before the fork; ``MasterContext`` by each worker, after it, from
-``Shared`` and the configuration. Nothing here opens a socket before it is used.
+``Shared`` is made once, by the parent, before the fork; ``MasterContext`` by each worker, after
+it, from ``Shared`` and the configuration. Nothing here opens a socket before it is used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """From a request frame to its reply: prove first, look the command up in a table, act, answer.
 
-Each guard either yields the next thing or ends the request with the one reply that fits; a refusal is
-counted and gives nothing away. What a command may be, who may send it and what happens to its repeats
-stands in :data:`COMMANDS`; a name that is not there does not exist.
-Source: protocol.md 6, 8; security.md 1.1, 1.3.
+Each guard either yields the next thing or ends the request with the one reply that fits; a refusal
+is counted and gives nothing away. What a command may be, who may send it and what happens to its
+repeats stands in :data:`COMMANDS`; a name that is not there does not exist. Source: protocol.md 6,
+8; security.md 1.1, 1.3.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """EventPublisher: the master's event bus. PULL takes from everyone, XPUB gives to every subscriber.
 
-What happens to a frame is :class:`~saltlite.transport.bus.Relay`'s; here are the sockets and the loop.
-A slow subscriber loses events beyond ``salt_event_pub_hwm`` and sees the gap in the sequence; nobody
-waits for it. Source: protocol.md 12.1; reliability.md 2.6, 6.2.
+What happens to a frame is :class:`~saltlite.transport.bus.Relay`'s; here are the sockets and the
+loop. A slow subscriber loses events beyond ``salt_event_pub_hwm`` and sees the gap in the
+sequence; nobody waits for it. Source: protocol.md 12.1; reliability.md 2.6, 6.2.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _pass_on(
     publisher: zmq.Socket[bytes],
     relay: Callable[[Sequence[bytes]], list[bytes] | None],
 ) -> bool:
-    """Take up to ``BATCH`` messages and publish what becomes of them; ``False`` if there were none."""
+    """Publish what becomes of up to ``BATCH`` messages; ``False`` if there were none."""
     for count in range(BATCH):
         try:
             frames = source.recv_multipart(zmq.NOBLOCK)

@@ -244,7 +244,7 @@ class SqliteJobStore:
             def write(db: sqlite3.Connection) -> int:
                 jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
                 for table in ("returns", "metadata", "jobs"):
-                    db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - our own names
+                    db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608
                 return len(jids)
 
             gone = self._write(write, flush=False)
@@ -281,7 +281,7 @@ class SqliteJobStore:
 
         return self._read(read)
 
-    def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:  # noqa: B008 - frozen
+    def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
         """See :class:`JobStore`; rows are read in chunks, so the store is not held."""
         where, values = _conditions(query)
         order = "DESC" if query.newest_first else "ASC"
@@ -293,16 +293,19 @@ class SqliteJobStore:
             here = [*where] if last is None else [*where, f"jobs.jid {beyond} ?"]
             bound = [*values] if last is None else [*values, last]
             statement = (
-                "SELECT jid, load, minions FROM jobs"  # noqa: S608 - conditions are literals of ours
+                "SELECT jid, load, minions FROM jobs"  # noqa: S608 - only literals of ours
                 + (" WHERE " + " AND ".join(here) if here else "")
                 + f" ORDER BY jid {order} LIMIT {chunk}"
             )
-            rows = self._read(lambda db, s=statement, b=bound: db.execute(s, b).fetchall())  # type: ignore[misc]
+            rows = self._rows(statement, bound)
             yield from map(_record, rows)
             if len(rows) < chunk:
                 return
             last = rows[-1][0]
             left = None if left is None else left - len(rows)
+
+    def _rows(self, statement: str, values: Sequence[str]) -> list[tuple[str, bytes, bytes]]:
+        return self._read(lambda db: db.execute(statement, values).fetchall())
 
     def count(self) -> int:
         """How many jobs are kept."""
@@ -310,7 +313,6 @@ class SqliteJobStore:
 
     def last_jid(self) -> str | None:
         """The highest jid on record."""
-
 
         def read(db: sqlite3.Connection) -> str | None:
             found: str | None = db.execute("SELECT max(jid) FROM jobs").fetchone()[0]
@@ -356,17 +358,25 @@ class SqliteJobStore:
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Run ``work``; a file found corrupt is put aside and the work done on a new one."""
-        for last_try in (False, True):
-            try:
-                return work(self._connection())
-            except sqlite3.OperationalError as error:
-                self.close()
-                raise StoreError(f"job cache {self.path}: {error}") from error
-            except (sqlite3.DatabaseError, WireError) as error:
-                self._put_aside(error)
-                if last_try:
-                    raise StoreError(f"job cache {self.path}: {error}") from error
-        raise AssertionError("unreachable")
+        try:
+            return self._once(work)
+        except _Corrupt as error:
+            self._put_aside(error)
+        try:
+            return self._once(work)
+        except _Corrupt as error:
+            raise StoreError(f"job cache {self.path}: {error}") from error
+
+    def _once(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        try:
+            return work(self._connection())
+        except sqlite3.OperationalError as error:
+            self.close()
+            raise StoreError(f"job cache {self.path}: {error}") from error
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:
+                raise
+            raise _Corrupt(str(error)) from error
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -417,7 +427,8 @@ class SqliteJobStore:
 
     def _prepare(self, db: sqlite3.Connection) -> None:
         db.execute("PRAGMA journal_mode = WAL")
-        # The log is flushed by _wait_for_disk, once for all who wrote; SQLite itself flushes at checkpoints.
+        # The log is flushed by _wait_for_disk, once for all who wrote; SQLite itself flushes when
+        # it brings the log into the file.
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA cache_size = -512")
         found = db.execute("PRAGMA user_version").fetchone()[0]
@@ -464,6 +475,10 @@ class SqliteJobStore:
         )
 
 
+class _Corrupt(Exception):
+    """What SQLite says of a file that is no database, or no whole one."""
+
+
 class Flush(Protocol):
     """What the store needs of ``GroupFlush``."""
 
@@ -491,13 +506,22 @@ def _record(row: tuple[str, bytes, bytes]) -> JobRecord:
 
 
 def _mapped(data: bytes) -> dict[str, Any]:
-    value = unpack_bin(data)
+    value = _unpacked(data)
     return value if isinstance(value, dict) else {}
 
 
 def _listed(data: bytes) -> list[str]:
-    value = unpack_bin(data)
+    value = _unpacked(data)
     return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _unpacked(data: bytes) -> Plain:
+    """One stored value; a damaged one counts as absent."""
+    try:
+        return unpack_bin(data)
+    except WireError as error:
+        log.warning("An entry of the job cache cannot be read: %s", error)
+        return None
 
 
 def _fun_text(fun: object) -> str:

@@ -1,7 +1,8 @@
 """What an operator does with keys: accept, reject, delete; and all that has to follow.
 
-Used by ``salt-key`` and by ``revoke_auth``. When a key goes, so do the minion's session, its cached data
-and, unless told otherwise, the publication key it knew. Source: protocol.md 7.7, 12.2; CVE-2016-9639.
+Used by ``salt-key`` and by ``revoke_auth``. When a key goes, so do the minion's session, its
+cached data and, unless told otherwise, the publication key it knew. Source: protocol.md 7.7, 12.2;
+CVE-2016-9639.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The key directory, in Salt's own layout: a file per minion, its folder is its state.
 
-Anybody may move files between the folders (``salt-key``, configuration management, a shell); the next
-look sees it, since nothing is kept that is not checked against the file's own status. A move is one
-``rename``, so an id is in exactly one state at any moment. Source: protocol.md 14.1.
+Anybody may move files between the folders (``salt-key``, configuration management, a shell); the
+next look sees it, since nothing is kept that is not checked against the file's own status. A move
+is one ``rename``, so an id is in exactly one state at any moment. Source: protocol.md 14.1.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Maintenance: what has to be done now and then, and not by whoever answers requests.
 
-The publication key is changed when it is old or somebody asks for it; old jobs, sessions without a key
-and stale markers go; who is connected is announced. Each task is small, may be stopped anywhere, and
-goes on where it was. Source: protocol.md 7.7, 12.2; reliability.md 2.7.
+The publication key is changed when it is old or somebody asks for it; old jobs, sessions without a
+key and stale markers go; who is connected is announced. Each task is small, may be stopped
+anywhere, and goes on where it was. Source: protocol.md 7.7, 12.2; reliability.md 2.7.
 """
 
 from __future__ import annotations
@@ -204,6 +204,7 @@ def _remove_leftovers(directory: Path) -> None:
     if not directory.is_dir():
         return
     for entry in os.scandir(directory):
-        if entry.name.startswith(".") and entry.name.endswith(".tmp"):
-            if time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFTOVER_AGE_S:
-                disk.remove(Path(entry.path))
+        if not (entry.name.startswith(".") and entry.name.endswith(".tmp")):
+            continue
+        if time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFTOVER_AGE_S:
+            disk.remove(Path(entry.path))

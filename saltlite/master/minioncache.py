@@ -1,8 +1,8 @@
 """What the master remembers of each minion: grains, pillar and mine.
 
-In the layout of Salt 3008, ``cachedir/{grains,pillar,mine}/<id>.p``; each file is replaced as a whole.
-An unreadable file counts as absent. Targeting reads them through :meth:`MinionCache.facts`, which looks
-at a file again only when it has changed. Source: protocol.md 14.1.
+In the layout of Salt 3008, ``cachedir/{grains,pillar,mine}/<id>.p``; each file is replaced as a
+whole. An unreadable file counts as absent. Targeting reads them through :meth:`MinionCache.facts`,
+which looks at a file again only when it has changed. Source: protocol.md 14.1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MWorker: takes one request at a time from ReqServer and answers it, exactly once, whatever it is."""
+"""MWorker: takes one request at a time from ReqServer and answers it, once, whatever it is."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Which minions are connected: from the kernel's list of connections to the publish port.
 
-A connection has an address, not an id; the grains that are cached say which minions have the address.
-Several minions behind one address all count, as with Salt. Source: protocol.md 12.2; cli.md.
+A connection has an address, not an id; the grains that are cached say which minions have the
+address. Several minions behind one address all count, as with Salt. Source: protocol.md 12.2;
+cli.md.
 """
 
 from __future__ import annotations

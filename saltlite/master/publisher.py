@@ -1,8 +1,8 @@
-"""Publisher: PULL takes job maps from the workers, PUB gives them, sealed and signed, to the minions.
+"""Publisher: PULL takes job maps from workers, PUB gives them, sealed and signed, to minions.
 
-Each job gets the next serial under the current publication key. After this process was replaced, the
-first job waits until the minions that were there are back, or two seconds.
-Source: protocol.md 3.2, 10; reliability.md 2.5.
+Each job gets the next serial under the current publication key. After this process was replaced,
+the first job waits until the minions that were there are back, or two seconds. Source: protocol.md
+3.2, 10; reliability.md 2.5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How often one minion may do a thing: budgets per id, refilled with time. Source: security.md 3.2."""
+"""How often one minion may do a thing: budgets that refill with time. Source: security.md 3.2."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The memory of nonces: no encrypted request is taken twice.
 
-A pure table over a buffer, so that the same code runs over a ``bytearray`` in a test and over memory
-shared by all workers. It is made of segments that are filled one after the other; a segment is used
-again when everything in it is out of date, so only as much memory is touched as the load needs.
-Nothing that may still matter is ever pushed out: a full table refuses.
+A pure table over a buffer, so that the same code runs over a ``bytearray`` in a test and over
+memory shared by all workers. It is made of segments that are filled one after the other; a segment
+is used again when everything in it is out of date, so only as much memory is touched as the load
+needs. Nothing that may still matter is ever pushed out: a full table refuses.
 
 Source: security.md 3.5.
 """
@@ -24,7 +24,7 @@ SEGMENTS: Final = 16
 """16 x 65,536 entries: a million, the bound of security.md 3.5."""
 
 READ_REPEATS: Final = 5
-"""How often a request that only reads is answered again: real minions repeat ``_pillar`` as it was."""
+"""How often a request that only reads is answered again: minions repeat ``_pillar`` as it was."""
 
 _DIGEST_BYTES = 15
 _SLOT_BYTES = 16
@@ -35,8 +35,11 @@ _HEAD_BYTES = 16
 class Buffer(Protocol):
     """What ``bytearray`` and ``mmap`` have in common, as far as the table needs it."""
 
-    def __getitem__(self, at: slice, /) -> bytes | bytearray: ...
-    def __setitem__(self, at: slice, value: bytes, /) -> None: ...
+    def __getitem__(self, at: slice, /) -> bytes | bytearray:
+        """Some of the bytes."""
+
+    def __setitem__(self, at: slice, value: bytes, /) -> None:
+        """Replace as many."""
 
 
 def table_bytes(segments: int = SEGMENTS, slots: int = SEGMENT_SLOTS) -> int:
@@ -161,16 +164,17 @@ def _digest(minion_id: str, nonce: str) -> bytes:
 class LockFactory(Protocol):
     """Gives a context manager that holds the table's lock."""
 
-    def __call__(self) -> AbstractContextManager[None]: ...
+    def __call__(self) -> AbstractContextManager[None]:
+        """Wait for the lock and hold it for the ``with`` block."""
 
 
 class ReplayGuard:
     """Whether a proven request is one of its kind: its nonce is not in the shared table.
 
     That ``ts`` is inside the window of ``ttl_s`` either side of the clock has been checked before
-    (``channel/master.py``). ``not_before_s`` is this master's start if the table began empty: an older
-    request could be a repeat of one that nobody remembers. The memory runs on the monotonic clock, so
-    that a clock set forward and back again forgets nothing.
+    (``channel/master.py``). ``not_before_s`` is this master's start if the table began empty: an
+    older request could be a repeat of one that nobody remembers. The memory runs on the monotonic
+    clock, so that a clock set forward and back again forgets nothing.
     """
 
     MEMORY_S: Final = 600.0

@@ -1,10 +1,10 @@
-"""ReqServer: ROUTER on 4506, and a DEALER of its own for every worker. It never looks inside a frame.
+"""ReqServer: ROUTER on 4506, and a DEALER of its own for every worker. It looks into no frame.
 
-Requests wait in one bounded line and go only to a worker that is free. Each carries a number that the
-worker's REP socket hands back, so that a reply always finds its caller. When a worker's connection
-ends with a request in hand, its caller is told at once. While the line is full nothing more is read:
-ZeroMQ's own bounds and TCP then slow the callers down.
-Source: protocol.md 3.1; reliability.md 2.1, 2.2; zguide, "Load Balancing Pattern".
+Requests wait in one bounded line and go only to a worker that is free. Each carries a number that
+the worker's REP socket hands back, so that a reply always finds its caller. When a worker's
+connection ends with a request in hand, its caller is told at once. While the line is full nothing
+more is read: ZeroMQ's own bounds and TCP then slow the callers down. Source: protocol.md 3.1;
+reliability.md 2.1, 2.2; zguide, "Load Balancing Pattern".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What the master's processes share without a disk: small areas of memory made before the fork.
 
 An area is an anonymous file (``memfd``), so it has no name in any file system, is mapped by every
-child, and ends with the last process. Locks on it are record locks: the kernel frees them when their
-holder dies, however it dies. Each class here is a view of one area with a meaning; the parent makes
-them, the children use them. Nobody else maps memory.
+child, and ends with the last process. Locks on it are record locks: the kernel frees them when
+their holder dies, however it dies. Each class here is a view of one area with a meaning; the
+parent makes them, the children use them. Nobody else maps memory.
 
 Not for use by several threads of one process: record locks are per process.
 """
@@ -89,7 +89,7 @@ class PublicationKeys:
             return self._key()
 
     def next_serial(self) -> tuple[PublicationKey, int]:
-        """The key and the next serial under it: 1, 2, 3 …"""
+        """The key and the next serial under it; the first is 1."""
         with self._area.lock():
             generation, serial, made_at_s, length = self._head()
             self._HEAD.pack_into(self._area.buffer, 0, generation, serial + 1, made_at_s, length)

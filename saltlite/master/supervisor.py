@@ -1,8 +1,8 @@
 """The parent of the master's processes: starts them, watches them, replaces them, ends them.
 
-It binds nothing, parses nothing and owns no socket, thread or lock, so that it can fork at any time.
-It learns of a death from the kernel at once. It never gives up on a child; it only slows down.
-Source: reliability.md 2, 8.2.
+It binds nothing, parses nothing and owns no socket, thread or lock, so that it can fork at any
+time. It learns of a death from the kernel at once. It never gives up on a child; it only slows
+down. Source: reliability.md 2, 8.2.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Supervisor:
     """Runs children until it is told to stop.
 
     ``title`` goes before a child's name in the process list. ``on_ready`` is called once, when all
-    children have reported; ``reload`` on SIGHUP, here and in every child. ``after_fork`` runs first in
-    every child, to let go of what is the parent's alone.
+    children have reported; ``reload`` on SIGHUP, here and in every child. ``after_fork`` runs
+    first in every child, to let go of what is the parent's alone.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Clear commands of users, but for ``publish``. Source: protocol.md 11.2.
 
-Logins (``mk_token``) and runners and wheel functions over the wire are not built: they are answered in
-their refused form, and nothing is looked at that could tell a stranger anything.
+Logins (``mk_token``) and runners and wheel functions over the wire are not built: they are
+answered in their refused form, and nothing is looked at that could tell a stranger anything.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The file server's commands. Source: protocol.md 9.4.
 
-No back end is built yet: every file is missing and every list is empty, in the form a minion expects.
+No back end is built yet: every file is missing and every list is empty, in the form a minion
+expects.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ _BY_PILLAR: Final = frozenset({"pillar", "pillar_pcre", "pillar_exact"})
 def minions_of(ctx: MasterContext, target: Target, *, greedy: bool = True) -> Expected:
     """The accepted minions that ``target`` means.
 
-    ``greedy`` also counts those of which nothing is cached. Only what the kind of target looks at is
-    read.
+    ``greedy`` also counts those of which nothing is cached. Only what the kind of target looks at
+    is read.
 
     Raises:
         TargetError: the expression is not well formed.

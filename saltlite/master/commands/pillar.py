@@ -1,4 +1,4 @@
-"""``_pillar``: the one reply that is sealed and signed in a way of its own. Source: protocol.md 9.1."""
+"""``_pillar``: the one reply sealed and signed in a way of its own. Source: protocol.md 9.1."""
 
 from __future__ import annotations
 

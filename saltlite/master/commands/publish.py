@@ -1,8 +1,8 @@
 """``publish``: a user asks for a job. Source: protocol.md 11.1.
 
-The order is: authenticate, then everything else (security.md 1.3, S2). Real Salt matches minions first
-and lets a stranger make it work; see docs/differences.md. The job is on disk before it goes out, and
-the list of minions that was authorised is the list that is expected.
+The order is: authenticate, then everything else (security.md 1.3, S2). Real Salt matches minions
+first and lets a stranger make it work; see docs/differences.md. The job is on disk before it goes
+out, and the list of minions that was authorised is the list that is expected.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``_return``: what a minion's job came to.
 
-A return is taken from the minion that was asked, for the job it was asked, once. It is on disk before it
-is acknowledged. The replies, which real minions do not look at:
+A return is taken from the minion that was asked, for the job it was asked, once. It is on disk
+before it is acknowledged. The replies, which real minions do not look at:
 
 ``None``
     it is on disk (or was already): forget it.
