@@ -1,0 +1,98 @@
+"""``scripts/quickstart``: from nothing to answered jobs, a second time, and to nothing again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEEP = "a-directory-so-deep-that-no-unix-socket-has-a-path-of-such-a-length/and-deeper-than-that"
+
+
+class Checkout:
+    """A copy of what the script needs; saltlite is this environment's."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        shutil.copytree(ROOT / "scripts", root / "scripts")
+        home = root / "home"
+        home.mkdir()
+        self.environment = {
+            **os.environ,
+            "SALTLITE_QUICKSTART_BIN": str(Path(sys.executable).parent),
+            "HOME": str(home),
+        }
+
+    def quickstart(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self.root / "scripts" / "quickstart"), *args],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+
+    def processes(self) -> list[str]:
+        """Command lines of what runs with a file of this checkout."""
+        found = []
+        for process in psutil.process_iter(["cmdline"]):
+            line = " ".join(process.info["cmdline"] or [])
+            if str(self.root) in line and process.pid != os.getpid():
+                found.append(line)
+        return found
+
+
+@pytest.fixture(params=["", DEEP], ids=["short path", "deep path"])
+def checkout(request: pytest.FixtureRequest) -> Iterator[Checkout]:
+    top = Path(tempfile.mkdtemp(prefix="qs-", dir="/tmp"))
+    root = top / request.param
+    root.mkdir(parents=True, exist_ok=True)
+    one = Checkout(root)
+    try:
+        yield one
+    finally:
+        one.quickstart("stop")
+        shutil.rmtree(top)
+
+
+@pytest.mark.slow
+def test_one_command_to_three_minions_and_back(checkout: Checkout) -> None:
+    first = checkout.quickstart()
+    assert first.returncode == 0, first.stdout + first.stderr
+    for minion in ("web1", "web2", "db1"):
+        assert f"{minion}:\n    True" in first.stdout
+        assert f"{minion}:\n    I run as " in first.stdout
+    written = (checkout.root / "quickstart" / "etc" / "master").read_text()
+
+    again = checkout.quickstart()
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "starting" not in again.stdout
+    assert (checkout.root / "quickstart" / "etc" / "master").read_text() == written
+
+    assert checkout.quickstart("status").returncode == 0
+    stopped = checkout.quickstart("stop")
+    assert stopped.returncode == 0
+    assert "did not stop by itself" not in stopped.stdout
+    assert checkout.processes() == []
+    assert checkout.quickstart("status").returncode == 1
+
+
+def test_stop_where_nothing_runs(tmp_path: Path) -> None:
+    done = Checkout(tmp_path).quickstart("stop")
+    assert (done.returncode, done.stdout) == (0, "quickstart: nothing of it runs\n")
+
+
+def test_an_unknown_command_is_one_line(tmp_path: Path) -> None:
+    done = Checkout(tmp_path).quickstart("bogus")
+    assert done.returncode == 1
+    assert done.stderr == "quickstart: unknown command: bogus (start, status, stop)\n"
