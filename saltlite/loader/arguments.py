@@ -16,7 +16,8 @@ from saltlite.errors import ConfigError
 KWARG = "__kwarg__"
 """Marks the dict that carries keywords in a list of arguments."""
 
-_KEYWORD = re.compile(r"([^\W\d][\w.-]*)=(?!=)(.*)", re.DOTALL)
+# A value goes to the end of its line: with another line after it the word is positional, as in Salt.
+_KEYWORD = re.compile(r" *([^\W\d][\w.-]*)=(?!=)(.*)$")
 
 # What no rule of YAML changes: a letter first, then nothing that YAML knows. `e` and `_` in numbers
 # begin with a digit; the words that YAML knows are below.
@@ -62,8 +63,8 @@ def _from_yaml(text: str) -> Plain:
     if "#" in text and (value is None or isinstance(value, str)):
         return text
     if isinstance(value, dict):
-        return dict(value) if text.lstrip().startswith("{") else text
-    if isinstance(value, list) and not text.lstrip().startswith("["):
+        return dict(value) if text.startswith("{") else text
+    if isinstance(value, bytes) or (isinstance(value, list) and not text.startswith("[")):
         return text
     return value  # type: ignore[no-any-return]  # what YAML makes is Plain
 
@@ -88,7 +89,7 @@ def parse_arguments(argv: Sequence[str], no_parse: Collection[str] = ()) -> list
 
 def split_keyword(word: str) -> tuple[str | None, str]:
     """``name=value`` taken apart; the name is ``None`` if the word is not of that form."""
-    match = _KEYWORD.fullmatch(word)
+    match = _KEYWORD.match(word)
     return (match.group(1), match.group(2)) if match else (None, word)
 
 
