@@ -109,7 +109,8 @@ class Executor:
         """Start ``job``, or let it wait its turn, or refuse it with a return."""
         if self._stopping:
             return
-        running = _Running(job, master, slotless=job["fun"] in SLOTLESS)
+        fun = job["fun"]
+        running = _Running(job, master, slotless=isinstance(fun, str) and fun in SLOTLESS)
         if self._has_slot(running):
             self._note(running)
             self._start(running)

@@ -334,7 +334,7 @@ class Link:
         watch = self._loop.create_task(self._watch(monitor))
         try:
             while True:
-                self._heard(await subscriber.recv_multipart())
+                self._heard_safely(await subscriber.recv_multipart())
         except zmq.ZMQError:
             if subscriber is self._subscriber:
                 raise
@@ -373,6 +373,13 @@ class Link:
             subscriber.close(linger=0)
 
     # --- publications ----------------------------------------------------------
+
+    def _heard_safely(self, frames: list[bytes]) -> None:
+        """Whatever one publication does to us, the next one is heard."""
+        try:
+            self._heard(frames)
+        except Exception:  # the worker loop: one publication must not end the minion
+            log.exception("master %s: a publication cannot be handled", self.name)
 
     def _heard(self, frames: list[bytes]) -> None:
         try:

@@ -397,7 +397,7 @@ class Minion:
         fields: dict[str, Any] = dict(job.to_wire())
         if job.start_event:
             self._background(self._fire_job_start(link, job.jid))
-        if job.fun in CONTROL:
+        if isinstance(job.fun, str) and job.fun in CONTROL:
             self._answer(link, fields)
         else:
             self._executor.take(fields, link.name)
