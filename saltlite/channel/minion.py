@@ -84,11 +84,11 @@ class MinionChannel:
         nonce = nonce or uuid.uuid4().hex
         whole = {name: value for name, value in load.items() if name != "sig"}
         whole["id"] = self._id
+        whole["nonce"] = nonce
         whole["ts"] = int(time.time() if now_s is None else now_s)
+        whole["tok"] = self._key.x931_sign(TOKEN_MESSAGE)
         if self._sign_messages:
             whole["sig"] = self._key.sign(signed_part(whole), self._sig_algo)
-        whole["nonce"] = nonce
-        whole["tok"] = self._key.x931_sign(TOKEN_MESSAGE)
         envelope = Envelope(
             enc="aes",
             load=seal(self._session, whole, iv=iv),

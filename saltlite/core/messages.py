@@ -267,12 +267,12 @@ class AuthRequest:
             "nonce": self.nonce,
             "enc_algo": self.enc_algo,
             "sig_algo": self.sig_algo,
-            "pub": self.pub,
         }
-        if self.token is not None:
-            load["token"] = self.token
         if self.autosign_grains:
             load["autosign_grains"] = self.autosign_grains
+        if self.token is not None:
+            load["token"] = self.token
+        load["pub"] = self.pub
         return load
 
 
