@@ -1,0 +1,324 @@
+"""``salt-call``: run one function here and print what it gives back. Source: cli.md 1.5, 2, 4, 9.
+
+Without a master nothing of the network, of cryptography or of asyncio is imported, and grains are
+collected only if the function looks at them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from saltlite.cli.options import (
+    CommandParser,
+    common_options,
+    load_config,
+    logging_options,
+    output_options,
+)
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.cli.show import Screen
+    from saltlite.config.minion import MinionConfig
+    from saltlite.context import MinionContext
+    from saltlite.minion.caller import Caller
+    from saltlite.minion.job import Outcome
+
+EX_OK = 0
+EX_GENERIC = 1
+EX_NOT_ACCEPTED = 2
+EX_UNKNOWN_FUNCTION = 255
+
+NOT_ACCEPTED = "Minion failed to authenticate with the master, has the minion key been accepted?"
+AUTH_TIMEOUT_S = 60
+LOCAL = "local"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    parser = _parser()
+    options, words = parser.parse_command(sys.argv[1:] if argv is None else argv)
+    if options.args_stdin:
+        words = [*words, *sys.stdin.read().splitlines()]
+    if not words and not options.grains_run and not options.doc:
+        parser.print_help()
+        parser.error("Requires function, --grains or --doc")
+    from saltlite.config.load import load_minion
+
+    config = load_config(load_minion, options, _overrides(options))
+    from saltlite.cli import logs
+
+    logs.setup(config.log, console=True)
+    from saltlite.errors import ConfigError, KeyPending, SaltliteError
+
+    try:
+        return _run(config, options, words)
+    except KeyPending:
+        sys.stdout.write(f"{NOT_ACCEPTED}\n")
+        return EX_NOT_ACCEPTED
+    except ConfigError as error:
+        return _complain(str(error))
+    except SaltliteError as error:
+        return _complain(f"salt-call: {error}")
+    except KeyboardInterrupt:
+        return _complain("\nExiting gracefully on Ctrl-c")
+
+
+def _run(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
+    from saltlite.cli.show import Screen
+
+    caller = None if _masterless(config) else _connect(config, options)
+    try:
+        ctx = _context(config, options, caller)
+        if options.doc:
+            return _print_docs(ctx, words)
+        screen = Screen.of(config, options)
+        if options.grains_run:
+            screen.show({LOCAL: dict(ctx.grains)})
+            return EX_OK
+        return _call(ctx, screen, options, words, caller)
+    finally:
+        if caller is not None:
+            caller.close()
+
+
+def _masterless(config: MinionConfig) -> bool:
+    files = config.files
+    return files.file_client == "local" and not files.use_master_when_local
+
+
+def _connect(config: MinionConfig, options: optparse.Values) -> Caller:
+    from saltlite.minion.caller import connect
+
+    return connect(config, options.auth_timeout)
+
+
+def _context(
+    config: MinionConfig, options: optparse.Values, caller: Caller | None
+) -> MinionContext:
+    from saltlite.context import MinionContext
+    from saltlite.grains import LazyGrains
+    from saltlite.host import Host
+    from saltlite.loader.registry import Registry
+
+    host = Host()
+    grains: Any = {} if options.skip_grains else LazyGrains(config, host)
+    ctx = MinionContext(
+        config=config,
+        host=host,
+        grains=grains,
+        pillar={} if caller is None else caller.pillar(grains),
+        master=caller,
+    )
+    ctx.functions = Registry(ctx)
+    return ctx
+
+
+def _print_docs(ctx: MinionContext, words: Sequence[str]) -> int:
+    wanted = words[0] if words else ""
+    for name in ctx.functions.names():
+        if name.startswith(wanted):
+            sys.stdout.write(f"{name}:\n{ctx.functions.doc(name) or ''}\n\n")
+    return EX_OK
+
+
+def _call(
+    ctx: MinionContext,
+    screen: Screen,
+    options: optparse.Values,
+    words: Sequence[str],
+    caller: Caller | None,
+) -> int:
+    from datetime import datetime, timezone
+
+    from saltlite.core.jid import new_jid
+    from saltlite.loader.arguments import parse_arguments
+    from saltlite.minion.job import call_function
+
+    fun = words[0]
+    arguments = parse_arguments(words[1:], _names(options.no_parse))
+    jid = new_jid(datetime.now(timezone.utc), None)
+    job: dict[str, Any] = {"fun": fun, "jid": jid, "pid": os.getpid(), "tgt": "salt-call"}
+    ctx.job = job
+    try:
+        outcome = call_function(fun, arguments, job, ctx)
+    except Exception as error:
+        if options.hard_crash:
+            raise
+        begun = _documentation_of_beginning(fun, error, ctx)
+        if begun is None:
+            return _explain(fun, error, ctx)
+        outcome = begun
+    fields = _return_fields(ctx, outcome, fun, words[1:], arguments, jid, options)
+    if caller is not None and not options.no_return_event:
+        caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
+    _print(screen, options, fields, outcome)
+    return _exit_code(outcome.retcode, passthrough=options.retcode_passthrough)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _return_fields(
+    ctx: MinionContext,
+    outcome: Outcome,
+    fun: str,
+    words: Sequence[str],
+    arguments: Sequence[Any],
+    jid: str,
+    options: optparse.Values,
+) -> dict[str, Any]:
+    """What ``--metadata`` shows; keywords among the arguments are shown as typed."""
+    from saltlite.loader.arguments import KWARG, split_keyword
+
+    positional = [item for item in arguments if not (isinstance(item, dict) and KWARG in item)]
+    keywords = [word for word in words if split_keyword(word)[0] is not None]
+    fields: dict[str, Any] = {
+        "jid": jid,
+        "return": outcome.value,
+        "retcode": outcome.retcode,
+        "id": ctx.config.identity.id,
+        "fun": fun,
+        "fun_args": [*positional, *keywords],
+    }
+    if outcome.out is not None:
+        fields["out"] = outcome.out
+    if options.set_metadata:
+        fields["metadata"] = _metadata(options.set_metadata)
+    return fields
+
+
+def _metadata(text: str) -> Any:
+    from saltlite.loader.arguments import parse_argument
+
+    return parse_argument(text)
+
+
+def _print(
+    screen: Screen, options: optparse.Values, fields: Mapping[str, Any], outcome: Outcome
+) -> None:
+    if options.metadata:
+        screen.show({LOCAL: dict(fields)}, "nested")
+    else:
+        screen.show({LOCAL: outcome.value}, outcome.out, retcode=outcome.retcode)
+
+
+def _exit_code(retcode: int, *, passthrough: bool) -> int:
+    if retcode == 0:
+        return EX_OK
+    return (retcode & 0xFF) or EX_GENERIC if passthrough else EX_GENERIC
+
+
+def _documentation_of_beginning(fun: str, error: Exception, ctx: MinionContext) -> Outcome | None:
+    """The functions that a name which is none may be the beginning of; ``None`` without any."""
+    from saltlite.errors import FunctionUnavailable
+    from saltlite.minion.job import Outcome
+
+    if not isinstance(error, FunctionUnavailable) or error.name != fun:
+        return None
+    docs = {name: ctx.functions.doc(name) for name in ctx.functions.names() if name.startswith(fun)}
+    return Outcome({**docs, fun: str(error)}, 1, False) if docs else None
+
+
+def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
+    """Say on stderr what went wrong, in Salt's words; the exit code."""
+    from saltlite.errors import FunctionUnavailable, SaltliteError
+    from saltlite.minion.job import InvocationError
+
+    if isinstance(error, FunctionUnavailable) and error.name == fun:
+        return _complain(str(error), EX_UNKNOWN_FUNCTION)
+    if isinstance(error, InvocationError):
+        return _complain(str(error))
+    if isinstance(error, SaltliteError):
+        return _complain(f"Error running '{fun}': {error}")
+    if isinstance(error, TypeError):
+        sys.stdout.write(f"{ctx.functions.doc(fun) or ''}\n")
+        return _complain(f"\nPassed invalid arguments: {error}.\n\nUsage:")
+    frames = error.__traceback__
+    while frames is not None and "/modules/" not in frames.tb_frame.f_code.co_filename:
+        frames = frames.tb_next
+    return _complain("".join(traceback.format_exception(type(error), error, frames)).rstrip())
+
+
+def _complain(text: str, code: int = EX_GENERIC) -> int:
+    sys.stdout.flush()
+    sys.stderr.write(f"{text}\n")
+    return code
+
+
+def _overrides(options: optparse.Values) -> dict[str, Any]:
+    """The options of the configuration that only this command sets."""
+    given: dict[str, Any] = {
+        "file_client": "local" if options.local else None,
+        "master": options.master,
+        "id": options.id,
+        "cachedir": options.cachedir,
+        "module_dirs": options.module_dirs,
+        "states_dirs": [options.states_dir] if options.states_dir else None,
+        "file_roots": {"base": [options.file_root]} if options.file_root else None,
+        "pillar_roots": {"base": [options.pillar_root]} if options.pillar_root else None,
+        "state_output_diff": True if options.state_output_diff else None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        "salt-call",
+        "%prog [options] <function> [arguments]",
+        "salt-call runs functions of execution modules on this minion.",
+    )
+    common_options(parser)
+    _call_options(parser)
+    output_options(parser)
+    logging_options(parser, "/var/log/salt/minion")
+    return parser
+
+
+def _call_options(parser: CommandParser) -> None:
+    def flag(*names: str, help: str, dest: str | None = None) -> None:
+        parser.add_option(*names, action="store_true", default=False, help=help, dest=dest)
+
+    flag("--local", help="Run as if there were no master.")
+    flag("-g", "--grains", dest="grains_run", help="Print the grains.")
+    flag("-d", "--doc", "--documentation", dest="doc", help="Print documentation of functions.")
+    flag("--retcode-passthrough", help="Exit with the function's own exit code.")
+    flag("--metadata", help="Print the whole return, with id, jid and exit code.")
+    flag("--no-return-event", help="Do not send the return to the master.")
+    flag("--skip-grains", help="Do without grains.")
+    flag("--refresh-grains-cache", help="Collect grains anew, whatever is cached.")
+    flag("--args-stdin", help="Read further arguments from standard input, one per line.")
+    flag("--hard-crash", help="Let exceptions of functions end the command.")
+    flag("--output-diff", dest="state_output_diff", help="Show only states with changes.")
+    parser.add_option("--master", help="Use this master instead of the configured one.")
+    parser.add_option("--id", help="Use this minion id instead of the configured one.")
+    parser.add_option("--return", dest="returner", help="Returners that the return also goes to.")
+    parser.add_option("--set-metadata", metavar="METADATA", help="Metadata to search the job by.")
+    parser.add_option("--file-root", help="Use this directory as the base file root.")
+    parser.add_option("--pillar-root", help="Use this directory as the base pillar root.")
+    parser.add_option("--states-dir", help="A further directory of state modules.")
+    parser.add_option(
+        "-m", "--module-dirs", action="append", help="A further directory of modules; repeatable."
+    )
+    parser.add_option("--cachedir", help="Use this cache directory.")
+    parser.add_option("--priv", dest="priv", metavar="USER", help="Not supported.")
+    parser.add_option("--proxyid", help="Not supported.")
+    parser.add_option("--module-executors", help="Executors instead of the configured ones.")
+    parser.add_option("--executor-opts", help="Options of executors.")
+    parser.add_option(
+        "--no-parse", metavar="argname1,argname2,...", help="Keywords whose values stay as typed."
+    )
+    parser.add_option(
+        "-t", "--timeout", dest="auth_timeout", type="int", default=AUTH_TIMEOUT_S,
+        help=f"How long to wait for the master (in seconds). Default: {AUTH_TIMEOUT_S}.",
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())
