@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -244,6 +245,32 @@ class _Builder:
 
     def _error(self, problem: str, event: Any) -> ConfigError:
         return ConfigError(problem, path=self._path, line=event.start_mark.line + 1)
+
+
+def dump(value: Any, *, indent: int = 2) -> str:
+    """Plain values as YAML in block style, keys sorted; what YAML has no type for is its text."""
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, indent=indent
+    )
+    return text.removesuffix("...\n")
+
+
+_SafeDumper: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_SafeDumper):
+    """Never writes anchors: the same value twice is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Always."""
+        return True
+
+
+_Dumper.add_multi_representer(object, lambda dumper, value: dumper.represent_str(str(value)))
+for _kind in (dict, MappingProxyType):  # and what is derived from them
+    _Dumper.add_multi_representer(_kind, lambda dumper, value: dumper.represent_dict(dict(value)))
+for _row in (list, tuple, set):
+    _Dumper.add_multi_representer(_row, lambda dumper, value: dumper.represent_list(value))
 
 
 def _shown(value: Any) -> str:

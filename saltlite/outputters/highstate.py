@@ -206,10 +206,10 @@ def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> s
     result = state.get("result")
     word = "Changed" if result is True and state.get("changes") else ""
     if not word:
-        word = WORDS[result] if isinstance(result, bool) or result is None else str(result)
+        word = WORDS[result] if isinstance(result, bool) or result is None else repr(result)
     parts = [f"Name: {names.name}", f"Function: {names.function}", f"Result: {word}"]
     if options.state_output_profile and "start_time" in state:
-        parts += [f"Started: {state['start_time']}", f"Duration: {state.get('duration')} ms"]
+        parts += [f"Started: {state['start_time']!s}", f"Duration: {state.get('duration')!s} ms"]
     return " " + options.paint(" " + " - ".join(parts), color)
 
 

@@ -1,0 +1,695 @@
+"""``salt``: run functions on minions and print what they return. Source: cli.md 1.4, 2 to 5.
+
+Only here is known what is printed when and which exit code says what. Everything costly is imported
+when it is needed.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from saltlite.cli import options as groups
+from saltlite.cli.version import answered
+from saltlite.errors import (
+    MasterAbsent,
+    MasterRefused,
+    RequestTimeout,
+    SaltliteError,
+    TargetError,
+)
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.cli.show import Screen
+    from saltlite.client.local import JobRequest, LocalClient, Run
+    from saltlite.config.master import MasterConfig
+
+EX_OK = 0
+EX_FAILED = 1
+EX_NOBODY = 2
+EX_INCOMPLETE = 42
+EX_UNAVAILABLE = 69
+
+NOBODY_MATCHED = "No minions matched the target. No command was sent, no jid was assigned."
+NOBODY_RETURNED = "ERROR: No return received"
+FAILED = "ERROR: Minions returned with non-zero exit code"
+NO_TARGET = "Cannot execute command without defining a target."
+NO_FUNCTION = "Incomplete options passed."
+TOO_FEW = "Cannot execute compound command without defining all arguments."
+TOO_MANY = "Cannot execute compound command with more arguments than commands."
+BAD_BATCH = "Invalid batch data sent: {}\nData must be in the form of %10, 10% or 3"
+
+
+class _Ended(Exception):
+    """The command is over before anything was sent: what to print where, and the exit code."""
+
+    def __init__(self, code: int, *, out: str = "", err: str = "") -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+        super().__init__(out or err)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code of cli.md 2."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if answered("salt", words):
+        return EX_OK
+    if argv is None:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    parser = _parser()
+    options, arguments = parser.parse_command(words)
+    from saltlite.config.load import load_master
+
+    config = groups.load_config(load_master, options)
+    _logging(config)
+    try:
+        return _Salt(config, options, arguments, parser.print_help).run()
+    except _Ended as end:
+        return _say(end)
+    except (MasterAbsent, RequestTimeout, MasterRefused, SaltliteError) as error:
+        return _say(_end_of(error))
+
+
+def _say(end: _Ended) -> int:
+    if end.out:
+        sys.stdout.write(f"{end.out}\n")
+    if end.err:
+        sys.stdout.flush()
+        sys.stderr.write(f"{end.err}\n")
+    return end.code
+
+
+def _end_of(error: SaltliteError) -> _Ended:
+    """Salt's sentence for an error, and its exit code; 69 where no master answers."""
+    if isinstance(error, MasterRefused):
+        return _Ended(EX_OK, out=error.message)
+    if isinstance(error, RequestTimeout):
+        from saltlite.client.local import TIMED_OUT
+
+        return _Ended(EX_UNAVAILABLE, out=TIMED_OUT)
+    if isinstance(error, MasterAbsent):
+        return _Ended(EX_UNAVAILABLE, out=str(error))
+    return _Ended(EX_FAILED, err=str(error))
+
+
+def _logging(config: MasterConfig) -> None:
+    from saltlite.cli import logs
+
+    logs.setup(config.log, file=False)
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+def _parser() -> groups.CommandParser:
+    parser = groups.CommandParser(
+        "salt",
+        "%prog [options] '<target>' <function> [arguments]",
+        "Salt allows for commands to be executed across a swath of remote systems in parallel, so "
+        "they can be both controlled and queried with ease.",
+    )
+    groups.common_options(parser)
+    groups.timeout_option(parser, 5)
+    _job_options(parser)
+    _batch_options(parser)
+    _show_options(parser)
+    groups.logging_options(parser, "/var/log/salt/master")
+    groups.target_options(parser)
+    groups.eauth_options(parser)
+    groups.output_options(parser)
+    return parser
+
+
+def _flag(parser: groups.CommandParser, *names: str, help: str, dest: str | None = None) -> None:
+    parser.add_option(*names, action="store_true", default=False, help=help, dest=dest)
+
+
+def _job_options(parser: groups.CommandParser) -> None:
+    add = parser.add_option
+    add(
+        "--module-executors",
+        dest="module_executors",
+        metavar="EXECUTOR_LIST",
+        help="Set an alternative list of executors to override the one set in minion config.",
+    )
+    add(
+        "--executor-opts",
+        dest="executor_opts",
+        metavar="EXECUTOR_OPTS",
+        help="Set alternate executor options if supported by executor.",
+    )
+    _flag(
+        parser,
+        "--args-stdin",
+        help="Read additional options and/or arguments from stdin, one per line.",
+    )
+    add(
+        "--args-separator",
+        dest="args_separator",
+        default=",",
+        help="Set the special argument used as a delimiter between command arguments of compound "
+        "commands. Default: ','.",
+    )
+    add(
+        "--no-parse",
+        default="",
+        metavar="argname1,argname2,...",
+        help="Comma-separated list of named CLI arguments which should not be parsed as values.",
+    )
+    add(
+        "--return",
+        dest="return_",
+        default="",
+        metavar="RETURNER",
+        help="Set an alternative return method. The data is also sent to this returner.",
+    )
+    add(
+        "--return_config",
+        default="",
+        metavar="RETURNER_CONF",
+        help="The name of the returner's configuration to use.",
+    )
+    add(
+        "--return_kwargs",
+        metavar="RETURNER_KWARGS",
+        help="Set any returner options at the command line, as a dictionary.",
+    )
+    add("--metadata", metavar="METADATA", help="Pass metadata into Salt, used to search jobs.")
+    add(
+        "--subset",
+        type="int",
+        default=0,
+        help="Execute the routine on a random subset of the targeted minions.",
+    )
+    _flag(
+        parser,
+        "-d",
+        "--doc",
+        "--documentation",
+        dest="doc",
+        help="Return the documentation for the specified module or for all modules.",
+    )
+    _flag(parser, "--config-dump", help="Dump the master configuration values.")
+    _flag(parser, "--preview-target", help="Show the minions expected to match a target.")
+    _flag(parser, "--start-event", help="Ask minions for an event when they begin.")
+    _flag(parser, "--hard-crash", help="Raise any original exception rather than exiting.")
+
+
+def _batch_options(parser: groups.CommandParser) -> None:
+    add = parser.add_option
+    add(
+        "-b",
+        "--batch",
+        "--batch-size",
+        dest="batch",
+        default="",
+        help="Execute the salt job in batch mode, pass either the number of minions to batch at a "
+        "time, or the percentage of minions to have running.",
+    )
+    add(
+        "--batch-wait",
+        type="float",
+        default=0.0,
+        help="Wait the specified time in seconds after each job before freeing its slot.",
+    )
+    add(
+        "--batch-safe-limit",
+        type="int",
+        default=0,
+        help="Execute the salt job in batch mode if the job would have executed on at least this "
+        "many minions.",
+    )
+    add("--batch-safe-size", default="8", help="Batch size to use for those jobs.")
+    _flag(parser, "--failhard", help="Stop batch execution upon first bad return.")
+
+
+def _show_options(parser: groups.CommandParser) -> None:
+    _flag(
+        parser, "-s", "--static", help="Return the data from minions as a group after all return."
+    )
+    _flag(parser, "-p", "--progress", help="Display a progress graph; not supported.")
+    _flag(parser, "--async", dest="async_", help="Run the salt command but don't wait for a reply.")
+    _flag(parser, "-v", "--verbose", help="Turn on command verbosity, display jid.")
+    _flag(parser, "--show-jid", help="Display jid without the additional output of --verbose.")
+    _flag(parser, "--summary", help="Display salt execution summary information.")
+    _flag(parser, "--hide-timeout", help="Hide minions that timeout.")
+    _flag(parser, "--output-diff", help="Report only those states that have changed.")
+
+
+# --- from words to a job -------------------------------------------------------------------------
+
+
+def _documentation(arguments: list[str]) -> list[str]:
+    """``salt -d [target] [what]`` is ``sys.doc``."""
+    target, *rest = arguments or ["*"]
+    if rest[:1] != ["sys.doc"]:
+        rest = ["sys.doc", *rest]
+    return [target, *rest]
+
+
+def compound(names: str, words: Sequence[str], separator: str) -> tuple[list[str], list[list[str]]]:
+    """Several functions and the words for each. Source: cli.md 11 (6).
+
+    Raises:
+        _Ended: there are more or fewer groups of words than functions.
+    """
+    functions = names.split(",")
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith(separator):
+            found.append([])
+            word = word[len(separator) :]
+            if not word:
+                continue
+        found[-1].append(word)
+    if len(found) > len(functions):
+        raise _Ended(EX_INCOMPLETE, err=TOO_MANY)
+    if len(found) < len(functions):
+        raise _Ended(EX_INCOMPLETE, err=TOO_FEW)
+    return functions, found
+
+
+def _listed(words: str) -> list[str]:
+    return [one for one in words.replace(",", " ").split() if one]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What has come of a job so far."""
+
+    expected: int = 0
+    returned: int = 0
+    lost: int = 0
+    failed: int = 0
+    highest: int = 0
+    together: dict[str, Any] = field(default_factory=dict)
+    outputter: str | None = None
+
+
+class _Salt:
+    """One call of ``salt``."""
+
+    def __init__(
+        self,
+        config: MasterConfig,
+        options: optparse.Values,
+        arguments: list[str],
+        show_help: Callable[[], None],
+    ) -> None:
+        from saltlite.cli.show import Screen
+
+        self.config = config
+        self.options = options
+        self.arguments = arguments
+        self._show_help = show_help
+        self._jid = ""
+        self._asked: dict[str, Any] | None = None
+        self.screen: Screen = Screen.of(config, options)
+
+    def run(self) -> int:
+        """Do what is asked for; the exit code."""
+        options = self.options
+        if options.config_dump:
+            return self._config_dump()
+        if options.args_stdin:
+            self.arguments += sys.stdin.read().splitlines()
+        if options.doc:
+            self.arguments = _documentation(self.arguments)
+        if options.preview_target:
+            return self._preview()
+        request = self._request()
+        try:
+            with self._client() as client:
+                return self._dispatch(client, request)
+        except KeyboardInterrupt:
+            return self._interrupted()
+
+    def _dispatch(self, client: LocalClient, request: JobRequest) -> int:
+        options = self.options
+        self._make_token(client)
+        if options.async_:
+            return self._publish_only(client, request)
+        if options.subset:
+            request = self._subset(client, request)
+        batch = options.batch or self._safe_batch(request)
+        if batch:
+            return self._batch(client, request, batch)
+        run = client.start(request)
+        if run is None:
+            return self._nobody()
+        with run:
+            self._jid = run.jid
+            self._head(run)
+            if options.doc or request.fun == "sys.doc":
+                return self._docs(run)
+            if options.static:
+                return self._static(run)
+            return self._as_they_come(client, run)
+
+    # --- before anything is sent --------------------------------------------------------------
+
+    def _request(self) -> JobRequest:
+        from saltlite.client.local import JobRequest, jid_as_text
+        from saltlite.loader.arguments import parse_arguments
+
+        if not self.arguments:
+            self._show_help()
+            raise _Ended(EX_INCOMPLETE, err=f"\n{NO_TARGET}\n")
+        if len(self.arguments) < 2:
+            self._show_help()
+            raise _Ended(EX_INCOMPLETE, err=f"\n{NO_FUNCTION}\n")
+        options = self.options
+        _target, name, *words = self.arguments
+        no_parse = _listed(options.no_parse)
+        tgt, tgt_type = self._target()
+        fun: str | list[str] = name
+        arg: list[Any] = [jid_as_text(one) for one in parse_arguments(words, no_parse)]
+        if "," in name:
+            fun, parts = compound(name, words, options.args_separator)
+            arg = [[jid_as_text(one) for one in parse_arguments(part, no_parse)] for part in parts]
+        return JobRequest(
+            tgt=tgt,
+            fun=fun,
+            arg=arg,
+            tgt_type=tgt_type,
+            ret=options.return_,
+            timeout_s=self.config.jobs.timeout,
+            options=self._publish_options(),
+        )
+
+    def _target(self) -> tuple[str | list[str], str]:
+        kind = groups.target_type(self.options)
+        tgt = self.arguments[0] if self.arguments else "*"
+        if kind == "list":
+            return _listed(tgt), kind
+        if kind == "nodegroup":
+            return self._nodegroup(tgt), "compound"
+        if kind == "compound" and "N@" in tgt:
+            return self._without_nodegroups(tgt), kind
+        return tgt, kind
+
+    def _nodegroup(self, name: str) -> str:
+        from saltlite.core.targets import expand_nodegroup
+
+        if name not in self.config.targets.nodegroups:
+            where = self.config.paths.conf_file
+            raise _Ended(EX_OK, out=f"Node group {name} unavailable in {where}")
+        return expand_nodegroup(name, self.config.targets.nodegroups)
+
+    def _without_nodegroups(self, expression: str) -> str:
+        """Minions do not know the groups; an unknown one stays and matches nobody."""
+        from saltlite.core.targets import expand_nodegroup
+
+        words = []
+        for word in expression.split():
+            if word.startswith("N@"):
+                try:
+                    word = expand_nodegroup(word[2:], self.config.targets.nodegroups)
+                except TargetError:
+                    return expression
+            words.append(word)
+        return " ".join(words)
+
+    def _publish_options(self) -> dict[str, Any]:
+        options = self.options
+        found: dict[str, Any] = {}
+        if options.delimiter != ":":
+            found["delimiter"] = options.delimiter
+        for name in ("metadata", "return_kwargs", "executor_opts"):
+            text = getattr(options, name)
+            if text:
+                found[{"return_kwargs": "ret_kwargs"}.get(name, name)] = self._mapping(name, text)
+        if options.return_config:
+            found["ret_config"] = options.return_config
+        if options.module_executors:
+            found["module_executors"] = _listed(options.module_executors)
+        if options.start_event:
+            found["start_event"] = True
+        found = {name: value for name, value in found.items() if value is not None}
+        return found | self._credentials()
+
+    def _mapping(self, name: str, text: str) -> Mapping[str, Any] | None:
+        from saltlite.loader.arguments import parse_argument
+
+        value = parse_argument(text)
+        if isinstance(value, Mapping):
+            return value
+        import logging
+
+        logging.getLogger(__name__).warning("--%s is not a dictionary, and is left out", name)
+        return None
+
+    def _credentials(self) -> dict[str, Any]:
+        options = self.options
+        if not options.eauth and not options.mktoken:
+            return {}
+        from saltlite.cli import credentials
+
+        token = credentials.saved_token() if options.mktoken else ""
+        if token:
+            return {"token": token}
+        if not options.eauth:
+            return {}
+        if self._asked is None:
+            self._asked = credentials.credentials(options)
+        if self._asked is None:
+            raise _Ended(EX_NOBODY, out="Authentication failure")
+        return self._asked
+
+    def _make_token(self, client: LocalClient) -> None:
+        """``-T``: exchange the credentials for a token and keep it."""
+        credentials = self._credentials()
+        if not self.options.mktoken or "token" in credentials:
+            return
+        from saltlite.cli.credentials import save_token
+
+        answer = client.send({"cmd": "mk_token", **credentials})
+        if isinstance(answer, Mapping) and isinstance(answer.get("token"), str):
+            save_token(answer["token"])
+
+    def _client(self) -> LocalClient:
+        from saltlite.cli import stores
+        from saltlite.client.local import LocalClient
+
+        config = self.config
+        return LocalClient(
+            config,
+            store=lambda: stores.open_jobs(config),
+            connected=lambda: stores.maybe_connected(config),
+        )
+
+    def _config_dump(self) -> int:
+        from saltlite.config.opts import flat_opts
+        from saltlite.config.yaml import dump
+
+        sys.stdout.write(dump(flat_opts(self.config)))
+        return EX_OK
+
+    def _preview(self) -> int:
+        minions = self._expected()
+        if not minions:
+            raise _Ended(EX_NOBODY, err=NOBODY_RETURNED)
+        self.screen.show(minions)
+        return EX_OK
+
+    def _expected(self) -> list[str]:
+        from saltlite.cli.stores import expected_minions
+        from saltlite.core.targets import Target
+
+        tgt, tgt_type = self._target()
+        try:
+            return expected_minions(self.config, Target(tgt, tgt_type, self.options.delimiter))
+        except TargetError:
+            return []
+
+    # --- sending and showing ------------------------------------------------------------------
+
+    def _publish_only(self, client: LocalClient, request: JobRequest) -> int:
+        reply = client.publish(request)
+        if reply is None:
+            return self._nobody()
+        self.screen.line(f"Executed command with job ID: {reply.jid}")
+        return EX_OK
+
+    def _subset(self, client: LocalClient, request: JobRequest) -> JobRequest:
+        import dataclasses
+
+        chosen = client.subset_of(
+            request.tgt,
+            request.fun,
+            request.tgt_type,
+            self.options.subset,
+            timeout=request.timeout_s,
+            **self._credentials(),
+        )
+        return dataclasses.replace(request, tgt=chosen, tgt_type="list")
+
+    def _safe_batch(self, request: JobRequest) -> str:
+        limit = self.options.batch_safe_limit
+        if limit <= 0 or len(self._expected()) < limit:
+            return ""
+        return str(self.options.batch_safe_size)
+
+    def _nobody(self) -> int:
+        self.screen.line(NOBODY_MATCHED)
+        self.screen.show({})
+        return self._complain(NOBODY_RETURNED, EX_NOBODY)
+
+    def _head(self, run: Run) -> None:
+        if self.options.verbose:
+            line = f"Executing job with jid {run.jid}"
+            self.screen.line(f"{line}\n{'-' * len(line)}\n")
+        elif self.options.show_jid or self.config.output.show_jid:
+            self.screen.line(f"jid: {run.jid}")
+
+    def _as_they_come(self, client: LocalClient, run: Run) -> int:
+        from saltlite.client.collect import MinionReturn
+
+        seen = _Seen(expected=len(run.minions) + len(run.missing))
+        show_lost = self.options.verbose or (
+            self.config.output.show_timeout and not self.options.hide_timeout
+        )
+        for outcome in run:
+            if isinstance(outcome, MinionReturn):
+                seen.returned += 1
+                seen.failed += bool(outcome.exit_code)
+                out = outcome.out
+                self.screen.show({outcome.id: outcome.return_}, out, retcode=outcome.exit_code)
+                continue
+            seen.lost += 1
+            if show_lost:
+                self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
+        self._summary(seen)
+        if seen.failed or (seen.lost and show_lost):
+            return self._complain(FAILED, EX_FAILED)
+        return EX_OK
+
+    def _static(self, run: Run) -> int:
+        from saltlite.client.collect import MinionReturn
+
+        seen = _Seen(expected=len(run.minions) + len(run.missing))
+        for outcome in run:
+            if isinstance(outcome, MinionReturn):
+                seen.returned += 1
+                seen.failed += bool(outcome.exit_code)
+                seen.together[outcome.id] = outcome.return_
+                seen.outputter = outcome.out or seen.outputter
+        self.screen.show(dict(sorted(seen.together.items())), seen.outputter)
+        self._summary(seen)
+        return EX_OK if seen.together else self._complain(NOBODY_RETURNED, EX_NOBODY)
+
+    def _docs(self, run: Run) -> int:
+        from saltlite.client.collect import MinionReturn
+
+        docs: dict[str, Any] = {}
+        for outcome in run:
+            if isinstance(outcome, MinionReturn) and isinstance(outcome.return_, Mapping):
+                docs.update(outcome.return_)
+            elif isinstance(outcome, MinionReturn):
+                self.screen.show({outcome.id: outcome.return_}, retcode=outcome.exit_code)
+        if self.screen.outputter:
+            self.screen.show(docs)
+            return EX_OK
+        for name in sorted(docs):
+            self.screen.line(f"{name}:\n{docs[name]}\n")
+        return EX_OK
+
+    def _batch(self, client: LocalClient, request: JobRequest, size: str) -> int:
+        from saltlite.client.batch import Batch
+
+        options = self.options
+        try:
+            batch = Batch(
+                client, request, size, wait_s=options.batch_wait, failhard=options.failhard
+            )
+        except ValueError:
+            raise _Ended(EX_FAILED, out=BAD_BATCH.format(size)) from None
+        with batch:
+            seen = self._batch_outcomes(client, batch)
+        if options.static:
+            self.screen.show(dict(sorted(seen.together.items())), seen.outputter)
+        self._summary(seen)
+        if not seen.returned:
+            if not seen.expected:
+                self.screen.line(NOBODY_MATCHED)
+            return self._complain(NOBODY_RETURNED, EX_NOBODY)
+        return seen.highest
+
+    def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
+        from saltlite.client.batch import Silent, Started, Stopped
+        from saltlite.client.collect import MinionReturn
+
+        seen = _Seen()
+        loud = not self.options.static
+        for outcome in batch:
+            if isinstance(outcome, MinionReturn):
+                self._batch_return(outcome, seen)
+            elif isinstance(outcome, Started):
+                self._jid = outcome.jid
+                seen.expected += len(outcome.minions)
+                if loud:
+                    self.screen.line(f"\nExecuting run on {list(outcome.minions)}\n")
+            elif isinstance(outcome, Stopped):
+                self._complain(_stopped(outcome.id), 0)
+            elif isinstance(outcome, Silent):
+                seen.expected += 1
+                if loud:
+                    self.screen.line(f"Minion {outcome.id} did not respond. No job will be sent.")
+            else:
+                seen.lost += 1
+                if loud and not self.options.hide_timeout:
+                    self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
+        return seen
+
+    def _batch_return(self, outcome: Any, seen: _Seen) -> None:
+        seen.returned += 1
+        seen.failed += bool(outcome.exit_code)
+        seen.highest = max(seen.highest, outcome.exit_code)
+        if self.options.static:
+            seen.together[outcome.id] = outcome.return_
+            seen.outputter = outcome.out or seen.outputter
+            return
+        self.screen.show({outcome.id: outcome.return_}, outcome.out, retcode=outcome.exit_code)
+
+    def _summary(self, seen: _Seen) -> None:
+        if not (self.options.summary or self.config.output.cli_summary):
+            return
+        dashes = "-" * 43
+        self.screen.line(
+            f"\n\n{dashes}\nSummary\n{dashes}\n"
+            f"# of minions targeted: {seen.expected}\n"
+            f"# of minions returned: {seen.returned}\n"
+            f"# of minions that did not return: {seen.expected - seen.returned}\n"
+            f"# of minions with errors: {seen.failed}\n{dashes}"
+        )
+
+    def _interrupted(self) -> int:
+        from saltlite.client.local import LOOK_UP
+
+        text = "\nExiting gracefully on Ctrl-c"
+        if self._jid:
+            text += f"\nThis job's jid is: {self._jid}\n{LOOK_UP.format(jid=self._jid)}"
+        return self._complain(text, EX_FAILED)
+
+    def _complain(self, text: str, code: int) -> int:
+        from saltlite.cli.show import complain
+
+        complain(text)
+        return code
+
+
+def _stopped(minion: str) -> str:
+    return (
+        f"[ERROR   ] Minion {minion} returned with non-zero exit code. "
+        "Batch run stopped due to failhard"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Prints what functions return: outputter, colours, file or terminal. Source: cli.md 1.2, 3."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from saltlite.core.plain import Plain
+from saltlite.outputters.options import OutputOptions
+from saltlite.outputters.registry import render
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
+
+
+class Screen:
+    """Where one command's output goes and how it looks.
+
+    ``outputter`` is what the user asked for, ``None`` if nothing.
+    """
+
+    def __init__(self, options: OutputOptions, outputter: str | None, stream: TextIO) -> None:
+        self.options = options
+        self.outputter = outputter
+        self._stream = stream
+
+    @classmethod
+    def of(cls, config: MasterConfig | MinionConfig, options: optparse.Values) -> Screen:
+        """As the configuration and the command line say; both have been checked."""
+        section = config.output
+        wanted = {name: getattr(section, name, None) for name in OutputOptions.__slots__}
+        stream = _stream(section.output_file, bool(getattr(options, "output_file_append", False)))
+        color = section.color and stream.isatty() and not section.output_file
+        wanted["color"] = color or bool(getattr(options, "force_color", False))
+        if "strip_colors" not in config.source:
+            wanted["strip_colors"] = True  # what a minion returns must not steer the terminal
+        return cls(OutputOptions.of(wanted), section.output, stream)
+
+    def show(self, data: Plain, outputter: str | None = None, *, retcode: int = 0) -> None:
+        """Print ``data``; the user's outputter goes before ``outputter``."""
+        options = self.options
+        if retcode:
+            import dataclasses
+
+            options = dataclasses.replace(options, retcode=retcode)
+        text = render(data, self.outputter or outputter, options)
+        if text:
+            self.line(text)
+
+    def line(self, text: str = "") -> None:
+        """Print a line; it is seen at once also through a pipe."""
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+
+def _stream(path: str | None, append: bool) -> TextIO:
+    if not path:
+        return sys.stdout
+    return open(path, "a" if append else "w", encoding="utf-8")
+
+
+def complain(text: Any) -> None:
+    """One line on stderr, after what was printed before."""
+    sys.stdout.flush()
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
