@@ -132,6 +132,31 @@ def start_ticks(pid: int) -> int:
     return 0 if state in ("Z", "X") else int(rest[18])
 
 
+def descendants(pid: int) -> list[int]:
+    """All processes that ``pid`` has started, and those that they have, children first.
+
+    Source: proc(5), ``stat`` field 4.
+    """
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            children.setdefault(_parent_of(int(entry)), []).append(int(entry))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def _parent_of(pid: int) -> int:
+    """The parent's id; 0 for a process that has gone."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    return 0
+
+
 def signal_name(number: int) -> str:
     """``SIGKILL`` for 9; ``signal 99`` for one without a name."""
     try:

@@ -9,6 +9,7 @@ refused at once with a return that says so. The loop asks it which jobs run and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -27,7 +28,7 @@ from saltlite.minion.pipe import framed, read_map
 from saltlite.minion.proc import ProcEntry, shown
 from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
-from saltlite.process import signal_name
+from saltlite.process import descendants, signal_name
 
 log = logging.getLogger(__name__)
 
@@ -292,13 +293,15 @@ class Executor:
         pid = found[0]["pid"]
         if not isinstance(pid, int) or pid in (0, os.getpid()):
             return f"Job {jid} has no process of its own to be signalled"
+        ends = number in (signal.SIGTERM, signal.SIGKILL)
+        below = descendants(pid) if ends else []
         try:
-            if number in (signal.SIGTERM, signal.SIGKILL):
-                os.killpg(pid, number)
-            else:
-                os.kill(pid, number)
+            os.kill(pid, number)
         except ProcessLookupError:
             return f"Job {jid} was not running and job data has been  cleaned up"
+        for child in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, number)
         return f"Signal {number} sent to job {jid} at pid {pid}"
 
     # --- jobs of an earlier run ------------------------------------------------------------------
