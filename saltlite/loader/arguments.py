@@ -16,7 +16,7 @@ from saltlite.errors import ConfigError
 KWARG = "__kwarg__"
 """Marks the dict that carries keywords in a list of arguments."""
 
-# A value goes to the end of its line: with another line after it the word is positional, as in Salt.
+# A value ends with its line: with another line after it the word is positional, as in Salt.
 _KEYWORD = re.compile(r" *([^\W\d][\w.-]*)=(?!=)(.*)$")
 
 # What no rule of YAML changes: a letter first, then nothing that YAML knows. `e` and `_` in numbers

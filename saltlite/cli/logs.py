@@ -1,0 +1,312 @@
+"""Where log records go: the console, a file or syslog, by the options of config.md "Logging".
+
+Commands call :func:`early` before they read their configuration and :func:`setup` after it. A
+record is one line whatever a peer put into it: control characters are shown, not sent to the
+terminal.
+Nothing here ever stops the work: a log that cannot be written costs one line on stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import logging.handlers
+import os
+import re
+import sys
+from collections.abc import Mapping
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from saltlite.config.display import LOG_LEVELS
+
+if TYPE_CHECKING:
+    from saltlite.config.display import LogOptions
+
+LOG_FILE_MODE = 0o640
+EARLY_FORMAT = "[%(levelname)-8s] %(message)s"
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_UNPRINTABLE_IN_TRACES = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+
+_COLOURS = (
+    (logging.CRITICAL, "\x1b[0;1;31m"),
+    (logging.ERROR, "\x1b[0;31m"),
+    (logging.WARNING, "\x1b[0;33m"),
+    (logging.INFO, "\x1b[0;32m"),
+    (0, "\x1b[0;36m"),
+)
+_PLAIN = "\x1b[0;0m"
+
+_ours: list[logging.Handler] = []
+
+
+def early(level: str = "warning") -> None:
+    """Log to the console until the configuration says more."""
+    _name_levels()
+    _install([_console(EARLY_FORMAT, "%H:%M:%S", _Threshold(LOG_LEVELS[level], {}))])
+
+
+def setup(
+    options: LogOptions,
+    *,
+    console: bool = True,
+    log_file: str | None = None,
+    at_once: bool = False,
+    colour: bool = False,
+) -> None:
+    """Log as ``options`` say. Called again (SIGHUP), it replaces what it set up before.
+
+    ``console`` is off for a daemon in the background. ``log_file`` replaces the option's (salt-key
+    has its own). ``at_once`` opens the file now, so that a daemon says at its start if it cannot;
+    commands open it with the first record.
+    """
+    _name_levels()
+    granular = _granular(options.log_granular_levels)
+    level = LOG_LEVELS[options.log_level]
+    handlers: list[logging.Handler] = []
+    if console and options.log_level != "quiet":
+        datefmt = options.log_datefmt_console or options.log_datefmt
+        handlers.append(
+            _console(
+                options.log_fmt_console,
+                datefmt,
+                _Threshold(level, granular),
+                jid=options.log_fmt_jid,
+                colour=colour,
+            )
+        )
+    file_level = LOG_LEVELS[options.log_level_logfile or options.log_level]
+    target = options.log_file if log_file is None else log_file
+    if file_level < LOG_LEVELS["quiet"]:
+        handler = _file(target, at_once=at_once)
+        if handler is not None:
+            handler.setFormatter(
+                LineFormatter(
+                    options.log_fmt_logfile, options.log_datefmt_logfile, options.log_fmt_jid
+                )
+            )
+            handler.addFilter(_Threshold(file_level, granular))
+            handlers.append(handler)
+    _install(handlers)
+
+
+def close() -> None:
+    """Take down what :func:`early` or :func:`setup` put up."""
+    _install([])
+
+
+def _install(handlers: list[logging.Handler]) -> None:
+    root = logging.getLogger()
+    for handler in _ours:
+        root.removeHandler(handler)
+        handler.close()
+    _ours[:] = handlers
+    for handler in handlers:
+        root.addHandler(handler)
+    lowest = [
+        item.lowest for handler in handlers for item in handler.filters if _is_threshold(item)
+    ]
+    root.setLevel(min(lowest, default=LOG_LEVELS["quiet"]))
+
+
+def _name_levels() -> None:
+    for name in ("garbage", "trace", "profile", "quiet"):
+        logging.addLevelName(LOG_LEVELS[name], name.upper())
+
+
+# --- which records -------------------------------------------------------------------------------
+
+
+class _Threshold(logging.Filter):
+    """Lets a record pass by the level of the nearest named logger, else by the handler's own."""
+
+    def __init__(self, level: int, granular: Mapping[str, int]) -> None:
+        super().__init__()
+        self._level = level
+        self._granular = sorted(granular.items(), key=lambda item: -len(item[0]))
+        self.lowest = max(1, min([level, *granular.values()]))
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        for name, level in self._granular:
+            if record.name == name or record.name.startswith(name + "."):
+                return record.levelno >= level
+        return record.levelno >= self._level
+
+
+def _granular(levels: Mapping[str, Any]) -> dict[str, int]:
+    """Levels by our loggers' names; ``salt.channel`` means ``saltlite.channel`` too."""
+    named: dict[str, int] = {}
+    for logger, level in levels.items():
+        number = LOG_LEVELS.get(str(level).lower())
+        if number is None:
+            continue
+        named[logger] = number
+        if logger == "salt" or logger.startswith("salt."):
+            named["saltlite" + logger[4:]] = number
+    return named
+
+
+# --- how a record looks --------------------------------------------------------------------------
+
+
+class LineFormatter(logging.Formatter):
+    """One line per record, and its traceback below it; control characters are shown escaped."""
+
+    def __init__(self, form: str, datefmt: str, jid: str = "", *, colour: bool = False) -> None:
+        super().__init__(form, datefmt, validate=False)
+        self._jid = jid
+        self._colour = colour
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The record's line, without its traceback."""
+        record.message = escaped(record.message)
+        fields = {**record.__dict__, **self._more(record)}
+        try:
+            return (self._fmt or "%(message)s") % _Lenient(fields)
+        except (ValueError, TypeError):  # a format that the user got wrong loses no record
+            return record.message
+
+    def formatException(self, ei: Any) -> str:
+        """The traceback; several lines, harmless on a terminal."""
+        return _UNPRINTABLE_IN_TRACES.sub(_escape, super().formatException(ei))
+
+    def _more(self, record: logging.LogRecord) -> dict[str, str]:
+        jid = getattr(record, "jid", "")
+        start, end = (_colour_of(record.levelno), _PLAIN) if self._colour else ("", "")
+        return {
+            "jid": self._jid % {"jid": escaped(str(jid))} if jid else "",
+            "colorlevel": f"{start}[{record.levelname:<8}]{end}",
+            "colormsg": f"{start}{record.message}{end}",
+            "colorname": f"[{record.name:<17}]",
+            "colorprocess": f"[{record.process}]",
+        }
+
+
+class _Lenient(dict[str, Any]):
+    """A format with a name that is not there shows nothing in its place."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def escaped(text: str) -> str:
+    r"""``text`` on one line, its control characters as ``\n``, ``\x1b``, ``\u202e``."""
+    return _UNPRINTABLE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape").decode("ascii")
+
+
+def _colour_of(level: int) -> str:
+    return next(code for least, code in _COLOURS if level >= least)
+
+
+# --- where records go ----------------------------------------------------------------------------
+
+
+def _console(
+    form: str, datefmt: str, threshold: _Threshold, *, jid: str = "", colour: bool = False
+) -> logging.Handler:
+    handler = _QuietStream(sys.stderr)
+    handler.setFormatter(LineFormatter(form, datefmt, jid, colour=colour))
+    handler.addFilter(threshold)
+    return handler
+
+
+class _QuietStream(logging.StreamHandler[Any]):
+    """The console; a closed one is no reason to stop."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nobody is there to be told."""
+
+
+class LogFile(logging.handlers.WatchedFileHandler):
+    """A file that is opened anew when it was moved away, and readable by owner and group only."""
+
+    def __init__(self, path: str) -> None:
+        self._said = False
+        super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
+
+    def _open(self) -> TextIOWrapper:
+        return open(
+            self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_opener
+        )
+
+    def open_now(self) -> None:
+        """Open the file before there is a record; say so if that fails."""
+        try:
+            self.reopenIfNeeded()
+            if self.stream is None:
+                self.stream = self._open()
+                self._statstream()
+        except OSError as error:
+            self._complain(error)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record; the first failure is told on stderr, later ones are passed over."""
+        try:
+            super().emit(record)
+        except OSError as error:
+            self._complain(error)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """The first failure is told on stderr, later ones are passed over."""
+        self._complain(sys.exc_info()[1])
+
+    def _complain(self, error: BaseException | None) -> None:
+        if self._said:
+            return
+        self._said = True
+        reason = getattr(error, "strerror", None) or error
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"[WARNING ] Failed to open log file {self.baseFilename}: {reason}\n")
+
+
+def _opener(path: str, flags: int) -> int:
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, LOG_FILE_MODE)
+
+
+def _file(target: str, *, at_once: bool) -> logging.Handler | None:
+    if not target or target == os.devnull:
+        return None
+    if "://" in target:
+        return _syslog(target)
+    handler = LogFile(target)
+    if at_once:
+        handler.open_now()
+    return handler
+
+
+def _syslog(target: str) -> logging.Handler | None:
+    """A syslog handler for ``file:///dev/log[/FACILITY]`` or ``udp://host:port[/FACILITY]``."""
+    import socket
+
+    parts = urlsplit(target)
+    path, facility = _facility(parts.path)
+    kinds = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
+    try:
+        if parts.scheme == "file":
+            return logging.handlers.SysLogHandler(path, facility)
+        if parts.scheme not in kinds:
+            raise ValueError("no such kind of log")
+        address = (parts.hostname or "localhost", parts.port or 514)
+        return logging.handlers.SysLogHandler(address, facility, kinds[parts.scheme])
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"[WARNING ] Failed to log to {target}: {error}\n")
+        return None
+
+
+def _facility(path: str) -> tuple[str, int]:
+    handler = logging.handlers.SysLogHandler
+    head, _, last = path.rpartition("/")
+    if last.startswith("LOG_"):
+        name = last.removeprefix("LOG_").lower()
+        return head, handler.facility_names.get(name, handler.LOG_USER)
+    return path, handler.LOG_USER
