@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import logging.handlers
 import os
 import re
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from saltlite.config.display import LOG_LEVELS
 
@@ -94,6 +92,13 @@ def setup(
     _install(handlers)
 
 
+def reopen() -> None:
+    """Open the log files anew if they were moved away, without waiting for the next record."""
+    for handler in _ours:
+        if isinstance(handler, LogFile):
+            handler.open_now()
+
+
 def close() -> None:
     """Take down what :func:`early` or :func:`setup` put up."""
     _install([])
@@ -107,9 +112,8 @@ def _install(handlers: list[logging.Handler]) -> None:
     _ours[:] = handlers
     for handler in handlers:
         root.addHandler(handler)
-    lowest = [
-        item.lowest for handler in handlers for item in handler.filters if _is_threshold(item)
-    ]
+    filters = [item for handler in handlers for item in handler.filters]
+    lowest = [item.lowest for item in filters if isinstance(item, _Threshold)]
     root.setLevel(min(lowest, default=LOG_LEVELS["quiet"]))
 
 
@@ -225,31 +229,36 @@ class _QuietStream(logging.StreamHandler[Any]):
         """Nobody is there to be told."""
 
 
-class LogFile(logging.handlers.WatchedFileHandler):
-    """A file that is opened anew when it was moved away, and readable by owner and group only."""
+class LogFile(logging.FileHandler):
+    """A file that is opened anew when it was moved away; owner and group may read it.
+
+    As the standard library's WatchedFileHandler, whose module takes milliseconds to import.
+    """
 
     def __init__(self, path: str) -> None:
         self._said = False
+        self._identity: tuple[int, int] | None = None
         super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
 
     def _open(self) -> TextIOWrapper:
-        return open(
+        stream = open(
             self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_opener
         )
+        self._identity = _identity(os.fstat(stream.fileno()))
+        return stream
 
     def open_now(self) -> None:
         """Open the file before there is a record; say so if that fails."""
         try:
-            self.reopenIfNeeded()
-            if self.stream is None:
-                self.stream = self._open()
-                self._statstream()
+            self._reopen_if_moved()
+            self.stream = self.stream or self._open()
         except OSError as error:
             self._complain(error)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record; the first failure is told on stderr, later ones are passed over."""
         try:
+            self._reopen_if_moved()
             super().emit(record)
         except OSError as error:
             self._complain(error)
@@ -258,6 +267,17 @@ class LogFile(logging.handlers.WatchedFileHandler):
         """The first failure is told on stderr, later ones are passed over."""
         self._complain(sys.exc_info()[1])
 
+    def _reopen_if_moved(self) -> None:
+        if self.stream is None:
+            return
+        try:
+            there = _identity(os.stat(self.baseFilename))
+        except FileNotFoundError:
+            there = None
+        if there != self._identity:
+            self.stream.close()
+            self.stream = self._open()
+
     def _complain(self, error: BaseException | None) -> None:
         if self._said:
             return
@@ -265,6 +285,10 @@ class LogFile(logging.handlers.WatchedFileHandler):
         reason = getattr(error, "strerror", None) or error
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(f"[WARNING ] Failed to open log file {self.baseFilename}: {reason}\n")
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _opener(path: str, flags: int) -> int:
@@ -287,26 +311,29 @@ def _file(target: str, *, at_once: bool) -> logging.Handler | None:
 def _syslog(target: str) -> logging.Handler | None:
     """A syslog handler for ``file:///dev/log[/FACILITY]`` or ``udp://host:port[/FACILITY]``."""
     import socket
+    from logging.handlers import SysLogHandler  # these and the next are slow to import
+    from urllib.parse import urlsplit
 
     parts = urlsplit(target)
     path, facility = _facility(parts.path)
     kinds = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
     try:
         if parts.scheme == "file":
-            return logging.handlers.SysLogHandler(path, facility)
+            return SysLogHandler(path, facility)
         if parts.scheme not in kinds:
             raise ValueError("no such kind of log")
         address = (parts.hostname or "localhost", parts.port or 514)
-        return logging.handlers.SysLogHandler(address, facility, kinds[parts.scheme])
+        return SysLogHandler(address, facility, kinds[parts.scheme])
     except (OSError, ValueError) as error:
         sys.stderr.write(f"[WARNING ] Failed to log to {target}: {error}\n")
         return None
 
 
 def _facility(path: str) -> tuple[str, int]:
-    handler = logging.handlers.SysLogHandler
+    from logging.handlers import SysLogHandler
+
     head, _, last = path.rpartition("/")
     if last.startswith("LOG_"):
         name = last.removeprefix("LOG_").lower()
-        return head, handler.facility_names.get(name, handler.LOG_USER)
-    return path, handler.LOG_USER
+        return head, SysLogHandler.facility_names.get(name, SysLogHandler.LOG_USER)
+    return path, SysLogHandler.LOG_USER
