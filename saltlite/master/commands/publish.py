@@ -23,6 +23,7 @@ from saltlite.master.acl import User
 from saltlite.master.commands import matching
 from saltlite.master.commands.returns import remember_asked
 from saltlite.master.context import MasterContext
+from saltlite.master.refusals import printable
 
 log = logging.getLogger(__name__)
 
@@ -121,11 +122,11 @@ def send_job(
         job = _job(wanted, jid, asked_by)
         ctx.publisher.publish(job, _topics(ctx, wanted, minions))
     except StoreError as problem_:
-        log.error("Job %s of user %s is not published: %s", jid, wanted.user, problem_)
+        who = printable(wanted.user, 80)
+        log.error("Job %s of user %s is not published: %s", jid, who, problem_)
         return {"error": f"The job was not published: {problem_}"}
-    log.info(
-        "User %s published job %s: %s on %d minions", wanted.user, jid, wanted.fun, len(minions)
-    )
+    who, what = printable(wanted.user, 80), printable(str(wanted.fun), 160)
+    log.info("User %s published job %s: %s on %d minions", who, jid, what, len(minions))
     return PublishReply(jid, list(minions), list(missing)).to_wire()
 
 
