@@ -14,7 +14,7 @@ BAD_IDS: list[Any] = [
     "..", ".", "", " ", "../../master.pem", "/etc/passwd", "a/b", "a\\b", "a\0b", "a\0",
     "a\nINFO accepted", "a\r", "a\t", "*", "[a]", "a?", ".hidden", "-rf", "~root", "a b", "a,b",
     "a'b", 'a"b', "a\u202eb", "a\u200bb", b"a\xff", b"\xed\xa0\x80", "cafe\u0301", "caf\u00e9",
-    "\ufeffa", "a" * 254, "a" * 300, "a" * 65_536, "minions/../x", "%2e%2e", "..%2f", "x\x7f",
+    "\ufeffa", "a" * 254, "a" * 300, "a" * 60_000, "minions/../x", "%2e%2e", "..%2f", "x\x7f",
     5, 1.5, ["a"], {}, {"a": 1}, None, True, False, [], b"",
 ]  # fmt: skip
 
@@ -37,6 +37,11 @@ def test_no_key_is_filed_under_a_name_that_is_none(victim: Victim, rogue: Rogue)
     for request, reply in zip(requests, replies, strict=True):
         expected = {"ret": False, "nonce": request["load"]["nonce"]}
         assert auth_answer(reply) == expected, repr(request["load"]["id"])[:60]
+
+
+def test_an_id_longer_than_the_request_may_be(victim: Victim, rogue: Rogue) -> None:
+    with unharmed(victim):
+        assert victim.stranger.send(auth(rogue.pem, id="a" * 65_536)) == BAD_LOAD
 
 
 def test_a_refused_id_comes_back_signed(stranger: Stranger, rogue: Rogue) -> None:
@@ -200,7 +205,7 @@ def test_no_file_is_taken_from_a_minion(
 )
 def test_the_mine_makes_no_file_of_a_function(victim: Victim, rogue: Rogue, name: Any) -> None:
     """CVE-2025-22238: data names nothing outside the minion's own place."""
-    own = rf"/(minions/{rogue.id}|mine)(/{rogue.id}\.p|/mine\.p|$)"
+    own = rf"/cache/mine/({rogue.id}\.p|\.{rogue.id}\.p[\w.]*\.tmp)?$"
     loads = [
         {"cmd": "_mine", "data": {name: 1}},
         {"cmd": "_mine", "data": {"x": 1}, "mine_id": name},
@@ -242,7 +247,7 @@ def test_pillar_comes_from_nowhere_else(
     """CVE-2025-22237, CVE-2025-22241: a minion names no source of pillar and no path."""
     load = {"cmd": "_pillar", "grains": {"os": "x"}, "saltenv": None, "pillarenv": None,
             "pillar_override": {}, "extra_minion_data": {}, "ver": "2", **fields}  # fmt: skip
-    own = rf"/(minions/{rogue.id}|grains|pillar)(/{rogue.id}\.p|/data\.p|$)|/minions$"
+    own = rf"/cache/(grains|pillar)/({rogue.id}\.p)?$"
     with unharmed(victim, written=own, events=f"minion/refresh/{rogue.id}"):
         reply = rogue.send(load)
     assert reply is not NO_REPLY

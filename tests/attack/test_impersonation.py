@@ -14,6 +14,7 @@ from loads import ENCRYPTED
 from rogue import BAD_LOAD, LEFT_OUT, Rogue, Sealed
 from saltlite.crypto.cipher import new_key_string
 from saltlite.master.commands import COMMANDS
+from saltlite.master.jobcache import SqliteJobStore
 
 WRONG_VERSIONS: list[Any] = [
     0, 1, 2, LEFT_OUT, "3", "2", "", 3.0, 2.9, -1, -(2**63), None, [], [3], {}, {"a": 3}, True,
@@ -254,8 +255,13 @@ def ret(jid: Any, **fields: Any) -> dict[str, Any]:
             "retcode": 0, "success": True, **fields}  # fmt: skip
 
 
-def stored(cluster: Cluster, jid: str) -> Any:
-    return cluster.salt_run("jobs.lookup_jid", jid, "--out=json").json
+def stored(cluster: Cluster, jid: str) -> dict[str, Any]:
+    """The job cache's own answer."""
+    store = SqliteJobStore(cluster.cache_dir, read_only=True)
+    try:
+        return {minion_id: kept["return"] for minion_id, kept in store.returns(jid).items()}
+    finally:
+        store.close()
 
 
 def test_a_return_is_taken_from_the_one_who_was_asked(

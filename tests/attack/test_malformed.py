@@ -22,9 +22,8 @@ NOT_A_MAP = "payload and load must be a dict"
 UNDECODABLE = {"msg": "bad load"}
 HANDLER_FAILED = "Some exception handling minion payload"
 MEBIBYTE = 2**20
-OWN = r"/(minions/a|grains|pillar|mine|resources)(/a\.p|/\w+\.p|$)|/minions$"
-OWN_EVENTS = r"minion/refresh/a|resource/refresh/a|myco/x|x+|a|salt/job/\d{20}/ret/a|nocache|[^/]*"
-PENDING = r"/minions_pre(/newcomer|/x{1,253}|/a.?|$)|/minions_denied"
+OWN = r"/cache/(grains|pillar|mine)/(a\.p)?$"
+OWN_EVENTS = r"minion/refresh/a|myco/x|salt/job/\d{20}/ret/a|salt/job/nocache/ret/a|(?!salt)[^/]+"
 
 
 def spoilt(load: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -248,8 +247,8 @@ def test_wide(victim: Victim) -> None:
 
 
 KEYS = {
-    "list": b"\x91\x01", "map": b"\x81\x01\x02", "ext": b"\xd4\x05a", "datetime": b"\xd4\x4ea",
-    "empty list": b"\x90",
+    "list": b"\x91\x01", "map": b"\x81\x01\x02", "empty list": b"\x90",
+    "datetime": b"\xc7\x18\x4e20240102T03:04:05.000678", "junk": b"\xd4\x4ea",
 }  # fmt: skip
 
 
@@ -274,7 +273,8 @@ def test_a_key_that_comes_twice(victim: Victim, rogue: Rogue) -> None:
 @pytest.mark.parametrize(
     "ext",
     [b"\xc7\x00\x4e", b"\xc7\x04\x4ejunk", b"\xd4\x4e\xff",
-     b"\xc7\x19\x4e20240102T03:04:05.0006789x", b"\xc7\x03\x4f\x92\xa1a", b"\xc7\x02\x4f\x91\x01", b"\xd6\xff\x00\x00\x00\x00", b"\xd4\x05a",
+     b"\xc7\x19\x4e20240102T03:04:05.0006789x",
+     b"\xc7\x03\x4f\x92\xa1a", b"\xc7\x02\x4f\x91\x01", b"\xd6\xff\x00\x00\x00\x00", b"\xd4\x05a",
      b"\xc7\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\xd8\x00" + b"a" * 16],
     ids=repr,
 )  # fmt: skip

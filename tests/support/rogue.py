@@ -6,16 +6,20 @@ outside and inside the encryption, can be replaced, left out or repeated.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import zmq
 
 from attacks import NO_REPLY, Stranger, wire
 from cluster import Cluster
 from saltlite.channel.handshake import Accepted, MinionHandshake
 from saltlite.channel.payload import open_sealed, seal
+from saltlite.core.messages import as_bytes
 from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import CryptoError, WireError
@@ -124,6 +128,16 @@ class Rogue:
         pairs = zip(requests, replies, strict=True)
         return [self._open(reply, made.nonce) for made, reply in pairs]
 
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[Ear]:
+        """Hear what the master publishes."""
+        assert self.accepted is not None
+        ear = Ear(self.stranger.context, self.accepted.publish_port, self.accepted.aes)
+        try:
+            yield ear
+        finally:
+            ear.close()
+
     def _open(self, reply: Any, nonce: Any) -> Any:
         if reply is NO_REPLY:
             return NO_REPLY
@@ -134,6 +148,38 @@ class Rogue:
         except (CryptoError, WireError):
             pass
         return unpack(reply)
+
+
+class Ear:
+    """A subscriber to 4505 that can read what all accepted minions can."""
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], port: int, aes: str) -> None:
+        self._crypticle = Crypticle(aes)
+        self._socket = context.socket(zmq.SUB)
+        self._socket.linger = 0
+        self._socket.setsockopt(zmq.SUBSCRIBE, b"")
+        monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        self._socket.connect(f"tcp://127.0.0.1:{port}")
+        assert monitor.poll(5_000), "no connection to the publish port"
+        self._socket.disable_monitor()
+        time.sleep(0.1)  # the subscription follows the handshake at once, and nothing tells of it
+
+    def frames(self, within_s: float) -> bytes | None:
+        """The next message as it is."""
+        return self._socket.recv() if self._socket.poll(int(within_s * 1000)) else None
+
+    def next(self, within_s: float) -> dict[str, Any] | None:
+        """The next job."""
+        frame = self.frames(within_s)
+        if frame is None:
+            return None
+        message: Any = unpack(frame)
+        job = open_sealed(self._crypticle, as_bytes(message["load"], "load"))
+        assert isinstance(job, dict)
+        return job
+
+    def close(self) -> None:
+        self._socket.close(0)
 
 
 def _without(fields: Mapping[str, Any]) -> dict[str, Any]:
