@@ -241,7 +241,7 @@ class LogFile(logging.FileHandler):
         super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
 
     def _open(self) -> TextIOWrapper:
-        stream = open(
+        stream = open(  # noqa: SIM115 - closed by the handler
             self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_opener
         )
         self._identity = _identity(os.fstat(stream.fileno()))
