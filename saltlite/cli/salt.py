@@ -101,7 +101,7 @@ def _end_of(error: SaltliteError) -> _Ended:
 def _logging(config: MasterConfig) -> None:
     from saltlite.cli import logs
 
-    logs.setup(config.log, file=False)
+    logs.setup(config.log)
 
 
 # --- options -------------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def dump(value: Any, *, indent: int = 2) -> str:
 _SafeDumper: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-class _Dumper(_SafeDumper):
+class _Dumper(_SafeDumper):  # type: ignore[misc]  # one of two classes
     """Never writes anchors: the same value twice is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:

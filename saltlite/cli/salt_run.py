@@ -1,0 +1,275 @@
+"""``salt-run``: run a runner on the master and print what it returns. Source: cli.md 1.7, 8."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltlite.cli import options as groups
+from saltlite.cli.version import answered
+from saltlite.errors import FunctionUnavailable, MasterAbsent, SaltliteError
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.cli.show import Screen
+    from saltlite.client.runner import Ran
+    from saltlite.config.master import MasterConfig
+    from saltlite.runners.context import Listener, RunnerContext
+
+EX_OK = 0
+EX_FAILED = 1
+EX_UNAVAILABLE = 69
+
+BUS_TIMEOUT_S = 5.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code of cli.md 2."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if answered("salt-run", words):
+        return EX_OK
+    if argv is None:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    options, arguments = _parser().parse_command(words)
+    from saltlite.config.load import load_master
+
+    config = groups.load_config(load_master, options)
+    from saltlite.cli import logs
+
+    logs.setup(config.log)
+    try:
+        return _run(config, options, arguments)
+    except MasterAbsent as error:
+        sys.stdout.write(f"{error}\n")
+        return EX_UNAVAILABLE
+    except SaltliteError as error:
+        sys.stderr.write(f"{error}\n")
+        return EX_FAILED
+    except KeyboardInterrupt:
+        sys.stderr.write("\nExiting gracefully on Ctrl-c\n")
+        return EX_FAILED
+
+
+def _parser() -> groups.CommandParser:
+    parser = groups.CommandParser(
+        "salt-run",
+        "%prog [options] <function> [arguments]",
+        "salt-run is the frontend command for executing Salt Runners. Salt Runners are modules "
+        "used to execute convenience functions on the Salt Master.",
+    )
+    groups.common_options(parser)
+    groups.timeout_option(parser, 1)
+    add = parser.add_option
+    add(
+        "-d", "--doc", "--documentation", dest="doc", action="store_true", default=False,
+        help="Display documentation for runners, pass a runner or a runner and a function to see "
+        "documentation on only that runner or function.",
+    )  # fmt: skip
+    add(
+        "--async", dest="async_", action="store_true", default=False,
+        help="Start the runner operation and immediately return control.",
+    )  # fmt: skip
+    add("--jid", default="", help="Specify a JID to use.")
+    add(
+        "--skip-grains", action="store_true", default=False,
+        help="Do not load grains; runners never need them.",
+    )  # fmt: skip
+    add("--no-parse", default="", help="Named arguments which should not be parsed as values.")
+    add(
+        "--args-stdin", action="store_true", default=False,
+        help="Read additional arguments from stdin, one per line.",
+    )  # fmt: skip
+    add(
+        "--hard-crash", action="store_true", default=False,
+        help="Raise any original exception rather than exiting.",
+    )  # fmt: skip
+    groups.eauth_options(parser)
+    groups.output_options(parser)
+    groups.logging_options(parser, "/var/log/salt/master")
+    return parser
+
+
+def _run(config: MasterConfig, options: optparse.Values, arguments: list[str]) -> int:
+    from saltlite.cli.show import Screen
+
+    screen = Screen.of(config, options)
+    if options.args_stdin:
+        arguments += sys.stdin.read().splitlines()
+    if options.doc or not arguments:
+        return _docs(screen, arguments, whole=not options.doc)
+    from saltlite.loader.arguments import parse_arguments, split_args
+
+    name, *words = arguments
+    no_parse = [one for one in options.no_parse.split(",") if one]
+    args, kwargs = split_args(parse_arguments(words, no_parse))
+    if options.async_:
+        return _in_background(config, screen, options, name, args, kwargs)
+    return _here(config, screen, name, args, kwargs, options.jid)
+
+
+def _docs(screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
+    from saltlite.runners.registry import docs
+
+    found = docs(wanted)
+    if whole:
+        screen.show(dict(found))
+        return EX_OK
+    for name, doc in found.items():
+        screen.line(f"{name}:\n{doc}")
+    return EX_OK
+
+
+def _here(
+    config: MasterConfig,
+    screen: Screen,
+    name: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    jid: str = "",
+) -> int:
+    from saltlite.client.local import jid_as_text
+    from saltlite.client.runner import RunnerClient
+
+    args = [jid_as_text(one) for one in args]
+    kwargs = {key: jid_as_text(value) for key, value in kwargs.items()}
+    with _Context(config, screen) as context:
+        try:
+            ran = RunnerClient(context.ctx).run(name, args, kwargs, jid=jid)
+        except FunctionUnavailable as error:
+            screen.line(str(error))
+            return EX_FAILED
+    return _show(screen, ran)
+
+
+def _show(screen: Screen, ran: Ran) -> int:
+    if ran.wrong is not None:
+        screen.line(f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc.rstrip()}\n")
+        return EX_FAILED
+    if not ran.success:
+        screen.line(str(ran.return_))
+        return EX_FAILED
+    value = ran.return_
+    outputter = None
+    if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
+        outputter, value = value["outputter"], value["data"]
+    screen.show(value, outputter)
+    return EX_OK
+
+
+def _in_background(
+    config: MasterConfig,
+    screen: Screen,
+    options: optparse.Values,
+    name: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> int:
+    """Run the runner in a process of its own that has no terminal."""
+    from datetime import datetime, timezone
+
+    from saltlite.core import tags
+    from saltlite.core.jid import new_jid
+
+    jid = options.jid or new_jid(datetime.now(timezone.utc), None)
+    tag = tags.run_new(jid).removesuffix("/new")
+    sys.stderr.write(
+        "[WARNING ] Running in asynchronous mode. Results of this execution may be collected by "
+        "attaching to the master event bus or by examining the master job cache, if configured. "
+        f"This execution is running under tag {tag}\n"
+    )
+    sys.stderr.flush()
+    if os.fork():
+        return EX_OK
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    code = EX_FAILED
+    try:
+        code = _here(config, screen, name, args, kwargs, jid)
+    finally:
+        os._exit(code)
+
+
+class _Context:
+    """What runners get, and its end: sockets are opened when they are needed first."""
+
+    def __init__(self, config: MasterConfig, screen: Screen) -> None:
+        self._config = config
+        self._screen = screen
+        self._close: list[Callable[[], None]] = []
+        self.ctx: RunnerContext
+
+    def __enter__(self) -> _Context:
+        from saltlite.cli import stores
+        from saltlite.client.local import LocalClient
+        from saltlite.core.targets import Target
+        from saltlite.runners.context import RunnerContext
+        from saltlite.transport.addresses import MasterSockets
+        from saltlite.transport.bus import EventPusher
+
+        config = self._config
+        sockets = MasterSockets(Path(config.paths.sock_dir))
+        store = stores.open_jobs(config, read_only=False)
+        local = LocalClient(config, store=lambda: store)
+        events = _Events(lambda: EventPusher(sockets.event_pull), sockets.event_pull)
+        self._close += [store.close, local.close, events.close]
+        self.ctx = RunnerContext(
+            config=config,
+            jobs=stores.JobReader(store),
+            events=events,
+            local=local,
+            listen=self._listen,
+            accepted=lambda: stores.accepted_minions(config),
+            connected=lambda: stores.connected_minions(config),
+            expected=lambda tgt, kind: stores.expected_minions(config, Target(tgt, kind)),
+            write=self._screen.line,
+        )
+        return self
+
+    def _listen(self, prefix: str) -> Listener:
+        from saltlite.client.local import NOT_RUNNING
+        from saltlite.transport.addresses import MasterSockets
+        from saltlite.transport.bus import EventSubscriber
+
+        path = MasterSockets(Path(self._config.paths.sock_dir)).event_pub
+        listener = EventSubscriber(path, (prefix,))
+        if not listener.connect_confirmed(BUS_TIMEOUT_S):
+            listener.close()
+            raise MasterAbsent(NOT_RUNNING)
+        return listener
+
+    def __exit__(self, *_exc: object) -> None:
+        for close in self._close:
+            close()
+
+
+class _Events:
+    """Fires on the master's bus; without a running master nothing happens."""
+
+    def __init__(self, connect: Callable[[], Any], path: Path) -> None:
+        self._connect = connect
+        self._path = path
+        self._pusher: Any = None
+
+    def fire(self, tag: str, data: Mapping[str, Any]) -> None:
+        """Fire one event."""
+        if self._pusher is None:
+            if not self._path.exists():
+                return
+            self._pusher = self._connect()
+        self._pusher.fire(tag, data)
+
+    def close(self) -> None:
+        """Let go of the bus."""
+        if self._pusher is not None:
+            self._pusher.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Runners: functions that run on the master, for ``salt-run`` and for what asks like it."""

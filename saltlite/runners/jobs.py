@@ -1,0 +1,340 @@
+"""``jobs.*``: what was published, and what came back. Source: cli.md 8, modules.md 4."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from saltlite.core.jid import jid_time
+from saltlite.runners.context import Job, RunnerContext
+
+UNKNOWN = "Cannot contact returner or no job with this jid"
+
+
+def lookup_jid(
+    ctx: RunnerContext,
+    jid: str,
+    ext_source: str | None = None,
+    returned: bool = True,
+    missing: bool = False,
+    display_progress: bool = False,
+) -> dict[str, Any]:
+    """Return the printout of a job that was run before.
+
+    jid
+        The job to look up.
+
+    returned : True
+        Include the minions that returned.
+
+    missing : False
+        Include the minions that did not return.
+
+    CLI Example:
+
+        salt-run jobs.lookup_jid 20260102030405000006
+    """
+    del ext_source, display_progress
+    jid = str(jid)
+    found = ctx.jobs.returns(jid)
+    data: dict[str, Any] = {}
+    if returned:
+        data.update({minion: ret.get("return") for minion, ret in found.items()})
+    job = ctx.jobs.job(jid) if missing else None
+    if job is not None:
+        data.update({one: "Minion did not return" for one in job.minions if one not in found})
+    outputters = [ret["out"] for ret in found.values() if isinstance(ret.get("out"), str)]
+    return {"outputter": outputters[0] if outputters else "nested", "data": data}
+
+
+def list_job(
+    ctx: RunnerContext, jid: str, ext_source: str | None = None, display_progress: bool = False
+) -> dict[str, Any]:
+    """List a specific job with its minions and their returns.
+
+    CLI Example:
+
+        salt-run jobs.list_job 20260102030405000006
+    """
+    del ext_source, display_progress
+    jid = str(jid)
+    job = ctx.jobs.job(jid)
+    entry: dict[str, Any] = {"jid": jid}
+    if job is None:
+        return {**entry, "Error": UNKNOWN, "StartTime": _start_time(jid), "Result": {}}
+    return {**entry, **_entry(job), "Minions": list(job.minions), "Result": _result(ctx, jid)}
+
+
+def print_job(ctx: RunnerContext, jid: str, ext_source: str | None = None) -> dict[str, Any]:
+    """Print a specific job under its jid, with its minions and their returns.
+
+    CLI Example:
+
+        salt-run jobs.print_job 20260102030405000006
+    """
+    entry = list_job(ctx, jid, ext_source)
+    return {str(entry.pop("jid")): entry}
+
+
+def list_jobs(
+    ctx: RunnerContext,
+    ext_source: str | None = None,
+    outputter: str | None = None,
+    search_metadata: Mapping[str, Any] | None = None,
+    search_function: str | Sequence[str] | None = None,
+    search_target: str | Sequence[str] | None = None,
+    start_time: str | None = None,
+    end_time: str | None = None,
+    display_progress: bool = False,
+) -> Any:
+    """List all jobs that are known, with their functions.
+
+    search_metadata
+        A dictionary; any of its pairs must be in the job's metadata.
+
+    search_function
+        A name, several names with commas between, or a list; globs are allowed.
+
+    search_target
+        Minion names likewise.
+
+    start_time, end_time
+        Only jobs started in between: ``2026, Jan 02 03:04:05``, ``2026-01-02``, ``20260102``.
+
+    CLI Example:
+
+        salt-run jobs.list_jobs
+        salt-run jobs.list_jobs search_function='test.*,pkg.install' start_time=2026-01-02
+    """
+    del ext_source, display_progress
+    jobs = ctx.jobs.search(since=_since(start_time), until=_until(end_time))
+    found = {
+        job.jid: _entry(job)
+        for job in jobs
+        if _has_any(_metadata(job), search_metadata)
+        and _fits(_names(job.load.get("fun")), search_function)
+        and _fits(_targets(job), search_target)
+    }
+    return {"outputter": outputter, "data": found} if outputter else found
+
+
+def list_jobs_filter(
+    ctx: RunnerContext,
+    count: int,
+    filter_find_job: bool = True,
+    ext_source: str | None = None,
+    outputter: str | None = None,
+    display_progress: bool = False,
+) -> Any:
+    """List the newest ``count`` jobs, oldest of them first.
+
+    filter_find_job : True
+        Leave out what clients publish to find out who still works.
+
+    CLI Example:
+
+        salt-run jobs.list_jobs_filter 50
+    """
+    del ext_source, display_progress
+    found: list[dict[str, Any]] = []
+    for job in ctx.jobs.search(newest_first=True):
+        if len(found) >= int(count):
+            break
+        if not (filter_find_job and job.load.get("fun") == "saltutil.find_job"):
+            found.append({"JID": job.jid, **_entry(job)})
+    found.reverse()
+    return {"outputter": outputter, "data": found} if outputter else found
+
+
+def last_run(
+    ctx: RunnerContext,
+    ext_source: str | None = None,
+    outputter: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    function: str | None = None,
+    target: str | None = None,
+    display_progress: bool = False,
+) -> Any:
+    """Return the newest job that fits, with its returns; ``False`` if there is none.
+
+    CLI Example:
+
+        salt-run jobs.last_run function='cmd.run' target=web1
+    """
+    del ext_source, display_progress
+    for job in ctx.jobs.search(newest_first=True):
+        fits = (
+            _has_any(_metadata(job), metadata)
+            and _fits(_names(job.load.get("fun")), function)
+            and _fits(_targets(job), target)
+        )
+        if fits:
+            printed = print_job(ctx, job.jid)
+            return {"outputter": outputter, "data": printed} if outputter else printed
+    return False
+
+
+def active(ctx: RunnerContext, display_progress: bool = False) -> dict[str, Any]:
+    """Return a report on all jobs that run now, by jid.
+
+    CLI Example:
+
+        salt-run jobs.active
+    """
+    del display_progress
+    found: dict[str, Any] = {}
+    answers = ctx.local.cmd("*", "saltutil.running", timeout=ctx.config.jobs.timeout)
+    for minion, running in answers.items():
+        if not isinstance(running, (list, tuple)):
+            continue
+        for job in running:
+            if isinstance(job, Mapping) and isinstance(job.get("jid"), str):
+                entry = found.setdefault(job["jid"], _running(job))
+                entry["Running"].append({minion: job.get("pid")})
+    for jid, entry in found.items():
+        entry["Returned"] = sorted(ctx.jobs.returns(jid))
+    return found
+
+
+def exit_success(ctx: RunnerContext, jid: str, ext_source: str | None = None) -> dict[str, bool]:
+    """Check of each minion whether it returned and was successful.
+
+    CLI Example:
+
+        salt-run jobs.exit_success 20260102030405000006
+    """
+    del ext_source
+    job = ctx.jobs.job(str(jid))
+    found = ctx.jobs.returns(str(jid))
+    minions = {*(job.minions if job is not None else ()), *found}
+    return {minion: _succeeded(found.get(minion)) for minion in sorted(minions)}
+
+
+def master(ctx: RunnerContext) -> list[Any]:
+    """Return the jobs that run on the master itself: none, its work is not kept in a list.
+
+    CLI Example:
+
+        salt-run jobs.master
+    """
+    del ctx
+    return []
+
+
+# --- pieces --------------------------------------------------------------------------------------
+
+
+def _entry(job: Job) -> dict[str, Any]:
+    load = job.load
+    entry = {
+        "Function": load.get("fun", "unknown-function"),
+        "Arguments": load.get("arg", []),
+        "Target": load.get("tgt", "unknown-target"),
+        "Target-type": load.get("tgt_type", "list"),
+        "User": load.get("user", "root"),
+    }
+    metadata = _metadata(job)
+    if metadata:
+        entry["Metadata"] = metadata
+    entry["StartTime"] = _start_time(job.jid)
+    return entry
+
+
+def _running(job: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "Function": job.get("fun", "unknown-function"),
+        "Arguments": job.get("arg", []),
+        "Target": job.get("tgt", "unknown-target"),
+        "Target-type": job.get("tgt_type", "list"),
+        "User": job.get("user", "root"),
+        "StartTime": _start_time(str(job["jid"])),
+        "Running": [],
+        "Returned": [],
+    }
+
+
+def _result(ctx: RunnerContext, jid: str) -> dict[str, Any]:
+    shown = ("return", "retcode", "success", "out")
+    return {
+        minion: {name: ret[name] for name in shown if name in ret}
+        for minion, ret in ctx.jobs.returns(jid).items()
+    }
+
+
+def _start_time(jid: str) -> str:
+    try:
+        return f"{jid_time(jid):%Y, %b %d %H:%M:%S.%f}"
+    except ValueError:
+        return ""
+
+
+def _metadata(job: Job) -> Mapping[str, Any]:
+    kwargs = job.load.get("kwargs")
+    metadata = kwargs.get("metadata") if isinstance(kwargs, Mapping) else None
+    metadata = job.load.get("metadata") if metadata is None else metadata
+    return metadata if isinstance(metadata, Mapping) else {}
+
+
+def _has_any(metadata: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    if not wanted:
+        return True
+    return any(name in metadata and metadata[name] == value for name, value in wanted.items())
+
+
+def _fits(names: Iterable[str], patterns: str | Sequence[str] | None) -> bool:
+    if not patterns:
+        return True
+    listed = patterns.split(",") if isinstance(patterns, str) else patterns
+    names = list(names)
+    return any(fnmatch.fnmatchcase(name, str(one).strip()) for one in listed for name in names)
+
+
+def _names(fun: Any) -> list[str]:
+    return [fun] if isinstance(fun, str) else [str(one) for one in fun or ()]
+
+
+def _targets(job: Job) -> list[str]:
+    return [*_names(job.load.get("tgt")), *job.minions]
+
+
+FORMATS = (
+    "%Y, %b %d %H:%M:%S.%f",
+    "%Y, %b %d %H:%M:%S",
+    "%Y, %b %d %H:%M",
+    "%Y, %b %d",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%d",
+)
+
+
+def _since(text: str | None) -> str:
+    """The beginning of a jid that stands for a moment; a jid or a part of one stands for itself."""
+    if not text:
+        return ""
+    digits = str(text).strip()
+    if digits.isascii() and digits.isdigit():
+        return digits
+    for form in FORMATS:
+        try:
+            moment = datetime.strptime(digits, form).replace(tzinfo=timezone.utc)
+        except ValueError:
+            continue
+        return f"{moment:%Y%m%d%H%M%S%f}"
+    raise ValueError(f"not a time: {text!r}; for example 2026-01-02 03:04:05")
+
+
+def _until(text: str | None) -> str:
+    return _since(text)
+
+
+def _succeeded(ret: Mapping[str, Any] | None) -> bool:
+    if ret is None:
+        return False
+    retcode, success = ret.get("retcode", 0), ret.get("success", True)
+    codes = list(retcode.values()) if isinstance(retcode, Mapping) else [retcode]
+    said = list(success.values()) if isinstance(success, Mapping) else [success]
+    return not any(codes) and all(said)

@@ -1,0 +1,51 @@
+"""``test.*``: try out how runners are called."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from saltlite.runners.context import RunnerContext
+
+
+def arg(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Return the arguments; keywords that begin with two underscores are left out.
+
+    CLI Example:
+
+        salt-run test.arg foo bar=baz
+    """
+    shown = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    return {"args": list(args), "kwargs": shown}
+
+
+def raw_arg(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Return the arguments, all keywords included.
+
+    CLI Example:
+
+        salt-run test.raw_arg foo __bar=baz
+    """
+    return {"args": list(args), "kwargs": kwargs}
+
+
+def sleep(s_time: float = 5) -> bool:
+    """Sleep ``s_time`` seconds, then return True.
+
+    CLI Example:
+
+        salt-run test.sleep s_time=5
+    """
+    time.sleep(float(s_time))
+    return True
+
+
+def stdout_print(ctx: RunnerContext) -> str:
+    """Print ``foo`` and return ``bar``.
+
+    CLI Example:
+
+        salt-run test.stdout_print
+    """
+    ctx.write("foo")
+    return "bar"
