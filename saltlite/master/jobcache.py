@@ -371,6 +371,8 @@ class SqliteJobStore:
         try:
             return work(self._connection())
         except sqlite3.OperationalError as error:
+            if not self._is_in_place():  # another process has put it aside meanwhile
+                raise _Corrupt(str(error)) from error
             self.close()
             raise StoreError(f"job cache {self.path}: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -402,15 +404,17 @@ class SqliteJobStore:
             return False
 
     def _open(self) -> sqlite3.Connection:
-        disk.make_dir(self.path.parent)
+        """Open the file, or begin one; nobody puts it aside meanwhile."""
         if self._read_only and not self.path.exists():
             return _empty()
+        disk.make_dir(self.path.parent)
         try:
-            self._create_private()
-            db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-            self._db = db
-            self._inode = os.stat(self.path).st_ino
-            self._prepare(db)
+            with disk.locked(self.path.with_name(FILE_NAME + ".open")):
+                self._create_private()
+                db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+                self._db = db
+                self._inode = os.stat(self.path).st_ino
+                self._prepare(db)
         except OSError as error:
             self.close()
             raise StoreError(f"job cache {self.path}: {error.strerror}") from error
@@ -426,7 +430,8 @@ class SqliteJobStore:
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE))
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        db.execute("PRAGMA journal_mode = WAL")
+        with self._locked():  # SQLite does not wait for another process that does the same
+            db.execute("PRAGMA journal_mode = WAL")
         # The log is flushed by _wait_for_disk, once for all who wrote; SQLite itself flushes when
         # it brings the log into the file.
         db.execute("PRAGMA synchronous = NORMAL")
@@ -459,7 +464,7 @@ class SqliteJobStore:
         inode = self._inode
         self.close()
         try:
-            with disk.locked(self.path.with_name(FILE_NAME + ".aside")):
+            with disk.locked(self.path.with_name(FILE_NAME + ".open")):
                 if os.stat(self.path).st_ino != inode:
                     return  # another process has done it
                 aside = f"{self.path}.corrupt-{int(time.time())}"

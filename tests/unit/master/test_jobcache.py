@@ -1,0 +1,277 @@
+"""The job cache: what is recorded, found, forgotten, and what a damaged file costs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sqlite3
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from saltlite.errors import StoreError
+from saltlite.master.jobcache import (
+    FILE_NAME,
+    JobQuery,
+    SqliteJobStore,
+    Stored,
+    jid_before,
+)
+from saltlite.master.shared import GroupFlush
+
+LOAD = {
+    "cmd": "publish",
+    "tgt": "*",
+    "tgt_type": "glob",
+    "fun": "test.ping",
+    "arg": [],
+    "user": "root",
+    "key": "s3cr3t",
+}
+
+
+def jid(number: int) -> str:
+    return f"20260102030405{number:06}"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteJobStore:
+    return SqliteJobStore(tmp_path)
+
+
+def test_a_job_comes_back_without_the_users_key(store: SqliteJobStore, tmp_path: Path) -> None:
+    assert store.new_job(jid(1), LOAD, ["a", "b"])
+    job = store.job(jid(1))
+    assert job is not None
+    assert job.minions == ["a", "b"]
+    assert job.load == {name: value for name, value in LOAD.items() if name != "key"}
+    assert b"s3cr3t" not in b"".join(p.read_bytes() for p in tmp_path.iterdir())
+
+
+def test_a_jid_is_given_once(store: SqliteJobStore) -> None:
+    assert store.new_job(jid(1), LOAD, ["a"])
+    assert not store.new_job(jid(1), {**LOAD, "fun": "cmd.run"}, ["b"])
+    assert store.minions(jid(1)) == ["a"]
+
+
+def test_an_unknown_job(store: SqliteJobStore) -> None:
+    assert store.job(jid(1)) is None
+    assert store.minions(jid(1)) is None
+    assert store.returns(jid(1)) == {}
+    assert store.last_jid() is None
+
+
+def test_the_first_return_wins(store: SqliteJobStore) -> None:
+    store.new_job(jid(1), LOAD, ["a"])
+    one = {"return": b"\xff\x00", "retcode": 0, "success": True}
+    assert store.add_return(jid(1), "a", one) is Stored.NEW
+    assert store.add_return(jid(1), "a", one) is Stored.REPEAT
+    assert store.add_return(jid(1), "a", {**one, "return": "x"}) is Stored.CONFLICT
+    assert store.returns(jid(1)) == {"a": one}
+
+
+def test_minions_can_be_added(store: SqliteJobStore) -> None:
+    store.new_job(jid(1), LOAD, ["a"])
+    store.add_minions(jid(1), ["a", "b"])
+    store.add_minions(jid(2), ["c"])
+    assert store.minions(jid(1)) == ["a", "b"]
+
+
+def test_too_large_a_return_is_cut(
+    store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("saltlite.master.jobcache.RETURN_LIMIT_BYTES", 100)
+    store.add_return(jid(1), "a", {"return": "x" * 1000, "retcode": 3})
+    kept = store.returns(jid(1))["a"]
+    assert kept["retcode"] == 3
+    assert kept["return"].startswith("[cut")
+
+
+@pytest.fixture
+def full(store: SqliteJobStore) -> SqliteJobStore:
+    for number in range(10):
+        load = {
+            **LOAD,
+            "fun": "test.ping" if number % 2 else ["test.ping", "cmd.run"],
+            "tgt": "web*" if number < 5 else ["a", "b"],
+            "user": "alice" if number == 3 else "root",
+            "kwargs": {"metadata": {"n": number % 3}},
+        }
+        store.new_job(jid(number), load, ["a"])
+        store.add_return(jid(number), "a", {"return": number})
+    return store
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        (JobQuery(), range(10)),
+        (JobQuery(fun="test.ping"), (1, 3, 5, 7, 9)),
+        (JobQuery(fun="*cmd*"), (0, 2, 4, 6, 8)),
+        (JobQuery(tgt="a,b"), (5, 6, 7, 8, 9)),
+        (JobQuery(tgt="web[*]"), (0, 1, 2, 3, 4)),
+        (JobQuery(user="alice"), (3,)),
+        (JobQuery(since=jid(3), until=jid(5)), (3, 4, 5)),
+        (JobQuery(until="20260102"), range(10)),
+        (JobQuery(until="20260101"), ()),
+        (JobQuery(metadata={"n": "2"}), (2, 5, 8)),
+        (JobQuery(fun="test.ping", metadata={"n": "2"}), (5,)),
+        (JobQuery(limit=2), (0, 1)),
+        (JobQuery(limit=2, newest_first=True), (9, 8)),
+    ],
+)
+def test_jobs_are_found(
+    full: SqliteJobStore, query: JobQuery, numbers: range | tuple[int, ...]
+) -> None:
+    assert [job.jid for job in full.jobs(query)] == [jid(number) for number in numbers]
+
+
+def test_results_longer_than_a_chunk(
+    full: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("saltlite.master.jobcache.CLEAN_CHUNK", 3)
+    assert len(list(full.jobs())) == 10
+    newest = [job.jid for job in full.jobs(JobQuery(newest_first=True, limit=7))]
+    assert newest == [jid(number) for number in range(9, 2, -1)]
+
+
+def test_old_jobs_go_with_all_that_belongs_to_them(
+    full: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("saltlite.master.jobcache.CLEAN_CHUNK", 3)
+    assert full.clean(jid(7)) == 7
+    assert [job.jid for job in full.jobs()] == [jid(7), jid(8), jid(9)]
+    assert full.returns(jid(6)) == {}
+    assert [job.jid for job in full.jobs(JobQuery(metadata={"n": "0"}))] == [jid(9)]
+    assert full.clean_to(1) == 2
+    assert full.last_jid() == jid(9)
+    assert full.clean_to(1) == 0
+
+
+def test_the_jid_of_an_age() -> None:
+    now = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=timezone.utc)
+    assert jid_before(now, 86400) == "20260101030405000006"
+
+
+def test_the_files_are_private(store: SqliteJobStore, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store.new_job(jid(1), LOAD, ["a"])
+    finally:
+        os.umask(before)
+    assert {p.stat().st_mode & 0o777 for p in tmp_path.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("content", [b"junk" * 2000, b"\0" * 8192, b"SQLite format 3\0" + b"\1" * 99])
+def test_a_corrupt_file_is_put_aside_and_said_once(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / FILE_NAME).write_bytes(content)
+    store = SqliteJobStore(tmp_path)
+    with caplog.at_level(logging.ERROR):
+        store.new_job(jid(1), LOAD, ["a"])
+    assert store.minions(jid(1)) == ["a"]
+    aside = list(tmp_path.glob(FILE_NAME + ".corrupt-*"))
+    assert [p.read_bytes() for p in aside] == [content]
+    assert len(caplog.records) == 1
+
+
+def test_a_file_of_another_layout_is_put_aside(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / FILE_NAME)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    assert SqliteJobStore(tmp_path).new_job(jid(1), LOAD, ["a"])
+
+
+def test_an_empty_file_is_a_new_cache(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).touch()
+    assert SqliteJobStore(tmp_path).new_job(jid(1), LOAD, ["a"])
+    assert not list(tmp_path.glob("*.corrupt-*"))
+
+
+def test_a_removed_cache_is_begun_again(store: SqliteJobStore, tmp_path: Path) -> None:
+    store.new_job(jid(1), LOAD, ["a"])
+    shutil.rmtree(tmp_path)
+    assert store.new_job(jid(2), LOAD, ["a"])
+    assert store.job(jid(1)) is None
+
+
+def test_no_room_is_an_error_and_later_works_again(
+    store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.new_job(jid(1), LOAD, ["a"])
+    real = os.fdatasync
+
+    def full_disk(_fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fdatasync", full_disk)
+    with pytest.raises(StoreError, match="No space left"):
+        store.add_return(jid(1), "a", {"return": 1})
+    monkeypatch.setattr(os, "fdatasync", real)
+    assert store.add_return(jid(1), "a", {"return": 1}) in (Stored.NEW, Stored.REPEAT)
+
+
+def test_a_directory_in_the_way_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    with pytest.raises(StoreError):
+        SqliteJobStore(tmp_path).new_job(jid(1), LOAD, ["a"])
+
+
+@pytest.mark.parametrize(("sync", "flushes"), [("always", 2), ("group", 2), ("never", 0)])
+def test_when_the_disk_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: str, flushes: int
+) -> None:
+    done = []
+    monkeypatch.setattr(os, "fdatasync", done.append)
+    store = SqliteJobStore(tmp_path, sync=sync, flush=GroupFlush())
+    store.new_job(jid(1), LOAD, ["a"])
+    store.add_return(jid(1), "a", {"return": 1})
+    assert len(done) == flushes
+
+
+def test_a_reader_makes_no_file(tmp_path: Path) -> None:
+    store = SqliteJobStore(tmp_path, read_only=True)
+    assert list(store.jobs()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_processes_write_and_every_return_is_there(tmp_path: Path) -> None:
+    flush = GroupFlush()
+    SqliteJobStore(tmp_path).new_job(jid(0), LOAD, [])
+    pids = []
+    for process in range(4):
+        pid = os.fork()
+        if pid:
+            pids.append(pid)
+            continue
+        try:
+            store = SqliteJobStore(tmp_path, flush=flush)
+            for number in range(50):
+                store.add_return(jid(0), f"m{process}-{number}", {"return": number})
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+    assert len(SqliteJobStore(tmp_path).returns(jid(0))) == 200
+
+
+def test_processes_that_find_the_file_corrupt_agree_on_one_new_one(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"junk" * 2000)
+    pids = []
+    for process in range(4):
+        pid = os.fork()
+        if pid:
+            pids.append(pid)
+            continue
+        try:
+            logging.disable()
+            SqliteJobStore(tmp_path).new_job(jid(process), LOAD, ["a"])
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+    assert len(list(SqliteJobStore(tmp_path).jobs())) == 4
+    assert len(list(tmp_path.glob("*.corrupt-*"))) == 1

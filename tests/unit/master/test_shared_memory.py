@@ -1,0 +1,124 @@
+"""What processes share: seen by all, and locks that a death frees."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from saltlite.master.shared import (
+    Beat,
+    Counter,
+    GroupFlush,
+    HeartBeats,
+    JidSource,
+    PublicationKeys,
+    SharedArea,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=timezone.utc)
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Run ``work`` in a forked process; its wait status."""
+    pid = os.fork()
+    if not pid:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1]
+
+
+def test_a_lock_is_freed_when_its_holder_is_killed() -> None:
+    area = SharedArea("test", 4096)
+
+    def die_holding_it() -> None:
+        with area.lock():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(die_holding_it) == signal.SIGKILL
+    with area.lock():
+        area.buffer[:2] = b"ok"
+    assert area.buffer[:2] == b"ok"
+
+
+def test_serials_grow_by_one_over_processes_and_start_again_with_a_new_key() -> None:
+    keys = PublicationKeys()
+    keys.rotate("first", 1.0)
+    assert keys.next_serial()[1] == 1
+    assert in_child(lambda: keys.next_serial()) == 0
+    key, serial = keys.next_serial()
+    assert (key.key, key.generation, serial) == ("first", 1, 3)
+    keys.rotate("second-key", 5.0)
+    key, serial = keys.next_serial()
+    assert (key.key, key.generation, serial) == ("second-key", 2, 1)
+    assert keys.current().key == "second-key"
+    assert keys.generation() == 2
+    assert keys.age_s(8.0) == 3.0
+
+
+def test_the_publication_key_does_not_print() -> None:
+    keys = PublicationKeys()
+    keys.rotate("secret-text", 1.0)
+    assert "secret-text" not in repr(keys.current())
+
+
+def test_no_jid_is_given_twice_or_backwards() -> None:
+    source = JidSource()
+    source.seed("20260102030405000010")
+    given = [source.next(NOW) for _ in range(3)]
+    assert in_child(lambda: source.next(NOW)) == 0
+    given.append(source.next(NOW))
+    assert given == [f"202601020304050000{n}" for n in (11, 12, 13, 15)]
+
+
+def test_a_fresh_source_uses_the_clock() -> None:
+    source = JidSource()
+    source.seed(None)
+    assert source.next(NOW) == "20260102030405000006"
+
+
+def test_one_flush_serves_all_tickets_taken_before_it() -> None:
+    group = GroupFlush()
+    flushes = []
+    tickets = [group.take() for _ in range(5)]
+    for ticket in reversed(tickets):
+        group.wait(ticket, lambda: flushes.append(1))
+    assert len(flushes) == 1
+    group.wait(group.take(), lambda: flushes.append(1))
+    assert len(flushes) == 2
+
+
+def test_a_failed_flush_serves_nobody() -> None:
+    group = GroupFlush()
+    ticket = group.take()
+
+    def fail() -> None:
+        raise OSError("no space")
+
+    try:
+        group.wait(ticket, fail)
+    except OSError:
+        pass
+    else:
+        raise AssertionError("the error was lost")
+    flushes: list[int] = []
+    group.wait(ticket, lambda: flushes.append(1))
+    assert flushes == [1]
+
+
+def test_counters_and_heartbeats_are_seen_by_the_parent() -> None:
+    counter = Counter("test")
+    beats = HeartBeats(3)
+
+    def child() -> None:
+        counter.set(42)
+        beats.write(2, Beat(1.5, 1.0, 60.0, 7))
+
+    assert in_child(child) == 0
+    assert counter.get() == 42
+    assert beats.read(2) == Beat(1.5, 1.0, 60.0, 7)
+    assert beats.read(1) == Beat(0.0, 0.0, 0.0, 0)
