@@ -237,9 +237,7 @@ class Parent:
         def live() -> int:
             ours.close()
             die_with_parent(parent_pid)
-            from saltlite.minion.loop import run_loop
-
-            return run_loop(self._setup, theirs)
+            return _live_as_loop(self._setup, theirs)
 
         pid = self._fork(live)
         theirs.close()
@@ -345,6 +343,17 @@ class Parent:
         """Report to the loop; it sees a child's end by its pipe too, so a lost one costs little."""
         with contextlib.suppress(OSError):
             loop.control.send(pack_bin(message))
+
+
+def _live_as_loop(setup: Setup, control: socket.socket) -> int:
+    """Load and be the loop. asyncio would load OpenSSL a second time for TLS, which nobody uses."""
+    sys.modules["ssl"] = None  # type: ignore[assignment]  # "there is no such module", as documented
+    import asyncio  # noqa: F401 - now, without TLS
+
+    del sys.modules["ssl"]
+    from saltlite.minion.loop import run_loop
+
+    return run_loop(setup, control)
 
 
 def preload() -> None:

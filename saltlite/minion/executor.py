@@ -24,10 +24,11 @@ from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout, SaltliteError, StoreError, WireError
 from saltlite.minion.job import failed_fields
 from saltlite.minion.outbox import Parcel, Spool
-from saltlite.minion.pipe import framed, read_map
+from saltlite.minion.pipe import framed
 from saltlite.minion.proc import ProcEntry, shown
 from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
+from saltlite.minion.stream import open_stream, read_map
 from saltlite.process import descendants, signal_name
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,6 @@ SLOTLESS: Final = frozenset({"test.ping"})
 SLOTLESS_LIMIT: Final = 20
 EXIT_WAIT_S: Final = 5.0
 REFUSED_LOG_S: Final = 10.0
-STREAM_LIMIT_BYTES: Final = 1 << 20
 
 STOPPED_TEXT: Final = "The minion stopped while this job ran."
 NOT_STARTED_TEXT: Final = "The minion stopped before this job was started."
@@ -189,7 +189,7 @@ class Executor:
         """Start the process and listen until it ends; what to return if it did not do it itself."""
         grains, pillar = self._services.facts(running.master)
         ours, theirs = socket.socketpair()
-        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=STREAM_LIMIT_BYTES)
+        reader, writer = await open_stream(ours)
         try:
             title = f"job {running.jid} {running.job['fun']}"
             exited = await self._spawner.spawn(title, theirs)

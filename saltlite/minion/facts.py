@@ -14,14 +14,14 @@ from typing import Any, Final
 from saltlite.core.plain import PlainMap
 from saltlite.errors import CryptoError, RequestTimeout, SaltliteError, WireError
 from saltlite.minion.link import Link
-from saltlite.minion.pipe import framed, read_map
+from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import Spawner, SpawnFailed
+from saltlite.minion.stream import open_stream, read_map
 
 log = logging.getLogger(__name__)
 
 GRAINS_DEADLINE_S: Final = 60.0
-STREAM_LIMIT_BYTES: Final = 1 << 20
 
 
 class Facts:
@@ -59,7 +59,7 @@ class Facts:
 
     async def _from_child(self) -> dict[str, Any]:
         ours, theirs = socket.socketpair()
-        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=STREAM_LIMIT_BYTES)
+        reader, writer = await open_stream(ours)
         try:
             await self._spawner.spawn("grains", theirs)
             writer.write(framed({"task": "grains"}))

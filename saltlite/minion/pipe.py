@@ -1,7 +1,7 @@
 """What a job process and the loop say to each other: length-prefixed msgpack maps.
 
 Four bytes of length (big endian), then one map packed with bin types. The job's end blocks and is
-here; the loop's end reads a stream (:func:`read_map`). Maps from the job have an ``op``::
+here; the loop's end is in :mod:`saltlite.minion.stream`. Maps from the job have an ``op``::
 
     {"op": "started", "pid": 4711}
     {"op": "event", "tag": "...", "data": {...}}                   no answer
@@ -16,7 +16,6 @@ An answer may also be ``{"n": 1, "error": "<text>"}``.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import socket
 import struct
@@ -42,31 +41,28 @@ def framed(message: dict[str, Any]) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-def _checked_length(head: bytes) -> int:
+def checked_length(head: bytes) -> int:
+    """The length in a message's first four bytes.
+
+    Raises:
+        WireError: longer than any message.
+    """
     length = int(LENGTH.unpack(head)[0])
     if length > FRAME_LIMIT_BYTES:
         raise WireError(f"a message of {length} bytes is announced")
     return length
 
 
-def _as_map(body: bytes) -> dict[str, Any]:
+def as_map(body: bytes) -> dict[str, Any]:
+    """The map in a message's body.
+
+    Raises:
+        WireError: there is none.
+    """
     message = unpack_bin(body)
     if not isinstance(message, dict):
         raise WireError("a message that is not a map")
     return message
-
-
-async def read_map(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next map, ``None`` at the end, also if it comes in the middle of one.
-
-    Raises:
-        WireError: it is no map, or too long.
-    """
-    try:
-        length = _checked_length(await reader.readexactly(LENGTH.size))
-        return _as_map(await reader.readexactly(length))
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
 
 
 class Pipe:
@@ -94,7 +90,7 @@ class Pipe:
         Raises:
             LoopGone: nobody is at the other end.
         """
-        return _as_map(self._exactly(_checked_length(self._exactly(LENGTH.size))))
+        return as_map(self._exactly(checked_length(self._exactly(LENGTH.size))))
 
     def ask(self, message: dict[str, Any]) -> Any:
         """Send a question and wait for its answer.
