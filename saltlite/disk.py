@@ -56,7 +56,7 @@ def child(parent: Path, name: str) -> Path:
 def write_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE, flush: bool = True) -> None:
     """Replace ``path`` by ``data``: temporary file beside it, then rename.
 
-    ``flush`` also waits until the disk has it (file and directory), so that it survives a power cut.
+    ``flush`` also waits until the disk has it (file and directory): it survives a power cut.
 
     Raises:
         StoreError: nothing was changed.

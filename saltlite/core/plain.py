@@ -10,6 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias, Union
 
 Plain: TypeAlias = Union[
-    None, bool, int, float, str, bytes, "Sequence[Plain]", "Mapping[str, Plain]"
+    bool, int, float, str, bytes, "Sequence[Plain]", "Mapping[str, Plain]", None
 ]
 PlainMap: TypeAlias = Mapping[str, Plain]

@@ -38,7 +38,7 @@ class MasterSockets:
     sock_dir: Path
 
     def workers(self, number: int) -> Path:
-        """ReqServer's DEALER for one worker: one each, so that only a free worker is handed work."""
+        """ReqServer's DEALER for one worker: one each, so that only a free one is handed work."""
         return self.sock_dir / f"workers-{number}.ipc"
 
     @property
