@@ -68,6 +68,9 @@ DROPPED_LOG_S: Final = 60.0
 UNSET_PUBLISH_PORT: Final = 4506
 """A ``publish_port`` of this in the minion's file counts as none. Source: protocol.md 3.2."""
 
+WATCHED: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+"""What is to be known of the subscription's connection."""
+
 MAIN, ASIDE = "main", "aside"
 
 KEEP_IT: Final = ""
@@ -306,6 +309,7 @@ class Link:
             return
         self._drop_subscriber()
         network, returns = self._config.network, self._config.returns
+        monitors: list[zmq.asyncio.Socket] = []
         subscriber = connect_subscriber(
             self._context,
             tcp(self._address, self._publish_port(keys)),
@@ -317,10 +321,11 @@ class Link:
             heartbeat_ivl_ms=HEARTBEAT_MS,
             heartbeat_timeout_ms=HEARTBEAT_TIMEOUT_MS,
             tcp=self._tcp,
+            before_connect=lambda one: monitors.append(one.get_monitor_socket(WATCHED)),
         )
         self._subscriber = subscriber
         self._watch_for_loss()
-        self._start(self._hear(subscriber))
+        self._start(self._hear(subscriber, monitors[0]))
 
     def _publish_port(self, keys: Keys) -> int:
         """The port the master told, unless the user has set another one."""
@@ -328,9 +333,7 @@ class Link:
         is_set = "publish_port" in self._config.source and configured != UNSET_PUBLISH_PORT
         return configured if is_set else keys.let_in.publish_port
 
-    async def _hear(self, subscriber: zmq.asyncio.Socket) -> None:
-        events = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
-        monitor = subscriber.get_monitor_socket(events)
+    async def _hear(self, subscriber: zmq.asyncio.Socket, monitor: zmq.asyncio.Socket) -> None:
         watch = self._loop.create_task(self._watch(monitor))
         try:
             while True:

@@ -6,7 +6,7 @@ What is published while a minion is away is lost; nothing here repeats it. Sourc
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import zmq
@@ -64,6 +64,7 @@ def connect_subscriber(
     heartbeat_timeout_ms: int = 0,
     tcp: TcpOptions = DEFAULT_TCP,
     chance: random.Random | None = None,
+    before_connect: Callable[[_S], None] = lambda _: None,
 ) -> _S:
     """A connecting SUB socket.
 
@@ -80,6 +81,8 @@ def connect_subscriber(
         heartbeat_timeout_ms: without an answer for so long the connection is made anew.
         tcp: keepalive and address family.
         chance: the source of that spread.
+        before_connect: is given the socket while it is still unconnected, so that a monitor
+            attached there misses nothing.
     """
     socket = context.socket(zmq.SUB)
     try:
@@ -100,6 +103,7 @@ def connect_subscriber(
         tcp.apply(socket, address)
         for prefix in prefixes:
             socket.setsockopt(zmq.SUBSCRIBE, prefix)
+        before_connect(socket)
         socket.connect(address)
     except BaseException:
         socket.close(linger=0)
