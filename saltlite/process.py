@@ -17,15 +17,20 @@ from saltlite.errors import ConfigError, StoreError
 
 _PR_SET_PDEATHSIG = 1
 PUBLIC_FILE = 0o644
+TITLE_LIMIT = 200
 
 
 def set_title(title: str) -> None:
-    """Name this process in the process list; without effect where that is not possible."""
+    """Name this process in the process list; without effect where that is not possible.
+
+    A job's title holds a name that came from a peer: it is cut, and what does not print gives way.
+    """
     try:
         import setproctitle
     except ImportError:
         return
-    setproctitle.setproctitle(title)
+    shown = "".join(c if c.isprintable() else "?" for c in title[:TITLE_LIMIT])
+    setproctitle.setproctitle(shown)
 
 
 def die_with_parent(parent_pid: int, number: int = signal.SIGTERM) -> None:
