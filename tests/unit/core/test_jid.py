@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saltlite.core.jid import jid_time, new_jid
+
+NOON = datetime(2026, 11, 20, 12, 8, 59, 431099, tzinfo=timezone.utc)
+TIMES = st.datetimes(
+    datetime(1970, 1, 1),  # noqa: DTZ001 - hypothesis wants it so
+    datetime(9000, 1, 1),  # noqa: DTZ001
+    timezones=st.just(timezone.utc),
+)
+
+
+def test_a_jid_is_the_time_in_digits():
+    assert new_jid(NOON, None) == "20261120120859431099"
+    assert jid_time("20261120120859431099") == NOON
+    assert jid_time("20261120120859431099_17") == NOON
+
+
+def test_the_clock_at_boot_has_four_digits_of_year_as_well():
+    assert new_jid(datetime(1970, 1, 1, tzinfo=timezone.utc), None) == "19700101000000000000"
+
+
+def test_a_clock_that_stands_or_is_set_back_gives_the_next_microsecond():
+    assert new_jid(NOON, "20261120120859431099") == "20261120120859431100"
+    assert new_jid(NOON - timedelta(days=3650), "20261231235959999999") == "20270101000000000000"
+    assert new_jid(NOON, "20261120120859431099_3") == "20261120120859431100"
+
+
+@pytest.mark.parametrize("bad", ["", "2026", "x" * 20, "req", "٣" * 20, "20261399000000000000"])
+def test_what_is_not_a_job_id_is_refused(bad):
+    with pytest.raises(ValueError, match=r".+"):
+        jid_time(bad)
+
+
+@given(st.lists(TIMES, min_size=1, max_size=20))
+def test_ids_only_grow_whatever_the_clock_does(times):
+    last = None
+    for now in times:
+        jid = new_jid(now, last)
+        assert len(jid) == 20
+        assert jid.isdigit()
+        assert last is None or jid > last
+        last = jid
+
+
+@given(TIMES)
+def test_round_trip(now):
+    assert jid_time(new_jid(now, None)) == now
