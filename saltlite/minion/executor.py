@@ -75,6 +75,11 @@ class _Running:
     def jid(self) -> str:
         return str(self.job["jid"])
 
+    @property
+    def title(self) -> str:
+        fun = self.job["fun"]
+        return f"job {self.jid} {fun if isinstance(fun, str) else ','.join(map(str, fun))}"
+
 
 class Executor:
     """The jobs of one minion. Fulfils ``context.JobTable``."""
@@ -191,8 +196,7 @@ class Executor:
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
         try:
-            title = f"job {running.jid} {running.job['fun']}"
-            exited = await self._spawner.spawn(title, theirs)
+            exited = await self._spawner.spawn(running.title, theirs)
             start = {"task": "job", "job": running.job, "master": running.master}
             writer.write(framed({**start, "grains": grains, "pillar": pillar}))
             if await self._listen(running, reader, writer):

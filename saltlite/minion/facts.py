@@ -22,6 +22,7 @@ from saltlite.minion.stream import open_stream, read_map
 log = logging.getLogger(__name__)
 
 GRAINS_DEADLINE_S: Final = 60.0
+MINE_DEADLINE_S: Final = 300.0
 
 
 class Facts:
@@ -58,18 +59,37 @@ class Facts:
             self.loaded.set()
 
     async def _from_child(self) -> dict[str, Any]:
-        ours, theirs = socket.socketpair()
-        reader, writer = await open_stream(ours)
-        try:
-            await self._spawner.spawn("grains", theirs)
-            writer.write(framed({"task": "grains"}))
-            message = await read_map(reader)
-        finally:
-            writer.close()
-        if message is None or not isinstance(message.get("grains"), dict):
+        message = await self._ask_child("grains", {"task": "grains"})
+        if not isinstance(message.get("grains"), dict):
             raise WireError("their process ended without a result")
         grains: dict[str, Any] = message["grains"]
         return grains
+
+    async def collect_mine(self, master: str, functions: Any) -> dict[str, Any]:
+        """What the mine functions give now; empty, with a line, if they cannot be run."""
+        grains, pillar = self.of(master)
+        start = {"task": "mine", "functions": functions, "grains": grains, "pillar": pillar}
+        try:
+            message = await asyncio.wait_for(self._ask_child("mine", start), MINE_DEADLINE_S)
+        except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
+            log.error("the mine is not updated: %s", error or "its functions take too long")
+            return {}
+        mine: dict[str, Any] = message.get("mine", {})
+        return mine
+
+    async def _ask_child(self, title: str, start: dict[str, Any]) -> dict[str, Any]:
+        """Have a child do ``start`` and give its result; empty if it ends without one."""
+        ours, theirs = socket.socketpair()
+        reader, writer = await open_stream(ours)
+        try:
+            await self._spawner.spawn(title, theirs)
+            writer.write(framed(start))
+            while True:
+                message = await read_map(reader)
+                if message is None or message.get("op") == "result":
+                    return message or {}
+        finally:
+            writer.close()
 
     async def load_pillar(self, link: Link) -> bool:
         """Ask a master for the pillar; the one of before stays if that fails."""

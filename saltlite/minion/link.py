@@ -32,7 +32,7 @@ from saltlite.channel.publication import (
     subscriptions,
 )
 from saltlite.config.minion import MinionConfig
-from saltlite.core.messages import Job
+from saltlite.core.messages import Envelope, Job
 from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import PrivateKey, PublicKey
 from saltlite.errors import (
@@ -52,6 +52,7 @@ from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
 from saltlite.transport.addresses import tcp
 from saltlite.transport.areq import AsyncRequester
+from saltlite.transport.codec import pack
 from saltlite.transport.pub import connect_subscriber
 from saltlite.transport.tcp import TcpOptions
 
@@ -65,6 +66,7 @@ LOST_S: Final = 30.0
 
 UNOPENED_LIMIT: Final = 100
 DROPPED_LOG_S: Final = 60.0
+PING_TIMEOUT_S: Final = 5.0
 UNSET_PUBLISH_PORT: Final = 4506
 """A ``publish_port`` of this in the minion's file counts as none. Source: protocol.md 3.2."""
 
@@ -165,6 +167,12 @@ class Link:
     def stop(self) -> None:
         """End, whatever is going on."""
         self._report(fsm.Stopped())
+
+    def give_up(self, reason: str) -> None:
+        """Leave this master for the first one of the list."""
+        if not self._over.done():
+            log.info("Leaving master %s: %s", self.name, reason)
+            self._over.set_result(fsm.GiveUp(reason, start_over=True))
 
     @property
     def is_up(self) -> bool:
@@ -587,6 +595,21 @@ class Link:
         outbox.done(name)
         spool.remove(name)
         return True
+
+
+async def answers(master: MasterAddress, context: zmq.asyncio.Context) -> bool:
+    """Whether a master is there: any reply to a clear ``ping`` counts. Source: protocol.md 9.7."""
+    frame = pack(Envelope(enc="clear", load={"cmd": "ping"}).to_wire())
+    try:
+        addresses = await resolve(master, asyncio.get_running_loop())
+        requester = AsyncRequester(tcp(addresses[0], master.port), context=context)
+        try:
+            await requester.request(frame, timeout_s=PING_TIMEOUT_S)
+        finally:
+            requester.close()
+    except (OSError, IndexError, SaltliteError):
+        return False
+    return True
 
 
 def _patience(tries_left: int) -> AbstractContextManager[bool | None]:

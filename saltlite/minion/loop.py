@@ -33,7 +33,7 @@ from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
 from saltlite.minion.facts import Facts
 from saltlite.minion.job import run_job
-from saltlite.minion.link import MAIN, Identity, Link
+from saltlite.minion.link import MAIN, Identity, Link, answers
 from saltlite.minion.masters import MasterAddress, in_turn, masters_of
 from saltlite.minion.outbox import Outbox, Parcel
 from saltlite.minion.pki import MinionKeys
@@ -58,6 +58,7 @@ FACTS_PATIENCE_S: Final = 10.0
 PILLAR_RETRY_S: Final = 60.0
 HELD_LIMIT: Final = 1000
 ROUND_WAIT_S: Final = 10.0
+FAILBACK_S: Final = 60.0
 EVENT_TRIES: Final = 3
 
 CONTROL: Final = frozenset(
@@ -203,8 +204,8 @@ class Minion:
             await self._stopping.wait()
             return 0
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), delay_s)
+        if delay_s > 0:
+            await self._pause(delay_s)
         if network.master_type == "failover":
             return await self._serve_in_turn(identity)
         return max(await asyncio.gather(*(self._serve_always(identity, m) for m in self._masters)))
@@ -218,12 +219,32 @@ class Minion:
         order = in_turn(self._masters, self._config.network, random.random)
         while True:
             for master in order:
+                self._started.discard(master.name)
+                watch = self._background(self._watch_for(order[0], master))
                 end = await self._serve_one(identity, master, failover=True)
+                watch.cancel()
                 if isinstance(end, fsm.Exit):
                     return end.code
-            wait_s = ROUND_WAIT_S * (0.5 + random.random())  # noqa: S311 - jitter
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), wait_s)
+                if end.start_over:
+                    break
+            else:
+                await self._pause(ROUND_WAIT_S * (0.5 + random.random()))  # noqa: S311 - jitter
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, unless the minion is to end."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _watch_for(self, first: MasterAddress, current: MasterAddress) -> None:
+        """``master_failback``: leave ``current`` once the first master answers again."""
+        network = self._config.network
+        if not network.master_failback or current is first:
+            return
+        while True:
+            await asyncio.sleep(network.master_failback_interval or FAILBACK_S)
+            link = self._links.get(current.name)
+            if link is not None and link.is_up and await answers(first, self._context):
+                link.give_up(f"master {first.name} answers again")
 
     async def _serve_one(
         self, identity: Identity, master: MasterAddress, *, failover: bool
@@ -334,6 +355,22 @@ class Minion:
         for job in self._held.pop(link.name, []):
             self._consider(link, job)
         await self._fire_start(link)
+        if self._config.mine.mine_enabled:
+            await self._update_mine(link)
+
+    async def _update_mine(self, link: Link) -> None:
+        """Tell the mine functions' values, now and every ``mine_interval``; 0 is never again."""
+        while self._links.get(link.name) is link:
+            _, pillar = self._facts.of(link.name)
+            functions = self._config.mine.mine_functions or {}
+            if isinstance(functions, Mapping) and isinstance(pillar.get("mine_functions"), Mapping):
+                functions = {**functions, **cast("dict[str, Any]", pillar["mine_functions"])}
+            if functions:
+                data = await self._facts.collect_mine(link.name, functions)
+                await self._fire_on_master(link, {"cmd": "_mine", "data": data, "clear": False})
+            if self._config.mine.mine_interval <= 0:
+                return
+            await asyncio.sleep(self._config.mine.mine_interval * 60)
 
     async def _first_facts(self, link: Link) -> None:
         await self._facts.loaded.wait()

@@ -25,7 +25,6 @@ from saltlite.minion.job import as_plain, failed_fields, run_job
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import LoopGone, Pipe
 from saltlite.minion.proc import ProcDir
-from saltlite.process import set_title
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +129,8 @@ def run_task(pipe: Pipe, setup: Setup, pid: int) -> None:
         _job(pipe, setup, start, pid)
     elif task == "grains":
         _grains(pipe, setup)
+    elif task == "mine":
+        _mine(pipe, setup, start)
     else:
         raise WireError(f"no such task: {task}")
 
@@ -138,9 +139,15 @@ def _grains(pipe: Pipe, setup: Setup) -> None:
     from saltlite.grains import load_grains
     from saltlite.host import Host
 
-    set_title("salt-minion grains")
     grains = as_plain(load_grains(setup.config, Host()))
     pipe.send({"op": "result", "grains": grains})
+
+
+def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
+    from saltlite.minion.mine import collect
+
+    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    pipe.send({"op": "result", "mine": collect(start["functions"], ctx)})
 
 
 def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
@@ -148,8 +155,6 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     job: dict[str, Any] = start["job"]
     jid, master = str(job["jid"]), str(start["master"])
     proc = setup.proc()
-    if start.get("titled", True):
-        set_title(f"salt-minion job {jid} {_names(job)}")
     _note(proc, job, pid, master)
     _say(pipe, {"op": "started", "pid": pid})
     fields = _run(job, job_context(pipe, setup, start))
@@ -157,11 +162,6 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
     _hand_over(pipe, setup.spool(), jid, data)
     proc.remove(jid)
-
-
-def _names(job: Mapping[str, Any]) -> str:
-    fun = job["fun"]
-    return fun if isinstance(fun, str) else ",".join(map(str, fun))
 
 
 def _note(proc: ProcDir, job: Mapping[str, Any], pid: int, master: str) -> None:

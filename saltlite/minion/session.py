@@ -124,9 +124,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """This master is of no use now; try another one."""
+    """This master is of no use now; try the next one, or begin again with the first one."""
 
     reason: str
+    start_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
