@@ -276,11 +276,12 @@ def target_type(options: optparse.Values) -> str:
     return "glob"
 
 
-def eauth_options(parser: CommandParser) -> None:
-    """External authentication."""
+def eauth_options(parser: CommandParser, *, short: bool = True) -> None:
+    """External authentication; ``short`` off leaves ``-a`` to something else."""
     group = parser.add_option_group("External Authentication")
     group.add_option(
-        "-a", "--auth", "--eauth", "--external-auth", dest="eauth", default="",
+        *(["-a", "--auth"] if short else []), "--eauth", "--external-auth",
+        dest="eauth", default="",
         help="Specify an external authentication system to use.",
     )  # fmt: skip
     group.add_option(

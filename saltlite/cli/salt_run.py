@@ -210,14 +210,11 @@ class _Context:
         from saltlite.client.local import LocalClient
         from saltlite.core.targets import Target
         from saltlite.runners.context import RunnerContext
-        from saltlite.transport.addresses import MasterSockets
-        from saltlite.transport.bus import EventPusher
 
         config = self._config
-        sockets = MasterSockets(Path(config.paths.sock_dir))
         store = stores.open_jobs(config, read_only=False)
         local = LocalClient(config, store=lambda: store)
-        events = _Events(lambda: EventPusher(sockets.event_pull), sockets.event_pull)
+        events = stores.LazyEvents(config)
         self._close += [store.close, local.close, events.close]
         self.ctx = RunnerContext(
             config=config,
@@ -247,28 +244,6 @@ class _Context:
     def __exit__(self, *_exc: object) -> None:
         for close in self._close:
             close()
-
-
-class _Events:
-    """Fires on the master's bus; without a running master nothing happens."""
-
-    def __init__(self, connect: Callable[[], Any], path: Path) -> None:
-        self._connect = connect
-        self._path = path
-        self._pusher: Any = None
-
-    def fire(self, tag: str, data: Mapping[str, Any]) -> None:
-        """Fire one event."""
-        if self._pusher is None:
-            if not self._path.exists():
-                return
-            self._pusher = self._connect()
-        self._pusher.fire(tag, data)
-
-    def close(self) -> None:
-        """Let go of the bus."""
-        if self._pusher is not None:
-            self._pusher.close()
 
 
 if __name__ == "__main__":

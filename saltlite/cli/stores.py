@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltlite.core.targets import Target, expected
+from saltlite.core.plain import PlainMap
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
+    from saltlite.core.targets import Target
     from saltlite.master.jobcache import JobRecord, SqliteJobStore
+    from saltlite.transport.bus import EventPusher
 
 
 def open_jobs(config: MasterConfig, *, read_only: bool = True) -> SqliteJobStore:
@@ -59,6 +61,7 @@ def expected_minions(config: MasterConfig, target: Target) -> list[str]:
     Raises:
         TargetError: the target is not well formed.
     """
+    from saltlite.core.targets import expected
     from saltlite.master.minioncache import MinionCache
 
     facts = MinionCache(Path(config.paths.cachedir)).facts(accepted_minions(config))
@@ -111,3 +114,68 @@ class JobReader:
         """Keep a job that is done already, with its one return."""
         self._store.new_job(jid, load, [])
         self._store.add_return(jid, minion, ret)
+
+
+class KeyDirectory:
+    """The key directory as :mod:`saltlite.client.key` sees it; changes are fired as events."""
+
+    def __init__(self, config: MasterConfig, *, fire: Callable[[str, PlainMap], None]) -> None:
+        from saltlite.master.keyactions import KeyActions
+        from saltlite.master.keystore import FOLDERS
+
+        self._actions = KeyActions(config, fire=fire)
+        self._store = self._actions.store
+        self._states = {folder: state for state, folder in FOLDERS.items()}
+
+    def list(self, state: str) -> list[str]:
+        """The ids in a state, sorted."""
+        return self._store.list(self._states[state])
+
+    def key(self, minion_id: str, state: str) -> str | None:
+        """The key's PEM text."""
+        return self._store.key(minion_id, self._states[state])
+
+    def accept(self, minion_id: str, state: str) -> bool:
+        """Accept a key that is in ``state``."""
+        return self._actions.accept(
+            minion_id,
+            include_rejected=state == "minions_rejected",
+            include_denied=state == "minions_denied",
+        )
+
+    def reject(self, minion_id: str, state: str) -> bool:
+        """Reject a key that is in ``state``."""
+        return self._actions.reject(
+            minion_id,
+            include_accepted=state == "minions",
+            include_denied=state == "minions_denied",
+        )
+
+    def delete(self, minion_id: str, state: str) -> bool:
+        """Forget a minion."""
+        return self._actions.delete(minion_id)
+
+
+class LazyEvents:
+    """Fires on the master's bus; connects with the first event, and not at all without a master."""
+
+    def __init__(self, config: MasterConfig) -> None:
+        from saltlite.transport.addresses import MasterSockets
+
+        self._path = MasterSockets(Path(config.paths.sock_dir)).event_pull
+        self._pusher: EventPusher | None = None
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Fire one event."""
+        if self._pusher is None:
+            if not self._path.exists():
+                return
+            from saltlite.transport.bus import EventPusher
+
+            self._pusher = EventPusher(self._path)
+        self._pusher.fire(tag, data)
+
+    def close(self) -> None:
+        """Let what was fired leave, and close."""
+        if self._pusher is not None:
+            self._pusher.close()

@@ -14,7 +14,7 @@ from typing import Any
 from saltlite.client.identity import sender
 from saltlite.core import tags
 from saltlite.core.jid import new_jid
-from saltlite.errors import StoreError, WireError
+from saltlite.errors import MasterAbsent, StoreError, WireError
 from saltlite.runners.context import RunnerContext
 from saltlite.runners.registry import Runner, call, resolve, wrong_arguments
 
@@ -76,6 +76,8 @@ class RunnerClient:
     def _call(self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> Ran:
         try:
             return Ran(jid, call(runner, arg, kwarg), success=True)
+        except MasterAbsent:
+            raise
         except Exception:  # noqa: BLE001 - a runner is a user's job: it ends as a text
             import traceback
 
