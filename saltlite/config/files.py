@@ -64,13 +64,16 @@ def _text(path: str) -> str | None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"cannot be read: {reason}", path=path) from error
-    with os.fdopen(fd, "rb") as file:
+    try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise ConfigError("cannot be read: not a regular file", path=path)
         if status.st_size > MAX_FILE_BYTES:
             raise ConfigError(f"larger than {MAX_FILE_BYTES} bytes", path=path)
-        data = file.read(MAX_FILE_BYTES + 1)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    finally:
+        os.close(fd)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -79,7 +82,7 @@ def _text(path: str) -> str | None:
 
 
 class Includes:
-    """One pass over included files: they are joined deeply, and lists are appended.
+    """One pass over included files: they are joined deeply, lists too.
 
     Paths are relative to the directory of the main file, also those of nested includes.
     """
@@ -153,12 +156,12 @@ def _joined(old: Setting | None, new: Setting) -> Setting:
 
 
 def joined(old: Any, new: Any) -> Any:
-    """Maps are merged, lists appended, of all else the newer wins."""
+    """Maps are merged, lists get what they do not have yet, of all else the newer wins."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         both = dict(old)
         for key, value in new.items():
             both[key] = joined(both[key], value) if key in both else value
         return both
     if isinstance(old, list) and isinstance(new, list):
-        return old + new
+        return old + [item for item in new if item not in old]
     return new

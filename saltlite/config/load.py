@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config import paths
-from saltlite.config.files import Includes, Setting, Settings, joined, patterns_of, read_file
+from saltlite.config.files import Includes, Setting, Settings, patterns_of, read_file
 from saltlite.config.schema import Source, check, default_of, option_name, options
 from saltlite.errors import ConfigError, StoreError
 
@@ -178,15 +178,12 @@ def _from_template(path: str) -> Settings:
 
 
 def _include(path: str, settings: Settings, patterns: Iterable[str], *, silent: bool) -> None:
-    """One pass: against the main file each key replaces, but ``schedule`` is joined by job."""
+    """One pass; against the main file each key of it replaces the whole value."""
     included = Includes(path)
     included.add(patterns)
     for pattern in [] if silent else included.unmatched:
         log.warning("No file matches the include %s", pattern)
-    schedule, more = settings.get("schedule"), included.settings.get("schedule")
     settings.update(included.settings)
-    if schedule is not None and more is not None:
-        settings["schedule"] = Setting(joined(schedule.value, more.value), more.source)
 
 
 # --- checking ------------------------------------------------------------------------------------

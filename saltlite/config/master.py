@@ -61,7 +61,7 @@ class PathOptions:
     module_dirs: Sequence[str] = option([], "Further directories of custom code.")
     runner_dirs: Sequence[str] = option([], "Further directories of runners.")
     outputter_dirs: Sequence[str] = option([], "Further directories of outputters.")
-    key_logfile: str = option("/var/log/salt/key", "salt-key's log.", rooted=True)
+    key_logfile: str = option("/var/log/salt/key", "The log of salt-key.", rooted=True)
     token_dir: str = option(
         "/var/cache/salt/master/tokens",
         "Tokens of external authentication; always below cachedir.",

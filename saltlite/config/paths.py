@@ -20,7 +20,7 @@ def rooted(path: str, root: str) -> str:
     """
     if not path or "://" in path or path.startswith("/dev/"):
         return path
-    path = os.path.expanduser(path)
+    path = os.path.normpath(os.path.expanduser(path))
     if path == root or path.startswith(root.rstrip("/") + "/"):
         return path
     return os.path.join(root, path.lstrip("/"))

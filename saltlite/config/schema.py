@@ -161,12 +161,12 @@ def _take_str(value: Any) -> str:
 def _take_list(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
-    if isinstance(value, str):
-        return [value] if value else []
     raise _Unfit
 
 
 def _take_str_list(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [_take_str(value)] if value else []
     return [_take_str(item) for item in _take_list(value)]
 
 
