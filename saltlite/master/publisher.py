@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import time
 from typing import Any, Final
 
@@ -46,7 +47,7 @@ class Publisher:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._crypticle: tuple[int, Crypticle] | None = None
-        self._connected = 0
+        self._connections: set[int] = set()
 
     def run(self, life: Life) -> None:
         """Open the sockets, publish until told to stop, then empty the line."""
@@ -57,9 +58,7 @@ class Publisher:
         except (zmq.ZMQError, ValueError) as error:
             log.error("Publisher cannot listen: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
-        monitor = publisher.get_monitor_socket(
-            zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
-        )
+        monitor = publisher.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         poller = zmq.Poller()
         poller.register(monitor, zmq.POLLIN)
         life.register(poller)
@@ -102,22 +101,28 @@ class Publisher:
         if not life.restarts or not before:
             return
         until_s = time.monotonic() + REJOIN_S
-        while self._connected < before and time.monotonic() < until_s and not life.stopping:
+        while len(self._connections) < before and time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
             self._count(monitor)
         life.poll(zmq.Poller(), SETTLE_S)
 
     def _count(self, monitor: zmq.Socket[bytes]) -> None:
-        """Keep the number of connected subscribers, for us and for a successor."""
+        """Keep the number of connections, for us and for a successor.
+
+        By descriptor: whoever goes before the handshake is over must not be taken for a minion.
+        """
         changed = False
         with contextlib.suppress(zmq.Again):
             while True:
-                event = recv_monitor_message(monitor, zmq.NOBLOCK)["event"]
-                self._connected += 1 if event == zmq.EVENT_HANDSHAKE_SUCCEEDED else -1
+                message = recv_monitor_message(monitor, zmq.NOBLOCK)
+                peer = int(message["value"])
+                if message["event"] == zmq.EVENT_ACCEPTED:
+                    self._connections.add(peer)
+                else:
+                    self._connections.discard(peer)
                 changed = True
         if changed:
-            self._connected = max(0, self._connected)
-            self._shared.subscribers.set(self._connected)
+            self._shared.subscribers.set(len(self._connections))
 
     # --- jobs ----------------------------------------------------------------------------
 
@@ -191,4 +196,5 @@ def _bind_pull(
     pull = context.socket(zmq.PULL)
     pull.setsockopt(zmq.RCVHWM, WAITING_LIMIT)
     pull.bind(ipc(sockets.publish_pull))
+    os.chmod(sockets.publish_pull, 0o600)
     return pull

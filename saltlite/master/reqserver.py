@@ -14,7 +14,7 @@ import os
 import struct
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import zmq
@@ -55,11 +55,16 @@ class Caller:
 
 @dataclass(slots=True)
 class Port:
-    """The way to one worker. ``caller`` is whose request it has in hand."""
+    """The way to one worker. ``caller`` is whose request it has in hand.
+
+    ``peers`` are the connections to its socket: the worker's, and perhaps one of somebody who has
+    no business here. ``connected`` is true once one of them is a peer that takes requests.
+    """
 
     name: str
     socket: zmq.Socket[bytes]
     monitor: zmq.Socket[bytes]
+    peers: set[int] = field(default_factory=set)
     connected: bool = False
     caller: Caller | None = None
 
@@ -120,7 +125,9 @@ class ReqServer:
     def _open_port(self, context: zmq.Context[zmq.Socket[bytes]], number: int) -> Port:
         dealer = context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, LINGER_MS)
-        monitor = dealer.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        monitor = dealer.get_monitor_socket(
+            zmq.EVENT_ACCEPTED | zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+        )
         path = self._sockets.workers(number)
         dealer.bind(ipc(path))
         os.chmod(path, 0o600)
@@ -195,13 +202,22 @@ class ReqServer:
         self._send(caller.identity, frames[2])
 
     def _note_connection(self, port: Port) -> None:
-        event = recv_monitor_message(port.monitor, zmq.NOBLOCK)["event"]
-        if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+        """A peer came or went. When one of two goes, the other is handed work again."""
+        message = recv_monitor_message(port.monitor, zmq.NOBLOCK)
+        event, peer = message["event"], int(message["value"])
+        if event == zmq.EVENT_ACCEPTED:
+            port.peers.add(peer)
+        elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             port.connected = True
-            if port.caller is None and port not in self._free:
-                self._set_free(port)
-            return
-        port.connected = False
+        else:
+            port.peers.discard(peer)
+            port.connected = port.connected and bool(port.peers)
+            self._give_up_request(port)
+        if port.connected and port.caller is None and port not in self._free:
+            self._set_free(port)
+
+    def _give_up_request(self, port: Port) -> None:
+        """Whoever had the request in hand may be gone: its caller is told, and may ask again."""
         if port in self._free:
             self._free.remove(port)
         caller, port.caller = port.caller, None
