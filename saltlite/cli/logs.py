@@ -165,6 +165,14 @@ class LineFormatter(logging.Formatter):
         self._jid = jid
         self._colour = colour
 
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and a traceback made here: what another formatter kept is not harmless."""
+        record.exc_text = None
+        try:
+            return super().format(record)
+        finally:
+            record.exc_text = None
+
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The record's line, without its traceback."""
         record.message = escaped(record.message)
@@ -263,6 +271,11 @@ class LogFile(logging.FileHandler):
         except OSError as error:
             self._complain(error)
 
+    def close(self) -> None:
+        """Close the file; what could not be written is lost, and was told."""
+        with contextlib.suppress(OSError):
+            super().close()
+
     def handleError(self, record: logging.LogRecord) -> None:
         """The first failure is told on stderr, later ones are passed over."""
         self._complain(sys.exc_info()[1])
@@ -301,39 +314,10 @@ def _file(target: str, *, at_once: bool) -> logging.Handler | None:
     if not target or target == os.devnull:
         return None
     if "://" in target:
-        return _syslog(target)
+        from saltlite.cli.syslog import syslog_handler  # what it needs is slow to import
+
+        return syslog_handler(target)
     handler = LogFile(target)
     if at_once:
         handler.open_now()
     return handler
-
-
-def _syslog(target: str) -> logging.Handler | None:
-    """A syslog handler for ``file:///dev/log[/FACILITY]`` or ``udp://host:port[/FACILITY]``."""
-    import socket
-    from logging.handlers import SysLogHandler  # these and the next are slow to import
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(target)
-    path, facility = _facility(parts.path)
-    kinds = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
-    try:
-        if parts.scheme == "file":
-            return SysLogHandler(path, facility)
-        if parts.scheme not in kinds:
-            raise ValueError("no such kind of log")
-        address = (parts.hostname or "localhost", parts.port or 514)
-        return SysLogHandler(address, facility, kinds[parts.scheme])
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"[WARNING ] Failed to log to {target}: {error}\n")
-        return None
-
-
-def _facility(path: str) -> tuple[str, int]:
-    from logging.handlers import SysLogHandler
-
-    head, _, last = path.rpartition("/")
-    if last.startswith("LOG_"):
-        name = last.removeprefix("LOG_").lower()
-        return head, SysLogHandler.facility_names.get(name, SysLogHandler.LOG_USER)
-    return path, SysLogHandler.LOG_USER

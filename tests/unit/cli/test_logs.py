@@ -1,0 +1,261 @@
+"""Logging: where records go, how they look, and that a log never stops the work."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saltlite.cli import logs
+from saltlite.config.display import LOG_LEVELS, LogOptions
+
+log = logging.getLogger("saltlite.test.logs")
+
+
+@pytest.fixture(autouse=True)
+def put_back():
+    root = logging.getLogger()
+    level = root.level
+    yield
+    logs.close()
+    root.setLevel(level)
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "log/master"
+
+
+def test_console_and_file_have_their_own_forms_and_levels(target, capsys):
+    logs.setup(LogOptions(log_file=str(target), log_level="error", log_level_logfile="info"))
+    log.info("to the file")
+    log.error("to both")
+    assert capsys.readouterr().err == "[ERROR   ] to both\n"
+    lines = target.read_text().splitlines()
+    assert [line.rpartition("] ")[2] for line in lines] == ["to the file", "to both"]
+    assert f"[saltlite.test.logs:{log_line(lines[0])}" in lines[0]
+    assert f"[INFO    ][{os.getpid()}]" in lines[0]
+
+
+def log_line(line: str) -> str:
+    return line.split(":", 3)[3][:4]
+
+
+def test_the_file_follows_the_console_without_a_level_of_its_own(target):
+    logs.setup(LogOptions(log_file=str(target), log_level="debug"), console=False)
+    log.debug("fine")
+    assert "fine" in target.read_text()
+
+
+def test_the_file_is_private_to_owner_and_group(target):
+    old = os.umask(0)
+    try:
+        logs.setup(LogOptions(log_file=str(target)), console=False, at_once=True)
+    finally:
+        os.umask(old)
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_commands_open_the_file_with_the_first_record(target):
+    logs.setup(LogOptions(log_file=str(target)), console=False)
+    assert not target.exists()
+    log.warning("x")
+    assert target.exists()
+
+
+def test_rotation_is_followed(target):
+    logs.setup(LogOptions(log_file=str(target)), console=False)
+    log.warning("one")
+    target.rename(target.with_name("old"))
+    log.warning("two")
+    target.unlink()
+    log.warning("three")
+    assert "one" in target.with_name("old").read_text()
+    assert target.read_text().endswith("three\n")
+    assert "two" not in target.read_text()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_log_that_cannot_be_written_costs_one_line(at_once, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    path = f"{tmp_path}/file/log"
+    logs.setup(LogOptions(log_file=path), at_once=at_once)
+    for number in range(3):
+        log.error("still here %d", number)
+    lines = capsys.readouterr().err.splitlines()
+    told = [line for line in lines if "Failed to open log file" in line]
+    assert told == [f"[WARNING ] Failed to open log file {path}: Not a directory"]
+    assert [line for line in lines if line not in told] == [
+        f"[ERROR   ] still here {number}" for number in range(3)
+    ]
+
+
+def test_a_full_disk_costs_one_line(capsys):
+    logs.setup(LogOptions(log_file="/dev/full"), console=False)
+    log.error("one")
+    log.error("two")
+    assert capsys.readouterr().err == (
+        "[WARNING ] Failed to open log file /dev/full: No space left on device\n"
+    )
+
+
+def test_a_fifo_is_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "fifo")
+    logs.setup(LogOptions(log_file=str(tmp_path / "fifo")), console=False, at_once=True)
+    log.error("x")
+    assert "Failed to open log file" in capsys.readouterr().err
+
+
+def test_devnull_opens_nothing():
+    before = list(logging.getLogger().handlers)
+    logs.setup(LogOptions(log_file="/dev/null"), console=False)
+    assert logging.getLogger().handlers == before
+
+
+def test_quiet_says_nothing(target, capsys):
+    logs.setup(LogOptions(log_file=str(target), log_level="quiet"))
+    log.critical("x")
+    assert capsys.readouterr().err == ""
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("name", LOG_LEVELS)
+def test_every_level(name, target):
+    options = LogOptions(log_file=str(target), log_level_logfile=name, log_level="quiet")
+    logs.setup(options)
+    level = LOG_LEVELS[name]
+    with contextlib.suppress(FileNotFoundError):
+        log.log(max(level, 1), "at")
+        log.log(level - 1, "below")
+        text = target.read_text()
+        assert (text.count("at\n"), text.count("below\n")) == (1, 0)
+        assert name in ("all", "quiet") or f"[{name.upper():<8}]" in text
+
+
+def test_granular_levels(target):
+    options = LogOptions(
+        log_file=str(target),
+        log_granular_levels={"salt.test": "debug", "saltlite.test.mute": "error", "x": "bogus"},
+    )
+    logs.setup(options, console=False)
+    log.debug("granular")
+    logging.getLogger("saltlite.testing").debug("another name")
+    logging.getLogger("saltlite.test.mute").warning("muted")
+    logging.getLogger("elsewhere").info("below the level")
+    logging.getLogger("elsewhere").warning("at the level")
+    words = [line.rpartition("] ")[2] for line in target.read_text().splitlines()]
+    assert words == ["granular", "at the level"]
+
+
+def test_a_record_is_one_line_whatever_is_in_it(target, capsys):
+    logs.setup(LogOptions(log_file=str(target)))
+    log.warning("id %s", "web\n2026 INFO accepted\r\x1b[31m\u202e\x00\x9b")
+    shown = r"id web\n2026 INFO accepted\r\x1b[31m\u202e\x00\x9b"
+    assert capsys.readouterr().err == f"[WARNING ] {shown}\n"
+    assert target.read_text().endswith(f"{shown}\n")
+    assert target.read_text().count("\n") == 1
+
+
+def test_a_lone_surrogate_can_be_logged(target):
+    logs.setup(LogOptions(log_file=str(target)), console=False)
+    log.warning("id %s", "a\udcff")
+    assert target.read_text().endswith("id a\\udcff\n")
+
+
+def test_a_traceback_is_below_its_record_and_harmless(target):
+    logs.setup(LogOptions(log_file=str(target)), console=False)
+    try:
+        raise ValueError("bad\x1b[31m")
+    except ValueError:
+        log.exception("it failed")
+    text = target.read_text()
+    assert "it failed\nTraceback (most recent call last):\n" in text
+    assert text.endswith("ValueError: bad\\x1b[31m\n")
+
+
+def test_jid_and_colours(capsys):
+    options = LogOptions(
+        log_file="/dev/null", log_fmt_console="%(colorlevel)s %(message)s %(jid)s%(nosuch)s"
+    )
+    logs.setup(options, colour=True)
+    log.warning("x", extra={"jid": "2026"})
+    log.error("y")
+    assert capsys.readouterr().err == (
+        "\x1b[0;33m[WARNING ]\x1b[0;0m x [JID: 2026]\n\x1b[0;31m[ERROR   ]\x1b[0;0m y \n"
+    )
+
+
+def test_a_wrong_form_loses_no_record(capsys):
+    logs.setup(LogOptions(log_file="/dev/null", log_fmt_console="%(message)q %"))
+    log.warning("x")
+    assert capsys.readouterr().err == "x\n"
+
+
+def test_a_closed_console_is_no_reason_to_stop(monkeypatch, target):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as stream:
+        monkeypatch.setattr("sys.stderr", stream)
+        logs.setup(LogOptions(log_file=str(target)))
+        log.warning("x")
+        monkeypatch.undo()
+        with contextlib.suppress(BrokenPipeError):
+            stream.close()
+    assert "x" in target.read_text()
+
+
+def test_setup_again_replaces(target, capsys):
+    logs.early()
+    log.warning("early")
+    logs.setup(LogOptions(log_file=str(target)))
+    logs.setup(LogOptions(log_file=str(target)))
+    log.warning("late")
+    assert capsys.readouterr().err == "[WARNING ] early\n[WARNING ] late\n"
+
+
+@pytest.mark.parametrize("form", ["file://{path}", "file://{path}/LOG_DAEMON"])
+def test_syslog_by_socket(form, tmp_path):
+    path = tmp_path / "dev-log"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.bind(str(path))
+        server.settimeout(5)
+        options = LogOptions(log_file=form.format(path=path), log_fmt_logfile="%(message)s")
+        logs.setup(options, console=False)
+        log.warning("to syslog")
+        priority = 3 * 8 + 4 if "DAEMON" in form else 1 * 8 + 4
+        assert server.recv(1000).rstrip(b"\0") == f"<{priority}>to syslog".encode()
+
+
+def test_syslog_by_udp():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(5)
+        port = server.getsockname()[1]
+        logs.setup(LogOptions(log_file=f"udp://127.0.0.1:{port}/LOG_LOCAL1"), console=False)
+        log.error("x")
+        assert server.recv(1000).startswith(b"<139>")
+
+
+@pytest.mark.parametrize("address", ["file:///no/such/socket", "ftp://x", "udp://h:99999999"])
+def test_a_syslog_that_is_not_there_costs_one_line(address, capsys):
+    logs.setup(LogOptions(log_file=address))
+    log.error("x")
+    log.error("y")
+    lines = capsys.readouterr().err.splitlines()
+    told = [line for line in lines if line.startswith(f"[WARNING ] Failed to log to {address}: ")]
+    assert len(told) == 1
+    assert [line for line in lines if line not in told] == ["[ERROR   ] x", "[ERROR   ] y"]
+
+
+@given(st.text())
+def test_escaped_text_is_one_printable_line(text):
+    shown = logs.escaped(text)
+    assert len(shown.splitlines()) <= 1
+    assert "\x1b" not in shown
+    if text.isascii() and text.isprintable():
+        assert shown == text
