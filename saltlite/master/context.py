@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -164,6 +164,4 @@ def make_context(
         events=events,
         publisher=publisher,
     )
-    for name, value in overrides.items():
-        setattr(context, name, value)
-    return context
+    return replace(context, **overrides)

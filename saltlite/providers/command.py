@@ -310,11 +310,11 @@ def wanted_environment(env: Any) -> dict[str, str]:
 
 
 def _from_yaml(text: str) -> Any:
-    from saltlite.config import yaml
+    from saltlite.config.yaml import load as load_yaml
     from saltlite.errors import ConfigError
 
     try:
-        return yaml.load(text, "env")
+        return load_yaml(text, "env")
     except ConfigError:
         raise FunctionError("the environment is not a map") from None  # its text may be a secret
 

@@ -22,9 +22,15 @@ BROAD_HANDLERS = {
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",
     "modules/test.py": "test.try is a function that does nothing else",
+    "cli/salt_call.py": "the job runner of salt-call",
+    "client/runner.py": "the job runner of runners",
+    "minion/link.py": "the minion's loop: one publication must not end it",
+    "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
 }
 DYNAMIC_ATTRIBUTES = {
     "cli/options.py": "options that were declared in the same file",
+    "cli/salt.py": "three options, named in the line above",
+    "cli/show.py": "walks the fields of an options dataclass",
     "config/opts.py": "walks the fields of the configuration's own dataclasses",
     "config/yaml.py": "a constructor of the YAML library, from a fixed list",
     "core/messages.py": "walks the fields of the message's own dataclass",
@@ -37,11 +43,15 @@ WALL_CLOCK = {
     "channel/minion.py": "the wire's ts",
     "minion/executor.py": "moment of a return, kept across restarts",
     "minion/process.py": "moment of a return, kept across restarts",
+    "minion/loop.py": "moment of a return, kept across restarts",
+    "master/maintenance.py": "ages of files; sees steps of the clock",
+    "master/noncefile.py": "moment of saving, kept across restarts",
 }
 WRITERS = {
     "disk.py": "the one place that writes files that matter",
     "master/child.py": "/proc/self/oom_score_adj",
     "minion/daemon.py": "the pid inside the lock file it holds",
+    "host.py": "the one door to the machine, for functions",
 }
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "_pickle", "dill", "marshal", "shelve", "imp"}
 FORBIDDEN_CALLS = {
