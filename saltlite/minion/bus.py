@@ -46,11 +46,8 @@ def may_go_to_master(tag: object, minion_id: str) -> bool:
         return True
     own = re.escape(minion_id)
     return bool(
-        re.fullmatch(
-            rf"salt/(minion/{own}|beacon/{own}|job/[0-9_]+/(prog|start)/{own}"
-            rf"|state_result/[0-9_]+/{own})(/.+)?",
-            tag,
-        )
+        re.fullmatch(rf"salt/(minion|beacon)/{own}/.+", tag)
+        or re.fullmatch(rf"salt/(job/\d+/(prog|start)|state_result/\d+)/{own}(/.+)?", tag)
     )
 
 

@@ -549,6 +549,10 @@ class Link:
         """Send this master's returns, one after the other, until cancelled."""
         failing = False
         while True:
+            for expired in outbox.expired(time.monotonic()):
+                log.error("the return of job %s is lost: no master took it for a day", expired)
+                outbox.done(expired)
+                spool.remove(expired)
             name = await self._next_return(outbox, changed)
             acknowledged = await self._send_return(name, outbox, spool)
             if acknowledged and failing:

@@ -1,0 +1,350 @@
+"""Jobs in real processes: each has a return, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import saltlite
+from saltlite.config.load import load_minion
+from saltlite.core.plain import PlainMap
+from saltlite.errors import RequestTimeout
+from saltlite.minion.executor import NOT_STARTED_TEXT, STOPPED_TEXT, Executor
+from saltlite.minion.process import Setup
+from saltlite.minion.spawner import SpawnFailed, ThreadSpawner
+from saltlite.process import start_ticks
+
+DEADLINE_S = 20.0
+
+CHILD = """
+import socket, sys
+sys.path[:0] = [{root!r}, {here!r}]
+import job_functions
+from saltlite.config.load import load_minion
+from saltlite.minion.process import Setup, run_forked
+config = load_minion({etc!r})
+sys.exit(run_forked(socket.socket(fileno=int(sys.argv[1])), Setup(config, "m1", 0o022)))
+"""
+
+
+class ProcessSpawner:
+    """Stands in for the parent: the same child, in a fresh interpreter."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.children: list[subprocess.Popen[bytes]] = []
+
+    async def spawn(self, title: str, sock: socket.socket) -> asyncio.Future[int]:
+        fd = sock.fileno()
+        child = subprocess.Popen([sys.executable, "-c", self.code, str(fd)], pass_fds=[fd])
+        sock.close()
+        self.children.append(child)
+        loop = asyncio.get_running_loop()
+        exited: asyncio.Future[int] = loop.create_future()
+        pidfd = os.pidfd_open(child.pid)
+
+        def ended() -> None:
+            loop.remove_reader(pidfd)
+            os.close(pidfd)
+            code = child.wait()
+            exited.set_result(-code if code < 0 else code << 8)
+
+        loop.add_reader(pidfd, ended)
+        return exited
+
+
+class NoSpawner:
+    async def spawn(self, title: str, sock: socket.socket) -> asyncio.Future[int]:
+        sock.close()
+        raise SpawnFailed("Resource temporarily unavailable")
+
+
+@dataclass
+class Services:
+    """The minion, as far as jobs can tell."""
+
+    events: list[tuple[str, Any]] = field(default_factory=list)
+    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    returns: list[tuple[str, str]] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        self.events.append((tag, data))
+
+    async def request(self, master: str, load: dict[str, Any]) -> Any:
+        self.requests.append((master, load))
+        if load["cmd"] == "silent":
+            raise RequestTimeout("tcp://m", 3)
+        return {"echo": load["cmd"]}
+
+    async def refresh_grains(self) -> PlainMap:
+        return {"id": "m1", "new": True}
+
+    def facts(self, master: str) -> tuple[PlainMap, PlainMap]:
+        return {"id": "m1", "os": "Testix"}, {"secret": "pillar"}
+
+    def returned(self, jid: str, master: str) -> None:
+        self.returns.append((jid, master))
+        self.changed.set()
+
+
+@dataclass
+class Bench:
+    """An executor with everything around it."""
+
+    setup: Setup
+    spawner: Any
+    services: Services
+    executor: Executor
+    number: int = 0
+
+    def job(self, fun: Any, *arg: Any, **fields: Any) -> dict[str, Any]:
+        self.number += 1
+        jid = f"2024010203040500{self.number:04}"
+        return {"jid": jid, "fun": fun, "arg": list(arg), "tgt": "m1", "tgt_type": "glob",
+                "ret": "", "user": "root", **fields}  # fmt: skip
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.01)
+
+    async def result(self, job: dict[str, Any]) -> dict[str, Any]:
+        jid = job["jid"]
+        await self.until(lambda: any(name == jid for name, _ in self.services.returns))
+        await self.until(lambda: all(one["jid"] != jid for one in self.executor.running()))
+        parcel = self.setup.spool().get(jid) or self.executor._spool.get(jid)
+        assert parcel is not None
+        return parcel.load
+
+    async def run(self, fun: Any, *arg: Any, **fields: Any) -> dict[str, Any]:
+        job = self.job(fun, *arg, **fields)
+        self.executor.take(job, "m:1")
+        return await self.result(job)
+
+    async def pid(self, job: dict[str, Any]) -> int:
+        def started() -> bool:
+            return any(one["jid"] == job["jid"] and one["pid"] for one in self.executor.running())
+
+        await self.until(started)
+        pids = [one["pid"] for one in self.executor.running() if one["jid"] == job["jid"]]
+        assert isinstance(pids[0], int)
+        return pids[0]
+
+
+Scenario = Callable[[Bench], Awaitable[None]]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Callable[..., None]:
+    """Run a scenario in a loop of its own."""
+    etc = tmp_path / "etc"
+    etc.mkdir()
+
+    def run(scenario: Scenario, spawner: Any = None, **options: Any) -> None:
+        written = {"root_dir": str(tmp_path), "id": "m1", **options}
+        (etc / "minion").write_text(
+            "".join(f"{name}: {value}\n" for name, value in written.items())
+        )
+        setup = Setup(load_minion(etc), "m1", 0o022)
+        root = str(Path(saltlite.__file__).parents[1])
+        code = CHILD.format(root=root, here=str(Path(__file__).parent), etc=str(etc))
+
+        async def live() -> None:
+            children = spawner(setup) if spawner else ProcessSpawner(code)
+            services = Services()
+            executor = Executor(setup, children, setup.spool(), services, queue_limit=3)
+            bench = Bench(setup, children, services, executor)
+            try:
+                await scenario(bench)
+            finally:
+                executor.stop()
+                for child in getattr(children, "children", []):
+                    child.kill()
+                    child.wait()
+
+        asyncio.run(live())
+
+    return run
+
+
+def test_a_job_runs_and_its_return_is_in_the_spool(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        load = await bench.run("job_functions.facts")
+        assert load["return"] == {
+            "os": "Testix", "pillar": {"secret": "pillar"}, "umask": 0o022, "leader": True,
+        }  # fmt: skip
+        assert (load["cmd"], load["id"], load["retcode"], load["user"]) == (
+            "_return", "m1", 0, "root",
+        )  # fmt: skip
+        assert bench.services.returns[0][1] == "m:1"
+        assert list(bench.setup.proc().entries()) == []
+
+    play(scenario)
+
+
+def test_a_job_reaches_the_bus_the_master_and_the_other_jobs(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        load = await bench.run("job_functions.reach")
+        assert load["return"] == {
+            "reply": {"echo": "_file_envs"},
+            "timeout": "no reply from tcp://m within 3 s",
+            "running": [],
+        }
+        assert bench.services.events == [("my/tag", {"a": [1]})]
+        assert bench.services.requests[0] == ("m:1", {"cmd": "_file_envs"})
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_killed_job_returns_254_with_the_signals_name(
+    play: Callable[..., None], number: signal.Signals
+) -> None:
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("test.sleep", 60)
+        bench.executor.take(job, "m:1")
+        os.kill(await bench.pid(job), number)
+        load = await bench.result(job)
+        assert load["return"] == f"The job's process was ended by {number.name}."
+        assert (load["retcode"], load["success"]) == (254, False)
+        assert list(bench.setup.proc().entries()) == []
+
+    play(scenario)
+
+
+def test_a_job_that_leaves_without_a_return(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        load = await bench.run("job_functions.vanish", 5)
+        assert load["return"] == ("The job's process ended with exit code 5 and without a return.")
+        assert load["retcode"] == 254
+
+    play(scenario)
+
+
+def test_signals_reach_the_job_and_what_it_has_started(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("job_functions.with_child")
+        bench.executor.take(job, "m:1")
+        pid = await bench.pid(job)
+        await bench.until(lambda: bool(bench.services.events))
+        child = bench.services.events[0][1]["pid"]
+        assert bench.executor.signal(job["jid"], 15) == (
+            f"Signal 15 sent to job {job['jid']} at pid {pid}"
+        )
+        await bench.result(job)
+        await bench.until(lambda: not start_ticks(child))
+        assert bench.executor.signal(job["jid"], 15) == ""
+
+    play(scenario)
+
+
+def test_when_no_process_can_be_made_the_job_says_so(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        load = await bench.run("test.ping")
+        assert load["return"] == ("The job could not be started: Resource temporarily unavailable")
+        assert load["retcode"] == 254
+
+    play(scenario, lambda _setup: NoSpawner())
+
+
+def test_in_a_thread(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        assert (await bench.run("test.echo", "x"))["return"] == "x"
+        assert (await bench.run("test.retcode", 7))["retcode"] == 7
+
+    play(scenario, lambda setup: ThreadSpawner(setup, os.getpid()))
+
+
+def test_jobs_wait_their_turn_and_then_are_refused(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        first = bench.job("test.sleep", 60)
+        waiting = [bench.job("test.echo", number) for number in range(3)]
+        too_many = bench.job("test.echo", "x")
+        ping = bench.job("test.ping")
+        for job in (first, *waiting, too_many, ping):
+            bench.executor.take(job, "m:1")
+        refused = await bench.result(too_many)
+        assert refused["return"] == "Refused: 1 jobs run and 3 wait on this minion."
+        assert refused["retcode"] == 254
+        assert (await bench.result(ping))["return"] is True, "ping needs no slot"
+        jids = {one["jid"] for one in bench.executor.running()}
+        assert jids == {job["jid"] for job in (first, *waiting)}
+        bench.executor.signal(first["jid"], 9) if await bench.pid(first) else None
+        for number, job in enumerate(waiting):
+            assert (await bench.result(job))["return"] == number
+
+    play(scenario, process_count_max=1)
+
+
+def test_what_an_earlier_run_left_behind(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        dead, queued, done = (bench.job("test.ping") for _ in range(3))
+        proc, spool = bench.setup.proc(), bench.setup.spool()
+        gone = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        proc.write(dead, gone.pid, "m:2")
+        gone.communicate(b"\n")
+        proc.write(queued, 0, "m:2")
+        proc.write(done, os.getpid() + 100_000, "m:2")
+        spool.put(done["jid"], b"kept as it is")
+        bench.executor.inherit("m:1")
+        load = await bench.result(dead)
+        assert (load["return"], load["retcode"]) == (STOPPED_TEXT, 254)
+        assert (await bench.result(queued))["return"] == NOT_STARTED_TEXT
+        assert {name for name, _ in bench.services.returns} == {dead["jid"], queued["jid"]}
+        assert {master for _, master in bench.services.returns} == {"m:2"}
+        assert list(proc.entries()) == []
+
+    play(scenario)
+
+
+def test_a_job_that_outlived_the_minion_is_adopted(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("test.ping")
+        alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        bench.setup.proc().write(job, alive.pid, "m:2")
+        bench.executor.inherit("m:1")
+        assert [one["pid"] for one in bench.executor.running()] == [alive.pid]
+        alive.communicate(b"\n")
+        load = await bench.result(job)
+        assert load["return"] == STOPPED_TEXT
+
+    play(scenario)
+
+
+def test_the_return_that_an_adopted_job_left_is_sent(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("test.ping")
+        alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        bench.setup.proc().write(job, alive.pid, "m:2")
+        bench.executor.inherit("m:1")
+        from saltlite.minion.outbox import Parcel
+
+        bench.setup.spool().put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).packed())
+        alive.communicate(b"\n")
+        assert (await bench.result(job))["return"] == "mine"
+        assert bench.services.returns == [(job["jid"], "m:2")]
+
+    play(scenario)
+
+
+def test_a_full_disk_does_not_stop_a_job(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        for name in ("outbox", "proc"):
+            (bench.setup.cachedir).mkdir(parents=True, exist_ok=True)
+            (bench.setup.cachedir / name).write_text("in the way")
+        assert (await bench.run("test.echo", "x"))["return"] == "x"
+
+    play(scenario)
