@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import optparse
 
     from saltlite.cli.show import Screen
+    from saltlite.client.collect import ReturnStore
     from saltlite.client.local import JobRequest, LocalClient, Run
     from saltlite.config.master import MasterConfig
 
@@ -474,15 +475,19 @@ class _Salt:
             save_token(answer["token"])
 
     def _client(self) -> LocalClient:
-        from saltlite.cli import stores
         from saltlite.client.local import LocalClient
 
-        config = self.config
-        return LocalClient(
-            config,
-            store=lambda: stores.open_jobs(config),
-            connected=lambda: stores.maybe_connected(config),
-        )
+        return LocalClient(self.config, store=self._store, connected=self._connected)
+
+    def _store(self) -> ReturnStore:
+        from saltlite.cli.stores import open_jobs
+
+        return open_jobs(self.config)
+
+    def _connected(self) -> frozenset[str] | None:
+        from saltlite.cli.stores import maybe_connected
+
+        return maybe_connected(self.config)
 
     def _config_dump(self) -> int:
         from saltlite.config.opts import flat_opts

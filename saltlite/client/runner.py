@@ -90,7 +90,7 @@ class RunnerClient:
         master_id = self._ctx.config.process.id
         load = {
             "fun": started["fun"],
-            "arg": started["fun_args"],
+            "arg": [],
             "tgt": master_id,
             "tgt_type": "list",
             "user": started["user"],

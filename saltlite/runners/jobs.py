@@ -64,7 +64,10 @@ def list_job(
     entry: dict[str, Any] = {"jid": jid}
     if job is None:
         return {**entry, "Error": UNKNOWN, "StartTime": _start_time(jid), "Result": {}}
-    return {**entry, **_entry(job), "Minions": list(job.minions), "Result": _result(ctx, jid)}
+    entry.update(_entry(job))
+    if job.minions:
+        entry["Minions"] = list(job.minions)
+    return {**entry, "Result": _result(ctx, jid)}
 
 
 def print_job(ctx: RunnerContext, jid: str, ext_source: str | None = None) -> dict[str, Any]:
