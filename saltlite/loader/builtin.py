@@ -18,7 +18,6 @@ MODULES: Mapping[str, str] = {
         "match",
         "pillar",
         "saltutil",
-        "status",
         "sys",
         "test",
     )

@@ -1,1 +1,88 @@
-"""Not written yet."""
+"""Fire events: on the minion's own bus, or on the master's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext, NoEvents
+
+
+def fire(ctx: MinionContext, data: Any, tag: str) -> bool:
+    """Fire an event on the minion's own bus; ``False`` without one.
+
+    CLI Example:
+
+        salt '*' event.fire '{"data":"my event data"}' 'tag'
+    """
+    if isinstance(ctx.events, NoEvents):
+        return False
+    ctx.events.fire(str(tag), _as_map(data))
+    return True
+
+
+def fire_master(
+    ctx: MinionContext, data: Any, tag: str, preload: Mapping[str, Any] | None = None
+) -> bool:
+    """Fire an event on the master's bus; ``False`` without a master.
+
+    CLI Example:
+
+        salt '*' event.fire_master '{"data":"my event data"}' 'tag'
+    """
+    if ctx.master is None:
+        return False
+    load = {"cmd": "_minion_event", "tag": str(tag), "data": data, "pretag": None}
+    ctx.master.request({**load, **(preload or {}), "id": ctx.config.identity.id})
+    return True
+
+
+def send(
+    ctx: MinionContext,
+    tag: str,
+    data: Any = None,
+    preload: Mapping[str, Any] | None = None,
+    with_env: Any = False,
+    with_grains: Any = False,
+    with_pillar: Any = False,
+    with_env_opts: bool = False,
+    **kwargs: Any,
+) -> bool:
+    """Fire an event on the master's bus, with data of the minion if wanted.
+
+    ``with_env``, ``with_grains`` and ``with_pillar`` are ``True`` for all or a list of names.
+    Further keyword arguments are part of the event.
+
+    CLI Example:
+
+        salt-call event.send myco/mytag foo=Foo bar=Bar
+        salt-call event.send 'myco/mytag' '{foo: Foo, bar: Bar}'
+    """
+    body: dict[str, Any] = {}
+    for name, wanted, source in (
+        ("environ", with_env, os.environ),
+        ("grains", with_grains, ctx.grains),
+        ("pillar", with_pillar, ctx.pillar),
+    ):
+        if wanted:
+            body[name] = _picked(source, wanted)
+    if with_env_opts:
+        body |= {
+            "saltenv": ctx.config.files.saltenv or "base",
+            "pillarenv": ctx.config.pillar.pillarenv,
+        }
+    body |= {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    if data is not None:
+        body |= _as_map(data)
+    return fire_master(ctx, body, tag, preload)
+
+
+def _picked(source: Mapping[str, Any], wanted: Any) -> dict[str, Any]:
+    if isinstance(wanted, (list, tuple)):
+        return {str(name): source.get(str(name), "") for name in wanted}
+    return dict(source)
+
+
+def _as_map(data: Any) -> dict[str, Any]:
+    return dict(data) if isinstance(data, Mapping) else {"data": data}

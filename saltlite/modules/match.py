@@ -1,1 +1,198 @@
-"""Not written yet."""
+"""Whether this minion, or another one of the same kind, is meant by a target."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core import data as nested
+from saltlite.core.data import DELIMITER
+from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.errors import FunctionError, TargetError
+
+log = logging.getLogger(__name__)
+
+
+def compound(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
+    """Whether a compound target fits.
+
+    CLI Example:
+
+        salt '*' match.compound 'L@cheese,foo and *'
+    """
+    return _fits(ctx, tgt, "compound", minion_id)
+
+
+def glob(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
+    """Whether a glob fits the id.
+
+    CLI Example:
+
+        salt '*' match.glob 'web*'
+    """
+    return _fits(ctx, tgt, "glob", minion_id)
+
+
+def pcre(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
+    """Whether a regular expression fits the id.
+
+    CLI Example:
+
+        salt '*' match.pcre '.*'
+    """
+    return _fits(ctx, tgt, "pcre", minion_id)
+
+
+def list_(ctx: MinionContext, tgt: Any, minion_id: str | None = None) -> bool:
+    """Whether the id is in a list.
+
+    CLI Example:
+
+        salt '*' match.list 'server1,server2'
+    """
+    return _fits(ctx, tgt, "list", minion_id)
+
+
+def grain(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
+    """Whether a grain fits a glob.
+
+    CLI Example:
+
+        salt '*' match.grain 'os:Ubuntu'
+    """
+    return _fits(ctx, tgt, "grain", None, delimiter)
+
+
+def grain_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
+    """Whether a grain fits a regular expression.
+
+    CLI Example:
+
+        salt '*' match.grain_pcre 'os:Fedo.*'
+    """
+    return _fits(ctx, tgt, "grain_pcre", None, delimiter)
+
+
+def pillar(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
+    """Whether a pillar value fits a glob.
+
+    CLI Example:
+
+        salt '*' match.pillar 'cheese:foo'
+    """
+    return _fits(ctx, tgt, "pillar", None, delimiter)
+
+
+def pillar_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
+    """Whether a pillar value fits a regular expression.
+
+    CLI Example:
+
+        salt '*' match.pillar_pcre 'cheese:(swiss|american)'
+    """
+    return _fits(ctx, tgt, "pillar_pcre", None, delimiter)
+
+
+def ipcidr(ctx: MinionContext, tgt: str) -> bool:
+    """Whether one of the minion's addresses is this one, or in this network.
+
+    CLI Example:
+
+        salt '*' match.ipcidr '192.168.44.0/24'
+    """
+    return _fits(ctx, tgt, "ipcidr", None)
+
+
+def data(tgt: str) -> bool:
+    """Never: there is no local data store.
+
+    CLI Example:
+
+        salt '*' match.data 'spam:eggs'
+    """
+    return False
+
+
+def filter_by(
+    ctx: MinionContext,
+    lookup: Mapping[str, Any],
+    tgt_type: str = "compound",
+    minion_id: str | None = None,
+    merge: Mapping[str, Any] | None = None,
+    merge_lists: bool = False,
+    default: str = "default",
+) -> Any:
+    """The first entry whose name, as a target, fits; ``default`` otherwise.
+
+    CLI Example:
+
+        salt '*' match.filter_by '{foo*: Foo!, bar*: Bar!}' minion_id=bar03
+    """
+    fitting = (value for tgt, value in lookup.items() if _fits(ctx, tgt, tgt_type, minion_id))
+    found = next(fitting, lookup.get(default))
+    if merge and isinstance(found, Mapping):
+        return nested.merge(found, merge, merge_lists=merge_lists)
+    return merge if merge and found is None else found
+
+
+def search_by(
+    ctx: MinionContext,
+    lookup: Mapping[str, Any],
+    tgt_type: str = "compound",
+    minion_id: str | None = None,
+) -> list[str] | None:
+    """The names of all entries that hold a target which fits; ``None`` without any.
+
+    CLI Example:
+
+        salt '*' match.search_by '{web: [node1, node2], db: [node2, node]}'
+    """
+    found = [
+        name
+        for name, targets in lookup.items()
+        if any(_fits(ctx, tgt, tgt_type, minion_id) for tgt in targets)
+    ]
+    return found or None
+
+
+def ifelse(
+    ctx: MinionContext,
+    *args: Any,
+    tgt_type: str = "compound",
+    minion_id: str | None = None,
+    merge: Mapping[str, Any] | None = None,
+    merge_lists: bool = False,
+) -> Any:
+    """Pairs of target and value, then a value for the case that none fits.
+
+    CLI Example:
+
+        salt '*' match.ifelse 'foo*' 'Foo!' 'bar*' 'Bar!' 'Neither' minion_id=bar03
+    """
+    if len(args) % 2 == 0:
+        raise FunctionError("The ifelse function must have an odd number of arguments!")
+    pairs = zip(args[0:-1:2], args[1:-1:2], strict=True)
+    fitting = (value for tgt, value in pairs if _fits(ctx, tgt, tgt_type, minion_id))
+    found = next(fitting, args[-1])
+    if merge and isinstance(found, Mapping):
+        return nested.merge(found, merge, merge_lists=merge_lists)
+    return found
+
+
+def _fits(
+    ctx: MinionContext,
+    tgt: Any,
+    tgt_type: str,
+    minion_id: str | None,
+    delimiter: str = DELIMITER,
+) -> bool:
+    facts = MinionFacts(minion_id or ctx.config.identity.id, ctx.grains, ctx.pillar)
+    target = Target(tgt if isinstance(tgt, list) else str(tgt), tgt_type, delimiter)
+    groups = ctx.config.extra.get("nodegroups")
+    try:
+        return matches(target, facts, nodegroups=groups if isinstance(groups, Mapping) else {})
+    except TargetError as error:
+        log.error("%s", error)
+        return False
