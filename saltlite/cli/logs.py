@@ -22,6 +22,10 @@ from saltlite.config.display import LOG_LEVELS
 if TYPE_CHECKING:
     from saltlite.config.display import LogOptions
 
+    _Stream = logging.StreamHandler[Any]
+else:
+    _Stream = logging.StreamHandler  # Python 3.10 takes no type in brackets here
+
 LOG_FILE_MODE = 0o640
 EARLY_FORMAT = "[%(levelname)-8s] %(message)s"
 
@@ -230,7 +234,7 @@ def _console(
     return handler
 
 
-class _QuietStream(logging.StreamHandler[Any]):
+class _QuietStream(_Stream):
     """The console; a closed one is no reason to stop."""
 
     def handleError(self, record: logging.LogRecord) -> None:

@@ -331,8 +331,14 @@ def load_config(
 ) -> Config:
     """The configuration under the command line's options; ``more`` are further ones.
 
-    A wrong configuration ends the command with 1 and one line on stderr.
+    What is odd about it is logged to the console. A wrong configuration ends the command with 1
+    and one line on stderr.
     """
+    from saltlite.cli import logs
+
+    logs.early(getattr(options, "log_level", None) or "warning")
+    if options.config_dir and not os.path.exists(options.config_dir):
+        sys.stderr.write(f"WARNING: CONFIG '{options.config_dir}' directory does not exist.\n")
     try:
         return load(options.config_dir, {**overrides(options), **(more or {})})
     except ConfigError as error:

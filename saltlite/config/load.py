@@ -141,7 +141,7 @@ def config_file(name: str, config_dir: Path | str | None, environ: Mapping[str, 
     if os.path.isfile(directory):
         directory = os.path.dirname(directory)
     if given and not os.path.isdir(directory):
-        log.warning("CONFIG '%s' directory does not exist.", directory)
+        log.info("The directory %s does not exist", directory)  # commands say so themselves
     return os.path.join(directory, name)
 
 

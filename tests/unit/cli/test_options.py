@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 
 import pytest
 
+from saltlite.cli import logs
 from saltlite.cli import options as groups
 from saltlite.cli.options import CommandParser
 from saltlite.cli.version import answered, version_line
@@ -39,9 +41,14 @@ def parsed(*argv: str, **environ: str):
 
 @pytest.fixture(autouse=True)
 def somewhere_else(tmp_path, monkeypatch):
-    """No Saltfile of whoever runs the tests."""
+    """No Saltfile of whoever runs the tests, and no logging left behind."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    root = logging.getLogger()
+    level = root.level
+    yield
+    logs.close()
+    root.setLevel(level)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +170,22 @@ def test_a_wrong_configuration_is_one_line_and_exit_code_1(tmp_path, capsys):
         f"{tmp_path}/master:2: worker_threads: found 'many' (text), "
         "allowed: whole number, 1 or more\n"
     )
+
+
+def test_what_is_odd_is_told_before_logging_is_set_up(tmp_path, capsys):
+    (tmp_path / "master").write_text("file_root: {}")
+    groups.load_config(load_master, parsed("-c", str(tmp_path))[0])
+    place = f"{tmp_path}/master:1: file_root"
+    assert capsys.readouterr().err == (
+        f"[WARNING ] {place}: no such option; did you mean file_roots?\n"
+    )
+    groups.load_config(load_master, parsed("-c", str(tmp_path), "-l", "quiet")[0])
+    assert capsys.readouterr().err == ""
+
+
+def test_a_directory_that_is_not_there_is_told_in_salts_words(capsys):
+    groups.load_config(load_master, parsed("-c", "/no/such")[0])
+    assert capsys.readouterr().err == "WARNING: CONFIG '/no/such' directory does not exist.\n"
 
 
 # --- Saltfile ------------------------------------------------------------------------------------
