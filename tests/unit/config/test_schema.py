@@ -68,7 +68,11 @@ def test_no_option_is_declared_twice(role):
 
 
 @EACH
-@pytest.mark.parametrize("value", [{"a": [{}]}, [{}], "\0", b"\xff", object()], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [{"a": [{}]}, [{}], "\0", b"\xff", object()],
+    ids=["map", "list", "NUL", "bytes", "object"],
+)
 def test_a_wrong_type_is_one_line_that_names_the_place(role, name, field, value):
     try:
         taken = check(field, value, HERE)
