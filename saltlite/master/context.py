@@ -50,9 +50,6 @@ class Shared:
     flush: GroupFlush = field(default_factory=GroupFlush)
     subscribers: Counter = field(default_factory=lambda: Counter("subscribers"))
     nonces: SharedArea = field(default_factory=lambda: SharedArea("saltlite-nonces", table_bytes()))
-    started_s: float = field(default_factory=time.time)
-    """Wall clock; nonces from before are remembered only if ``nonces_restored``."""
-    nonces_restored: bool = False
 
     @property
     def cachedir(self) -> Path:
@@ -142,7 +139,6 @@ def make_context(
 ) -> MasterContext:
     """The context of one worker; ``workers`` share the budget of log lines."""
     config = shared.config
-    not_before_s = 0.0 if shared.nonces_restored else shared.started_s
     context = MasterContext(
         shared=shared,
         keys=KeyStore(shared.pki_dir),
@@ -157,7 +153,6 @@ def make_context(
             shared.replay_table(),
             shared.nonces.lock,
             ttl_s=config.keys.request_ttl,
-            not_before_s=not_before_s,
         ),
         refusals=Refusals(time.monotonic, lines_per_s=LINES_PER_S / workers),
         rates=Rates(share=1 / workers),

@@ -6,7 +6,6 @@ The parent binds nothing and parses nothing that comes from outside. Source: rel
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import logging
 import os
@@ -135,9 +134,8 @@ class Master:
             pub_sig=read_pub_sig(config),
             user=process_user(),
         )
-        restored = noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic())
-        if restored:
-            shared = dataclasses.replace(shared, nonces_restored=True)
+        if not noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic()):
+            shared.sessions().clear()  # an old request could be a repeat of one nobody remembers
         shared.publication.rotate(new_key_string(), time.monotonic())
         access = Access(config.access, shared.cachedir, shared.user)
         write_keys(shared.cachedir, access.users(), new_key_string)

@@ -62,6 +62,7 @@ class AcceptedKey:
     key: PublicKey
     pem: str
     stamp: tuple[int, int, int]
+    path: Path
 
 
 class KeyStore:
@@ -147,13 +148,15 @@ class KeyStore:
 
         ``None`` if the id is not accepted, or its file holds no usable key (which is logged).
         """
+        known = self._keys.get(minion_id)
         try:
-            status = os.stat(self.path(minion_id, KeyState.ACCEPTED))
+            status = os.stat(
+                self.path(minion_id, KeyState.ACCEPTED) if known is None else known.path
+            )
         except (FileNotFoundError, ValueError):
             self._keys.pop(minion_id, None)
             return None
         stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
-        known = self._keys.get(minion_id)
         if known is not None and known.stamp == stamp:
             return known
         return self._read_accepted(minion_id, stamp)
@@ -162,10 +165,11 @@ class KeyStore:
         from saltlite.crypto.keys import PublicKey
 
         try:
+            path = self.path(minion_id, KeyState.ACCEPTED)
             pem = self.key(minion_id, KeyState.ACCEPTED)
             if pem is None:
                 return None
-            accepted = AcceptedKey(PublicKey.from_pem(pem), pem, stamp)
+            accepted = AcceptedKey(PublicKey.from_pem(pem), pem, stamp, path)
         except (CryptoError, StoreError) as error:
             log.warning("The accepted key of minion %s cannot be used: %s", minion_id, error)
             return None

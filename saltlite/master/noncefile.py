@@ -1,6 +1,7 @@
 """The memory of nonces across an orderly restart: ``cachedir/.nonces``, used once.
 
-After any other end the file is not there, and the master refuses what was sent before its start.
+After any other end the file is not there, and the next master ends all sessions: what was sent to
+the last one does not decrypt any more, and honest minions authenticate again.
 """
 
 from __future__ import annotations

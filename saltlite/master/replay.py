@@ -57,6 +57,7 @@ class ReplayTable:
         self._segments = segments
         self._slots = slots
         self._segment_bytes = slots * _SLOT_BYTES
+        self._heads_bytes = segments * _HEAD_BYTES
 
     def seen(self, minion_id: str, nonce: str, *, now_s: float, until_s: float) -> int | None:
         """Note the pair until ``until_s``, and say how often it was noted before.
@@ -64,20 +65,21 @@ class ReplayTable:
         ``None`` means that the table is full of pairs that still matter: refuse the request.
         """
         digest = _digest(minion_id, nonce)
-        open_segment = None
-        for segment in range(self._segments):
-            ends_s, entries = self._head(segment)
-            if ends_s < now_s or not entries:
-                open_segment = segment if open_segment is None else open_segment
+        free: int | None = None
+        filling: int | None = None
+        for segment, (ends_s, entries) in enumerate(self._heads()):
+            if not entries or ends_s < now_s:
+                free = segment if free is None else free
                 continue
             at = self._find(segment, digest)
             if self._slot(at)[:_DIGEST_BYTES] == digest:
                 return self._repeat(segment, at, until_s)
-            if entries < self._slots // 2 and not self._is_live(open_segment, now_s):
-                open_segment = segment
-        if open_segment is None:
+            if entries < self._slots // 2:
+                filling = segment
+        chosen = free if filling is None else filling
+        if chosen is None:
             return None
-        self._add(open_segment, digest, now_s, until_s)
+        self._add(chosen, digest, now_s, until_s)
         return 0
 
     def dump(self, now_s: float) -> Iterator[tuple[bytes, float]]:
@@ -101,13 +103,6 @@ class ReplayTable:
                 self._add(segment, slot[:_DIGEST_BYTES], now_s, until_s)
                 return True
         return False
-
-    def _is_live(self, segment: int | None, now_s: float) -> bool:
-        """Whether entries are already going into this segment, so that no other need be opened."""
-        if segment is None:
-            return False
-        ends_s, entries = self._head(segment)
-        return ends_s >= now_s and 0 < entries < self._slots // 2
 
     def _add(self, segment: int, digest: bytes, now_s: float, until_s: float) -> None:
         ends_s, entries = self._head(segment)
@@ -140,19 +135,22 @@ class ReplayTable:
         self._buffer[at : at + self._segment_bytes] = bytes(self._segment_bytes)
 
     def _at(self, segment: int, index: int) -> int:
-        base = segment * (_HEAD_BYTES + self._segment_bytes) + _HEAD_BYTES
-        return base + index * _SLOT_BYTES
+        return self._heads_bytes + segment * self._segment_bytes + index * _SLOT_BYTES
 
     def _slot(self, at: int) -> bytes | bytearray:
         return self._buffer[at : at + _SLOT_BYTES]
 
+    def _heads(self) -> Iterator[tuple[float, int]]:
+        """(until when its latest entry matters, entries) of every segment."""
+        return _HEAD.iter_unpack(self._buffer[: self._heads_bytes])
+
     def _head(self, segment: int) -> tuple[float, int]:
-        at = segment * (_HEAD_BYTES + self._segment_bytes)
+        at = segment * _HEAD_BYTES
         ends_s, entries = _HEAD.unpack(self._buffer[at : at + _HEAD_BYTES])
         return ends_s, entries
 
     def _set_head(self, segment: int, ends_s: float, entries: int) -> None:
-        at = segment * (_HEAD_BYTES + self._segment_bytes)
+        at = segment * _HEAD_BYTES
         self._buffer[at : at + _HEAD_BYTES] = _HEAD.pack(ends_s, entries)
 
 
@@ -172,20 +170,16 @@ class ReplayGuard:
     """Whether a proven request is one of its kind: its nonce is not in the shared table.
 
     That ``ts`` is inside the window of ``ttl_s`` either side of the clock has been checked before
-    (``channel/master.py``). ``not_before_s`` is this master's start if the table began empty: an
-    older request could be a repeat of one that nobody remembers. The memory runs on the monotonic
-    clock, so that a clock set forward and back again forgets nothing.
+    (``channel/master.py``). The memory runs on the monotonic clock, so that a clock set forward
+    and back again forgets nothing.
     """
 
     MEMORY_S: Final = 600.0
 
-    def __init__(
-        self, table: ReplayTable, lock: LockFactory, *, ttl_s: float, not_before_s: float = 0.0
-    ) -> None:
+    def __init__(self, table: ReplayTable, lock: LockFactory, *, ttl_s: float) -> None:
         self._table = table
         self._lock = lock
         self._ttl_s = ttl_s
-        self._not_before_s = not_before_s
 
     def problem(
         self,
@@ -198,8 +192,6 @@ class ReplayGuard:
         steady_s: float,
     ) -> str | None:
         """A few words on why the request must not be served; ``None`` if it may."""
-        if ts < self._not_before_s - 1:
-            return "sent before this master started"
         remember_s = self._ttl_s - (wall_s - ts) + 1 if self._ttl_s else self.MEMORY_S
         with self._lock():
             times = self._table.seen(

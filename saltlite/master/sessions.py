@@ -30,6 +30,7 @@ class Session:
     key: str
     crypticle: Crypticle
     stamp: tuple[int, int]
+    path: Path
 
     def __repr__(self) -> str:
         return "Session(***)"
@@ -50,18 +51,19 @@ class Sessions:
         Raises:
             StoreError: the file is there and cannot be read.
         """
+        known = self._sessions.get(minion_id)
+        path = disk.child(self._directory, minion_id) if known is None else known.path
         try:
-            status = os.stat(disk.child(self._directory, minion_id))
+            status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             self._sessions.pop(minion_id, None)
             return None
         if time.time() - status.st_mtime > self._lifetime_s:
             return None
         stamp = (status.st_mtime_ns, status.st_ino)
-        known = self._sessions.get(minion_id)
         if known is not None and known.stamp == stamp:
             return known
-        return self._read(minion_id, stamp)
+        return self._read(minion_id, path, stamp)
 
     def get_or_make(self, minion_id: str, *, not_before_s: float = 0.0) -> Session:
         """The session of an accepted minion; only ``_auth`` makes one.
@@ -102,16 +104,15 @@ class Sessions:
         except FileNotFoundError:
             return []
 
-    def _read(self, minion_id: str, stamp: tuple[int, int]) -> Session | None:
+    def _read(self, minion_id: str, path: Path, stamp: tuple[int, int]) -> Session | None:
         from saltlite.crypto.cipher import Crypticle
 
-        path = disk.child(self._directory, minion_id)
         data = disk.read_regular(path, limit_bytes=_KEY_LIMIT_BYTES)
         if data is None:
             return None
         try:
             key = data.decode("ascii").strip()
-            session = Session(key, Crypticle(key), stamp)
+            session = Session(key, Crypticle(key), stamp, path)
         except (ValueError, CryptoError):
             disk.remove(path)
             return None

@@ -79,9 +79,7 @@ def test_minions_can_be_added(store: SqliteJobStore) -> None:
     assert store.minions(jid(1)) == ["a", "b"]
 
 
-def test_too_large_a_return_is_cut(
-    store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_a_return_is_cut(store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("saltlite.master.jobcache.RETURN_LIMIT_BYTES", 100)
     store.add_return(jid(1), "a", {"return": "x" * 1000, "retcode": 3})
     kept = store.returns(jid(1))["a"]
@@ -128,9 +126,7 @@ def test_jobs_are_found(
     assert [job.jid for job in full.jobs(query)] == [jid(number) for number in numbers]
 
 
-def test_results_longer_than_a_chunk(
-    full: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_longer_than_a_chunk(full: SqliteJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("saltlite.master.jobcache.CLEAN_CHUNK", 3)
     assert len(list(full.jobs())) == 10
     newest = [job.jid for job in full.jobs(JobQuery(newest_first=True, limit=7))]
@@ -164,7 +160,9 @@ def test_the_files_are_private(store: SqliteJobStore, tmp_path: Path) -> None:
     assert {p.stat().st_mode & 0o777 for p in tmp_path.iterdir()} == {0o600}
 
 
-@pytest.mark.parametrize("content", [b"junk" * 2000, b"\0" * 8192, b"SQLite format 3\0" + b"\1" * 99])
+@pytest.mark.parametrize(
+    "content", [b"junk" * 2000, b"\0" * 8192, b"SQLite format 3\0" + b"\1" * 99]
+)
 def test_a_corrupt_file_is_put_aside_and_said_once(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -58,9 +58,7 @@ def test_every_combination_of_facts(offer: Offer) -> None:
 
 
 def test_an_accepted_key_is_never_overwritten_outside_open_mode() -> None:
-    filings = {
-        decide(o).filing for o in ALL if o.known is Known.ACCEPTED and not o.open_mode
-    }
+    filings = {decide(o).filing for o in ALL if o.known is Known.ACCEPTED and not o.open_mode}
     assert filings == {Filing.NOTHING, Filing.DENY}
 
 

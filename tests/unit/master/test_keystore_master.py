@@ -53,9 +53,7 @@ def test_a_denied_key_lies_beside_the_state(store: KeyStore) -> None:
 def test_files_moved_by_others_are_seen_at_once(store: KeyStore) -> None:
     store.put("web1", KeyState.UNACCEPTED, "PEM")
     assert store.list(KeyState.UNACCEPTED) == ["web1"]
-    os.rename(
-        store.path("web1", KeyState.UNACCEPTED), store.path("web1", KeyState.ACCEPTED)
-    )
+    os.rename(store.path("web1", KeyState.UNACCEPTED), store.path("web1", KeyState.ACCEPTED))
     assert store.list(KeyState.UNACCEPTED) == []
     assert store.list(KeyState.ACCEPTED) == ["web1"]
     for number in range(50):  # changes faster than the directory's clock ticks
