@@ -9,6 +9,7 @@ their parent: they finish, and their returns wait in the spool for the next star
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import logging
 import os
@@ -24,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from saltlite.disk import locked, make_dir
+from saltlite.disk import PRIVATE_FILE, make_dir
 from saltlite.errors import StoreError, WireError
 from saltlite.minion.process import Setup, run_forked
 from saltlite.process import (
@@ -71,16 +72,16 @@ def run(
         _make_for(directory, user)
     if user:
         become_user(user)
-    with _only_minion(setup.cachedir) as alone:
-        if not alone:
-            return 1
-        if background:
-            go_background()
-        _write_holder(setup.cachedir)
-        start_logging()
-        with _pid_file(Path(paths.pidfile)):
-            set_title("salt-minion")
-            return Parent(setup).run()
+    lock_fd = _hold(setup.cachedir)
+    if lock_fd is None:
+        return 1
+    if background:
+        go_background()
+    _write_holder(setup.cachedir)
+    start_logging()
+    with _pid_file(Path(paths.pidfile)):
+        set_title("salt-minion")
+        return Parent(setup, lock_fd).run()
 
 
 def _make_for(directory: Path, user: str) -> None:
@@ -94,19 +95,27 @@ def _make_for(directory: Path, user: str) -> None:
             shutil.chown(directory, user)
 
 
-@contextlib.contextmanager
-def _only_minion(cachedir: Path) -> Iterator[bool]:
-    """Hold the cache directory; ``False`` and one line if another minion has it."""
-    with locked(_writable(cachedir) / ".minion.lock", wait=False) as alone:
-        if not alone:
-            holder = ""
-            with contextlib.suppress(OSError):
-                holder = (cachedir / ".minion.pid").read_text().strip()
-            print(  # noqa: T201 - said to whoever starts a second one, as every daemon does
-                f"salt-minion: {cachedir} is in use by another minion, process {holder or '?'}",
-                file=sys.stderr,
-            )
-        yield alone
+def _hold(cachedir: Path) -> int | None:
+    """Hold the cache directory until this process and the loop end.
+
+    The descriptor of the lock; ``None``, after one line, if another minion has it. Jobs close it:
+    one that outlives the minion must not keep the next one from starting.
+
+    Raises:
+        StoreError: the directory cannot be written.
+    """
+    path = _writable(cachedir) / ".minion.lock"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        holder = "?"
+        with contextlib.suppress(OSError):
+            holder = (cachedir / ".minion.pid").read_text().strip()
+        sys.stderr.write(f"salt-minion: {cachedir} is in use by another minion, process {holder}\n")
+        return None
+    return fd
 
 
 def _writable(directory: Path) -> Path:
@@ -145,8 +154,9 @@ class _Loop:
 class Parent:
     """Forks, reaps and reports. One object for the life of the daemon."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, lock_fd: int) -> None:
         self._setup = setup
+        self._lock_fd = lock_fd
         self._loop: _Loop | None = None
         self._stop_signals = 0
         self._stop_by_s = float("inf")
@@ -293,6 +303,7 @@ class Parent:
         sock = socket.socket(fileno=fd)
 
         def live() -> int:
+            os.close(self._lock_fd)
             loop.control.close()
             set_title(f"salt-minion {message['title']}")
             return run_forked(sock, self._setup)

@@ -513,7 +513,8 @@ class Link:
             return read(keys, reply, nonce)
         except CryptoError as error:
             log.debug("master %s: %s; authenticating again", self.name, error)
-        self._report(fsm.Undecryptable())
+        if keys is self._keys:
+            self._report(fsm.Undecryptable())
         keys = await self._other_keys_than(keys, timeout_s)
         frame, nonce = keys.channel.seal(load)
         reply = await self._requester(lane).request(frame, timeout_s=timeout_s)

@@ -374,8 +374,14 @@ class Minion:
 
     async def _first_facts(self, link: Link) -> None:
         await self._facts.loaded.wait()
-        while not await self._facts.load_pillar(link):
+        if not await self._facts.load_pillar(link):
+            self._background(self._try_pillar_again(link))
+
+    async def _try_pillar_again(self, link: Link) -> None:
+        while self._links.get(link.name) is link:
             await asyncio.sleep(PILLAR_RETRY_S)
+            if await self._facts.load_pillar(link):
+                return
 
     async def _fire_start(self, link: Link) -> None:
         minion_id = self._setup.minion_id

@@ -1,0 +1,339 @@
+"""A link to a master that is not always honest, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+import zmq.asyncio
+from fake_master import JID, FakeMaster, job
+
+from saltlite.config.minion import AuthOptions, MinionConfig, ReturnOptions
+from saltlite.core.messages import Job
+from saltlite.crypto.cipher import new_key_string
+from saltlite.crypto.keys import PrivateKey
+from saltlite.errors import RequestTimeout
+from saltlite.minion import session as fsm
+from saltlite.minion.link import Identity, Link
+from saltlite.minion.masters import MasterAddress
+from saltlite.minion.outbox import Outbox, Parcel, Spool
+from saltlite.minion.pki import MinionKeys
+from saltlite.transport.codec import pack
+
+DEADLINE_S = 20.0
+KEYS = [PrivateKey.generate(2048) for _ in range(3)]
+
+
+@dataclass
+class Owner:
+    jobs: list[Job] = field(default_factory=list)
+    subscriptions: int = 0
+    waits: int = 0
+    autosign_grains: dict[str, Any] = field(default_factory=dict)
+
+    def waiting(self) -> None:
+        self.waits += 1
+
+    def published(self, link: Link, job: Job) -> None:
+        if job.fun == "break.us":
+            raise RuntimeError("a bug")
+        self.jobs.append(job)
+
+    def subscribed(self, link: Link) -> None:
+        self.subscriptions += 1
+
+
+@dataclass
+class Pair:
+    master: FakeMaster
+    owner: Owner
+    link: Link
+    end: asyncio.Task[Any]
+    context: zmq.asyncio.Context
+    path: Path
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        deadline_s = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.005)
+
+    async def subscribed(self) -> None:
+        await self.until(lambda: self.owner.subscriptions)
+        await self.master.pub.recv()  # the subscription itself
+
+
+FAST = MinionConfig(
+    auth=AuthOptions(auth_timeout=0.3, acceptance_wait_time=0.0, random_reauth_delay=0.0),
+    returns=ReturnOptions(
+        return_retry_timer=0.1,
+        return_retry_timer_max=0.1,
+        request_channel_timeout=2.0,
+        request_channel_tries=1,
+    ),
+)
+
+
+@contextlib.asynccontextmanager
+async def pair(
+    path: Path, config: MinionConfig = FAST, mood: str = "accept"
+) -> AsyncIterator[Pair]:
+    context = zmq.asyncio.Context()
+    master = FakeMaster(context, KEYS[0])
+    master.mood = mood
+    serving = asyncio.create_task(master.serve())
+    path.mkdir(exist_ok=True)
+    identity = Identity("m1", KEYS[1], MinionKeys(path), None)
+    owner = Owner()
+    address = MasterAddress("127.0.0.1", master.port)
+    link = Link(address, identity, config, owner, context, chance=lambda: 0.0)
+    end = asyncio.create_task(link.run())
+    try:
+        yield Pair(master, owner, link, end, context, path)
+    finally:
+        link.stop()
+        await asyncio.gather(end, return_exceptions=True)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        master.close()
+        context.destroy(linger=0)
+
+
+Scenario = Callable[[Pair], Awaitable[None]]
+
+
+def play(
+    tmp_path: Path, scenario: Scenario, config: MinionConfig = FAST, mood: str = "accept"
+) -> None:
+    async def live() -> None:
+        async with pair(tmp_path / "pki", config, mood) as together:
+            await scenario(together)
+
+    asyncio.run(live())
+
+
+def test_a_job_arrives_and_the_master_is_pinned(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        await two.master.publish({**job(), "user": "root", "odd": 1})
+        await two.until(lambda: two.owner.jobs)
+        assert two.owner.jobs == [Job.from_wire({**job(), "user": "root", "odd": 1})]
+        pinned = (two.path / "minion_master.pub").read_text()
+        assert pinned == two.master.key.public.pem
+        two.link.stop()
+        assert await two.end == fsm.Exit(0)
+
+    play(tmp_path, scenario)
+
+
+def test_what_is_not_from_our_master_is_dropped(tmp_path: Path) -> None:
+    """CVE-2017-7893: everybody has the key, only the master can sign."""
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        master = two.master
+        await master.publish(job(), signer=None)
+        await master.publish(job(), signer=KEYS[2])
+        await master.pub.send(pack({"enc": "clear", "load": job()}))
+        await master.pub.send(b"\xc1")
+        await master.pub.send_multipart([b"a", b"b", b"c"])
+        await master.publish({**job(), "jid": "../x"})
+        await master.publish({"fun": "test.ping"})
+        await master.publish({**job(), "fun": "break.us"})
+        await master.publish(job(), serial=1)
+        await master.publish(job(JID[:-1] + "9"))
+        await two.until(lambda: two.owner.jobs)
+        assert [one.jid for one in two.owner.jobs] == [JID[:-1] + "9"]
+        assert master.auths == 1, "junk costs no authentication"
+
+    play(tmp_path, scenario)
+
+
+def test_unsigned_jobs_are_for_those_who_want_them(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        await two.master.publish(job(), signer=None)
+        await two.until(lambda: two.owner.jobs)
+
+    auth = AuthOptions(sign_pub_messages=False, auth_timeout=0.3)
+    play(tmp_path, scenario, replace(FAST, auth=auth))
+
+
+def test_after_a_key_rotation_the_same_publication_is_read(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.aes = new_key_string()
+        two.master.serial = 0
+        await two.master.publish(job())
+        await two.master.publish(job(JID[:-1] + "9"))
+        await two.until(lambda: len(two.owner.jobs) == 2)
+        assert two.master.auths == 2
+
+    play(tmp_path, scenario)
+
+
+def test_bad_load_means_authenticate_and_ask_once_more(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.session = new_key_string()
+        two.master.replies["_file_envs"] = lambda _load: ["base"]
+        assert await two.link.request({"cmd": "_file_envs"}) == ["base"]
+        assert two.master.auths == 2
+        (load,) = two.master.loads
+        assert load["id"] == "m1"
+        assert len(load["nonce"]) == 32
+
+    play(tmp_path, scenario)
+
+
+def test_many_at_once_share_one_authentication(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.session = new_key_string()
+        two.master.replies["x"] = lambda load: load["n"]
+        answers = await asyncio.gather(
+            *(two.link.request({"cmd": "x", "n": number}) for number in range(20))
+        )
+        assert answers == list(range(20))
+        assert two.master.auths == 2
+
+    play(tmp_path, scenario)
+
+
+def test_a_deaf_master_is_a_timeout_and_the_next_request_works(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.mood = "deaf"
+        with pytest.raises(RequestTimeout):
+            await two.link.request({"cmd": "x"}, timeout_s=0.1)
+        two.master.mood = "accept"
+        assert await two.link.request({"cmd": "x"}) is None
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("mood", ["pending", "silent", "junk"])
+def test_it_goes_on_asking_until_it_is_let_in(tmp_path: Path, mood: str) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.until(lambda: two.owner.waits)
+        before = two.master.auths
+        await asyncio.sleep(0.2)
+        assert two.master.auths <= before + 2, "not in a hurry"
+        two.master.mood = "accept"
+        await two.subscribed()
+
+    play(tmp_path, scenario, mood=mood)
+
+
+def test_another_masters_key_is_refused_until_the_right_one_is_back(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+    MinionKeys(tmp_path / "pki").pin(KEYS[0].public)
+
+    async def scenario(two: Pair) -> None:
+        two.master.key = KEYS[2]
+        await two.until(lambda: two.owner.waits)
+        assert not two.link.is_up
+        two.master.key = KEYS[0]
+        await two.subscribed()
+        assert (two.path / "minion_master.pub").read_text() == KEYS[0].public.pem
+
+    play(tmp_path, scenario)
+
+
+def test_the_wrong_fingerprint_ends_the_minion(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        assert await two.end == fsm.Exit(42)
+        assert not (two.path / "minion_master.pub").exists()
+
+    auth = AuthOptions(auth_timeout=0.3, master_finger=KEYS[2].public.fingerprint())
+    play(tmp_path, scenario, replace(FAST, auth=auth))
+
+
+@pytest.mark.parametrize("mood", ["accept", "pending", "silent", "junk", "rejected"])
+def test_it_can_be_stopped_in_every_state(tmp_path: Path, mood: str) -> None:
+    async def scenario(two: Pair) -> None:
+        await asyncio.sleep(random.Random(mood).random() * 0.1)
+        two.link.stop()
+        assert await asyncio.wait_for(two.end, 5) == fsm.Exit(0)
+
+    play(tmp_path, scenario, mood=mood)
+
+
+def test_no_master_at_all(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+
+        async def live() -> None:
+            context = zmq.asyncio.Context()
+            owner = Owner()
+            identity = Identity("m1", KEYS[1], MinionKeys(tmp_path), None)
+            link = Link(MasterAddress("127.0.0.1", port), identity, FAST, owner, context)
+            end = asyncio.create_task(link.run())
+            while not owner.waits:
+                await asyncio.sleep(0.01)
+            link.stop()
+            assert await end == fsm.Exit(0)
+            context.destroy(linger=0)
+
+        asyncio.run(live())
+
+
+# --- returns ------------------------------------------------------------------------------------
+
+
+def test_a_return_is_kept_until_the_master_has_it(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        spool = Spool(tmp_path / "outbox")
+        outbox = Outbox([two.link.name], lambda: 0.0)
+        changed = asyncio.Condition()
+        sending = asyncio.create_task(two.link.send_returns(outbox, spool, changed))
+        answers = iter(["", "", None])
+        two.master.replies["_return"] = lambda _load: next(answers)
+
+        async def add(jid: str) -> None:
+            load: dict[str, Any] = {"cmd": "_return", "id": "m1", "jid": jid, "return": True}
+            spool.put(jid, Parcel(load, two.link.name, 0).packed())
+            outbox.add(jid, two.link.name, time.monotonic())
+            async with changed:
+                changed.notify_all()
+
+        await add(JID)
+        await two.until(lambda: two.master.loads)
+        await asyncio.sleep(0.05)
+        assert spool.names() == [JID], "the master could not store it"
+        for _ in range(2):
+            outbox.master_is_back(time.monotonic())
+            async with changed:
+                changed.notify_all()
+            await asyncio.sleep(0.05)
+        await two.until(lambda: not spool.names())
+        assert len(outbox) == 0
+        assert len({load["nonce"] for load in two.master.loads}) == 3, "a nonce is used once"
+
+        two.master.mood = "deaf"
+        heard = len(two.master.loads)
+        await add(JID[:-1] + "1")
+        await two.until(lambda: len(two.master.loads) > heard)
+        await asyncio.sleep(0.3)
+        assert spool.names() == [JID[:-1] + "1"]
+        two.master.mood = "accept"
+        two.master.replies["_return"] = lambda _load: False
+        outbox.master_is_back(time.monotonic())
+        async with changed:
+            changed.notify_all()
+        await two.until(lambda: not spool.names())
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+    play(tmp_path, scenario)

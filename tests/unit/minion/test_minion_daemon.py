@@ -1,0 +1,428 @@
+"""The whole minion as processes, under a master made for the test."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import zmq
+import zmq.asyncio
+from fake_master import FakeMaster, job
+
+import saltlite
+from saltlite.crypto.keys import PrivateKey
+
+DEADLINE_S = 30.0
+MASTER_KEY = PrivateKey.generate(2048)
+MINION_KEY = PrivateKey.generate(2048)
+ROOT = str(Path(saltlite.__file__).parents[1])
+
+
+@dataclass
+class Installation:
+    """A directory with a minion's configuration, and the minions started on it."""
+
+    path: Path
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    seen: dict[int, psutil.Process] = field(default_factory=dict)
+
+    def write(self, port: int, **options: Any) -> None:
+        pki = self.path / "pki"
+        pki.mkdir()
+        (pki / "minion.pem").write_bytes(MINION_KEY.pem)
+        lines = {
+            "root_dir": self.path, "id": "m1", "master": f"127.0.0.1:{port}", "pki_dir": pki,
+            "cachedir": self.path / "cache", "sock_dir": self.path / "run",
+            "pidfile": self.path / "pid", "log_file": self.path / "log", "auth_timeout": 1,
+            "recon_default": 50, "recon_max": 100, "random_reauth_delay": 0, **options,
+        }  # fmt: skip
+        text = "".join(f"{name}: {value}\n" for name, value in lines.items())
+        (self.path / "minion").write_text(text)
+
+    def start(self, *options: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "saltlite.cli.salt_minion", "-c", str(self.path), *options],
+            env={**os.environ, "PYTHONPATH": ROOT, "NOTIFY_SOCKET": ""},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self.started.append(process)
+        return process
+
+    def family(self, process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            top = psutil.Process(process.pid)
+            found = [top, *top.children(recursive=True)]
+            self.seen.update({one.pid: one for one in found})
+            return found
+        return []
+
+    def loop_of(self, process: subprocess.Popen[bytes]) -> psutil.Process | None:
+        for one in self.family(process):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if one.cmdline()[0].strip() == "salt-minion Minion":
+                    return one
+        return None
+
+    def clear(self) -> None:
+        for process in self.started:
+            self.family(process)
+            process.kill()
+            process.wait()
+            if process.stderr is not None:
+                process.stderr.close()
+        for one in self.seen.values():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        shutil.rmtree(self.path)
+
+
+@dataclass
+class Scene:
+    """A master in this process and a minion beside it."""
+
+    master: FakeMaster
+    minion: Installation
+    returns: dict[str, dict[str, Any]] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    number: int = 0
+
+    def returned(self, load: dict[str, Any]) -> None:
+        self.returns[load["jid"]] = load
+        self.times[load["jid"]] = self.times.get(load["jid"], 0) + 1
+
+    async def until(self, condition: Callable[[], Any]) -> Any:
+        deadline_s = time.monotonic() + DEADLINE_S
+        while not (value := condition()):
+            assert time.monotonic() < deadline_s, (self.minion.path / "log").read_text()[-3000:]
+            await asyncio.sleep(0.01)
+        return value
+
+    def next_jid(self) -> str:
+        self.number += 1
+        return f"2024010203040500{self.number:04}"
+
+    async def publish(self, fun: Any, *arg: Any, jid: str = "", **fields: Any) -> str:
+        jid = jid or self.next_jid()
+        await self.master.publish({**job(jid), "fun": fun, "arg": list(arg), **fields})
+        return jid
+
+    async def run(self, fun: Any, *arg: Any) -> dict[str, Any]:
+        jid = await self.publish(fun, *arg)
+        await self.until(lambda: jid in self.returns)
+        return self.returns[jid]
+
+    async def here(self, times: int = 1) -> None:
+        """The minion has said that it is there."""
+        await self.until(lambda: self.tags.count("salt/minion/m1/start") >= times)
+
+
+@contextlib.asynccontextmanager
+async def scene(**options: Any) -> AsyncIterator[Scene]:
+    installation = Installation(Path(tempfile.mkdtemp(prefix="slm-", dir="/tmp")))
+    context = zmq.asyncio.Context()
+    master = FakeMaster(context, MASTER_KEY)
+    together = Scene(master, installation)
+    master.replies["_return"] = together.returned
+    master.replies["_minion_event"] = lambda load: together.tags.append(load["tag"])
+    installation.write(master.port, **options)
+    serving = asyncio.create_task(master.serve())
+    hearing = asyncio.create_task(subscriptions(master))
+    try:
+        yield together
+    finally:
+        for task in (serving, hearing):
+            task.cancel()
+        await asyncio.gather(serving, hearing, return_exceptions=True)
+        await asyncio.to_thread(installation.clear)
+        master.close()
+        context.destroy(linger=0)
+
+
+async def subscriptions(master: FakeMaster) -> None:
+    while True:
+        await master.pub.recv_multipart()
+
+
+def play(scenario: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
+    async def live() -> None:
+        async with scene(**options) as together:
+            await scenario(together)
+
+    asyncio.run(live())
+
+
+def test_from_the_start_to_the_end() -> None:
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        assert now.tags == ["minion_start", "salt/minion/m1/start"]
+        load = await now.run("test.ping")
+        assert (load["return"], load["retcode"], load["id"]) == (True, 0, "m1")
+        assert (now.minion.path / "pid").read_text() == f"{process.pid}\n"
+        assert {one.cmdline()[0].strip() for one in now.minion.family(process)} == {
+            "salt-minion", "salt-minion Minion",
+        }  # fmt: skip
+        process.terminate()
+        assert await asyncio.to_thread(process.wait, 10) == 0
+        assert not (now.minion.path / "pid").exists()
+        assert not [one for one in now.minion.seen.values() if one.is_running()]
+
+    play(scenario)
+
+
+def test_jobs_have_the_masters_pillar_and_own_grains() -> None:
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        assert (await now.run("pillar.items"))["return"] == {"from": "master"}
+        assert (await now.run("grains.get", "colour"))["return"] == "green"
+        jid = await now.publish("test.ping", tgt="colour:green", tgt_type="grain")
+        await now.until(lambda: jid in now.returns)
+        await now.publish("test.ping", tgt="colour:blue", tgt_type="grain")
+        await now.run("test.ping")
+        assert len(now.returns) == 4
+
+    play(scenario, grains="{colour: green}")
+
+
+def test_start_events_without_the_old_one() -> None:
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        assert now.tags == ["salt/minion/m1/start"]
+
+    play(scenario, enable_legacy_startup_events=False)
+
+
+def test_a_job_runs_once_also_after_a_restart() -> None:
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        jid = await now.publish("test.echo", "once")
+        for _ in range(20):
+            await now.publish("test.echo", "once", jid=jid)
+        await now.run("test.ping")
+        process.terminate()
+        await asyncio.to_thread(process.wait, 10)
+        now.minion.start()
+        await now.here(2)
+        await now.publish("test.echo", "once", jid=jid)
+        await now.run("test.ping")
+        assert now.times[jid] == 1
+
+    play(scenario)
+
+
+def test_questions_are_answered_while_all_slots_are_taken() -> None:
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        first = await now.publish("test.sleep", 60)
+        await now.publish("test.sleep", 60)
+        await now.until(lambda: (now.minion.path / "cache" / "proc" / first).exists())
+        found = await now.run("saltutil.find_job", first)
+        assert found["return"]["fun"] == "test.sleep"
+        running = await now.run("saltutil.running")
+        assert len(running["return"]) == 2
+        assert (await now.run("saltutil.find_job", "20200101000000000000"))["return"] == {}
+        await now.run("saltutil.kill_job", first)
+        await now.until(lambda: first in now.returns)
+        assert now.returns[first]["retcode"] == 254
+
+    play(scenario, process_count_max=1)
+
+
+@pytest.mark.parametrize("fun", ["test.sleep"])
+def test_after_kill_9_of_everything_the_job_has_a_return(fun: str) -> None:
+    """P-dead."""
+
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        jid = await now.publish(fun, 60)
+        await now.until(
+            lambda: any("test.sleep" in one.cmdline()[0] for one in now.minion.family(process))
+        )
+        for one in now.minion.family(process):
+            one.kill()
+        await asyncio.to_thread(process.wait, 10)
+        now.minion.start()
+        await now.until(lambda: jid in now.returns)
+        assert now.returns[jid]["return"] == "The minion stopped while this job ran."
+        assert now.returns[jid]["retcode"] == 254
+        assert now.times[jid] == 1
+
+    play(scenario)
+
+
+def test_a_job_that_outlives_the_minion_returns_when_it_is_back() -> None:
+    """P-ret, across a restart."""
+
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        jid = await now.publish("test.sleep", 2)
+        await now.until(
+            lambda: any("test.sleep" in one.cmdline()[0] for one in now.minion.family(process))
+        )
+        process.terminate()
+        assert await asyncio.to_thread(process.wait, 10) == 0
+        now.minion.start()
+        await now.until(lambda: jid in now.returns)
+        assert now.returns[jid]["return"] is True
+        assert now.times[jid] == 1
+
+    play(scenario)
+
+
+def test_the_loop_is_started_again_and_the_parent_keeps_its_jobs() -> None:
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        jid = await now.publish("test.sleep", 2)
+        await now.until(
+            lambda: any("test.sleep" in one.cmdline()[0] for one in now.minion.family(process))
+        )
+        loop = now.minion.loop_of(process)
+        assert loop is not None
+        loop.kill()
+        await now.here(2)
+        assert (await now.run("test.ping"))["return"] is True
+        await now.until(lambda: jid in now.returns)
+        assert now.returns[jid]["return"] is True
+        assert process.poll() is None
+
+    play(scenario)
+
+
+def test_without_its_parent_the_loop_ends() -> None:
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        family = now.minion.family(process)
+        process.kill()
+        await asyncio.to_thread(process.wait, 10)
+        await now.until(lambda: not any(one.is_running() for one in family))
+        now.minion.start()
+        await now.here(2)
+
+    play(scenario)
+
+
+def test_a_second_minion_on_the_same_cache_says_so_and_ends() -> None:
+    async def scenario(now: Scene) -> None:
+        first = now.minion.start()
+        await now.here()
+        before = (now.minion.path / "pid").read_text()
+        second = now.minion.start()
+        _, stderr = await asyncio.to_thread(second.communicate, None, 10)
+        assert second.returncode == 1
+        assert len(stderr.decode().splitlines()) == 1
+        assert f"process {first.pid}" in stderr.decode()
+        assert (now.minion.path / "pid").read_text() == before
+        assert (await now.run("test.ping"))["return"] is True
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("mood", ["silent", "pending", "junk"])
+@pytest.mark.parametrize("delay_s", [0.0, 0.1, 0.4, 1.0])
+def test_it_can_be_stopped_before_it_is_connected(mood: str, delay_s: float) -> None:
+    async def scenario(now: Scene) -> None:
+        now.master.mood = mood
+        process = now.minion.start()
+        await now.until(lambda: (now.minion.path / "pid").exists())
+        await asyncio.sleep(delay_s)
+        process.terminate()
+        assert await asyncio.to_thread(process.wait, 10) == 0
+
+    play(scenario)
+
+
+@pytest.mark.slow
+def test_a_rejected_minion_ends_with_77_after_a_while() -> None:
+    async def scenario(now: Scene) -> None:
+        now.master.mood = "rejected"
+        process = now.minion.start()
+        await now.until(lambda: now.master.auths)
+        before_s = time.monotonic()
+        assert await asyncio.to_thread(process.wait, 25) == 77
+        assert 9 < time.monotonic() - before_s < 21
+
+    play(scenario)
+
+
+def test_a_bad_key_is_one_line_and_is_kept() -> None:
+    async def scenario(now: Scene) -> None:
+        (now.minion.path / "pki" / "minion.pem").write_text("junk")
+        process = now.minion.start()
+        code = await asyncio.to_thread(process.wait, 10)
+        assert code not in (0, None)
+        assert (now.minion.path / "pki" / "minion.pem").read_text() == "junk"
+        assert "minion.pem" in (now.minion.path / "log").read_text()
+
+    play(scenario)
+
+
+def test_files_are_private() -> None:
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        await now.run("test.ping")
+        for path in (now.minion.path / "cache").rglob("*"):
+            expected = 0o700 if path.is_dir() else 0o600
+            assert path.stat().st_mode & 0o777 == expected, path
+        for path in (now.minion.path / "run").iterdir():
+            assert path.stat().st_mode & 0o777 == 0o600, path
+
+    play(scenario)
+
+
+def test_returns_wait_for_the_master_and_arrive_once() -> None:
+    """P-ret: the master is away when the job ends."""
+
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        now.master.mood = "deaf"
+        jid = await now.publish("test.echo", "kept")
+        await now.until(lambda: any(load["cmd"] == "_return" for load in now.master.loads))
+        assert (now.minion.path / "cache" / "outbox" / jid).exists()
+        now.master.mood = "accept"
+        await now.until(lambda: jid in now.returns)
+        await now.until(lambda: not os.listdir(now.minion.path / "cache" / "outbox"))
+        assert now.times[jid] == 1
+
+    play(scenario, return_retry_timer=1, return_retry_timer_max=1)
+
+
+def test_signals_end_it_at_once_the_second_time() -> None:
+    async def scenario(now: Scene) -> None:
+        process = now.minion.start()
+        await now.here()
+        loop = now.minion.loop_of(process)
+        assert loop is not None
+        os.kill(loop.pid, signal.SIGSTOP)
+        process.terminate()
+        await asyncio.sleep(0.1)
+        process.terminate()
+        assert await asyncio.to_thread(process.wait, 2) == 0
+        await now.until(lambda: not loop.is_running())
+
+    play(scenario)
