@@ -1,0 +1,392 @@
+"""Runners over a store, a client and a bus that are plain Python."""
+
+import json
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+import pytest
+
+from saltlite.client.runner import RunnerClient
+from saltlite.config.master import MasterConfig, ProcessOptions, TargetOptions
+from saltlite.errors import FunctionUnavailable, StoreError
+from saltlite.runners import jobs, manage, state
+from saltlite.runners.context import RunnerContext
+from saltlite.runners.registry import docs, resolve
+from saltlite.transport.bus import Event
+
+ONE = "20260102030405000001"
+TWO = "20260102030405000002"
+THREE = "20260103030405000003"
+
+
+@dataclass
+class Record:
+    jid: str
+    load: dict
+    minions: list = field(default_factory=list)
+
+
+class Store:
+    def __init__(self):
+        self.known = {}
+        self.found = {}
+        self.recorded = []
+
+    def add(self, jid, fun, minions=(), returns=None, **load):
+        base = {"fun": fun, "arg": [], "tgt": "*", "tgt_type": "glob", "user": "root"}
+        self.known[jid] = Record(jid, {**base, **load}, list(minions))
+        self.found[jid] = returns or {}
+
+    def job(self, jid):
+        return self.known.get(jid)
+
+    def returns(self, jid):
+        return self.found.get(jid, {})
+
+    def search(self, *, since="", until="", newest_first=False, **_):
+        for jid in sorted(self.known, reverse=newest_first):
+            if jid >= since and (not until or jid[: len(until)] <= until):
+                yield self.known[jid]
+
+    def record(self, jid, load, minion, ret):
+        self.recorded.append((jid, load, minion, ret))
+
+
+class Local:
+    def __init__(self):
+        self.answers = {}
+        self.asked = []
+
+    def cmd(self, tgt, fun, arg=(), **kwargs):
+        self.asked.append((tgt, fun, kwargs))
+        return self.answers.get(fun, {})
+
+
+class Fired(list):
+    def fire(self, tag, data):
+        self.append((tag, data))
+
+
+class Listener:
+    def __init__(self, events):
+        self.events = list(events)
+        self.closed = False
+
+    def get(self, timeout_s):
+        return self.events.pop(0)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def ctx():
+    minions = ["db1", "ghost", "web1"]
+    written = []
+    found = RunnerContext(
+        config=MasterConfig(
+            process=ProcessOptions(id="m_master"),
+            targets=TargetOptions(nodegroups={"flat": "web1 or db1"}),
+        ),
+        jobs=Store(),
+        events=Fired(),
+        local=Local(),
+        listen=lambda prefix: Listener([]),
+        accepted=lambda: minions,
+        connected=lambda: frozenset({"web1"}),
+        expected=lambda tgt, kind: [one for one in minions if fnmatchcase(one, tgt)],
+        write=written.append,
+    )
+    found.jobs.add(
+        ONE,
+        "test.echo",
+        ["web1", "db1"],
+        {"web1": {"return": "hello", "retcode": 0, "success": True}},
+        arg=["hello"],
+    )
+    found.jobs.add(TWO, "saltutil.find_job", ["db1"], arg=[ONE], tgt=["db1"], tgt_type="list")
+    found.jobs.add(
+        THREE,
+        "cmd.run",
+        ["web1"],
+        {"web1": {"return": "", "retcode": 3, "success": False, "out": "txt", "other": 1}},
+        kwargs={"metadata": {"x": 1}},
+    )
+    return found
+
+
+def test_lookup_jid_gives_the_returns_and_the_outputter(ctx):
+    assert jobs.lookup_jid(ctx, ONE) == {"outputter": "nested", "data": {"web1": "hello"}}
+    assert jobs.lookup_jid(ctx, THREE)["outputter"] == "txt"
+    assert jobs.lookup_jid(ctx, "20300101000000000000")["data"] == {}
+    assert jobs.lookup_jid(ctx, ONE, missing=True)["data"]["db1"] == "Minion did not return"
+    assert jobs.lookup_jid(ctx, ONE, returned=False)["data"] == {}
+
+
+def test_list_job_shows_all_of_a_job(ctx):
+    assert jobs.list_job(ctx, ONE) == {
+        "jid": ONE,
+        "Function": "test.echo",
+        "Arguments": ["hello"],
+        "Target": "*",
+        "Target-type": "glob",
+        "User": "root",
+        "StartTime": "2026, Jan 02 03:04:05.000001",
+        "Minions": ["web1", "db1"],
+        "Result": {"web1": {"return": "hello", "retcode": 0, "success": True}},
+    }
+    assert jobs.list_job(ctx, THREE)["Metadata"] == {"x": 1}
+    assert jobs.list_job(ctx, THREE)["Result"]["web1"] == {
+        "return": "",
+        "retcode": 3,
+        "success": False,
+        "out": "txt",
+    }
+
+
+def test_list_job_of_an_unknown_jid_says_so(ctx):
+    assert jobs.list_job(ctx, "20200101000000000000") == {
+        "jid": "20200101000000000000",
+        "Error": "Cannot contact returner or no job with this jid",
+        "StartTime": "2020, Jan 01 00:00:00.000000",
+        "Result": {},
+    }
+    assert jobs.list_job(ctx, "nonsense")["StartTime"] == ""
+
+
+def test_print_job_is_the_same_under_the_jid(ctx):
+    entry = jobs.list_job(ctx, ONE)
+    del entry["jid"]
+    assert jobs.print_job(ctx, ONE) == {ONE: entry}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, [ONE, TWO, THREE]),
+        ({"search_function": "test.e*"}, [ONE]),
+        ({"search_function": "test.e*,cmd.run"}, [ONE, THREE]),
+        ({"search_function": ["cmd.*"]}, [THREE]),
+        ({"search_target": "web1"}, [ONE, THREE]),
+        ({"search_target": "db1"}, [ONE, TWO]),
+        ({"search_metadata": {"x": 1}}, [THREE]),
+        ({"search_metadata": {"x": 2}}, []),
+        ({"start_time": "2026-01-03"}, [THREE]),
+        ({"start_time": "20260103"}, [THREE]),
+        ({"start_time": 20260103}, [THREE]),
+        ({"end_time": "2026, Jan 02 23:00"}, [ONE, TWO]),
+        ({"start_time": "2030-01-01"}, []),
+    ],
+)
+def test_list_jobs_filters(ctx, wanted, found):
+    assert list(jobs.list_jobs(ctx, **wanted)) == found
+
+
+def test_list_jobs_refuses_what_is_no_time(ctx):
+    with pytest.raises(ValueError, match="not a time"):
+        jobs.list_jobs(ctx, start_time="yesterday")
+
+
+def test_list_jobs_with_an_outputter(ctx):
+    assert jobs.list_jobs(ctx, outputter="txt", search_function="cmd.run")["outputter"] == "txt"
+
+
+def test_list_jobs_filter_leaves_out_questions(ctx):
+    assert [one["JID"] for one in jobs.list_jobs_filter(ctx, 2)] == [ONE, THREE]
+    assert [one["JID"] for one in jobs.list_jobs_filter(ctx, 1)] == [THREE]
+    assert len(jobs.list_jobs_filter(ctx, 9, filter_find_job=False)) == 3
+
+
+def test_last_run(ctx):
+    assert list(jobs.last_run(ctx)) == [THREE]
+    assert list(jobs.last_run(ctx, function="test.echo")) == [ONE]
+    assert list(jobs.last_run(ctx, target="db1")) == [TWO]
+    assert list(jobs.last_run(ctx, metadata={"x": 1})) == [THREE]
+    assert jobs.last_run(ctx, function="nosuch") is False
+
+
+def test_active_joins_what_minions_say(ctx):
+    running = {"jid": ONE, "fun": "test.echo", "arg": [1], "tgt": "*", "tgt_type": "glob", "pid": 7}
+    ctx.local.answers["saltutil.running"] = {
+        "db1": [running],
+        "web1": [{**running, "pid": 8}],
+        "bad": "nonsense",
+        "worse": ["nonsense", {"jid": 5}],
+    }
+    found = jobs.active(ctx)
+    assert list(found) == [ONE]
+    assert found[ONE]["Running"] == [{"db1": 7}, {"web1": 8}]
+    assert found[ONE]["Returned"] == ["web1"]
+    assert found[ONE]["Function"] == "test.echo"
+
+
+def test_exit_success(ctx):
+    assert jobs.exit_success(ctx, ONE) == {"db1": False, "web1": True}
+    assert jobs.exit_success(ctx, THREE) == {"web1": False}
+
+
+def test_manage_up_and_down(ctx):
+    ctx.local.answers["test.ping"] = {"web1": True, "db1": True, "stranger": True}
+    assert manage.status(ctx) == {"up": ["db1", "web1"], "down": ["ghost"]}
+    assert manage.up(ctx) == ["db1", "web1"]
+    assert manage.down(ctx, tgt="g*") == ["ghost"]
+    with pytest.raises(ValueError, match="salt-key"):
+        manage.down(ctx, removekeys=True)
+
+
+def test_manage_versions_groups(ctx):
+    ctx.local.answers["test.version"] = {"web1": "3006.30", "db1": "3008.5"}
+    assert manage.versions(ctx) == {
+        "Master": "3006.30",
+        "Up to date": {"web1": "3006.30"},
+        "Minion newer than master": {"db1": "3008.5"},
+        "Minion offline": {"ghost": False},
+    }
+    ctx.local.answers["test.version"] = {"web1": "3005.1+x", "db1": 5}
+    assert manage.versions(ctx)["Minion requires update"] == {"web1": "3005.1+x"}
+
+
+def test_manage_present(ctx):
+    assert manage.present(ctx) == manage.alived(ctx) == ["web1"]
+    assert manage.not_present(ctx) == manage.not_alived(ctx) == ["db1", "ghost"]
+    assert manage.present(ctx, subset=["db1"]) == []
+
+
+def events(*tags):
+    return [Event(tag, {"b": 1, "a": "é"}) for tag in tags]
+
+
+def test_state_event_prints_what_matches(ctx):
+    seen = []
+    listener = Listener(events("salt/job/1/new", "salt/auth", "salt/job/1/ret/web1"))
+    ctx.listen = lambda prefix: seen.append(prefix) or listener
+    lines = []
+    ctx.write = lines.append
+    assert state.event(ctx, "salt/job/*", count=2) is None
+    assert seen == ["salt/job/"]
+    assert lines == [
+        'salt/job/1/new\t{"b": 1, "a": "é"}',
+        'salt/job/1/ret/web1\t{"b": 1, "a": "é"}',
+    ]
+    assert listener.closed
+
+
+def test_state_event_pretty_quiet_and_bytes(ctx):
+    lines = []
+    ctx.write = lines.append
+    ctx.listen = lambda prefix: Listener([Event("t", {"b": b"\xc3\xa9", "a": 1})])
+    state.event(ctx, count=1, pretty=True)
+    tag, _, text = lines[0].partition("\t")
+    assert tag == "t"
+    assert text == '{\n    "a": 1,\n    "b": "é"\n}'
+    assert list(json.loads(text)) == ["a", "b"]
+    ctx.listen = lambda prefix: Listener(events("t"))
+    state.event(ctx, count=1, quiet=True)
+    assert len(lines) == 1
+
+
+# --- how runners are run -------------------------------------------------------------------------
+
+
+def test_a_run_is_announced_recorded_and_returned(ctx):
+    ran = RunnerClient(ctx).run("test.arg", ["a"], {"b": 1, "__c": 2}, jid=ONE)
+    assert (ran.success, ran.wrong) == (True, None)
+    assert ran.return_ == {"args": ["a"], "kwargs": {"b": 1}}
+    (new_tag, new), (ret_tag, ret) = ctx.events
+    assert (new_tag, ret_tag) == (f"salt/run/{ONE}/new", f"salt/run/{ONE}/ret")
+    assert new["fun"] == "runner.test.arg"
+    assert new["fun_args"] == ["a", {"b": 1, "__c": 2}]
+    assert ret["return"] == ran.return_
+    assert ret["success"] is True
+    jid, load, minion, kept = ctx.jobs.recorded[0]
+    assert (jid, minion, load["fun"], load["tgt"]) == (
+        ONE,
+        "m_master",
+        "runner.test.arg",
+        "m_master",
+    )
+    assert kept["return"]["return"] == ran.return_
+
+
+def test_an_exception_becomes_a_text(ctx):
+    ran = RunnerClient(ctx).run("manage.down", [], {"removekeys": True})
+    assert not ran.success
+    assert ran.return_.startswith("Exception occurred in runner manage.down: Traceback")
+    assert ran.return_.endswith("ValueError: removekeys is not supported; use salt-key -d")
+    assert ctx.events[1][1]["success"] is False
+
+
+def test_a_record_that_cannot_be_kept_does_not_stop_it(ctx, caplog):
+    def full(*_):
+        raise StoreError("disk is full")
+
+    ctx.jobs.record = full
+    assert RunnerClient(ctx).cmd("test.arg", ["a"]) == {"args": ["a"], "kwargs": {}}
+    assert "disk is full" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "name", ["nosuch.func", "nosuch", "jobs.nosuch", "jobs._entry", "jobs.", ""]
+)
+def test_what_is_not_there(ctx, name):
+    with pytest.raises(FunctionUnavailable):
+        RunnerClient(ctx).run(name, [], {})
+    assert ctx.events == []
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs", "text"),
+    [
+        ("jobs.lookup_jid", [], {}, "lookup_jid() missing 1 required positional argument: 'jid'"),
+        (
+            "jobs.lookup_jid",
+            ["1"],
+            {"bogus": 1},
+            "lookup_jid() got an unexpected keyword argument 'bogus'",
+        ),
+        ("jobs.active", [1, 2], {}, "active() too many positional arguments"),
+    ],
+)
+def test_wrong_arguments_are_said_before_anything_happens(ctx, name, args, kwargs, text):
+    ran = RunnerClient(ctx).run(name, args, kwargs)
+    assert ran.wrong == text
+    assert ctx.events == []
+    with pytest.raises(TypeError):
+        RunnerClient(ctx).cmd(name, args, kwargs)
+
+
+def test_config_get(ctx):
+    client = RunnerClient(ctx)
+    assert client.cmd("config.get", ["nodegroups:flat"]) == "web1 or db1"
+    assert client.cmd("config.get", ["nodegroups:none"]) == ""
+    assert client.cmd("config.get", ["none"], {"default": 5}) == 5
+    assert client.cmd("config.get", ["worker_threads"]) == 5
+
+
+def test_jids_of_runs_go_up(ctx):
+    client = RunnerClient(ctx)
+    jids = [client.next_jid() for _ in range(50)]
+    assert jids == sorted(set(jids))
+
+
+def test_every_runner_has_documentation_with_an_example():
+    found = docs()
+    assert "jobs.lookup_jid" in found
+    for name, doc in found.items():
+        assert "CLI Example:" in doc, name
+        assert f"salt-run {name}" in doc, name
+    assert list(docs(["jobs.active"])) == ["jobs.active"]
+    assert set(docs(["test"])) == {"test.arg", "test.raw_arg", "test.sleep", "test.stdout_print"}
+    assert docs(["tes"]) == {}
+
+
+def test_the_rest_of_test(ctx):
+    written = []
+    ctx.write = written.append
+    client = RunnerClient(ctx)
+    assert client.cmd("test.raw_arg", [1], {"__a": 2}) == {"args": [1], "kwargs": {"__a": 2}}
+    assert client.cmd("test.sleep", [0]) is True
+    assert client.cmd("test.stdout_print") == "bar"
+    assert written == ["foo"]
+    assert client.cmd("jobs.master") == []
+    assert resolve("test.arg", ctx).doc.startswith("\n    Return")
