@@ -37,6 +37,7 @@ DYNAMIC_ATTRIBUTES = {
 }
 WALL_CLOCK = {
     "modules/test.py": "Salt's test.* functions report it",
+    "modules/saltutil.py": "age of files, by their mtime",
     "master/sessions.py": "age of a file, by its mtime",
     "master/keystore.py": "age of a directory, by its mtime",
     "master/jobcache.py": "part of a file name",
