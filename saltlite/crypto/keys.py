@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import re
 import stat
 from pathlib import Path
 from typing import Final
@@ -45,6 +46,12 @@ def _small_primes(limit: int) -> list[int]:
 
 
 _SMALL_PRIMES = math.prod(_small_primes(2000))
+
+
+_PUBLIC_PEM: Final = re.compile(
+    r"-----BEGIN [A-Z ]{1,40}-----\n[A-Za-z0-9+/=\n]+\n-----END [A-Z ]{1,40}-----"
+)
+"""One key and nothing else: the text is kept as it came, and shown to operators."""
 
 
 def normalise_pem(text: str) -> str:
@@ -89,8 +96,8 @@ class PublicKey:
         pem = normalise_pem(text)
         if len(pem) > PEM_LIMIT or not pem.isascii():
             raise CryptoError("not a public key: too long or not ASCII")
-        if not (pem.startswith("-----BEGIN ") and pem.endswith("-----")):
-            raise CryptoError("not a public key: no PEM")
+        if not _PUBLIC_PEM.fullmatch(pem):
+            raise CryptoError("not a public key: no PEM, or more than one")
         try:
             key = serialization.load_pem_public_key(pem.encode("ascii"))
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
