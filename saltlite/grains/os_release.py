@@ -1,0 +1,168 @@
+"""Which distribution this is: the ``os*`` and ``lsb_distrib_*`` grains."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.host import Host
+
+PATHS = ("/etc/os-release", "/usr/lib/os-release")
+
+UNKNOWN_RELEASE = "n/a"
+
+_OS_NAMES = {
+    "Alibaba Cloud Linux": "Alinux",
+    "Amazon Linux AMI": "Amazon",
+    "KDE neon": "KDE neon",
+    "Linux Mint": "Mint",
+    "Oracle Linux Server": "OEL",
+    "Pop!_OS": "Pop",
+    "SLED": "SUSE",
+    "SLES": "SUSE",
+    "Scientific Linux": "ScientificLinux",
+    "openSUSE Leap": "SUSE",
+    "openSUSE Tumbleweed": "SUSE",
+}
+"""Salt's ``os`` for a NAME that the general rule does not turn into it."""
+
+_FAMILIES = {
+    "Debian": "Ubuntu|Mint|Raspbian|Kali|Devuan|Pop|Deepin|TurnKey|Trisquel|Linaro|Mendel|Cumulus"
+    "|OSMC|antiX|elementary OS|KDE neon",
+    "RedHat": "Fedora|CentOS|CentOS Stream|Amazon|Rocky|AlmaLinux|CloudLinux|OEL|ScientificLinux"
+    "|XenServer|XCP-ng|ALT|Alinux|VMware Photon OS",
+    "Suse": "SUSE|SLES_SAP|openSUSE",
+    "Arch": "Manjaro|EndeavourOS",
+    "Gentoo": "Funtoo",
+}
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split("|")}
+
+_WHOLE_RELEASE = ("Ubuntu", "Pop")
+"""Their fingerprint has the whole release, not only the first number."""
+
+_NAMED_BY_OS = ("Debian", "Raspbian")
+"""Their fingerprint has ``os``, not the full name."""
+
+_CODENAME_IN_VERSION = ("almalinux", "rocky")
+
+
+def read(host: Host) -> dict[str, Any]:
+    """The grains of this machine."""
+    text = next((found for path in PATHS if (found := host.read_text(path)) is not None), "")
+    release = parse_os_release(text)
+    version = _other_version(host, release)
+    return os_grains(release, version)
+
+
+def _other_version(host: Host, release: Mapping[str, str]) -> str | None:
+    """The version from a file of the distribution's own, where os-release has no good one."""
+    if _is_centos(release):
+        return parse_centos_release(host.read_text("/etc/centos-release") or "")
+    if release.get("ID") == "debian" and "VERSION_ID" not in release:
+        return (host.read_text("/etc/debian_version") or "").strip() or None
+    return None
+
+
+def _is_centos(release: Mapping[str, str]) -> bool:
+    return release.get("NAME") == "CentOS Linux"
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """The entries of an os-release file. Source: os-release(5)."""
+    entries = {}
+    for line in text.splitlines():
+        name, equals, value = line.strip().partition("=")
+        if equals and not name.startswith("#"):
+            entries[name.strip()] = _unquoted(value)
+    return entries
+
+
+def _unquoted(value: str) -> str:
+    try:
+        return " ".join(shlex.split(value))
+    except ValueError:
+        return value.strip("\"'")
+
+
+def parse_centos_release(text: str) -> str | None:
+    """``7.9.2009`` of ``CentOS Linux release 7.9.2009 (Core)``."""
+    match = re.search(r"release ([\d.]+)", text)
+    return match.group(1) if match else None
+
+
+def os_grains(release: Mapping[str, str], version: str | None = None) -> dict[str, Any]:
+    """The grains for the entries of os-release; ``version`` goes before ``VERSION_ID``."""
+    full_name = release.get("NAME", "").strip() or "Linux"
+    os_name = os_of(full_name)
+    lsb_release = "" if _is_centos(release) else release.get("VERSION_ID", "")
+    number = version or release.get("VERSION_ID") or UNKNOWN_RELEASE
+    lsb_codename = _lsb_codename(release)
+    shown_name = "Leap" if full_name == "openSUSE Leap" else full_name
+    info = release_info(number)
+    major = info[0] if isinstance(info[0], int) else ""
+    return {
+        "os": os_name,
+        "os_family": _FAMILY_OF.get(os_name, os_name),
+        "osfullname": shown_name,
+        "oscodename": _codename(os_name, release, lsb_codename),
+        "osrelease": number,
+        "osrelease_info": info,
+        "osmajorrelease": major,
+        "osfinger": _finger(os_name, shown_name, number),
+        "lsb_distrib_id": full_name,
+        "lsb_distrib_release": lsb_release,
+        "lsb_distrib_codename": lsb_codename,
+    }
+
+
+def os_of(full_name: str) -> str:
+    """Salt's ``os`` for the NAME of a distribution.
+
+    Source: observed on Salt 3006.30 with the files of tests/cases/grains/os-release.
+    """
+    if full_name in _OS_NAMES:
+        return _OS_NAMES[full_name]
+    if full_name.startswith("Red Hat Enterprise Linux"):
+        return "RedHat"
+    return re.sub(r"(?i) (GNU/)?Linux\b", "", full_name)
+
+
+def _lsb_codename(release: Mapping[str, str]) -> str:
+    if "VERSION_CODENAME" in release:
+        return release["VERSION_CODENAME"]
+    pretty = release.get("PRETTY_NAME", "Linux")
+    if release.get("ID") in _CODENAME_IN_VERSION:
+        return _in_parentheses(release.get("VERSION", "")) or pretty
+    return pretty
+
+
+def _codename(os_name: str, release: Mapping[str, str], lsb_codename: str) -> str:
+    if os_name == "RedHat":
+        return _in_parentheses(release.get("VERSION", "")) or lsb_codename.strip()
+    return lsb_codename.strip()
+
+
+def _in_parentheses(text: str) -> str:
+    match = re.search(r"\(([^)]+)\)", text)
+    return match.group(1) if match else ""
+
+
+def release_info(number: str) -> list[int | str]:
+    """``[22, 4]`` of ``22.04``; parts that are no numbers stay text."""
+    return [int(part) if part.isdecimal() else part for part in number.split(".")]
+
+
+def _finger(os_name: str, full_name: str, number: str) -> str:
+    name = os_name if os_name in _NAMED_BY_OS else full_name
+    return f"{name}-{number if os_name in _WHOLE_RELEASE else number.partition('.')[0]}"
+
+
+def architecture(host: Host, os_family: str, machine: str) -> str:
+    """``osarch``: what the distribution's packages call this machine's architecture."""
+    if os_family == "Debian" and host.which("dpkg"):
+        return host.run(["dpkg", "--print-architecture"]).stdout.strip() or machine
+    if os_family in ("RedHat", "Suse") and host.which("rpm"):
+        return host.run(["rpm", "--eval", "%{_host_cpu}"]).stdout.strip() or machine
+    return machine

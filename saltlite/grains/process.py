@@ -1,0 +1,89 @@
+"""The process that looks, and the program it runs."""
+
+from __future__ import annotations
+
+import locale
+import os
+import sys
+import time
+from typing import Any
+
+from saltlite.version import SALT_COMPATIBLE
+
+
+def read() -> dict[str, Any]:
+    """The grains of this process."""
+    path = os.environ.get("PATH", "")
+    return {
+        "cwd": _cwd(),
+        "pid": os.getpid(),
+        "ps": "ps -efHww",
+        "shell": os.environ.get("SHELL", "/bin/sh"),
+        "path": path,
+        "systempath": path.split(os.pathsep),
+        **_identity(),
+        **_python(),
+        "saltpath": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "saltversion": SALT_COMPATIBLE,
+        "saltversioninfo": [int(part) for part in SALT_COMPATIBLE.split(".")],
+        "locale_info": locale_info(dict(os.environ)),
+        "zmqversion": _zmq_version(),
+    }
+
+
+def _cwd() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _identity() -> dict[str, Any]:
+    import grp
+    import pwd
+
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        username: str | None = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        username = None
+    try:
+        groupname: str | None = grp.getgrgid(gid).gr_name
+    except KeyError:
+        groupname = None
+    return {"uid": uid, "gid": gid, "username": username, "groupname": groupname}
+
+
+def _python() -> dict[str, Any]:
+    return {
+        "pythonversion": list(sys.version_info),
+        "pythonexecutable": sys.executable,
+        "pythonpath": list(sys.path),
+    }
+
+
+def _zmq_version() -> str:
+    import zmq
+
+    return zmq.zmq_version()
+
+
+def locale_info(environ: dict[str, str]) -> dict[str, Any]:
+    """The language and encoding that the environment asks for, and the time zone."""
+    language, encoding = default_locale(environ)
+    return {
+        "defaultlanguage": language,
+        "defaultencoding": encoding,
+        "detectedencoding": sys.getfilesystemencoding(),
+        "timezone": time.tzname[time.localtime().tm_isdst > 0],
+    }
+
+
+def default_locale(environ: dict[str, str]) -> tuple[str | None, str | None]:
+    """Language and encoding; both ``None`` for the C locale."""
+    names = (environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG", "LANGUAGE"))
+    wanted = next((name for name in names if name), "C")
+    language, _, encoding = locale.normalize(wanted.split(":")[0]).partition(".")
+    if language in ("C", "POSIX"):
+        return None, None
+    return language, encoding or None
