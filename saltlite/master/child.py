@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -121,9 +122,9 @@ class Life:
 
     def _parent_is_gone(self) -> bool:
         """The parent never writes; the pipe is readable only when its other end is closed."""
-        import select
-
-        return bool(select.select([self._parent_fd], [], [], 0)[0])
+        poll = select.poll()
+        poll.register(self._parent_fd, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _on_term(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping = True

@@ -66,6 +66,11 @@ class Shared:
         """The master's Unix sockets."""
         return MasterSockets(Path(self.config.paths.sock_dir))
 
+    def close(self) -> None:
+        """Give back the shared memory; the children have ended."""
+        for area in (self.publication, self.jids, self.flush, self.subscribers, self.nonces):
+            area.close()
+
     def job_store(self) -> SqliteJobStore:
         """A job cache that shares its waits for the disk with the other processes."""
         sync = self.config.jobs.job_cache_sync

@@ -36,6 +36,7 @@ from saltlite.master.mworker import MWorker
 from saltlite.master.publisher import Publisher, PublishQueue
 from saltlite.master.reqserver import ReqServer
 from saltlite.master.supervisor import ChildSpec, Supervisor
+from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EventPusher
 from saltlite.version import __version__
 
@@ -67,6 +68,7 @@ class Master:
         os.umask(UMASK)
         process.set_title("salt-master")
         config = self._config
+        check_socket_paths(Path(config.paths.sock_dir), self._workers)
         self._make_dirs()
         self._become_user()
         self._lock_fd = take_lock(Path(config.paths.cachedir) / LOCK_FILE)
@@ -81,6 +83,7 @@ class Master:
             process.remove_pid_file(Path(config.paths.pidfile))
             noncefile.save(shared.cachedir, shared.replay_table(), time.monotonic())
             self._remove_sockets(shared)
+            shared.close()
             os.close(self._lock_fd)
         log.info("salt-master has ended")
         return code
@@ -258,6 +261,20 @@ def check_port(interface: str, port: int) -> None:
             raise StoreError(
                 f"cannot listen on {interface}, port {port}: {error.strerror}"
             ) from error
+
+
+def check_socket_paths(sock_dir: Path, workers: int) -> None:
+    """Unix sockets have short names.
+
+    Raises:
+        ConfigError: ``sock_dir`` is too long for them.
+    """
+    sockets = MasterSockets(sock_dir)
+    try:
+        for path in (sockets.workers(workers), sockets.event_pull, sockets.event_pub):
+            ipc(path)
+    except ValueError as error:
+        raise ConfigError(str(error), option="sock_dir") from error
 
 
 def check_private(path: Path, owner: tuple[int, int] | None) -> None:

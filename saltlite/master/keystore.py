@@ -232,7 +232,7 @@ def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None)
 
     Raises:
         CryptoError: the file is there but cannot be used; it is left as it is.
-        StoreError: the new key cannot be written.
+        StoreError: others may use it, or the new key cannot be written.
     """
     from saltlite.crypto.keys import PrivateKey, load_private_key
 
@@ -242,8 +242,9 @@ def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None)
         disk.write_file(path, key.pem, mode=0o400)
     else:
         key = load_private_key(path, passphrase)
+        disk.check_secret(path)
     public = path.with_suffix(".pub")
     text = key.public.pem.encode() + b"\n"
     if disk.read_regular(public) != text:
-        disk.write_file(public, text, mode=0o644)
+        disk.write_file(public, text)
     return key

@@ -104,6 +104,10 @@ class PublicationKeys:
         """Read without the lock: one aligned word."""
         return int(_COUNTER.unpack_from(self._area.buffer, 0)[0])
 
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
+
     def _head(self) -> tuple[int, int, float, int]:
         generation, serial, made_at_s, length = self._HEAD.unpack_from(self._area.buffer, 0)
         return generation, serial, made_at_s, length
@@ -133,6 +137,10 @@ class JidSource:
             jid = new_jid(now, self._read() or None)
             self._write(jid)
         return jid
+
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
 
     def _read(self) -> str:
         return self._area.buffer[: self._LIMIT].rstrip(b"\0").decode()
@@ -175,6 +183,10 @@ class GroupFlush:
             flush()
             _COUNTER.pack_into(self._area.buffer, self._SERVED_AT, until)
 
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
+
     def _count(self, offset: int) -> int:
         return int(_COUNTER.unpack_from(self._area.buffer, offset)[0])
 
@@ -192,6 +204,10 @@ class Counter:
     def set(self, value: int) -> None:
         """Set it; it is not negative."""
         _COUNTER.pack_into(self._area.buffer, 0, value)
+
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
 
 
 @dataclass(frozen=True, slots=True)

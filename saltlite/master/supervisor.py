@@ -138,9 +138,11 @@ class Supervisor:
     def _wait(self, until_s: float) -> None:
         """Until a signal, a report of readiness, or ``until_s``."""
         reports = {child.ready_fd: child for child in self._children if child.ready_fd >= 0}
+        poll = select.poll()
+        for fd in (self._wake_fd, *reports):
+            poll.register(fd, select.POLLIN)
         timeout_s = max(0.0, until_s - time.monotonic())
-        readable, _, _ = select.select([self._wake_fd, *reports], [], [], timeout_s)
-        for fd in readable:
+        for fd, _events in poll.poll(timeout_s * 1000):
             if fd == self._wake_fd:
                 with contextlib.suppress(BlockingIOError):
                     os.read(fd, 4096)
@@ -234,7 +236,7 @@ class Supervisor:
         now_s = time.monotonic()
         pid, child.pid = child.pid, 0
         self._close_report(child)
-        if self._terms:
+        if self._terms or self._failed:
             return
         code = os.waitstatus_to_exitcode(status)
         if code == EXIT_CANNOT_START and not self._told_ready:

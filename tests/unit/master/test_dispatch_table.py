@@ -1,0 +1,634 @@
+"""Every command from every kind of caller: what is answered, and what is left behind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite.channel.handshake import MinionHandshake
+from saltlite.channel.minion import MinionChannel
+from saltlite.config.load import load_master
+from saltlite.core.messages import as_bytes
+from saltlite.crypto.cipher import new_key_string
+from saltlite.crypto.keys import PrivateKey
+from saltlite.errors import KeyPending, KeyRejected, MasterFull, StoreError
+from saltlite.master.acl import key_path, process_user, write_keys
+from saltlite.master.commands import COMMANDS, Caller, Repeats
+from saltlite.master.context import MasterContext, Shared, make_context
+from saltlite.master.dispatch import Dispatcher
+from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.shared import SharedArea
+from saltlite.transport.codec import pack, unpack
+
+USER_REFUSED = {
+    "error": {
+        "name": "UserAuthenticationError",
+        "message": 'Authentication failure of type "user" occurred',
+    }
+}
+NOT_AUTHENTICATED = {
+    "error": {"name": "AuthenticationError", "message": "Authentication error occurred."}
+}
+
+
+class Bus:
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Mapping[str, Any]]] = []
+
+    def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
+        self.events.append((tag, data))
+        return True
+
+    def tags(self) -> list[str]:
+        return [tag for tag, _data in self.events]
+
+
+class Jobs:
+    def __init__(self) -> None:
+        self.published: list[Mapping[str, Any]] = []
+        self.fails = False
+
+    def publish(self, job: Mapping[str, Any], topics: list[bytes]) -> None:
+        if self.fails:
+            raise StoreError("the publisher does not take jobs")
+        self.published.append(job)
+
+
+@dataclass
+class World:
+    """A worker without sockets, and minions that speak to it."""
+
+    ctx: MasterContext
+    dispatcher: Dispatcher
+    bus: Bus = field(default_factory=Bus)
+    jobs: Jobs = field(default_factory=Jobs)
+    nonces: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def clear(self, load: Any, **envelope: Any) -> Any:
+        return unpack(
+            self.dispatcher.answer(pack({"enc": "clear", "load": load, "version": 3, **envelope}))
+        )
+
+    def root_key(self) -> str:
+        return key_path(self.ctx.shared.cachedir, process_user()).read_text()
+
+    def publish(self, **load: Any) -> Any:
+        whole = {
+            "cmd": "publish", "tgt": "*", "fun": "test.ping", "arg": [], "tgt_type": "glob",
+            "ret": "", "jid": "", "user": process_user(), "key": self.root_key(), **load,
+        }  # fmt: skip
+        return self.clear(whole)
+
+    def minion(self, minion_id: str, key: PrivateKey) -> Minion:
+        shake = MinionHandshake(key, minion_id)
+        accepted = shake.accept(self.dispatcher.answer(shake.request()))
+        channel = MinionChannel(minion_id, key, accepted.session, master_key=accepted.master_key)
+        return Minion(self, channel)
+
+
+@dataclass
+class Minion:
+    world: World
+    channel: MinionChannel
+
+    def ask(self, cmd: str, **load: Any) -> Any:
+        frame, nonce = self.channel.seal({"cmd": cmd, **load})
+        return self.channel.open(self.world.dispatcher.answer(frame), nonce)
+
+
+@pytest.fixture(scope="session")
+def rsa() -> list[PrivateKey]:
+    return [PrivateKey.generate(2048) for _ in range(3)]
+
+
+@pytest.fixture
+def options() -> str:
+    return "auto_accept: True\n"
+
+
+@pytest.fixture
+def world(tmp_path: Path, rsa: list[PrivateKey], options: str) -> Iterator[World]:
+    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\n{options}")
+    config = load_master(tmp_path)
+    for name in (config.paths.pki_dir, config.paths.cachedir):
+        Path(name).mkdir(parents=True)
+    shared = Shared(
+        config=config,
+        key=rsa[0],
+        sign_key=None,
+        pub_sig=None,
+        user=process_user(),
+        nonces=SharedArea("test", 33_554_432 + 256),
+    )
+    shared.publication.rotate(new_key_string(), 0.0)
+    KeyStore(shared.pki_dir).prepare()
+    write_keys(shared.cachedir, [process_user()], new_key_string)
+    bus, jobs = Bus(), Jobs()
+    ctx = make_context(shared, events=bus, publisher=jobs)
+    yield World(ctx, Dispatcher(ctx), bus, jobs)
+    ctx.jobs.close()
+    shared.close()
+
+
+@pytest.fixture
+def web1(world: World, rsa: list[PrivateKey]) -> Minion:
+    return world.minion("web1", rsa[1])
+
+
+# --- what never reaches a command --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("frame", "reply"),
+    [
+        (b"", {"msg": "bad load"}),
+        (b"\xc1", {"msg": "bad load"}),
+        (pack(5), "bad load"),
+        (pack([]), "bad load"),
+        (pack({}), "bad load"),
+        (pack({"enc": "clear"}), "bad load"),
+        (pack({"enc": "clear", "load": {"cmd": "ping"}}), "bad load"),
+        (pack({"enc": "clear", "load": 5, "version": 3}), "payload and load must be a dict"),
+        (pack({"enc": "AES", "load": b"x", "version": 3, "id": "a"}), "bad load"),
+        (pack({"enc": "aes", "load": b"x", "version": 3, "id": "nobody"}), "bad load"),
+        (pack({"enc": "aes", "load": b"x", "version": 3}), "bad load"),
+        (pack({"enc": "aes", "load": b"x", "version": 2, "id": "web1"}), "bad load"),
+    ],
+)
+def test_malformed_requests(world: World, web1: Minion, frame: bytes, reply: Any) -> None:
+    world.bus.events.clear()
+    assert unpack(world.dispatcher.answer(frame)) == reply
+    assert world.bus.events == []
+
+
+@pytest.mark.parametrize("version", [2, 1, 0, -1, "3", 3.0, True, None, [], {}])
+def test_old_and_odd_versions(world: World, version: Any) -> None:
+    assert world.clear({"cmd": "ping"}, version=version) == "bad load"
+
+
+def test_a_higher_version_is_taken_as_ours(world: World) -> None:
+    assert world.clear({"cmd": "ping", "x": 1}, version=4) == {"cmd": "ping", "x": 1}
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cmd", [cmd for enc, cmd in COMMANDS if enc == "aes"])
+def test_a_minions_command_in_the_clear_does_not_exist(world: World, cmd: str) -> None:
+    assert world.clear({"cmd": cmd, "id": "web1"}) == {}
+    assert world.bus.events == []
+
+
+@pytest.mark.parametrize("cmd", [cmd for enc, cmd in COMMANDS if enc == "clear"])
+def test_a_clear_command_of_a_minion_does_not_exist(web1: Minion, cmd: str) -> None:
+    assert web1.ask(cmd, key=web1.world.root_key(), user=process_user()) == {}
+
+
+@pytest.mark.parametrize(
+    "cmd", ["_prep_auth_info", "__init__", "__class__", "run", " publish", "PUBLISH", "", None, 5]
+)
+def test_names_that_are_not_in_the_table(world: World, web1: Minion, cmd: Any) -> None:
+    assert world.clear({"cmd": cmd}) == {}
+    if isinstance(cmd, str):
+        assert web1.ask(cmd) == {}
+
+
+STRANGERS_REPLIES = {
+    "ping": {"cmd": "ping"},
+    "publish": NOT_AUTHENTICATED,
+    "runner": USER_REFUSED,
+    "wheel": USER_REFUSED,
+    "mk_token": "",
+    "get_token": False,
+    "_auth": "bad load",
+}
+
+
+@pytest.mark.parametrize("cmd", [cmd for enc, cmd in COMMANDS if enc == "clear"])
+def test_a_stranger_and_the_clear_commands(world: World, cmd: str) -> None:
+    assert world.clear({"cmd": cmd}) == STRANGERS_REPLIES[cmd]
+    assert world.bus.events == []
+
+
+MINIONS_REPLIES = {
+    "_return": False,
+    "_syndic_return": {},
+    "_minion_event": {},
+    "_register_resources": True,
+    "_file_hash": "",
+    "_file_hash_and_stat": ["", None],
+    "_file_find": {"path": "", "rel": ""},
+    "_serve_file": {"data": "", "dest": ""},
+    "_file_list": [],
+    "_file_list_emptydirs": [],
+    "_dir_list": [],
+    "_symlink_list": {},
+    "_file_envs": ["base"],
+    "_master_tops": {},
+    "_file_recv": False,
+    "_mine": False,
+    "_mine_get": {},
+    "_mine_delete": False,
+    "_mine_flush": True,
+    "minion_pub": {},
+    "minion_publish": {},
+    "minion_runner": {},
+    "pub_ret": {},
+    "revoke_auth": True,
+}
+
+
+@pytest.mark.parametrize(
+    "cmd",
+    [
+        c
+        for (enc, c), row in COMMANDS.items()
+        if enc == "aes" and row.caller is not Caller.MINION_RAW
+    ],
+)
+def test_a_minions_commands_without_any_field(web1: Minion, cmd: str) -> None:
+    if cmd == "_master_opts":
+        assert web1.ask(cmd)["default_top"] == "base"
+    elif cmd == "revoke_auth":  # its session is gone with its key, and so is the reply's
+        frame, _nonce = web1.channel.seal({"cmd": cmd})
+        assert unpack(web1.world.dispatcher.answer(frame)) == "bad load"
+        assert web1.world.ctx.keys.state("web1") is None
+    else:
+        assert web1.ask(cmd) == MINIONS_REPLIES[cmd]
+
+
+@pytest.mark.parametrize(
+    "cmd", [cmd for enc, cmd in COMMANDS if enc == "aes" and cmd != "revoke_auth"]
+)
+def test_how_often_the_same_request_is_served(web1: Minion, cmd: str) -> None:
+    frame, _nonce = web1.channel.seal({"cmd": cmd})
+    answers = [web1.world.dispatcher.answer(frame) for _ in range(8)]
+    refused = [answer == pack("bad load") for answer in answers]
+    served = 6 if COMMANDS["aes", cmd].repeats is Repeats.READ else 1
+    assert refused == [False] * served + [True] * (8 - served)
+
+
+def test_every_command_is_described_once() -> None:
+    assert {enc for enc, _cmd in COMMANDS} == {"clear", "aes"}
+    assert all(cmd == row.name for (_enc, cmd), row in COMMANDS.items())
+
+
+# --- who is speaking ------------------------------------------------------------------------
+
+
+def test_a_deleted_key_ends_the_session_at_once(web1: Minion) -> None:
+    web1.world.ctx.keys.delete("web1", KeyState.ACCEPTED)
+    frame, _nonce = web1.channel.seal({"cmd": "_file_envs"})
+    assert unpack(web1.world.dispatcher.answer(frame)) == "bad load"
+
+
+def test_another_machine_with_the_same_id_is_denied(
+    world: World, web1: Minion, rsa: list[PrivateKey]
+) -> None:
+    with pytest.raises(KeyRejected):
+        world.minion("web1", rsa[2])
+    assert world.ctx.keys.list(KeyState.DENIED) == ["web1"]
+    assert web1.ask("_file_envs") == ["base"]
+
+
+def test_a_successor_with_the_same_id_gets_another_session(
+    world: World, web1: Minion, rsa: list[PrivateKey]
+) -> None:
+    old = world.ctx.sessions.get("web1")
+    world.ctx.keys.delete("web1", KeyState.ACCEPTED)
+    world.minion("web1", rsa[2])
+    new = world.ctx.sessions.get("web1")
+    assert old is not None
+    assert new is not None
+    assert old.key != new.key
+
+
+def test_a_clock_that_is_far_off(web1: Minion) -> None:
+    for off_s in (-301, 301):
+        now_s = web1.world.ctx.wall_s() + off_s
+        frame, _nonce = web1.channel.seal({"cmd": "_file_envs"}, now_s=now_s)
+        assert unpack(web1.world.dispatcher.answer(frame)) == "bad load"
+
+
+# --- authentication -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [""])
+def test_a_new_key_waits_and_is_let_in_when_its_file_is_moved(
+    world: World, rsa: list[PrivateKey]
+) -> None:
+    with pytest.raises(KeyPending):
+        world.minion("web1", rsa[1])
+    assert world.ctx.keys.list(KeyState.UNACCEPTED) == ["web1"]
+    assert world.ctx.sessions.get("web1") is None
+    world.ctx.keys.move("web1", KeyState.UNACCEPTED, KeyState.ACCEPTED)
+    assert world.minion("web1", rsa[1]).ask("_file_envs") == ["base"]
+    acts = [(tag, data["act"], data["result"]) for tag, data in world.bus.events]
+    assert acts == [("salt/auth", "pend", True), ("salt/auth", "accept", True)]
+
+
+@pytest.mark.parametrize("options", ["max_pending_keys: 1\n"])
+def test_too_many_waiting_keys(world: World, rsa: list[PrivateKey]) -> None:
+    with pytest.raises(KeyPending):
+        world.minion("a", rsa[1])
+    with pytest.raises(MasterFull):
+        world.minion("b", rsa[2])
+    assert world.ctx.keys.list(KeyState.UNACCEPTED) == ["a"]
+
+
+@pytest.mark.parametrize("options", ["auto_accept: True\nmax_minions: 1\n"])
+def test_a_full_master(world: World, rsa: list[PrivateKey]) -> None:
+    world.minion("a", rsa[1])
+    with pytest.raises(MasterFull):
+        world.minion("b", rsa[2])
+    world.minion("a", rsa[1])
+
+
+@pytest.mark.parametrize("field_", ["enc_algo", "sig_algo"])
+def test_an_unknown_algorithm_is_answered(world: World, rsa: list[PrivateKey], field_: str) -> None:
+    load = unpack(MinionHandshake(rsa[1], "web1").request())["load"]  # type: ignore[index,call-overload]
+    reply = world.clear({**load, field_: "OAEP-MD5"})
+    assert reply == {"enc": "clear", "load": {"ret": f"bad {field_[:3]} algo"}}
+    assert world.bus.events == []
+
+
+@pytest.mark.parametrize("minion_id", ["..", "a/b", "", "*", "a b", 5, None, ["a"], "x" * 254])
+def test_an_id_that_is_none(world: World, rsa: list[PrivateKey], minion_id: Any) -> None:
+    load = unpack(MinionHandshake(rsa[1], "web1").request())["load"]  # type: ignore[index,call-overload]
+    reply = world.clear({**load, "id": minion_id})
+    inner = unpack(as_bytes(reply["load"], "load"))
+    assert inner == {"ret": False, "nonce": load["nonce"]}
+    assert world.bus.events == []
+    assert all(not world.ctx.keys.list(state) for state in KeyState)
+
+
+# --- pillar ----------------------------------------------------------------------------------
+
+
+def test_a_pillar_is_sealed_for_its_minion_and_its_grains_are_kept(web1: Minion) -> None:
+    web1.world.bus.events.clear()
+    frame, nonce = web1.channel.seal(
+        {"cmd": "_pillar", "grains": {"os": "Debian", "id": "other"}, "ver": "2"}
+    )
+    assert web1.channel.open_pillar(web1.world.dispatcher.answer(frame), nonce) == {}
+    assert web1.world.ctx.minions.read("grains", "web1") == {"os": "Debian", "id": "web1"}
+    assert web1.world.bus.tags() == ["minion/refresh/web1"]
+
+
+# --- publish and return ----------------------------------------------------------------------
+
+
+def publish(world: World, **load: Any) -> str:
+    reply = world.publish(**load)["load"]
+    assert reply.get("error") is None
+    return str(reply["jid"])
+
+
+def test_a_job_is_recorded_announced_and_handed_over(world: World, web1: Minion) -> None:
+    world.bus.events.clear()
+    reply = world.publish(fun="test.arg", arg=[1, {"__kwarg__": True, "k": "v"}])["load"]
+    jid = reply["jid"]
+    assert reply == {"jid": jid, "minions": ["web1"], "missing": []}
+    assert world.bus.tags() == [f"salt/job/{jid}/new"]
+    assert world.jobs.published == [
+        {
+            "fun": "test.arg",
+            "arg": [1, {"__kwarg__": True, "k": "v"}],
+            "tgt": "*",
+            "jid": jid,
+            "ret": "",
+            "tgt_type": "glob",
+            "user": process_user(),
+        }
+    ]
+    record = world.ctx.jobs.job(jid)
+    assert record is not None
+    assert record.minions == ["web1"]
+    assert "key" not in record.load
+
+
+def test_nobody_meant(world: World) -> None:
+    reply = world.publish(tgt="nobody")["load"]
+    assert reply == {
+        "jid": None,
+        "minions": [],
+        "error": "Master could not resolve minions for target nobody",
+    }
+    assert world.jobs.published == []
+
+
+def test_unknown_ids_in_a_list_are_named(world: World, web1: Minion) -> None:
+    reply = world.publish(tgt=["web1", "nobody"], tgt_type="list")["load"]
+    assert (reply["minions"], reply["missing"]) == (["web1"], ["nobody"])
+
+
+def test_a_jid_of_ones_own_counts_once(world: World, web1: Minion) -> None:
+    jid = "20260102030405000006"
+    assert publish(world, jid=jid) == jid
+    world.bus.events.clear()
+    assert "error" in world.publish(jid=jid)
+    assert world.bus.tags() == [f"salt/job/{jid}/error"]
+    assert len(world.jobs.published) == 1
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [{"key": "wrong"}, {"key": None}, {"key": ""}, {"key": ["x"]}, {"user": "nobody"}, {"user": 5}],
+)
+def test_whoever_does_not_know_the_key(
+    world: World, web1: Minion, credentials: dict[str, Any]
+) -> None:
+    if credentials == {"user": "nobody"}:
+        credentials = {"user": "nobody", "key": "x"}
+    world.bus.events.clear()
+    assert world.publish(**credentials, tgt="(a+)+$", tgt_type="pcre") == NOT_AUTHENTICATED
+    assert world.bus.events == []
+    assert world.jobs.published == []
+
+
+def test_a_publisher_that_is_away_gives_an_error_and_no_jid(world: World, web1: Minion) -> None:
+    world.jobs.fails = True
+    assert "publisher does not take jobs" in world.publish()["error"]
+
+
+def test_a_return_is_stored_then_announced_once(world: World, web1: Minion) -> None:
+    jid = publish(world)
+    world.bus.events.clear()
+    answer = {"jid": jid, "return": True, "retcode": 0, "success": True, "fun": "test.ping"}
+    assert web1.ask("_return", **answer) is None
+    assert world.ctx.jobs.returns(jid)["web1"]["return"] is True
+    assert world.bus.tags() == [f"salt/job/{jid}/ret/web1"]
+    data = world.bus.events[0][1]
+    assert (data["id"], data["cmd"], "tok" in data, "nonce" in data) == (
+        "web1", "_return", False, False,
+    )  # fmt: skip
+    assert web1.ask("_return", **answer) is None  # the same again, after a timeout
+    assert web1.ask("_return", **{**answer, "return": False}) is False
+    assert len(world.bus.events) == 1
+    assert world.ctx.jobs.returns(jid)["web1"]["return"] is True
+
+
+@pytest.mark.parametrize("jid", ["20260102030405000006", "x/new", "", 5, None])
+def test_a_return_nobody_asked_for(world: World, web1: Minion, jid: Any) -> None:
+    world.bus.events.clear()
+    assert web1.ask("_return", jid=jid, **{"return": True}) is False
+    assert world.bus.events == []
+
+
+def test_a_return_of_a_minion_that_was_not_asked(
+    world: World, web1: Minion, rsa: list[PrivateKey]
+) -> None:
+    rogue = world.minion("rogue", rsa[2])
+    jid = publish(world, tgt="web1")
+    world.bus.events.clear()
+    assert rogue.ask("_return", jid=jid, **{"return": "forged"}) is False
+    assert world.bus.events == []
+    assert world.ctx.jobs.returns(jid) == {}
+
+
+def test_a_return_without_a_job_gets_one(world: World, web1: Minion) -> None:
+    world.bus.events.clear()
+    answer = {"jid": "req", "return": 4, "fun": "test.arg", "fun_args": [4]}
+    assert web1.ask("_return", **answer) is None
+    tag, data = world.bus.events[0]
+    jid = data["jid"]
+    assert tag == f"salt/job/{jid}/ret/web1"
+    job = world.ctx.jobs.job(jid)
+    assert job is not None
+    assert (job.load["fun"], job.load["arg"], job.minions) == ("test.arg", [4], ["web1"])
+    assert world.ctx.jobs.returns(jid)["web1"]["return"] == 4
+
+
+def test_too_many_returns_without_a_job(world: World, web1: Minion) -> None:
+    world.ctx.steady_s = lambda: 100.0
+    answers = [web1.ask("_return", jid="req", **{"return": n}) for n in range(12)]
+    assert answers == [None] * 10 + [False] * 2
+
+
+def test_a_return_that_cannot_be_recorded_is_to_be_sent_again(
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jid = publish(world)
+
+    def full(*_args: Any) -> None:
+        raise StoreError("No space left on device")
+
+    monkeypatch.setattr(world.ctx.jobs, "add_return", full)
+    world.bus.events.clear()
+    assert web1.ask("_return", jid=jid, **{"return": True}) == ""
+    assert world.bus.events == []
+
+
+def test_an_error_of_ours_is_answered(
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jid = publish(world)
+    monkeypatch.setattr(world.ctx.jobs, "add_return", lambda *_: 1 / 0)
+    assert web1.ask("_return", jid=jid, **{"return": True}) == ""
+
+
+# --- events ----------------------------------------------------------------------------------
+
+ALLOWED = [
+    "salt/minion/web1/start",
+    "salt/beacon/web1/load/x",
+    "salt/job/20260102030405000006/prog/web1/3",
+    "salt/job/20260102030405000006/start/web1",
+    "salt/state_result/20260102030405000006/web1/name",
+    "minion_start",
+    "minion_ping",
+    "_salt_error",
+    "myco/x",
+]
+FORBIDDEN = [
+    "salt/job/20260102030405000006/ret/web2",
+    "salt/job/20260102030405000006/ret/web1",
+    "salt/job/20260102030405000006/new",
+    "salt/job/20260102030405000006/prog/web2/1",
+    "salt/minion/web2/start",
+    "salt/minion/web1",
+    "salt/key",
+    "salt/auth",
+    "salt/run/x/ret",
+    "salt//job",
+    "salt/./job",
+    "SALT/job",
+    "Salt/Key",
+    "salt",
+    "key",
+    "new_job",
+    "minions",
+    "syndic/x",
+    "20260102030405000006",
+]
+
+
+@pytest.mark.parametrize("tag", ALLOWED)
+def test_tags_a_minion_may_use(web1: Minion, tag: str) -> None:
+    web1.world.bus.events.clear()
+    assert web1.ask("_minion_event", tag=tag, data={"x": 1}, pretag=None) is None
+    assert web1.ask("_minion_event", events=[{"tag": tag, "data": {"id": "web2"}}]) is None
+    single, listed = web1.world.bus.events
+    assert single[0] == listed[0] == tag
+    assert single[1]["data"] == {"x": 1}
+    assert single[1]["id"] == listed[1]["id"] == "web1"
+
+
+@pytest.mark.parametrize("tag", FORBIDDEN)
+def test_tags_a_minion_may_not_use(web1: Minion, tag: str) -> None:
+    web1.world.bus.events.clear()
+    assert web1.ask("_minion_event", tag=tag, data={}) is None
+    assert web1.ask("_minion_event", events=[{"tag": tag, "data": {}}]) is None
+    assert web1.ask("_minion_event", events=[{"tag": "x", "data": {}}], pretag="salt") == {}
+    assert web1.world.bus.events == []
+
+
+def test_too_many_events_a_second(web1: Minion) -> None:
+    web1.world.ctx.steady_s = lambda: 100.0
+    web1.world.bus.events.clear()
+    many = [{"tag": "x", "data": {}}] * 60
+    assert web1.ask("_minion_event", events=many) is None
+    assert web1.ask("_minion_event", events=many) == {}
+    assert len(web1.world.bus.events) == 60
+
+
+# --- mine, peers -----------------------------------------------------------------------------
+
+
+def test_the_mine(world: World, web1: Minion, rsa: list[PrivateKey]) -> None:
+    web2 = world.minion("web2", rsa[2])
+    assert web1.ask("_mine", data={"network.ip_addrs": ["10.0.0.1"], "test.ping": True}) is True
+    guarded = {"__data__": 5, "__saltmine_acl__": 1, "allow_tgt": "db*", "allow_tgt_type": "glob"}
+    assert web1.ask("_mine", data={"x.y": guarded}) is True
+    assert web2.ask("_mine_get", tgt="*", fun="test.ping") == {"web1": True}
+    assert web2.ask("_mine_get", tgt="*", fun="test.ping,network.ip_addrs") == {
+        "test.ping": {"web1": True},
+        "network.ip_addrs": {"web1": ["10.0.0.1"]},
+    }
+    assert web2.ask("_mine_get", tgt="*", fun="x.y") == {}
+    assert web1.ask("_mine_delete", fun="test.ping") is True
+    assert web2.ask("_mine_get", tgt="*", fun="test.ping") == {}
+    assert web1.ask("_mine_flush") is True
+    assert web2.ask("_mine_get", tgt="*", fun="network.ip_addrs") == {}
+
+
+@pytest.mark.parametrize(
+    "options", ["auto_accept: True\npeer:\n  web1:\n    - test\\..*\n    - publish\\..*\n"]
+)
+def test_peer_publishing(world: World, web1: Minion, rsa: list[PrivateKey]) -> None:
+    web2 = world.minion("web2", rsa[2])
+    asked = web1.ask("minion_pub", fun="test.ping", arg=[], tgt="web2", tgt_type="glob", ret="")
+    assert asked["minions"] == ["web2"]
+    assert world.jobs.published[0]["id"] == "web1"
+    web2.ask("_return", jid=asked["jid"], **{"return": True})
+    assert web1.ask("pub_ret", jid=asked["jid"]) == {"web2": {"ret": True}}
+    assert web2.ask("pub_ret", jid=asked["jid"]) == {}
+    for fun in ("cmd.run", "publish.publish", "test.ping,cmd.run", "testx"):
+        assert web1.ask("minion_pub", fun=fun, arg=[], tgt="*") == {}
+    assert web2.ask("minion_pub", fun="test.ping", arg=[], tgt="*") == {}
+    assert len(world.jobs.published) == 1

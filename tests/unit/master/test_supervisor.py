@@ -1,0 +1,277 @@
+"""The parent, with tiny children: what it notices, what it replaces, and how it ends.
+
+Each supervisor runs in a process of its own, so that signals and titles are as in life. Children
+report through files in a directory; tests wait for these, never for time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zmq
+
+from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.supervisor import ChildSpec, Supervisor
+
+DEADLINE_S = 15.0
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    until_s = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < until_s, f"not in time: {what}"
+        time.sleep(0.005)
+
+
+def note(directory: Path, name: str) -> None:
+    (directory / f"{name}-{os.getpid()}").touch()
+
+
+def notes(directory: Path, name: str) -> list[int]:
+    """The processes that left a note of that name."""
+    return [int(path.name.rpartition("-")[2]) for path in directory.glob(f"{name}-*")]
+
+
+def idle(directory: Path, name: str) -> Callable[[Life], None]:
+    def run(life: Life) -> None:
+        poller = zmq.Poller()
+        life.register(poller)
+        life.ready()
+        note(directory, name)
+        while not life.stopping:
+            life.poll(poller)
+        note(directory, f"{name}_ended")
+
+    return run
+
+
+class Parent:
+    """A supervisor in a process of its own."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.pid = os.fork()
+        if not self.pid:
+            code = 70
+            try:
+                code = supervisor.run()
+            finally:
+                os._exit(code)
+        self.code: int | None = None
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        wait_for(self.has_ended, "the end of the parent")
+        assert self.code is not None
+        return self.code
+
+    def has_ended(self) -> bool:
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+        return self.code is not None
+
+
+@pytest.fixture
+def parents() -> Iterator[Callable[..., Parent]]:
+    started: list[Parent] = []
+
+    def start(specs: list[ChildSpec], **options: object) -> Parent:
+        parent = Parent(Supervisor(specs, title="saltlite-test", **options))  # type: ignore[arg-type]
+        started.append(parent)
+        return parent
+
+    yield start
+    for parent in started:
+        if not parent.has_ended():
+            parent.signal(signal.SIGKILL)
+            parent.wait()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def title(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+
+
+def test_children_run_are_named_and_end_in_order(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    def late(life: Life) -> None:
+        idle(tmp_path, "late")(life)
+        if notes(tmp_path, "first_ended"):  # group 0 has ended before this one is told
+            note(tmp_path, "in_order")
+
+    parent = parents(
+        [
+            ChildSpec("Late", late, stop_group=1),
+            ChildSpec("First", idle(tmp_path, "first"), stop_group=0),
+        ],
+        on_ready=lambda: note(tmp_path, "ready"),
+    )
+    wait_for(lambda: notes(tmp_path, "ready"), "the report of readiness")
+    (first,) = notes(tmp_path, "first")
+    assert title(first) == "saltlite-test First"
+    parent.signal(signal.SIGTERM)
+    assert parent.wait() == 0
+    assert notes(tmp_path, "in_order") == notes(tmp_path, "late")
+    assert notes(tmp_path, "ready") == [parent.pid]
+
+
+def test_a_killed_child_is_replaced_at_once_and_named_again(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    parents([ChildSpec("MWorker-0", idle(tmp_path, "child"))])
+    wait_for(lambda: notes(tmp_path, "child"), "the child")
+    (first,) = notes(tmp_path, "child")
+    began_s = time.monotonic()
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: len(notes(tmp_path, "child")) == 2, "its successor")
+    assert time.monotonic() - began_s < 1.0
+    (second,) = set(notes(tmp_path, "child")) - {first}
+    assert title(second) == "saltlite-test MWorker-0"
+
+
+def test_a_child_that_keeps_dying_is_started_ever_later(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    def die(_life: Life) -> None:
+        with (tmp_path / "starts").open("a") as file:
+            file.write(f"{time.monotonic()}\n")
+        raise SystemExit(3)
+
+    def starts() -> list[float]:
+        path = tmp_path / "starts"
+        return [float(line) for line in path.read_text().split()] if path.exists() else []
+
+    parents([ChildSpec("Dies", die), ChildSpec("Lives", idle(tmp_path, "lives"))])
+    wait_for(lambda: len(starts()) >= 5, "five starts")
+    began = starts()
+    gaps = [after - before for before, after in itertools.pairwise(began)]
+    assert all(later > 1.5 * first for first, later in itertools.pairwise(gaps))
+    assert len(notes(tmp_path, "lives")) == 1
+
+
+def test_a_busy_child_that_takes_too_long_is_replaced(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    def hang(life: Life) -> None:
+        poller = zmq.Poller()
+        life.register(poller)
+        life.ready()
+        note(tmp_path, "child")
+        if len(notes(tmp_path, "child")) == 1:
+            life.busy(0.2)
+            signal.pause()
+        while not life.stopping:
+            life.poll(poller)
+
+    parents([ChildSpec("Hangs", hang)])
+    wait_for(lambda: len(notes(tmp_path, "child")) == 2, "a successor")
+
+
+def test_a_stopped_child_is_replaced(parents: Callable[..., Parent], tmp_path: Path) -> None:
+    parents([ChildSpec("Idle", idle(tmp_path, "child"))], silent_for_s=0.3)
+    wait_for(lambda: notes(tmp_path, "child"), "the child")
+    (first,) = notes(tmp_path, "child")
+    os.kill(first, signal.SIGSTOP)
+    wait_for(lambda: set(notes(tmp_path, "child")) - {first}, "a successor")
+    wait_for(lambda: not is_alive(first), "the end of the first")
+
+
+def test_a_child_that_never_gets_ready_is_replaced(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    def never(_life: Life) -> None:
+        note(tmp_path, "child")
+        signal.pause()
+
+    parents([ChildSpec("Never", never)], ready_within_s=0.2)
+    wait_for(lambda: len(notes(tmp_path, "child")) >= 2, "a second try")
+
+
+def test_children_die_with_a_killed_parent(parents: Callable[..., Parent], tmp_path: Path) -> None:
+    def deaf(life: Life) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        life.ready()
+        note(tmp_path, "deaf")
+        while True:
+            signal.pause()
+
+    parent = parents([ChildSpec("Idle", idle(tmp_path, "idle")), ChildSpec("Deaf", deaf)])
+    wait_for(lambda: notes(tmp_path, "idle") and notes(tmp_path, "deaf"), "the children")
+    children = notes(tmp_path, "idle") + notes(tmp_path, "deaf")
+    parent.signal(signal.SIGKILL)
+    wait_for(lambda: not any(map(is_alive, children)), "the end of the children")
+
+
+def test_a_second_sigterm_ends_the_courtesy(parents: Callable[..., Parent], tmp_path: Path) -> None:
+    def deaf(life: Life) -> None:
+        life.ready()
+        signal.signal(signal.SIGTERM, lambda *_: note(tmp_path, "asked"))
+        note(tmp_path, "deaf")
+        while True:
+            signal.pause()
+
+    parent = parents([ChildSpec("Deaf", deaf, grace_s=60.0)])
+    wait_for(lambda: notes(tmp_path, "deaf"), "the child")
+    parent.signal(signal.SIGTERM)
+    wait_for(lambda: notes(tmp_path, "asked"), "the first signal")
+    began_s = time.monotonic()
+    parent.signal(signal.SIGTERM)
+    assert parent.wait() == 0
+    assert time.monotonic() - began_s < 2.0
+    assert not is_alive(notes(tmp_path, "deaf")[0])
+
+
+def test_a_child_that_does_not_end_is_killed(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    def deaf(life: Life) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        life.ready()
+        note(tmp_path, "deaf")
+        while True:
+            signal.pause()
+
+    parent = parents([ChildSpec("Deaf", deaf, grace_s=0.2)])
+    wait_for(lambda: notes(tmp_path, "deaf"), "the child")
+    parent.signal(signal.SIGTERM)
+    assert parent.wait() == 0
+
+
+def test_a_child_that_cannot_start_ends_the_whole(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    def cannot(_life: Life) -> None:
+        raise SystemExit(EXIT_CANNOT_START)
+
+    parent = parents([ChildSpec("Idle", idle(tmp_path, "idle")), ChildSpec("Cannot", cannot)])
+    assert parent.wait() == 1
+
+
+def test_a_hang_up_reaches_parent_and_children(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    parent = parents(
+        [ChildSpec("Idle", idle(tmp_path, "idle"))], reload=lambda: note(tmp_path, "reload")
+    )
+    wait_for(lambda: notes(tmp_path, "idle"), "the child")
+    parent.signal(signal.SIGHUP)
+    wanted = {parent.pid, *notes(tmp_path, "idle")}
+    wait_for(lambda: set(notes(tmp_path, "reload")) == wanted, "both reloads")
+    assert len(notes(tmp_path, "idle")) == 1
