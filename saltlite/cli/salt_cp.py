@@ -1,0 +1,260 @@
+"""``salt-cp``: copy files from here to minions, in one job or in pieces. Source: cli.md 1.8, 10."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from saltlite.cli import options as groups
+from saltlite.cli.version import answered
+from saltlite.errors import (
+    MasterAbsent,
+    MasterRefused,
+    RequestTimeout,
+    SaltliteError,
+    TargetError,
+)
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.client.local import LocalClient
+    from saltlite.config.master import MasterConfig
+
+EX_OK = 0
+EX_FAILED = 1
+EX_NO_SOURCE = 42
+EX_UNAVAILABLE = 69
+
+KINDS = ("pcre", "list", "grain", "grain_pcre", "nodegroup", "range")
+ONLY_FILES = (
+    "{} is a directory, only files are supported in non-chunked mode. "
+    'Use "--chunked" command line argument.'
+)
+ONLY_TEXT = '{} is not a text file. Use "--chunked" command line argument.'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code of cli.md 10."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if answered("salt-cp", words):
+        return EX_OK
+    if argv is None:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    parser = _parser()
+    options, arguments = parser.parse_command(words)
+    if len(arguments) < 3:
+        parser.print_help()
+        sys.stdout.flush()
+        parser.error("Insufficient arguments")
+    from saltlite.config.load import load_master
+
+    config = groups.load_config(load_master, options)
+    from saltlite.cli import logs
+
+    logs.setup(config.log)
+    try:
+        return _SaltCp(config, options, arguments).run()
+    except (MasterAbsent, RequestTimeout) as error:
+        from saltlite.client.local import TIMED_OUT
+
+        sys.stdout.write(f"{error if isinstance(error, MasterAbsent) else TIMED_OUT}\n")
+        return EX_UNAVAILABLE
+    except MasterRefused as error:
+        sys.stdout.write(f"{error}\n")
+        return EX_OK
+    except SaltliteError as error:
+        sys.stderr.write(f"{error}\n")
+        return EX_FAILED
+    except KeyboardInterrupt:
+        sys.stderr.write("\nExiting gracefully on Ctrl-c\n")
+        return EX_FAILED
+
+
+def _parser() -> groups.CommandParser:
+    parser = groups.CommandParser(
+        "salt-cp",
+        "%prog [options] '<target>' SOURCE DEST",
+        "salt-cp is NOT intended to broadcast large files, it is intended to handle text files. "
+        "salt-cp can be used to distribute configuration files.",
+    )
+    groups.common_options(parser)
+    groups.timeout_option(parser, 5)
+    parser.add_option(
+        "-C", "--chunked", action="store_true", default=False,
+        help="Use chunked files transfer. Supports big files, recursive lookup and directories.",
+    )  # fmt: skip
+    parser.add_option(
+        "-n", "--no-compression", action="store_true", default=False,
+        help="Disable gzip compression in chunked mode.",
+    )  # fmt: skip
+    parser.add_option(
+        "--hard-crash", action="store_true", default=False,
+        help="Raise any original exception rather than exiting.",
+    )  # fmt: skip
+    groups.target_options(parser, KINDS)
+    groups.output_options(parser)
+    groups.logging_options(parser, "/var/log/salt/master")
+    return parser
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file here and its path on the minion."""
+
+    source: Path
+    dest: str
+
+
+class _SaltCp:
+    """One call of ``salt-cp``."""
+
+    def __init__(
+        self, config: MasterConfig, options: optparse.Values, arguments: Sequence[str]
+    ) -> None:
+        from saltlite.cli.show import Screen
+
+        self.config = config
+        self.options = options
+        self.target, *sources, self.dest = arguments
+        self.sources = [Path(source) for source in sources]
+        self.screen = Screen.of(config, options)
+
+    def run(self) -> int:
+        """Copy; the exit code says only whether the sources were there."""
+        from saltlite.client.local import LocalClient
+
+        with LocalClient(self.config) as client:
+            return self._chunked(client) if self.options.chunked else self._at_once(client)
+
+    def _at_once(self, client: LocalClient) -> int:
+        files: dict[str, str] = {}
+        for source in self.sources:
+            if source.is_dir():
+                self.screen.line(ONLY_FILES.format(source))
+                return EX_FAILED
+            if source.is_file():
+                try:
+                    files[str(source)] = source.read_bytes().decode()
+                except UnicodeDecodeError:
+                    self.screen.line(ONLY_TEXT.format(source))
+                    return EX_FAILED
+        tgt, tgt_type = self._target()
+        return self._show(self._cmd(client, tgt, tgt_type, "cp.recv", [files, self.dest]))
+
+    def _chunked(self, client: LocalClient) -> int:
+        for source in self.sources:
+            if not source.exists():
+                self._complain(f"{source} does not exist")
+                return EX_NO_SOURCE
+        found: dict[str, dict[str, Any]] | None = None
+        for file in self._files():
+            sent = self._send(client, file)
+            for minion, said in (sent or {}).items():
+                found = {} if found is None else found
+                found.setdefault(minion, {})[file.dest] = said
+        return self._show(found)
+
+    def _files(self) -> Iterator[_File]:
+        into_folder = self.dest.endswith("/") or len(self.sources) > 1
+        for source in self.sources:
+            if not source.is_dir():
+                dest = PurePosixPath(self.dest)
+                yield _File(source, str(dest / source.name if into_folder else dest))
+                continue
+            base = source.absolute().parent
+            for folder, folders, names in os.walk(source):
+                folders.sort()
+                for name in sorted(names):
+                    path = Path(folder, name)
+                    yield _File(
+                        path, str(PurePosixPath(self.dest) / path.absolute().relative_to(base))
+                    )
+
+    def _send(self, client: LocalClient, file: _File) -> dict[str, Any] | None:
+        """Send one file; what each minion said last. Who failed gets no more pieces."""
+        tgt, tgt_type = self._target()
+        said: dict[str, Any] | None = None
+        for number, (piece, mode) in enumerate(self._pieces(file.source)):
+            arg = [file.dest, piece, number > 0, not self.options.no_compression, mode]
+            answers = self._cmd(client, tgt, tgt_type, "cp.recv_chunked", arg)
+            if answers is None:
+                return said
+            said = {**(said or {}), **answers}
+            tgt, tgt_type = [one for one, ok in answers.items() if ok is True], "list"
+            if not tgt:
+                return said
+        return said
+
+    def _pieces(self, path: Path) -> Iterator[tuple[str, int]]:
+        """The file in base64, and its mode; at least one piece."""
+        import base64
+        import gzip
+
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode & 0o7777
+            data = file.read(self.config.jobs.salt_cp_chunk_size)
+            while True:
+                packed = data if self.options.no_compression else gzip.compress(data)
+                yield base64.b64encode(packed).decode("ascii"), mode
+                data = file.read(self.config.jobs.salt_cp_chunk_size)
+                if not data:
+                    return
+
+    def _cmd(
+        self, client: LocalClient, tgt: str | list[str], tgt_type: str, fun: str, arg: list[Any]
+    ) -> dict[str, Any] | None:
+        """What the minions returned, ``None`` if nobody matches."""
+        from saltlite.client.collect import MinionReturn
+        from saltlite.client.local import JobRequest
+
+        options = {"delimiter": self.options.delimiter} if self.options.delimiter != ":" else {}
+        request = JobRequest(
+            tgt=tgt,
+            fun=fun,
+            arg=arg,
+            tgt_type=tgt_type,
+            timeout_s=self.config.jobs.timeout,
+            options=options,
+        )
+        run = client.start(request)
+        if run is None:
+            return None
+        with run:
+            return {one.id: one.return_ for one in run if isinstance(one, MinionReturn)}
+
+    def _target(self) -> tuple[str | list[str], str]:
+        kind = groups.target_type(self.options)
+        if kind == "list":
+            return [one for one in self.target.replace(",", " ").split() if one], kind
+        if kind == "nodegroup":
+            from saltlite.core.targets import expand_nodegroup
+
+            try:
+                return expand_nodegroup(self.target, self.config.targets.nodegroups), "compound"
+            except TargetError:
+                return "", "list"
+        return self.target, kind
+
+    def _show(self, returned: dict[str, Any] | None) -> int:
+        if returned is None:
+            from saltlite.cli.salt import NOBODY_MATCHED
+
+            self.screen.line(NOBODY_MATCHED)
+            return EX_OK
+        self.screen.show(returned)
+        return EX_OK
+
+    def _complain(self, text: str) -> None:
+        from saltlite.cli.show import complain
+
+        complain(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
