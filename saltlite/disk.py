@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
+OTHERS_RIGHTS = 0o037
 
 
 def make_dir(path: Path, mode: int = PRIVATE_DIR) -> None:
@@ -121,6 +122,28 @@ def read_regular(path: Path, *, limit_bytes: int = 64 * 1024 * 1024) -> bytes | 
         if status.st_size > limit_bytes:
             raise StoreError(f"cannot read {path}: larger than {limit_bytes} bytes")
         return file.read(limit_bytes + 1)
+
+
+def check_secret(path: Path) -> None:
+    """A private key must be ours (or root's) and closed to others; the group may read it.
+
+    Nothing is mended: whether others have read it already, only the user can judge.
+
+    Raises:
+        StoreError: it is not; the text says what to do.
+    """
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    if status.st_uid not in (0, os.geteuid()):
+        raise StoreError(f"{path} belongs to user {status.st_uid}; it must be ours: chown it")
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & OTHERS_RIGHTS:
+        raise StoreError(
+            f"{path} is a private key that others may use (mode {mode:04o}):"
+            " chmod 0400 it, or replace it if they should not have seen it"
+        )
 
 
 def remove(path: Path) -> bool:

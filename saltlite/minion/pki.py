@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 
 from saltlite.crypto.keys import PrivateKey, PublicKey, load_private_key
-from saltlite.disk import child, locked, make_dir, read_regular, write_file
+from saltlite.disk import check_secret, child, locked, make_dir, read_regular, write_file
 from saltlite.errors import CryptoError, StoreError
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class MinionKeys:
 
         Raises:
             CryptoError: there is one, but it cannot be used.
-            StoreError: a new one cannot be written.
+            StoreError: others may use it, or a new one cannot be written.
         """
         path = self._dir / "minion.pem"
         make_dir(self._dir)
@@ -44,6 +44,7 @@ class MinionKeys:
                 self._write_public(key)
                 return key
         key = load_private_key(path)
+        check_secret(path)
         if not (self._dir / "minion.pub").exists():
             self._write_public(key)
         return key

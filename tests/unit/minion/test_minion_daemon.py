@@ -43,6 +43,7 @@ class Installation:
         pki = self.path / "pki"
         pki.mkdir()
         (pki / "minion.pem").write_bytes(MINION_KEY.pem)
+        (pki / "minion.pem").chmod(0o600)
         lines = {
             "root_dir": self.path, "id": "m1", "master": f"127.0.0.1:{port}", "pki_dir": pki,
             "cachedir": self.path / "cache", "sock_dir": self.path / "run",
