@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from attacks import Stranger, Victim
-from cluster import Cluster
+from attacks import Stranger, Victim, clear
+from cluster import Cluster, eventually
 from rogue import Rogue
+from saltlite.transport.addresses import MasterSockets
 
 WORKERS = 2
 LIMITED, WEB_ONLY = "nobody", "daemon"
@@ -34,6 +35,10 @@ def cluster() -> Iterator[Cluster]:
         (roots / "srv" / "a-dir").mkdir()
         os.mkfifo(roots / "srv" / "fifo")
         one.start_master()
+        stranger = Stranger(one.ret_port)
+        eventually(lambda: stranger.send(clear({"cmd": "ping"})) == {"cmd": "ping"}, what="ping")
+        eventually(MasterSockets(one.sock_dir).event_pub.exists, what="the event bus")
+        stranger.close()
         yield one
 
 

@@ -99,6 +99,7 @@ class Daemon:
     command: list[str]
     log_path: Path
     env: dict[str, str]
+    umask: int = -1
     process: subprocess.Popen[bytes] | None = None
     family: dict[int, psutil.Process] = field(default_factory=dict)
 
@@ -111,6 +112,7 @@ class Daemon:
                 stderr=subprocess.STDOUT,
                 env=self.env,
                 start_new_session=True,
+                umask=self.umask,
             )
 
     @property
@@ -184,6 +186,7 @@ class Cluster:
         master_options: Mapping[str, Any] | None = None,
         minion_options: Mapping[str, Any] | None = None,
         auto_accept: bool = True,
+        umask: int = -1,
     ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="sl-", dir="/tmp"))
         self.master_kind = master
@@ -192,6 +195,7 @@ class Cluster:
         self.minion_kinds = dict(minions)
         self.publish_port, self.ret_port = free_ports(2)
         self.auto_accept = auto_accept
+        self.umask = umask
         self.minion_options = dict(minion_options or {})
         self.minions: dict[str, Daemon] = {}
         self._write_master(master_options or {})
@@ -292,7 +296,7 @@ class Cluster:
         command = [str(bin_dir(kind) / program), "-c", str(config_dir), "-l", "info"]
         if kind != OURS:
             command.append("--disable-keepalive")
-        return Daemon(command, self.root / f"{name}.out", self._environment())
+        return Daemon(command, self.root / f"{name}.out", self._environment(), self.umask)
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("SALT_", "PYTHON"))}
@@ -363,6 +367,7 @@ class Cluster:
             text=True,
             timeout=timeout_s,
             env={**self._environment(), **(env or {})},
+            umask=self.umask,
             check=False,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
