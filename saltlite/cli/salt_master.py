@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import optparse
 import os
 import sys
 from collections.abc import Sequence
@@ -12,10 +14,12 @@ from saltlite.cli.options import (
     daemon_options,
     load_config,
     logging_options,
+    overrides,
 )
-from saltlite.errors import SaltliteError
+from saltlite.errors import ConfigError, SaltliteError
 
-EX_OK = 0
+log = logging.getLogger(__name__)
+
 EX_CANNOT_START = 1
 
 
@@ -32,13 +36,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         process.go_background()
     os.umask(0o077)
     try:
-        logs.setup(config.log, console=not options.daemon)
+        logs.setup(config.log, console=not options.daemon, at_once=True)
         from saltlite.master.daemon import Master
 
-        return Master(config, reload=logs.reopen).run()
+        return Master(config, reload=lambda: _reload_logs(options)).run()
     except SaltliteError as error:
+        if options.daemon:  # nobody sees standard error any more
+            log.critical("%s", error)
         sys.stderr.write(f"salt-master: {error}\n")
         return EX_CANNOT_START
+
+
+def _reload_logs(options: optparse.Values) -> None:
+    """On SIGHUP: open the log files anew, at the level that the configuration has now.
+
+    A configuration that is wrong now is refused as a whole.
+    """
+    from saltlite.cli import logs
+    from saltlite.config.load import load_master
+
+    try:
+        config = load_master(options.config_dir, overrides(options))
+    except ConfigError as error:
+        logs.reopen()
+        log.error("The configuration is not read again: %s", error)
+        return
+    logs.setup(config.log, console=not options.daemon)
 
 
 def _parser() -> CommandParser:

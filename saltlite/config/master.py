@@ -32,10 +32,10 @@ class NetworkOptions:
     pub_hwm: int = option(1000, "Publications kept for a slow minion.", minimum=0)
     zmq_filtering: bool = option(False, "Send list-targeted jobs only to the listed minions.")
     zmq_heartbeat_ivl: int = option(
-        0, "ZeroMQ's own ping on the publish port; 0 for none.", unit="ms", minimum=0
+        10000, "ZeroMQ's own ping on the publish port; 0 for none.", unit="ms", minimum=0
     )
     zmq_heartbeat_timeout: int = option(
-        0,
+        30000,
         "Silence after a ping before a connection is dropped; 0 for `zmq_heartbeat_ivl`.",
         unit="ms",
         minimum=0,

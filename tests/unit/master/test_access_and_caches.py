@@ -1,0 +1,375 @@
+"""The smaller stores and rules of the master, each on its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite.config.master import AccessOptions, KeyOptions, MasterConfig, PathOptions
+from saltlite.crypto.cipher import new_key_string
+from saltlite.errors import StoreError
+from saltlite.master.acl import Access, User, key_path, process_user, write_keys
+from saltlite.master.autosign import AutoSign
+from saltlite.master.keyactions import KeyActions
+from saltlite.master.keystore import KeyState
+from saltlite.master.minioncache import GRAINS, MINE, PILLAR, MinionCache
+from saltlite.master.presence import connected_addresses, connected_minions
+from saltlite.master.rates import Rates
+from saltlite.master.refusals import LINE_LIMIT, Refusals, printable
+from saltlite.master.sessions import Sessions
+
+ME = process_user()
+
+
+# --- local users ---------------------------------------------------------------------------
+
+
+def access(cachedir: Path, **options: Any) -> Access:
+    made = Access(AccessOptions(**options), cachedir, ME)
+    for user in ("root", ME, "alice", "bob"):
+        path = key_path(cachedir, user)
+        if not path.exists():
+            path.write_text(f"key of {user}")
+    return made
+
+
+def test_keys_are_fresh_and_private(tmp_path: Path) -> None:
+    write_keys(tmp_path, [ME], new_key_string)
+    first = key_path(tmp_path, ME).read_text()
+    write_keys(tmp_path, [ME, "no-such-user-here"], new_key_string)
+    assert key_path(tmp_path, ME).read_text() != first
+    assert stat.S_IMODE(key_path(tmp_path, ME).stat().st_mode) == 0o400
+    assert [path.name for path in tmp_path.iterdir()] == [f".{ME}_key"]
+
+
+ACL = {"alice": ["test.*", {"web*": ["cmd.run"]}], "bob": 5}
+
+AUTHENTICATION = [
+    ("root", "root", True),
+    ("sudo_carol", "root", True),
+    ("alice", "alice", True),
+    ("alice", "root", True),
+    ("root", "alice", False),
+    ("sudo_alice", "alice", False),
+    ("bob", "alice", False),
+    ("carol", "alice", False),
+    ("../x", "root", True),  # root may call himself what he likes
+    ("../x", "alice", False),
+    ("", "alice", False),
+    ("alice", "nobody", False),
+]
+
+
+@pytest.mark.parametrize(("user", "owner", "believed"), AUTHENTICATION)
+def test_whose_key_is_it(tmp_path: Path, user: str, owner: str, believed: bool) -> None:
+    rules = access(tmp_path, publisher_acl=ACL)
+    found = rules.authenticate(user, f"key of {owner}")
+    assert (found is not None) is believed
+    if found is not None:
+        assert (found.rules is None) is (owner == "root")
+
+
+def test_no_key_is_no_key(tmp_path: Path) -> None:
+    rules = access(tmp_path)
+    key_path(tmp_path, "root").write_text("")
+    assert rules.authenticate("root", "") is None
+    assert rules.authenticate("root", None) is None
+
+
+def test_a_new_key_counts_at_once(tmp_path: Path) -> None:
+    rules = access(tmp_path)
+    assert rules.authenticate("root", "key of root") is not None
+    key_path(tmp_path, "root").unlink()
+    key_path(tmp_path, "root").write_text("another")
+    assert rules.authenticate("root", "key of root") is None
+    assert rules.authenticate("root", "another") is not None
+
+
+WEB = {"web1", "web2"}
+ALLOWED: list[tuple[Any, list[str], list[str], bool]] = [
+    (None, ["cmd.run"], ["db1"], True),
+    (["test.*"], ["test.ping"], ["db1"], True),
+    (["test.*"], ["test.ping", "cmd.run"], ["db1"], False),
+    (["test.ping"], ["test.pingx"], ["db1"], False),
+    (["test.ping"], ["xtest.ping"], ["db1"], False),
+    ([r"test\.(ping|echo)"], ["test.echo"], ["db1"], True),
+    ([{"web*": ["cmd.run"]}], ["cmd.run"], ["web1"], True),
+    ([{"web*": "cmd.run"}], ["cmd.run"], ["web1", "web2"], True),
+    ([{"web*": ["cmd.run"]}], ["cmd.run"], ["web1", "db1"], False),
+    ([{"web*": ["cmd.run"]}], ["cmd.run"], [], False),
+    ([], ["test.ping"], ["web1"], False),
+    ([], ["saltutil.find_job"], ["web1"], True),
+    ([5, None, ["x"]], ["test.ping"], ["web1"], False),
+    (["(test"], ["test.ping"], ["web1"], False),
+]
+
+
+@pytest.mark.parametrize(("rules", "functions", "minions", "allowed"), ALLOWED)
+def test_who_may_call_what(
+    tmp_path: Path, rules: Any, functions: list[str], minions: list[str], allowed: bool
+) -> None:
+    user = User("alice", rules)
+    assert access(tmp_path).allows(user, functions, minions, lambda _tgt: WEB) is allowed
+
+
+def test_the_blacklist(tmp_path: Path) -> None:
+    listed = {"users": ["eve", "sudo_.*"], "modules": ["cmd", r"cmd\..*"]}
+    rules = access(tmp_path, publisher_acl_blacklist=listed)
+    assert rules.blacklisted("eve", ["test.ping"])
+    assert rules.blacklisted("sudo_x", ["test.ping"])
+    assert rules.blacklisted("root", ["test.ping", "cmd.run"])
+    assert not rules.blacklisted("root", ["test.ping"])
+
+
+# --- accepted unseen ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def autosign(tmp_path: Path) -> Callable[..., AutoSign]:
+    (tmp_path / "minions_autosign").mkdir()
+
+    def make(**options: Any) -> AutoSign:
+        return AutoSign(KeyOptions(**options), tmp_path)
+
+    return make
+
+
+LINES = "# a comment\nweb*\n\nexact.example\nre[0-9]+x\n(broken\n"
+
+
+@pytest.mark.parametrize(
+    ("minion_id", "signed"),
+    [
+        ("web1", True),
+        ("exact.example", True),
+        ("re12x", True),
+        ("db1", False),
+        ("# a comment", False),
+    ],
+)
+def test_the_lists(
+    tmp_path: Path, autosign: Callable[..., AutoSign], minion_id: str, signed: bool
+) -> None:
+    path = tmp_path / "list"
+    path.write_text(LINES)
+    path.chmod(0o600)
+    signs = autosign(autosign_file=str(path), autoreject_file=str(path))
+    assert signs.signs(minion_id, {}, 0.0) is signed
+    assert signs.rejects(minion_id) is signed
+
+
+def test_a_list_that_others_may_write_counts_for_nothing(
+    tmp_path: Path, autosign: Callable[..., AutoSign]
+) -> None:
+    path = tmp_path / "list"
+    path.write_text("*\n")
+    path.chmod(0o666)
+    assert not autosign(autosign_file=str(path)).signs("web1", {}, 0.0)
+    assert not autosign(autosign_file=str(tmp_path / "none")).signs("web1", {}, 0.0)
+
+
+def test_a_marker_counts_once_and_for_a_time(
+    tmp_path: Path, autosign: Callable[..., AutoSign]
+) -> None:
+    signs = autosign(autosign_timeout=1)
+    marker = tmp_path / "minions_autosign" / "web1"
+    marker.touch()
+    os.utime(marker, (1000, 1000))
+    assert signs.signs("web1", {}, 1059.0)
+    assert not signs.signs("web1", {}, 1061.0)
+    signs.sweep(1059.0)
+    assert marker.exists()
+    signs.consume_marker("web1")
+    assert not marker.exists()
+    marker.touch()
+    os.utime(marker, (1000, 1000))
+    signs.sweep(1061.0)
+    assert not marker.exists()
+
+
+def test_grains(tmp_path: Path, autosign: Callable[..., AutoSign]) -> None:
+    grains = tmp_path / "grains"
+    grains.mkdir(mode=0o700)
+    (grains / "uuid").write_text("abc\n7\n")
+    (grains / "uuid").chmod(0o600)
+    secret = tmp_path / "secret"
+    secret.write_text("y\n")
+    signs = autosign(autosign_grains_dir=str(grains))
+    assert signs.signs("web1", {"uuid": "abc"}, 0.0)
+    assert signs.signs("web1", {"uuid": 7}, 0.0)
+    assert not signs.signs("web1", {"uuid": "x"}, 0.0)
+    assert not signs.signs("web1", {"../secret": "y"}, 0.0)
+
+
+# --- sessions -------------------------------------------------------------------------------
+
+
+def test_sessions_are_kept_replaced_and_ended(tmp_path: Path) -> None:
+    sessions, others = (Sessions(tmp_path / "s", lifetime_s=3600) for _ in range(2))
+    assert sessions.get("web1") is None
+    made = sessions.get_or_make("web1")
+    assert stat.S_IMODE((tmp_path / "s/web1").stat().st_mode) == 0o600
+    assert sessions.get("web1") is made
+    assert others.get_or_make("web1").key == made.key
+    assert made.key not in repr(made)
+    assert sessions.get_or_make("web1", not_before_s=2**40).key != made.key
+    others.delete("web1")
+    assert sessions.get("web1") is None
+    sessions.get_or_make("web2")
+    sessions.clear()
+    assert sessions.ids() == []
+
+
+def test_an_old_or_damaged_session_counts_for_nothing(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path / "s", lifetime_s=60)
+    made = sessions.get_or_make("web1")
+    os.utime(tmp_path / "s/web1", (1, 1))
+    assert sessions.get("web1") is None
+    assert sessions.get_or_make("web1").key != made.key
+    (tmp_path / "s/web1").write_text("junk")
+    assert sessions.get("web1") is None
+    assert not (tmp_path / "s/web1").exists()
+
+
+# --- what is known of minions ---------------------------------------------------------------
+
+
+def test_minion_data_come_back(tmp_path: Path) -> None:
+    cache = MinionCache(tmp_path)
+    assert cache.read(GRAINS, "web1") is None
+    assert cache.write(GRAINS, "web1", {"os": "Debian", "raw": b"\xff"})
+    assert not cache.write(GRAINS, "web1", {"os": "Debian", "raw": b"\xff"})
+    assert MinionCache(tmp_path).read(GRAINS, "web1") == {"os": "Debian", "raw": b"\xff"}
+    assert stat.S_IMODE((tmp_path / "grains/web1.p").stat().st_mode) == 0o600
+    cache.write(PILLAR, "web1", {"role": "web"})
+    (facts,) = cache.facts(["web1"], grains=False)
+    assert (facts.grains, facts.pillar) == (None, {"role": "web"})
+    assert cache.ids(GRAINS) == ["web1"]
+    cache.forget("web1")
+    assert cache.read(GRAINS, "web1") is None
+    assert cache.ids(PILLAR) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\xc1", b"\x05", b"\x81"])
+def test_damaged_minion_data_count_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "grains").mkdir()
+    (tmp_path / "grains/web1.p").write_bytes(content)
+    assert MinionCache(tmp_path).read(GRAINS, "web1") is None
+
+
+@pytest.mark.parametrize("minion_id", ["..", "../x", "a/b", ""])
+def test_minion_data_stay_where_they_belong(tmp_path: Path, minion_id: str) -> None:
+    with pytest.raises(ValueError, match="no such bank or id"):
+        MinionCache(tmp_path).write(GRAINS, minion_id, {})
+
+
+def test_a_mine_has_a_limit(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="larger than"):
+        MinionCache(tmp_path).write(MINE, "web1", {"x": "y" * 11_000_000})
+
+
+# --- keys by hand ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def actions(tmp_path: Path) -> tuple[KeyActions, list[tuple[str, Mapping[str, Any]]]]:
+    paths = PathOptions(pki_dir=str(tmp_path / "pki"), cachedir=str(tmp_path / "cache"))
+    fired: list[tuple[str, Mapping[str, Any]]] = []
+    made = KeyActions(MasterConfig(paths=paths), fire=lambda tag, data: fired.append((tag, data)))
+    made.store.prepare()
+    return made, fired
+
+
+Actions = tuple[KeyActions, list[tuple[str, Mapping[str, Any]]]]
+
+
+def test_a_deleted_minion_leaves_nothing_behind(tmp_path: Path, actions: Actions) -> None:
+    keys, fired = actions
+    cache = MinionCache(tmp_path / "cache")
+    sessions = Sessions(tmp_path / "cache/sessions", lifetime_s=3600)
+    keys.store.put("web1", KeyState.UNACCEPTED, "PEM")
+    assert keys.accept("web1")
+    assert not keys.accept("web1")
+    cache.write(GRAINS, "web1", {"os": "x"})
+    sessions.get_or_make("web1")
+    assert keys.delete("web1")
+    assert not keys.delete("web1")
+    assert keys.store.state("web1") is None
+    assert sessions.get("web1") is None
+    assert cache.read(GRAINS, "web1") is None
+    assert stat.S_IMODE((tmp_path / "cache/.dfn").stat().st_mode) == 0o400
+    assert [(tag, data["act"]) for tag, data in fired] == [
+        ("salt/key", "accept"),
+        ("salt/key", "delete"),
+    ]
+
+
+def test_rejecting_and_taking_back(tmp_path: Path, actions: Actions) -> None:
+    keys, _fired = actions
+    keys.store.put("web1", KeyState.ACCEPTED, "PEM")
+    assert not keys.reject("web1")
+    assert keys.reject("web1", include_accepted=True)
+    assert (tmp_path / "cache/.dfn").exists()
+    assert not keys.accept("web1")
+    assert keys.accept("web1", include_rejected=True)
+    assert keys.store.state("web1") is KeyState.ACCEPTED
+
+
+def test_a_denied_key_can_be_taken_up(actions: Actions) -> None:
+    keys, _fired = actions
+    keys.store.put("web1", KeyState.ACCEPTED, "old")
+    keys.store.put("web1", KeyState.DENIED, "new")
+    assert keys.accept("web1", include_denied=True)
+    assert keys.store.key("web1", KeyState.ACCEPTED) == "new"
+    assert keys.store.list(KeyState.DENIED) == []
+
+
+# --- refusals, rates, presence ----------------------------------------------------------------
+
+
+def test_few_lines_and_a_count_of_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    now_s = [0.0]
+    refusals = Refusals(lambda: now_s[0])
+    with caplog.at_level(logging.WARNING):
+        for _ in range(1000):
+            refusals.refuse("request", "bad\nid \x1b[31m\u202e")
+        now_s[0] = 1.0
+        refusals.refuse("request")
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 11
+    assert lines[-1].endswith("(990 more not shown)")
+    assert refusals.counts["request"] == 1001
+    assert all(line.isprintable() and line.isascii() for line in lines)
+
+
+def test_a_long_detail_is_cut() -> None:
+    assert len(printable("\u202e" * 10_000)) < LINE_LIMIT
+
+
+def test_a_budget_refills_with_time() -> None:
+    rates = Rates()
+    assert [rates.allows("x", "web1", 2.0, 0.0) for _ in range(3)] == [True, True, False]
+    assert rates.allows("x", "web2", 2.0, 0.0)
+    assert rates.allows("x", "web1", 2.0, 0.5)
+    assert not rates.allows("x", "web1", 2.0, 0.6)
+    assert Rates(share=0.1).allows("x", "web1", 5.0, 0.0)
+
+
+def test_presence_is_who_has_a_connected_address(tmp_path: Path) -> None:
+    cache = MinionCache(tmp_path)
+    cache.write(GRAINS, "here", {"ipv4": ["127.0.0.1", "10.9.8.7"]})
+    cache.write(GRAINS, "away", {"ipv4": ["10.9.8.6"], "ipv6": ["fe80::1"]})
+    ids = ["here", "away", "unknown"]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert connected_minions(port, ids, cache) == set()
+        with socket.create_connection(("127.0.0.1", port)):
+            assert connected_addresses(port) == {"127.0.0.1", "::1"}
+            assert connected_minions(port, ids, cache) == {"here"}
