@@ -83,6 +83,8 @@ def _main(words: list[str]) -> int:
         return EX_OK
     parser = _parser()
     options, arguments = parser.parse_command(words)
+    if options.range or options.list_hosts:
+        parser.error("range servers (-R) and rosters (-H) are not supported")
     from saltlite.config.load import load_master
 
     config = groups.load_config(load_master, options)

@@ -198,6 +198,7 @@ def test_ctrl_c_says_how_to_look_the_job_up(run, master, monkeypatch):
     ("words", "text"),
     [
         (["--bogus"], "no such option: --bogus"),
+        (["-R", "x", "test.ping"], "range servers (-R) and rosters (-H) are not supported"),
         (["*", "test.ping", "-t", "x"], "option -t: invalid integer value: 'x'"),
         (["*", "test.ping", "--subset", "x"], "option --subset: invalid integer value: 'x'"),
     ],
