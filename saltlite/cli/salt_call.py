@@ -154,7 +154,7 @@ def _call(
         if begun is None:
             return _explain(fun, error, ctx)
         outcome = begun
-    fields = _return_fields(ctx, outcome, fun, words[1:], arguments, jid, options)
+    fields = _return_fields(ctx, outcome, words, jid, options)
     if caller is not None and not options.no_return_event:
         caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
     _print(screen, options, fields, outcome)
@@ -168,24 +168,18 @@ def _names(text: str | None) -> list[str]:
 def _return_fields(
     ctx: MinionContext,
     outcome: Outcome,
-    fun: str,
     words: Sequence[str],
-    arguments: Sequence[Any],
     jid: str,
     options: optparse.Values,
 ) -> dict[str, Any]:
-    """What ``--metadata`` shows; keywords among the arguments are shown as typed."""
-    from saltlite.loader.arguments import KWARG, split_keyword
-
-    positional = [item for item in arguments if not (isinstance(item, dict) and KWARG in item)]
-    keywords = [word for word in words if split_keyword(word)[0] is not None]
+    """What ``--metadata`` shows; the arguments as they were typed."""
     fields: dict[str, Any] = {
         "jid": jid,
         "return": outcome.value,
         "retcode": outcome.retcode,
         "id": ctx.config.identity.id,
-        "fun": fun,
-        "fun_args": [*positional, *keywords],
+        "fun": words[0],
+        "fun_args": list(words[1:]),
     }
     if outcome.out is not None:
         fields["out"] = outcome.out

@@ -14,8 +14,9 @@ _SANITIZED = {
     "domain": "DOMAINNAME",
     "fqdn": "MINION.DOMAINNAME",
     "host": "MINION",
-    "id": "MINION",
-    "serialnumber": "SERIALNUMBER",
+    "id": "MINION.DOMAINNAME",
+    "localhost": "MINION",
+    "nodename": "MINION",
 }
 """What stands in for a grain that tells too much, with ``sanitize``."""
 
@@ -48,10 +49,13 @@ def item(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def _sanitized(grains: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _SANITIZED[name] if name in _SANITIZED and value else value
-        for name, value in grains.items()
+    hidden = {
+        name: _SANITIZED[name] for name, value in grains.items() if name in _SANITIZED and value
     }
+    serial = grains.get("serialnumber")
+    if serial:
+        hidden["serialnumber"] = f"{str(serial)[:-2]}XX"
+    return {**grains, **hidden}
 
 
 def get(

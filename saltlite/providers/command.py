@@ -140,7 +140,7 @@ def run(ctx: MinionContext, cmd: Any, options: Options, *, shown: str | None = N
         done = ctx.host.run(
             prepared.command,
             shell=prepared.shell,
-            stdin=None if options.stdin is None else str(options.stdin),
+            stdin=None if options.stdin is None else str(options.stdin).replace("\\n", "\n"),
             timeout_s=timeout_s,
             encoding=options.output_encoding or "utf-8",
             merge_stderr=options.redirect_stderr,
@@ -174,6 +174,7 @@ def log_output(text: str, options: Options, retcode: int) -> None:
 def _prepare(ctx: MinionContext, cmd: Any, options: Options, shown: str | None) -> _Prepared:
     command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
     _permitted(ctx, command)
+    _numbers(options.success_retcodes)
     if options.template:
         raise FunctionError(
             f"Attempted to render file paths with unavailable engine {options.template}"
