@@ -317,7 +317,7 @@ class Supervisor:
             self._reap()
             if time.monotonic() >= until_s or not any(child.pid for child in children):
                 return
-            if self._terms > 1 and any(child.spec.grace_s for child in children):
+            if self._terms > 1:
                 self._signal(signal.SIGKILL, self._children)
             self._wait(min(until_s, time.monotonic() + 0.5))
 
