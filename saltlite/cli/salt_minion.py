@@ -5,25 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.options import (
-    CommandParser,
-    common_options,
-    daemon_options,
-    load_config,
-    logging_options,
-)
+from saltlite.cli.aside import read_aside, remake_minion
 from saltlite.errors import SaltliteError
+
+if TYPE_CHECKING:
+    from saltlite.cli.options import CommandParser
+    from saltlite.config.minion import MinionConfig
 
 EX_CANNOT_START = 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the minion; the exit code is 1, after one line, if it cannot start."""
-    options, _arguments = _parser().parse_command(sys.argv[1:] if argv is None else argv)
-    from saltlite.config.load import load_minion
-
-    config = load_config(load_minion, options)
+    arguments = sys.argv[1:] if argv is None else argv
+    config, options = read_aside(lambda: _read(arguments), remake_minion)
     from saltlite.cli import logs
     from saltlite.minion import daemon
     from saltlite.minion.process import Setup
@@ -31,16 +28,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     setup = Setup(config, config.identity.id, os.umask(0o077))
 
     def start_logging() -> None:
-        logs.setup(config.log, console=not options.daemon)
+        logs.setup(config.log, console=not options["daemon"])
 
     try:
-        return daemon.run(setup, background=options.daemon, start_logging=start_logging)
+        return daemon.run(setup, background=options["daemon"], start_logging=start_logging)
     except SaltliteError as error:
         sys.stderr.write(f"salt-minion: {error}\n")
         return EX_CANNOT_START
 
 
+def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
+    """The configuration under the command line's options; runs in a child of its own."""
+    from saltlite.cli.options import load_config
+    from saltlite.config.load import load_minion
+
+    options, _ = _parser().parse_command(arguments)
+    return load_config(load_minion, options), {"daemon": options.daemon}
+
+
 def _parser() -> CommandParser:
+    from saltlite.cli.options import (
+        CommandParser,
+        common_options,
+        daemon_options,
+        logging_options,
+    )
+
     parser = CommandParser(
         "salt-minion",
         "%prog [options]",

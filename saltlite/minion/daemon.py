@@ -357,11 +357,16 @@ class Parent:
 
 
 def _live_as_loop(setup: Setup, control: socket.socket) -> int:
-    """Load and be the loop. asyncio would load OpenSSL a second time for TLS, which nobody uses."""
-    sys.modules["ssl"] = None  # type: ignore[assignment]  # "there is no such module", as documented
+    """Load and be the loop.
+
+    asyncio and hashlib would each load the system's OpenSSL, beside the one in ``cryptography``,
+    for TLS and hashes that the loop does not use or has from Python itself: a megabyte.
+    """
+    modules: dict[str, Any] = sys.modules
+    modules["ssl"] = modules["_hashlib"] = None  # "there is no such module", as documented
     import asyncio  # noqa: F401 - now, without TLS
 
-    del sys.modules["ssl"]
+    del modules["ssl"]
     from saltlite.minion.loop import run_loop
 
     return run_loop(setup, control)

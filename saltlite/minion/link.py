@@ -67,6 +67,7 @@ LOST_S: Final = 30.0
 UNOPENED_LIMIT: Final = 100
 DROPPED_LOG_S: Final = 60.0
 PING_TIMEOUT_S: Final = 5.0
+IDLE_S: Final = 3.0
 UNSET_PUBLISH_PORT: Final = 4506
 """A ``publish_port`` of this in the minion's file counts as none. Source: protocol.md 3.2."""
 
@@ -142,6 +143,7 @@ class Link:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._lost_timer: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._address = ""
         self._attempts = 0
         self._tcp = _tcp_options(config)
@@ -209,7 +211,7 @@ class Link:
             self._over.set_exception(task.exception() or RuntimeError("a task failed"))
 
     async def _close(self) -> None:
-        for timer in (self._timer, self._lost_timer):
+        for timer in (self._timer, self._lost_timer, self._idle_timer):
             if timer is not None:
                 timer.cancel()
         tasks = list(self._tasks)
@@ -508,7 +510,7 @@ class Link:
         """Ask; if the answer does not open, authenticate again and ask once more."""
         keys = await self._other_keys_than(None, timeout_s)
         frame, nonce = keys.channel.seal(load)
-        reply = await self._requester(lane).request(frame, timeout_s=timeout_s)
+        reply = await self._exchange(frame, lane, timeout_s)
         try:
             return read(keys, reply, nonce)
         except CryptoError as error:
@@ -517,8 +519,23 @@ class Link:
             self._report(fsm.Undecryptable())
         keys = await self._other_keys_than(keys, timeout_s)
         frame, nonce = keys.channel.seal(load)
-        reply = await self._requester(lane).request(frame, timeout_s=timeout_s)
+        reply = await self._exchange(frame, lane, timeout_s)
         return read(keys, reply, nonce)
+
+    async def _exchange(self, frame: bytes, lane: str, timeout_s: float) -> bytes:
+        """One frame out and one in; the lane of jobs is closed after a while without any."""
+        reply = await self._requester(lane).request(frame, timeout_s=timeout_s)
+        if lane != MAIN:
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
+            self._idle_timer = self._loop.call_later(IDLE_S, self._close_idle, lane)
+        return reply
+
+    def _close_idle(self, lane: str) -> None:
+        """A master has a connection less for every minion that wants nothing."""
+        requester = self._requesters.get(lane)
+        if requester is not None and not requester.busy:
+            self._requesters.pop(lane).close()
 
     async def _other_keys_than(self, old: Keys | None, timeout_s: float) -> Keys:
         """The keys now, unless they are ``old``; then those of the next authentication."""

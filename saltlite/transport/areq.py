@@ -32,6 +32,11 @@ class AsyncRequester:
         self._socket: zmq.asyncio.Socket | None = None
         self._turn = asyncio.Lock()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a request is under way."""
+        return self._turn.locked()
+
     async def request(self, frame: bytes, *, timeout_s: float) -> bytes:
         """Send ``frame`` once and await its reply; may be cancelled.
 
