@@ -104,7 +104,10 @@ class Publisher:
         while len(self._connections) < before and time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
             self._count(monitor)
-        life.poll(zmq.Poller(), SETTLE_S)
+        until_s = time.monotonic() + SETTLE_S
+        while time.monotonic() < until_s and not life.stopping:
+            life.poll(poller, until_s - time.monotonic())
+            self._count(monitor)
 
     def _count(self, monitor: zmq.Socket[bytes]) -> None:
         """Keep the number of connections, for us and for a successor.
