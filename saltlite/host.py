@@ -85,8 +85,10 @@ class Host:
             CommandError: it could not be started (``exit_code`` is ``None``).
             LookupError: there is no such user, group or encoding.
         """
+        import codecs
         import subprocess
 
+        codecs.lookup(encoding)
         child = self._popen(
             command,
             shell=shell,
@@ -163,14 +165,10 @@ class Host:
     def read_bytes(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes | None:
         """The first ``limit_bytes`` of a file, ``None`` if it cannot be read."""
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with open(path, "rb", opener=_open_at_once) as file:
+                return file.read(limit_bytes)
         except (OSError, ValueError):
             return None
-        with open(fd, "rb") as file:
-            try:
-                return file.read(limit_bytes)
-            except OSError:
-                return None
 
     def read_text(self, path: str) -> str | None:
         """The text of a file, ``None`` if it cannot be read; wrong bytes are replaced."""
@@ -308,6 +306,11 @@ class Host:
         if identity and os.geteuid() != 0:
             identity.pop("extra_groups", None)  # only root may; the kernel checks the rest
         return identity
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting for somebody at the other end of a FIFO."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _argv(command: Sequence[str] | str, shell: str | None) -> list[str]:
