@@ -45,3 +45,5 @@ class Command:
     repeats: Repeats = Repeats.ACT
     refused: Any = field(default_factory=dict)
     limit_s: float = 0.0
+    shares: bool = False
+    """Quick enough to share a worker's turn with others; anything else is done alone."""

@@ -9,7 +9,8 @@ repeats stands in :data:`COMMANDS`; a name that is not there does not exist. Sou
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.channel.master import (
@@ -24,6 +25,7 @@ from saltlite.channel.master import (
 from saltlite.core.messages import Envelope, LoadNotAMap
 from saltlite.errors import CryptoError, StoreError, WireError
 from saltlite.master.commands import COMMANDS, Caller, Command, Repeats
+from saltlite.master.commands.returns import Due, settle
 from saltlite.master.context import MasterContext
 from saltlite.transport.codec import pack
 
@@ -34,6 +36,14 @@ REFUSED: Final = pack(BAD_LOAD)
 LOAD_NOT_A_MAP: Final = pack(NOT_A_MAP)
 FAILED: Final = pack("Some exception handling minion payload")
 NOTHING: Final = pack({})
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A request whose return is good and has yet to go on record."""
+
+    request: OpenedRequest
+    due: Due
 
 
 class Dispatcher:
@@ -52,6 +62,15 @@ class Dispatcher:
 
     def answer(self, frame: bytes) -> bytes:
         """The reply to ``frame``; see the worker for what happens to an error of ours."""
+        begun = self.begin(frame, alone=True)
+        assert begun is not None  # noqa: S101 - said by alone
+        return begun if isinstance(begun, bytes) else self.finish([begun])[0]
+
+    def begin(self, frame: bytes, *, alone: bool) -> bytes | Begun | None:
+        """The reply to ``frame``, or what is to be finished together with others.
+
+        ``None`` if it must be asked ``alone``: nothing has been done, and its nonce is not used.
+        """
         try:
             minimum = self._ctx.config.keys.minimum_auth_version
             envelope = read_envelope(frame, minimum_version=max(minimum, 3))
@@ -60,20 +79,23 @@ class Dispatcher:
         except WireError as error:
             not_msgpack = str(error).startswith(("not msgpack", "empty frame"))
             return self._refuse(UNDECODABLE if not_msgpack else REFUSED, str(error))
-        return self.handle(envelope)
-
-    def handle(self, envelope: Envelope) -> bytes:
-        """The reply to an envelope whose version is acceptable."""
         if isinstance(envelope.load, Mapping):
-            return self._answer_clear(envelope.load)
-        return self._answer_minion(envelope)
+            return self._answer_clear(envelope.load, alone=alone)
+        return self._begin_minion(envelope, alone=alone)
+
+    def finish(self, begun: Sequence[Begun]) -> list[bytes]:
+        """Put the returns on record, all at once, and answer them."""
+        values = self._settled([one.due for one in begun])
+        return [self._seal(one.request, value) for one, value in zip(begun, values, strict=True)]
 
     # --- clear commands ------------------------------------------------------------------
 
-    def _answer_clear(self, load: Mapping[str, Any]) -> bytes:
+    def _answer_clear(self, load: Mapping[str, Any], *, alone: bool) -> bytes | None:
         command = self._lookup("clear", load.get("cmd"))
         if command is None:
             return self._refuse(NOTHING, f"clear command {load.get('cmd')!r:.40}")
+        if not alone and not command.shares:
+            return None
         try:
             reply = command.handler(self._ctx, load)
             return reply if command.caller is Caller.STRANGER_RAW else pack(reply)
@@ -82,10 +104,26 @@ class Dispatcher:
 
     # --- minions' commands ---------------------------------------------------------------
 
-    def _answer_minion(self, envelope: Envelope) -> bytes:
+    def _begin_minion(self, envelope: Envelope, *, alone: bool) -> bytes | Begun | None:
+        request = self._prove(envelope)
+        if isinstance(request, bytes):
+            return request
+        command = self._lookup("aes", request.cmd)
+        if not alone and command is not None and not command.shares:
+            return None
+        problem = self._repeat_problem(request, command)
+        if problem:
+            return self._refuse(REFUSED, f"minion {request.id}, {request.cmd}: {problem}")
+        if command is None:
+            self._ctx.refusals.refuse("no such command", f"{request.cmd!r:.40} of {request.id}")
+            return self._seal(request, {})
+        return self._run(command, request)
+
+    def _prove(self, envelope: Envelope) -> OpenedRequest | bytes:
+        """The request if its author is proven, else the reply to it."""
         ctx = self._ctx
         try:
-            request = open_request(
+            return open_request(
                 envelope,
                 self._session_key,
                 self._accepted_pem,
@@ -99,20 +137,14 @@ class Dispatcher:
             return self._refuse(REFUSED, f"minion {envelope.id}: {error}")
         except (WireError, CryptoError, StoreError, ValueError) as error:
             return self._refuse(REFUSED, f"minion {envelope.id}: {error}")
-        command = self._lookup("aes", request.cmd)
-        problem = self._repeat_problem(request, command)
-        if problem:
-            return self._refuse(REFUSED, f"minion {request.id}, {request.cmd}: {problem}")
-        if command is None:
-            self._ctx.refusals.refuse("no such command", f"{request.cmd!r:.40} of {request.id}")
-            return self._seal(request, {})
-        return self._run(command, request)
 
-    def _run(self, command: Command, request: OpenedRequest) -> bytes:
+    def _run(self, command: Command, request: OpenedRequest) -> bytes | Begun:
         if command.limit_s:
             self._ctx.extend(command.limit_s)
         try:
             value = command.handler(self._ctx, request)
+            if isinstance(value, Due):
+                return Begun(request, value)
             if command.caller is Caller.MINION_RAW:
                 return bytes(value)
         except WireError as error:
@@ -125,6 +157,18 @@ class Dispatcher:
             log.exception("%s of minion %s (%s) failed", command.name, request.id, request.cmd)
             value = ""
         return self._seal(request, value)
+
+    def _settled(self, due: Sequence[Due]) -> list[Any]:
+        """What to answer to returns; if not all can go on record together, then each by itself."""
+        try:
+            return settle(self._ctx, due)
+        except StoreError as error:
+            log.error("%d returns are not on record: %s", len(due), error)
+        except Exception:
+            log.exception("%d returns are not on record", len(due))
+        if len(due) == 1:
+            return [""]
+        return [value for one in due for value in self._settled([one])]
 
     def _repeat_problem(self, request: OpenedRequest, command: Command | None) -> str | None:
         ctx = self._ctx

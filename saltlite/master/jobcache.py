@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from saltlite import disk
 from saltlite.core.plain import Plain
@@ -109,14 +109,18 @@ class JobRecord:
     minions: list[str]
 
 
+Return: TypeAlias = tuple[str, str, Mapping[str, Plain]]
+"""Job id, minion id, what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
+
+
 class JobStore(Protocol):
     """Where jobs are kept."""
 
     def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
         """Record a job; ``False`` if the jid is there already. On disk when it returns."""
 
-    def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
-        """Record one minion's return; the first one wins. On disk when it returns."""
+    def add_returns(self, returns: Sequence[Return]) -> list[Stored]:
+        """Record returns, all or none; the first of each minion wins. On disk when it returns."""
 
     def job(self, jid: str) -> JobRecord | None:
         """The job, or ``None``."""
@@ -200,23 +204,13 @@ class SqliteJobStore:
         self._write(write)
 
     def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
+        """Record one return; see :meth:`add_returns`."""
+        return self.add_returns([(jid, minion_id, ret)])[0]
+
+    def add_returns(self, returns: Sequence[Return]) -> list[Stored]:
         """See :class:`JobStore`."""
-        packed = _packed_return(ret)
-        digest = _digest(packed)
-
-        def write(db: sqlite3.Connection) -> Stored:
-            cursor = db.execute(
-                "INSERT OR IGNORE INTO returns VALUES (?, ?, ?, ?)",
-                (jid, minion_id, digest, packed),
-            )
-            if cursor.rowcount:
-                return Stored.NEW
-            row = db.execute(
-                "SELECT digest FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
-            ).fetchone()
-            return Stored.REPEAT if row and row[0] == digest else Stored.CONFLICT
-
-        return self._write(write)
+        rows = [_return_row(*one) for one in returns]
+        return self._write(lambda db: [_add_return(db, row) for row in rows])
 
     def clean(self, before_jid: str) -> int:
         """See :class:`JobStore`; in small transactions, and it goes on where it was stopped."""
@@ -560,6 +554,21 @@ def _packed_return(ret: Mapping[str, Plain]) -> bytes:
         return packed
     cut = {**ret, "return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
     return _packed(cut)
+
+
+def _return_row(jid: str, minion_id: str, ret: Mapping[str, Plain]) -> tuple[str, str, int, bytes]:
+    packed = _packed_return(ret)
+    return jid, minion_id, _digest(packed), packed
+
+
+def _add_return(db: sqlite3.Connection, row: tuple[str, str, int, bytes]) -> Stored:
+    if db.execute("INSERT OR IGNORE INTO returns VALUES (?, ?, ?, ?)", row).rowcount:
+        return Stored.NEW
+    jid, minion_id, digest, _packed_value = row
+    found = db.execute(
+        "SELECT digest FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
+    ).fetchone()
+    return Stored.REPEAT if found and found[0] == digest else Stored.CONFLICT
 
 
 def _digest(packed: bytes) -> int:

@@ -1,10 +1,15 @@
-"""MWorker: takes one request at a time from ReqServer and answers it, once, whatever it is."""
+"""MWorker: takes requests from ReqServer and answers each once, whatever it is.
+
+One at a time while there are workers enough. When requests have to wait, ReqServer hands over
+several together: they cost one wake-up, and their returns one wait for the disk. A request that
+might keep the others waiting is handed back, to be asked alone.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
 
 import zmq
 
@@ -22,12 +27,18 @@ RENEW_AFTER: Final = 100_000
 
 HANDLER_FAILED: Final = pack("Some exception handling minion payload")
 
+ASK_ALONE: Final = b""
+"""Instead of a reply: hand me this request again, by itself. No reply is empty."""
+
 
 class Answerer(Protocol):
     """What a worker needs of the dispatcher."""
 
-    def answer(self, frame: bytes) -> bytes:
-        """The reply frame to a request frame."""
+    def begin(self, frame: bytes, *, alone: bool) -> bytes | Any | None:
+        """The reply, or what :meth:`finish` needs; ``None`` if it has to be asked alone."""
+
+    def finish(self, begun: Sequence[Any]) -> list[bytes]:
+        """The replies to what has begun, in that order."""
 
 
 class MWorker:
@@ -57,8 +68,7 @@ class MWorker:
             while not life.stopping and served < RENEW_AFTER:
                 for found, _events in life.poll(poller):
                     if found is socket:
-                        self._serve(socket, life)
-                        served += 1
+                        served += self._serve(socket, life)
         finally:
             context.destroy(linger=1000)
 
@@ -70,18 +80,34 @@ class MWorker:
         socket.connect(ipc(self._sockets.workers(self._number)))
         return socket
 
-    def _serve(self, socket: zmq.Socket[bytes], life: Life) -> None:
+    def _serve(self, socket: zmq.Socket[bytes], life: Life) -> int:
+        """Answer what was handed over; how many requests that was."""
         try:
-            frame = socket.recv(zmq.NOBLOCK)
+            frames = socket.recv_multipart(zmq.NOBLOCK)
         except zmq.Again:
-            return
+            return 0
         life.busy(REQUEST_LIMIT_S)
-        socket.send(self.answer(frame))
+        socket.send_multipart(self.answer(frames))
+        return len(frames)
 
-    def answer(self, frame: bytes) -> bytes:
-        """The reply to ``frame``; nothing escapes from here."""
+    def answer(self, frames: Sequence[bytes]) -> list[bytes]:
+        """The replies to ``frames``, one each; nothing escapes from here."""
+        alone = len(frames) == 1
+        begun = [self._begin(frame, alone=alone) for frame in frames]
+        finished = iter(self._finish([one for one in begun if not isinstance(one, bytes)]))
+        return [one if isinstance(one, bytes) else next(finished) for one in begun]
+
+    def _begin(self, frame: bytes, *, alone: bool) -> bytes | Any:
         try:
-            return self._answerer.answer(frame)
+            begun = self._answerer.begin(frame, alone=alone)
         except Exception:
             log.exception("A request of %d bytes could not be handled", len(frame))
             return HANDLER_FAILED
+        return ASK_ALONE if begun is None else begun
+
+    def _finish(self, begun: Sequence[Any]) -> list[bytes]:
+        try:
+            return self._answerer.finish(begun) if begun else []
+        except Exception:
+            log.exception("%d requests could not be handled to their end", len(begun))
+            return [HANDLER_FAILED] * len(begun)

@@ -1,19 +1,23 @@
 """ReqServer: ROUTER on 4506, and a DEALER of its own for every worker. It looks into no frame.
 
-Requests wait in one bounded line and go only to a worker that is free. Each carries a number that
-the worker's REP socket hands back, so that a reply always finds its caller. When a worker's
-connection ends with a request in hand, its caller is told at once. While the line is full nothing
-more is read: ZeroMQ's own bounds and TCP then slow the callers down. Source: protocol.md 3.1;
-reliability.md 2.1, 2.2; zguide, "Load Balancing Pattern".
+Requests wait in one bounded line and go only to a worker that is free: one at a time as long as
+none has to wait, else several together, so that a thousand returns cost little. What is handed over
+carries a number that the worker's REP socket hands back, so that replies always find their callers.
+A worker hands back what it will only do alone. When a worker's connection ends with requests in
+hand, their callers are told at once. While the line is full nothing more is read: ZeroMQ's own
+bounds and TCP then slow the callers down. Source: protocol.md 3.1; reliability.md 2.1, 2.2; zguide,
+"Load Balancing Pattern".
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import struct
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +27,7 @@ from zmq.utils.monitor import recv_monitor_message
 from saltlite.config.master import NetworkOptions
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.mworker import ASK_ALONE
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
 
@@ -35,6 +40,10 @@ LINE_LIMIT_BYTES: Final = 128 * 1024 * 1024
 REQUEST_LIMIT_BYTES: Final = 100 * 1024 * 1024
 """A larger message costs its sender the connection. Source: security.md 3.2."""
 
+TOGETHER: Final = 16
+TOGETHER_LIMIT_BYTES: Final = 64 * 1024
+"""Requests that a worker is handed at once while more wait than there are workers."""
+
 LINGER_MS: Final = 1000
 DRAIN_S: Final = 10.0
 BATCH: Final = 64
@@ -46,16 +55,17 @@ _NUMBER = struct.Struct("<Q")
 
 
 @dataclass(slots=True)
-class Caller:
-    """Whom a reply goes to, and the number of the request."""
+class Request:
+    """A request frame, and whom the reply goes to. ``alone``: not together with others."""
 
     identity: bytes
-    number: int
+    body: bytes
+    alone: bool = False
 
 
 @dataclass(slots=True)
 class Port:
-    """The way to one worker. ``caller`` is whose request it has in hand.
+    """The way to one worker. ``in_hand`` are the requests it was given, under one ``number``.
 
     ``peers`` are the connections to its socket: the worker's, and perhaps one of somebody who has
     no business here. ``connected`` is true once one of them is a peer that takes requests.
@@ -66,7 +76,8 @@ class Port:
     monitor: zmq.Socket[bytes]
     peers: set[int] = field(default_factory=set)
     connected: bool = False
-    caller: Caller | None = None
+    in_hand: Sequence[Request] = ()
+    number: int = 0
 
 
 class ReqServer:
@@ -76,7 +87,7 @@ class ReqServer:
         self._network = network
         self._sockets = sockets
         self._workers = workers
-        self._waiting: deque[tuple[bytes, bytes]] = deque()
+        self._waiting: deque[Request] = deque()
         self._waiting_bytes = 0
         self._free: deque[Port] = deque()
         self._last_number = 0
@@ -159,47 +170,73 @@ class ReqServer:
             self._poller.unregister(self._router)
 
     def _take_requests(self) -> None:
-        for _ in range(BATCH):
-            try:
-                frames = self._router.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
-            if len(frames) != 3 or frames[1]:
-                self._reply_to_odd(frames)
-                continue
-            if self._free:
-                self._hand_over(frames[0], frames[2])
-            else:
-                self._waiting.append((frames[0], frames[2]))
-                self._waiting_bytes += len(frames[2])
+        with contextlib.suppress(zmq.Again):
+            for _ in range(BATCH):
+                self._take_request(self._router.recv_multipart(zmq.NOBLOCK))
+        self._hand_out()
+
+    def _take_request(self, frames: list[bytes]) -> None:
+        if len(frames) != 3 or frames[1]:
+            self._reply_to_odd(frames)
+            return
+        self._waiting.append(Request(frames[0], frames[2]))
+        self._waiting_bytes += len(frames[2])
 
     def _reply_to_odd(self, frames: list[bytes]) -> None:
         """Not ``[identity][empty][body]``: one reply if it can be addressed."""
         if len(frames) >= 2 and not frames[1]:
             self._send(frames[0], pack("bad load"))
 
-    def _hand_over(self, identity: bytes, body: bytes) -> None:
-        """Give a request to a free worker; there is one."""
-        port = self._free.popleft()
+    def _hand_out(self) -> None:
+        """Give what waits to the workers that are free."""
+        while self._waiting and self._free:
+            self._hand_over(self._free.popleft(), self._next_requests())
+
+    def _next_requests(self) -> list[Request]:
+        """The next request, and with it what may go together and is one worker's share."""
+        requests = [self._waiting.popleft()]
+        share = min(TOGETHER, 1 + len(self._waiting) // self._workers)
+        size = len(requests[0].body)
+        while len(requests) < share and not requests[0].alone:
+            size += len(self._waiting[0].body)
+            if self._waiting[0].alone or size > TOGETHER_LIMIT_BYTES:
+                break
+            requests.append(self._waiting.popleft())
+        self._waiting_bytes -= sum(len(one.body) for one in requests)
+        return requests
+
+    def _hand_over(self, port: Port, requests: Sequence[Request]) -> None:
         self._last_number += 1
+        bodies = (one.body for one in requests)
         try:
-            port.socket.send_multipart((_NUMBER.pack(self._last_number), b"", body), zmq.NOBLOCK)
+            port.socket.send_multipart((_NUMBER.pack(self._last_number), b"", *bodies), zmq.NOBLOCK)
         except zmq.Again:  # its connection has just ended; the monitor will say so
             port.connected = False
-            self._waiting.appendleft((identity, body))
-            self._waiting_bytes += len(body)
+            self._put_back(requests)
             return
-        port.caller = Caller(identity, self._last_number)
+        port.in_hand, port.number = requests, self._last_number
+
+    def _put_back(self, requests: Sequence[Request]) -> None:
+        """To the front of the line, in their order."""
+        self._waiting.extendleft(reversed(requests))
+        self._waiting_bytes += sum(len(one.body) for one in requests)
 
     def _take_reply(self, port: Port) -> None:
         frames = port.socket.recv_multipart(zmq.NOBLOCK)
-        caller = port.caller
-        if len(frames) != 3 or caller is None or frames[0] != _NUMBER.pack(caller.number):
-            return  # an answer to a request whose caller was told already
-        port.caller = None
+        requests, replies = port.in_hand, frames[2:]
+        if not requests or len(replies) != len(requests) or frames[0] != _NUMBER.pack(port.number):
+            return  # an answer to requests whose callers were told already
+        port.in_hand = ()
         if port.connected:
-            self._set_free(port)
-        self._send(caller.identity, frames[2])
+            self._free.append(port)
+        handed_back: list[Request] = []
+        for request, reply in zip(requests, replies, strict=True):
+            if reply == ASK_ALONE and not request.alone:
+                handed_back.append(Request(request.identity, request.body, alone=True))
+            else:
+                self._send(request.identity, reply)
+        self._put_back(handed_back)
+        self._hand_out()
 
     def _note_connection(self, port: Port) -> None:
         """A peer came or went. When one of two goes, the other is handed work again."""
@@ -213,24 +250,23 @@ class ReqServer:
             port.peers.discard(peer)
             port.connected = port.connected and bool(port.peers)
             self._give_up_request(port)
-        if port.connected and port.caller is None and port not in self._free:
-            self._set_free(port)
+        if port.connected and not port.in_hand and port not in self._free:
+            self._free.append(port)
+            self._hand_out()
 
     def _give_up_request(self, port: Port) -> None:
-        """Whoever had the request in hand may be gone: its caller is told, and may ask again."""
+        """Whoever had requests in hand may be gone: the callers are told, and may ask again."""
         if port in self._free:
             self._free.remove(port)
-        caller, port.caller = port.caller, None
-        if caller is not None:
-            log.warning("%s ended with a request in hand; its caller is told", port.name)
-            self._send(caller.identity, WORKER_LOST)
-
-    def _set_free(self, port: Port) -> None:
-        self._free.append(port)
-        while self._waiting and self._free:
-            identity, body = self._waiting.popleft()
-            self._waiting_bytes -= len(body)
-            self._hand_over(identity, body)
+        requests, port.in_hand = port.in_hand, ()
+        if requests:
+            log.warning(
+                "%s ended with %d request(s) in hand; their callers are told",
+                port.name,
+                len(requests),
+            )
+        for request in requests:
+            self._send(request.identity, WORKER_LOST)
 
     def _send(self, identity: bytes, body: bytes) -> None:
         """A caller that is gone, or that does not read, loses its reply; nobody else waits."""
@@ -244,5 +280,5 @@ class ReqServer:
         if self._reading:
             self._poller.unregister(self._router)
         until_s = time.monotonic() + DRAIN_S
-        while (self._waiting or any(p.caller for p in self._ports)) and time.monotonic() < until_s:
+        while (self._waiting or any(p.in_hand for p in self._ports)) and time.monotonic() < until_s:
             self._turn(life, 0.5)

@@ -47,7 +47,7 @@ _AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication erro
 COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
     ("clear", one.name): one
     for one in (
-        _clear("_auth", Caller.STRANGER_RAW, auth.auth, "bad load"),
+        Command("_auth", Caller.STRANGER_RAW, auth.auth, refused="bad load", shares=True),
         _clear("ping", Caller.STRANGER, clear.ping, {}),
         _clear("publish", Caller.USER, publish.publish, _AUTHENTICATION),
         _clear("runner", Caller.USER, clear.runner, clear.USER_REFUSED),
@@ -59,9 +59,9 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
     ("aes", one.name): one
     for one in (
         Command("_pillar", Caller.MINION_RAW, pillar.pillar, Repeats.READ, limit_s=PILLAR_LIMIT_S),
-        _acts("_return", returns.accept_return, False),
+        Command("_return", Caller.MINION, returns.accept_return, refused=False, shares=True),
         Command("_syndic_return", Caller.SYNDIC, returns.accept_syndic_return),
-        _acts("_minion_event", events.accept_events, {}),
+        Command("_minion_event", Caller.MINION, events.accept_events, refused={}, shares=True),
         _acts("_register_resources", resources.register, {}),
         _reads("_file_hash", files.file_hash, ""),
         _reads("_file_hash_and_stat", files.file_hash_and_stat, ["", None]),

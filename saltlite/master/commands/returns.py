@@ -16,7 +16,8 @@ Source: protocol.md 9.2, 16.2; security.md 2.3, "Forged returns"; reliability.md
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest, verify_signed_load
@@ -33,8 +34,17 @@ ASKED_REMEMBERED: Final = 500
 """Jobs whose expected minions a worker remembers."""
 
 
-def accept_return(ctx: MasterContext, request: OpenedRequest) -> bool | None:
-    """Record a return and tell the bus; see the module for what the reply means.
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A return that may go on record; :func:`settle` does that for several at once."""
+
+    jid: str
+    minion_id: str
+    load: Mapping[str, Any]
+
+
+def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | None:
+    """Whether a return may go on record; see the module for what the reply means.
 
     Raises:
         WireError: it is malformed.
@@ -49,7 +59,20 @@ def accept_return(ctx: MasterContext, request: OpenedRequest) -> bool | None:
     if request.id not in expected_of(ctx, returned.jid):
         ctx.refusals.refuse("return", f"minion {request.id} was not asked {returned.jid}")
         return False
-    return _record(ctx, returned.jid, request.id, request.load)
+    return Due(returned.jid, request.id, request.load)
+
+
+def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
+    """Record returns with one wait for the disk, then tell the bus; the replies to them.
+
+    Raises:
+        StoreError: none of them is recorded, or none is known to be on disk.
+    """
+    if not ctx.config.jobs.job_cache or ctx.config.jobs.ext_job_cache:
+        outcomes = [Stored.NEW] * len(due)
+    else:
+        outcomes = ctx.jobs.add_returns([(one.jid, one.minion_id, _kept(one.load)) for one in due])
+    return [_announce(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
 
 
 def expected_of(ctx: MasterContext, jid: str) -> frozenset[str]:
@@ -76,7 +99,9 @@ def accept_syndic_return(ctx: MasterContext, request: OpenedRequest) -> dict[str
     return {}
 
 
-def _accept_unasked(ctx: MasterContext, request: OpenedRequest, returned: JobReturn) -> bool | None:
+def _accept_unasked(
+    ctx: MasterContext, request: OpenedRequest, returned: JobReturn
+) -> Due | bool | None:
     """A return of ``salt-call`` or a schedule: it gets a job of its own."""
     if not ctx.rates.allows("unasked", request.id, UNASKED_PER_S, ctx.steady_s()):
         ctx.refusals.refuse("return", f"too many unasked ones of minion {request.id}")
@@ -96,19 +121,17 @@ def _accept_unasked(ctx: MasterContext, request: OpenedRequest, returned: JobRet
         "user": returned.user or "",
     }
     ctx.jobs.new_job(jid, job, [request.id])
-    return _record(ctx, jid, request.id, {**request.load, "jid": jid})
+    return Due(jid, request.id, {**request.load, "jid": jid})
 
 
-def _record(ctx: MasterContext, jid: str, minion_id: str, load: Mapping[str, Any]) -> bool | None:
-    if ctx.config.jobs.job_cache and not ctx.config.jobs.ext_job_cache:
-        stored = ctx.jobs.add_return(jid, minion_id, _kept(load))
-        if stored is Stored.REPEAT:
-            log.debug("Minion %s returned job %s once more", minion_id, jid)
-            return None
-        if stored is Stored.CONFLICT:
-            ctx.refusals.refuse("return", f"minion {minion_id} returned {jid} differently")
-            return False
-    ctx.events.fire(tags.job_ret(jid, minion_id), load)
+def _announce(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
+    if stored is Stored.REPEAT:
+        log.debug("Minion %s returned job %s once more", due.minion_id, due.jid)
+        return None
+    if stored is Stored.CONFLICT:
+        ctx.refusals.refuse("return", f"minion {due.minion_id} returned {due.jid} differently")
+        return False
+    ctx.events.fire(tags.job_ret(due.jid, due.minion_id), due.load)
     return None
 
 

@@ -518,7 +518,7 @@ def test_a_return_that_cannot_be_recorded_is_to_be_sent_again(
     def full(*_args: Any) -> None:
         raise StoreError("No space left on device")
 
-    monkeypatch.setattr(world.ctx.jobs, "add_return", full)
+    monkeypatch.setattr(world.ctx.jobs, "add_returns", full)
     world.bus.events.clear()
     assert web1.ask("_return", jid=jid, **{"return": True}) == ""
     assert world.bus.events == []
@@ -528,7 +528,7 @@ def test_an_error_of_ours_is_answered(
     world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jid = publish(world)
-    monkeypatch.setattr(world.ctx.jobs, "add_return", lambda *_: 1 / 0)
+    monkeypatch.setattr(world.ctx.jobs, "add_returns", lambda *_: 1 / 0)
     assert web1.ask("_return", jid=jid, **{"return": True}) == ""
 
 
