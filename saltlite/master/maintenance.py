@@ -37,7 +37,7 @@ from saltlite.transport.bus import EventPusher
 log = logging.getLogger(__name__)
 
 LOOK_S: Final = 1.0
-"""How often requests for another publication key are looked for."""
+"""How often requests for another publication key, and keys that went, are looked for."""
 
 CLOCK_STEP_S: Final = 60.0
 """The wall clock set back by more ends all sessions: old requests would look fresh again."""
@@ -63,6 +63,7 @@ class Maintenance:
         self._keys = KeyStore(shared.pki_dir)
         self._sessions = shared.sessions()
         self._present: set[str] = set()
+        self._accepted: frozenset[str] = frozenset()
         self._wall_minus_steady_s = time.time() - time.monotonic()
 
     def run(self, life: Life) -> None:
@@ -77,7 +78,7 @@ class Maintenance:
             Task("publication key", LOOK_S, self._look_after_key),
             Task("clock", LOOK_S, self._watch_clock),
             Task("presence", loop_s, self._announce_presence),
-            Task("sessions", loop_s, self._drop_orphans),
+            Task("sessions", LOOK_S, self._drop_orphans),
             Task("jobs", min(config.process.maintenance_interval, 3600.0), self._clean_jobs),
             Task("leftovers", LEFTOVER_AGE_S, self._sweep),
         ]
@@ -172,12 +173,20 @@ class Maintenance:
             self._present = now
 
     def _drop_orphans(self) -> None:
-        """Sessions of ids that are not accepted any more, whoever moved their keys."""
+        """End the sessions of ids that are not accepted any more, whoever moved their keys.
+
+        ``salt-key`` has seen to all this itself; here are the files that went by other hands.
+        """
         accepted = self._keys.ids(KeyState.ACCEPTED)
-        for minion_id in self._sessions.ids():
-            if minion_id not in accepted:
-                log.info("The session of minion %s ends: its key is not accepted", minion_id)
-                self._sessions.delete(minion_id)
+        if accepted is self._accepted:  # the directory has not changed since the last look
+            return
+        self._accepted = accepted
+        orphans = [one for one in self._sessions.ids() if one not in accepted]
+        for minion_id in orphans:
+            log.info("The session of minion %s ends: its key is not accepted", minion_id)
+            self._sessions.delete(minion_id)
+        if orphans and self._shared.config.keys.rotate_aes_key:
+            self._rotate("a key went")
 
     def _clean_jobs(self) -> None:
         jobs = self._shared.config.jobs

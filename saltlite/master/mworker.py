@@ -87,27 +87,30 @@ class MWorker:
         except zmq.Again:
             return 0
         life.busy(REQUEST_LIMIT_S)
-        socket.send_multipart(self.answer(frames))
+        socket.send_multipart(answer_all(self._answerer, frames))
         return len(frames)
 
-    def answer(self, frames: Sequence[bytes]) -> list[bytes]:
-        """The replies to ``frames``, one each; nothing escapes from here."""
-        alone = len(frames) == 1
-        begun = [self._begin(frame, alone=alone) for frame in frames]
-        finished = iter(self._finish([one for one in begun if not isinstance(one, bytes)]))
-        return [one if isinstance(one, bytes) else next(finished) for one in begun]
 
-    def _begin(self, frame: bytes, *, alone: bool) -> bytes | Any:
-        try:
-            begun = self._answerer.begin(frame, alone=alone)
-        except Exception:
-            log.exception("A request of %d bytes could not be handled", len(frame))
-            return HANDLER_FAILED
-        return ASK_ALONE if begun is None else begun
+def answer_all(answerer: Answerer, frames: Sequence[bytes]) -> list[bytes]:
+    """The replies to ``frames``, one each; nothing escapes from here."""
+    alone = len(frames) == 1
+    begun = [_begin(answerer, frame, alone=alone) for frame in frames]
+    finished = iter(_finish(answerer, [one for one in begun if not isinstance(one, bytes)]))
+    return [one if isinstance(one, bytes) else next(finished) for one in begun]
 
-    def _finish(self, begun: Sequence[Any]) -> list[bytes]:
-        try:
-            return self._answerer.finish(begun) if begun else []
-        except Exception:
-            log.exception("%d requests could not be handled to their end", len(begun))
-            return [HANDLER_FAILED] * len(begun)
+
+def _begin(answerer: Answerer, frame: bytes, *, alone: bool) -> bytes | Any:
+    try:
+        begun = answerer.begin(frame, alone=alone)
+    except Exception:
+        log.exception("A request of %d bytes could not be handled", len(frame))
+        return HANDLER_FAILED
+    return ASK_ALONE if begun is None else begun
+
+
+def _finish(answerer: Answerer, begun: Sequence[Any]) -> list[bytes]:
+    try:
+        return answerer.finish(begun) if begun else []
+    except Exception:
+        log.exception("%d requests could not be handled to their end", len(begun))
+        return [HANDLER_FAILED] * len(begun)

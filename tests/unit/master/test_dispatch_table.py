@@ -22,6 +22,7 @@ from saltlite.master.commands import COMMANDS, Caller, Repeats
 from saltlite.master.context import MasterContext, Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.mworker import ASK_ALONE, HANDLER_FAILED, answer_all
 from saltlite.master.shared import SharedArea
 from saltlite.transport.codec import pack, unpack
 
@@ -632,3 +633,146 @@ def test_peer_publishing(world: World, web1: Minion, rsa: list[PrivateKey]) -> N
         assert web1.ask("minion_pub", fun=fun, arg=[], tgt="*") == {}
     assert web2.ask("minion_pub", fun="test.ping", arg=[], tgt="*") == {}
     assert len(world.jobs.published) == 1
+
+
+# --- several at once --------------------------------------------------------------------------
+
+
+@dataclass
+class Together:
+    """Requests of minions that a worker is handed at once."""
+
+    world: World
+    frames: list[bytes] = field(default_factory=list)
+    openers: list[Any] = field(default_factory=list)
+
+    def add(self, minion: Minion, cmd: str, **load: Any) -> None:
+        frame, nonce = minion.channel.seal({"cmd": cmd, **load})
+        self.frames.append(frame)
+        self.openers.append(lambda reply: minion.channel.open(reply, nonce))
+
+    def replies(self) -> list[bytes]:
+        return answer_all(self.world.dispatcher, self.frames)
+
+    def answers(self) -> list[Any]:
+        pairs = zip(self.openers, self.replies(), strict=True)
+        return [reply if reply == ASK_ALONE else opener(reply) for opener, reply in pairs]
+
+
+@pytest.fixture
+def web2(world: World, rsa: list[PrivateKey]) -> Minion:
+    return world.minion("web2", rsa[2])
+
+
+def test_returns_together_wait_for_the_disk_once(
+    world: World, web1: Minion, web2: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = publish(world), publish(world)
+    world.bus.events.clear()
+    flushed: list[int] = []
+    wait = world.ctx.jobs._wait_for_disk
+    monkeypatch.setattr(
+        world.ctx.jobs,
+        "_wait_for_disk",
+        lambda: (flushed.append(len(world.bus.events)), wait())[1],
+    )
+    together = Together(world)
+    together.add(web1, "_return", jid=first, **{"return": 1})
+    together.add(web2, "_return", jid=first, **{"return": 2})
+    together.add(web1, "_return", jid=second, **{"return": 3})
+    assert together.answers() == [None, None, None]
+    assert flushed == [0]  # once, and before anybody heard of it
+    assert world.bus.tags() == [
+        f"salt/job/{first}/ret/web1",
+        f"salt/job/{first}/ret/web2",
+        f"salt/job/{second}/ret/web1",
+    ]
+    assert {id_: one["return"] for id_, one in world.ctx.jobs.returns(first).items()} == {
+        "web1": 1,
+        "web2": 2,
+    }
+
+
+def test_each_of_several_is_judged_by_itself(world: World, web1: Minion, web2: Minion) -> None:
+    jid = publish(world)
+    world.bus.events.clear()
+    together = Together(world)
+    together.add(web1, "_return", jid=jid, **{"return": 1})
+    together.add(web1, "_return", jid=jid, **{"return": 1})  # the same again
+    together.add(web1, "_return", jid=jid, **{"return": 2})  # and another one
+    together.add(web2, "_return", jid="20200101000000000000", **{"return": 1})  # not asked
+    together.add(web2, "_return", jid=5, **{"return": 1})  # malformed
+    together.add(web2, "_minion_event", tag="own/tag", data={})
+    together.add(web2, "no_such_command")
+    together.add(web2, "_return", jid=jid, **{"return": 4})
+    assert together.answers() == [None, None, False, False, False, None, {}, None]
+    assert sorted(world.bus.tags()) == [
+        "own/tag",
+        f"salt/job/{jid}/ret/web1",
+        f"salt/job/{jid}/ret/web2",
+    ]
+
+
+def test_a_frame_that_is_none_does_not_hurt_the_others(world: World, web1: Minion) -> None:
+    jid = publish(world)
+    together = Together(world)
+    together.add(web1, "_return", jid=jid, **{"return": 1})
+    together.frames += [b"\xc1", together.frames[0]]
+    good, broken, repeated = together.replies()
+    assert together.openers[0](good) is None
+    assert unpack(broken) == {"msg": "bad load"}
+    assert unpack(repeated) == "bad load"
+
+
+def test_what_may_take_long_is_asked_alone_and_unspent(world: World, web1: Minion) -> None:
+    jid = publish(world)
+    together = Together(world)
+    together.add(web1, "_mine_get", tgt="*", fun="test.ping")
+    together.add(web1, "_return", jid=jid, **{"return": 1})
+    assert together.answers() == [ASK_ALONE, None]
+    alone = Together(world, together.frames[:1], together.openers[:1])
+    assert alone.answers() == [{}]
+
+
+def test_a_publication_is_asked_alone(world: World, web1: Minion) -> None:
+    frame = pack({"enc": "clear", "load": {"cmd": "publish"}, "version": 3})
+    world.bus.events.clear()
+    assert Together(world, [frame, frame]).replies() == [ASK_ALONE, ASK_ALONE]
+    assert world.bus.events == []
+
+
+def test_commands_that_share_a_turn_have_the_usual_time() -> None:
+    shared = {name for name, command in COMMANDS.items() if command.shares}
+    assert shared == {("clear", "_auth"), ("aes", "_return"), ("aes", "_minion_event")}
+    assert not any(COMMANDS[name].limit_s for name in shared)
+
+
+def test_returns_that_cannot_be_recorded_together_are_tried_one_by_one(
+    world: World, web1: Minion, web2: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jid = publish(world)
+    world.bus.events.clear()
+    add = world.ctx.jobs.add_returns
+
+    def only_of_web2(returns: Any) -> Any:
+        if any(minion_id == "web1" for _jid, minion_id, _ret in returns):
+            raise StoreError("too large")
+        return add(returns)
+
+    monkeypatch.setattr(world.ctx.jobs, "add_returns", only_of_web2)
+    together = Together(world)
+    together.add(web1, "_return", jid=jid, **{"return": 1})
+    together.add(web2, "_return", jid=jid, **{"return": 2})
+    assert together.answers() == ["", None]
+    assert world.bus.tags() == [f"salt/job/{jid}/ret/web2"]
+
+
+def test_an_error_of_ours_is_answered_to_all_it_concerns(
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jid = publish(world)
+    monkeypatch.setattr(world.dispatcher, "finish", lambda _begun: 1 / 0)
+    together = Together(world)
+    together.add(web1, "_return", jid=jid, **{"return": 1})
+    together.frames.append(pack({"enc": "clear", "load": {"cmd": "ping"}, "version": 3}))
+    assert together.replies() == [HANDLER_FAILED, ASK_ALONE]

@@ -328,6 +328,20 @@ def test_the_publication_key_is_changed_on_request(
     assert web1.authenticate().aes != before
 
 
+def test_a_key_that_went_by_other_hands_ends_its_session(
+    master: RunningMaster, minion_key: PrivateKey
+) -> None:
+    Web1(master, minion_key)
+    session = master.root / "var/cache/salt/master/sessions/web1"
+    assert session.exists()
+    with master.events() as bus:
+        (master.root / "etc/salt/pki/master/minions/web1").unlink()
+        event = bus.get(DEADLINE_S)
+        assert event is not None
+        assert event.tag == "key"
+    assert not session.exists()
+
+
 def test_a_second_start_is_one_line_and_touches_nothing(master: RunningMaster) -> None:
     pid_file = master.root / "var/run/salt-master.pid"
     assert int(pid_file.read_text()) == master.process.pid

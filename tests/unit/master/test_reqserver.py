@@ -1,0 +1,164 @@
+"""ReqServer with workers that the test plays: who gets what, when, and what the callers hear."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+
+from saltlite.config.master import NetworkOptions
+from saltlite.master.mworker import ASK_ALONE
+from saltlite.master.reqserver import TOGETHER, WORKER_LOST, ReqServer
+from saltlite.transport.addresses import MasterSockets, ipc
+
+WAIT_MS = 10_000
+
+
+class Life:
+    """What ReqServer needs of its parent."""
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.is_ready = threading.Event()
+
+    def register(self, _poller: zmq.Poller) -> None:
+        pass
+
+    def ready(self) -> None:
+        self.is_ready.set()
+
+    def poll(self, poller: zmq.Poller, _timeout_s: float) -> list[tuple[Any, int]]:
+        return poller.poll(20)
+
+
+@dataclass
+class Place:
+    """A ReqServer in a thread, its workers' sockets and its callers'."""
+
+    sockets: MasterSockets
+    port: int
+    context: zmq.Context[zmq.Socket[bytes]] = field(default_factory=zmq.Context)
+
+    def worker(self, number: int) -> zmq.Socket[bytes]:
+        worker = self.context.socket(zmq.REP)
+        worker.setsockopt(zmq.RCVTIMEO, WAIT_MS)
+        worker.connect(ipc(self.sockets.workers(number)))
+        return worker
+
+    def caller(self) -> zmq.Socket[bytes]:
+        caller = self.context.socket(zmq.REQ)
+        caller.setsockopt(zmq.RCVTIMEO, WAIT_MS)
+        caller.connect(f"tcp://127.0.0.1:{self.port}")
+        return caller
+
+    def ask(self, *bodies: bytes) -> list[zmq.Socket[bytes]]:
+        """A caller for each body; they arrive in this order."""
+        callers = [self.caller() for _ in bodies]
+        for caller, body in zip(callers, bodies, strict=True):
+            caller.send(body)
+        return callers
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="slr-", dir="/tmp") as short:
+        here = Place(MasterSockets(Path(short)), free_port())
+        network = NetworkOptions(interface="127.0.0.1", ret_port=here.port)
+        life = Life()
+        thread = threading.Thread(target=ReqServer(network, here.sockets, 1).run, args=(life,))
+        thread.start()
+        assert life.is_ready.wait(10)
+        yield here
+        here.context.destroy(linger=0)
+        life.stopping = True
+        thread.join(15)
+        assert not thread.is_alive()
+
+
+def taken(worker: zmq.Socket[bytes], count: int) -> list[list[bytes]]:
+    """What a worker is handed until it was ``count`` requests; each answered by its echo."""
+    turns: list[list[bytes]] = []
+    while sum(map(len, turns)) < count:
+        turns.append(worker.recv_multipart())
+        worker.send_multipart([b"re " + one for one in turns[-1]])
+    return turns
+
+
+def test_a_request_that_does_not_wait_goes_alone(place: Place) -> None:
+    worker = place.worker(0)
+    for body in (b"one", b"two"):
+        (caller,) = place.ask(body)
+        assert taken(worker, 1) == [[body]]
+        assert caller.recv() == b"re " + body
+
+
+def test_requests_that_wait_go_together_and_every_caller_gets_its_own_reply(place: Place) -> None:
+    bodies = [b"%d" % number for number in range(3 * TOGETHER)]
+    callers = place.ask(*bodies)
+    worker = place.worker(0)
+    turns = taken(worker, len(bodies))
+    assert sorted(sum(turns, [])) == sorted(bodies)
+    assert max(map(len, turns)) == TOGETHER
+    assert [caller.recv() for caller in callers] == [b"re " + body for body in bodies]
+
+
+def test_large_requests_go_alone(place: Place) -> None:
+    large = bytes(100_000)
+    place.ask(large, large, large)
+    turns = taken(place.worker(0), 3)
+    assert [len(turn) for turn in turns] == [1, 1, 1]
+
+
+def test_what_is_handed_back_is_handed_out_alone(place: Place) -> None:
+    callers = place.ask(*[b"x%d" % number for number in range(TOGETHER)])
+    worker = place.worker(0)
+    asked: list[bytes] = []
+    while True:
+        turn = worker.recv_multipart()
+        if len(turn) > 1:
+            break
+        asked += turn
+        worker.send(b"re " + turn[0])
+    worker.send_multipart([ASK_ALONE, *(b"re " + one for one in turn[1:])])
+    assert worker.recv_multipart() == turn[:1]
+    worker.send(b"at last")
+    asked += turn
+    taken(worker, TOGETHER - len(asked))
+    replies = sorted(caller.recv() for caller in callers)
+    assert replies.count(b"at last") == 1
+    assert len(set(replies)) == TOGETHER
+
+
+def test_callers_hear_of_a_worker_that_ends_with_their_requests(place: Place) -> None:
+    callers = place.ask(*[b"x%d" % number for number in range(TOGETHER)])
+    worker = place.worker(0)
+    in_hand = len(worker.recv_multipart())
+    worker.close(linger=0)
+    taken(place.worker(0), TOGETHER - in_hand)
+    replies = [caller.recv() for caller in callers]
+    assert replies.count(WORKER_LOST) == in_hand
+
+
+def test_too_few_replies_are_none(place: Place) -> None:
+    """A worker that errs is not believed; its callers hear when its connection ends."""
+    callers = place.ask(*[b"x%d" % number for number in range(TOGETHER)])
+    worker = place.worker(0)
+    turn = worker.recv_multipart()
+    worker.send_multipart([b"re"] * (len(turn) + 1))
+    worker.close(linger=1000)
+    taken(place.worker(0), TOGETHER - len(turn))
+    replies = [caller.recv() for caller in callers]
+    assert replies.count(WORKER_LOST) == len(turn)
