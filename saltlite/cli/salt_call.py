@@ -155,9 +155,9 @@ def _call(
             return _explain(fun, error, ctx)
         outcome = begun
     fields = _return_fields(ctx, outcome, words, jid, options)
-    if caller is not None and not options.no_return_event:
-        caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
     _print(screen, options, fields, outcome)
+    if caller is not None and not options.no_return_event:
+        _send_return(caller, fields, outcome)
     return _exit_code(outcome.retcode, passthrough=options.retcode_passthrough)
 
 
@@ -192,6 +192,16 @@ def _metadata(text: str) -> Any:
     from saltlite.loader.arguments import parse_argument
 
     return parse_argument(text)
+
+
+def _send_return(caller: Caller, fields: Mapping[str, Any], outcome: Outcome) -> None:
+    """Let the master record the return; what was printed stays true if that fails."""
+    from saltlite.errors import SaltliteError
+
+    try:
+        caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
+    except SaltliteError as error:
+        _complain(f"salt-call: the master did not get the return: {error}")
 
 
 def _print(
