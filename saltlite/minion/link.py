@@ -143,6 +143,7 @@ class Link:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._lost_timer: asyncio.TimerHandle | None = None
+        self._reauth_timer: asyncio.TimerHandle | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._address = ""
         self._attempts = 0
@@ -211,7 +212,7 @@ class Link:
             self._over.set_exception(task.exception() or RuntimeError("a task failed"))
 
     async def _close(self) -> None:
-        for timer in (self._timer, self._lost_timer, self._idle_timer):
+        for timer in (self._timer, self._lost_timer, self._reauth_timer, self._idle_timer):
             if timer is not None:
                 timer.cancel()
         tasks = list(self._tasks)
@@ -358,6 +359,7 @@ class Link:
 
     async def _watch(self, monitor: zmq.asyncio.Socket) -> None:
         """Learn when the connection comes and goes; libzmq mends it by itself."""
+        broke = False
         while True:
             event = parse_monitor_message(await monitor.recv_multipart())["event"]
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
@@ -365,9 +367,19 @@ class Link:
                     self._lost_timer.cancel()
                 log.info("Subscribed to the jobs of master %s", self.name)
                 self._owner.subscribed(self)
+                if broke:
+                    self._ask_for_keys_soon()
             else:
+                broke = True
                 log.info("Connection to master %s broke; it is tried again", self.name)
                 self._watch_for_loss()
+
+    def _ask_for_keys_soon(self) -> None:
+        """All minions of a master that started anew come back at once, so each waits a while."""
+        if self._reauth_timer is not None:
+            self._reauth_timer.cancel()
+        delay_s = self._config.auth.random_reauth_delay * self._chance()
+        self._reauth_timer = self._loop.call_later(delay_s, self._report, fsm.Reconnected())
 
     def _watch_for_loss(self) -> None:
         if self._lost_timer is not None:

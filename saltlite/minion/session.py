@@ -6,7 +6,7 @@ every order of bad luck is a table in a test.
 
 ::
 
-    NEW ─Started─► ASKING ─Accepted─► UP ─Undecryptable, Lost─► ASKING …
+    NEW ─Started─► ASKING ─Accepted─► UP ─Undecryptable, Reconnected, Lost─► ASKING …
                      │ ▲
        Pending,      ▼ │ WaitOver
        Failed …    WAITING          any ─Stopped─► OVER
@@ -87,6 +87,11 @@ class Undecryptable:
 
 
 @dataclass(frozen=True, slots=True)
+class Reconnected:
+    """The subscription came back by itself: the master may have started anew, with other keys."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """Nothing has been heard of the master for too long."""
 
@@ -98,7 +103,7 @@ class Stopped:
 
 Event: TypeAlias = (
     Started | Accepted | Pending | Rejected | WrongFinger | Failed | WaitOver | Undecryptable
-    | Lost | Stopped
+    | Reconnected | Lost | Stopped
 )  # fmt: skip
 
 
@@ -195,8 +200,8 @@ class Session:
             return self._over(0)
         if isinstance(event, WaitOver):
             return self._wait_over()
-        if isinstance(event, Undecryptable):
-            return self._undecryptable(now_s)
+        if isinstance(event, Undecryptable | Reconnected):
+            return self._keys_may_be_old(now_s)
         if isinstance(event, Lost):
             return self._lost(now_s)
         if isinstance(event, Started):
@@ -276,12 +281,12 @@ class Session:
             return self._over(self._exit_code)
         return self._ask() if self.state is State.WAITING else []
 
-    def _undecryptable(self, now_s: float) -> list[Instruction]:
+    def _keys_may_be_old(self, now_s: float) -> list[Instruction]:
         """Keys were rotated, or somebody sends junk: then asking helps less and less often."""
         if self.state is not State.UP:
             return []
         if now_s < self._ask_again_s:
-            return [Say(logging.DEBUG, f"Master {self.master}: message under unknown keys")]
+            return [Say(logging.DEBUG, f"Master {self.master}: asked for its keys a moment ago")]
         return self._ask()
 
     def _lost(self, now_s: float) -> list[Instruction]:

@@ -1,0 +1,126 @@
+"""More than one master, and masters that are not who they should be.
+
+Source: protocol.md 7.5, 7.6.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cluster import Cluster, eventually
+
+
+@pytest.fixture
+def two() -> Iterator[tuple[Cluster, Cluster]]:
+    """Two masters with one key, as redundant masters must have; no minion yet."""
+    options = {"worker_threads": 2}
+    with (
+        Cluster(minions=0, master_options=options) as one,
+        Cluster(minions=0, master_options=options) as other,
+    ):
+        one.start_master()
+        other.pki_dir.mkdir(mode=0o700, parents=True)
+        for name in ("master.pem", "master.pub"):
+            shutil.copy2(one.pki_dir / name, other.pki_dir / name)
+        other.start_master()
+        yield one, other
+
+
+def shared_minion(one: Cluster, other: Cluster, **options: Any) -> None:
+    """A minion of ``one`` that knows both masters."""
+    addresses = [f"127.0.0.1:{cluster.ret_port}" for cluster in (one, other)]
+    path = one.minion_dir("m1") / "minion"
+    one.add_minion("m1", master=addresses, retry_dns=0, **options)
+    one.reconfigure(path)
+    # Each master names its own publish port; one from the file would be used for both.
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("publish_port")]
+    path.write_text("\n".join(lines) + "\n")
+    other.minions["m1"] = one.minions["m1"]
+    one.minions["m1"].start()
+
+
+def pings(cluster: Cluster) -> bool:
+    return '"m1": true' in cluster.salt("m1", "test.ping", "--out=json", "-t", "2").stdout
+
+
+def test_every_master_of_a_list_is_served_at_once(two: tuple[Cluster, Cluster]) -> None:
+    one, other = two
+    shared_minion(one, other)
+    eventually(lambda: pings(one), what="the first master is served")
+    eventually(lambda: pings(other), what="the second master is served")
+    one.master.stop()
+    assert pings(other)
+    one.start_master()
+    eventually(lambda: pings(one), what="the first master is served again")
+
+
+def test_failover_moves_to_the_next_master(two: tuple[Cluster, Cluster]) -> None:
+    one, other = two
+    shared_minion(one, other, master_type="failover", master_alive_interval=1)
+    eventually(lambda: pings(one), what="the first master is served")
+    assert not (other.pki_dir / "minions" / "m1").exists()
+    one.master.stop()
+    eventually(lambda: (other.pki_dir / "minions" / "m1").exists(), what="it went to the second")
+    eventually(lambda: pings(other), what="the second master is served")
+
+
+@pytest.fixture
+def alone() -> Iterator[Cluster]:
+    with Cluster(minions=1, master_options={"worker_threads": 2}) as cluster:
+        yield cluster
+
+
+def test_another_master_key_is_refused_until_the_right_one_is_back(alone: Cluster) -> None:
+    alone.start()
+    alone.master.stop()
+    kept = alone.root / "kept"
+    shutil.copytree(alone.pki_dir, kept)
+    for name in ("master.pem", "master.pub"):
+        (alone.pki_dir / name).unlink()
+    alone.start_master()
+    minion = alone.minions["m1"]
+
+    eventually(lambda: "not the one this minion knows" in minion.log(), what="it is refused")
+    assert not pings(alone)
+    assert minion.alive()
+    alone.master.stop()
+    for name in ("master.pem", "master.pub"):
+        (alone.pki_dir / name).unlink()
+        shutil.copy2(kept / name, alone.pki_dir / name)
+    alone.start_master()
+    eventually(lambda: pings(alone), within_s=90, what="it is served again, without a restart")
+
+
+def test_master_finger_is_checked(alone: Cluster) -> None:
+    alone.start_master()
+    shown = alone.salt_key("-F", "master").stdout
+    finger = re.search(r"master\.pub:  ([0-9a-f:]{95})", shown)
+    assert finger, shown
+    path = alone.minion_dir("m1") / "minion"
+    minion = alone.minions["m1"]
+    alone.reconfigure(path, master_finger=finger[1].replace("0", "1"))
+    minion.start()
+    assert minion.process is not None
+    assert minion.process.wait(30) == 42
+    shutil.rmtree(alone.root / "m1" / "pki")
+    alone.reconfigure(path, master_finger=finger[1])
+    for state in ("minions", "minions_denied"):
+        (alone.pki_dir / state / "m1").unlink(missing_ok=True)
+    minion.start()
+    alone.wait_for_ping("m1")
+
+
+def test_a_signed_master_key_is_required_where_the_minion_says_so(alone: Cluster) -> None:
+    alone.reconfigure(alone.master_dir / "master", master_sign_pubkey=True)
+    alone.start_master()
+    pki = alone.root / "m1" / "pki"
+    pki.mkdir(parents=True, mode=0o700)
+    shutil.copy2(alone.pki_dir / "master_sign.pub", pki / "master_sign.pub")
+    alone.reconfigure(alone.minion_dir("m1") / "minion", verify_master_pubkey_sign=True)
+    alone.minions["m1"].start()
+    alone.wait_for_ping("m1")
