@@ -22,16 +22,18 @@ _VALUES, _NOT_PACKED = b"v", b"n"
 def read_aside(
     read: Callable[[], tuple[Config, Mapping[str, Any]]],
     remake: Callable[[dict[str, Any], Mapping[str, Any], Mapping[str, Any]], Config],
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> tuple[Config, dict[str, Any]]:
     """The configuration that ``read`` gives, and a few plain values with it, without its footprint.
 
-    ``remake`` makes a configuration of its sections' values, ``extra`` and ``source``. Where
-    something does not pack (a date in an unknown option), it is read here after all.
+    ``remake`` makes a configuration of its sections' values, ``extra`` and ``source``; what can be
+    done before that is done in ``meanwhile``. Where something does not pack (a date in an unknown
+    option), it is read here after all.
 
     Raises:
         SystemExit: ``read`` ended the command, or could not be run.
     """
-    code, answer = _in_a_child(lambda: _packed(*read()))
+    code, answer = _in_a_child(lambda: _packed(*read()), meanwhile)
     if answer[:1] == _VALUES:
         from saltlite.transport.codec import unpack_bin
 
@@ -56,7 +58,7 @@ def remake_minion(
     )
 
 
-def _in_a_child(work: Callable[[], bytes]) -> tuple[int, bytes]:
+def _in_a_child(work: Callable[[], bytes], meanwhile: Callable[[], None]) -> tuple[int, bytes]:
     """The child's exit code, and what ``work`` gave there."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -66,6 +68,7 @@ def _in_a_child(work: Callable[[], bytes]) -> tuple[int, bytes]:
         os.close(read_fd)
         _work_and_leave(work, write_fd)
     os.close(write_fd)
+    meanwhile()
     with os.fdopen(read_fd, "rb") as pipe:
         answer = pipe.read()
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

@@ -20,7 +20,7 @@ EX_CANNOT_START = 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the minion; the exit code is 1, after one line, if it cannot start."""
     arguments = sys.argv[1:] if argv is None else argv
-    config, options = read_aside(lambda: _read(arguments), remake_minion)
+    config, options = read_aside(lambda: _read(arguments), remake_minion, _load)
     from saltlite.cli import logs
     from saltlite.minion import daemon
     from saltlite.minion.process import Setup
@@ -35,6 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SaltliteError as error:
         sys.stderr.write(f"salt-minion: {error}\n")
         return EX_CANNOT_START
+
+
+def _load() -> None:
+    """Load what will be needed, while the configuration is being read."""
+    import saltlite.cli.logs
+    import saltlite.minion.daemon  # noqa: F401
 
 
 def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:

@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from saltlite.disk import PRIVATE_FILE, make_dir
 from saltlite.errors import StoreError, WireError
+from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup, run_forked
 from saltlite.process import (
     become_user,
@@ -242,19 +243,36 @@ class Parent:
 
     def _start_loop(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        grains = self._start_grains()
         parent_pid = os.getpid()
 
         def live() -> int:
             ours.close()
             die_with_parent(parent_pid)
-            return _live_as_loop(self._setup, theirs)
+            return _live_as_loop(self._setup, theirs, grains)
 
         pid = self._fork(live)
         theirs.close()
+        grains.close()
         ours.setblocking(False)
         self._loop = _Loop(pid, ours, time.monotonic())
         if self._stop_signals:
             os.kill(pid, signal.SIGTERM)
+
+    def _start_grains(self) -> socket.socket:
+        """Have a child collect grains while the loop is still loading; the loop's end to it."""
+        ours, theirs = socket.socketpair()
+        ours.sendall(framed({"task": "grains"}))
+
+        def live() -> int:
+            ours.close()
+            os.close(self._lock_fd)
+            set_title("salt-minion grains")
+            return run_forked(theirs, self._setup)
+
+        self._fork(live)
+        theirs.close()
+        return ours
 
     def _loop_ended(self, loop: _Loop, status: int) -> None:
         loop.control.close()
@@ -356,7 +374,7 @@ class Parent:
             loop.control.send(pack_bin(message))
 
 
-def _live_as_loop(setup: Setup, control: socket.socket) -> int:
+def _live_as_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
     """Load and be the loop.
 
     asyncio and hashlib would each load the system's OpenSSL, beside the one in ``cryptography``,
@@ -369,7 +387,7 @@ def _live_as_loop(setup: Setup, control: socket.socket) -> int:
     del modules["ssl"]
     from saltlite.minion.loop import run_loop
 
-    return run_loop(setup, control)
+    return run_loop(setup, control, grains)
 
 
 def preload() -> None:

@@ -28,9 +28,13 @@ MINE_DEADLINE_S: Final = 300.0
 class Facts:
     """Grains and pillars as they are now."""
 
-    def __init__(self, setup: Setup, spawner: Spawner) -> None:
+    def __init__(
+        self, setup: Setup, spawner: Spawner, collecting: socket.socket | None = None
+    ) -> None:
+        """``collecting`` leads to a child that collects grains already."""
         self._setup = setup
         self._spawner = spawner
+        self._collecting = collecting
         self.grains: dict[str, Any] = {"id": setup.minion_id, **setup.config.grains.grains}
         self._pillars: dict[str, dict[str, Any]] = {}
         self._loading: asyncio.Task[None] | None = None
@@ -59,7 +63,11 @@ class Facts:
             self.loaded.set()
 
     async def _from_child(self) -> dict[str, Any]:
-        message = await self._ask_child("grains", {"task": "grains"})
+        collecting, self._collecting = self._collecting, None
+        if collecting is not None:
+            message = await self._result(*await open_stream(collecting))
+        else:
+            message = await self._ask_child("grains", {"task": "grains"})
         if not isinstance(message.get("grains"), dict):
             raise WireError("their process ended without a result")
         grains: dict[str, Any] = message["grains"]
@@ -78,12 +86,18 @@ class Facts:
         return mine
 
     async def _ask_child(self, title: str, start: dict[str, Any]) -> dict[str, Any]:
-        """Have a child do ``start`` and give its result; empty if it ends without one."""
+        """Have a child do ``start`` and give its result."""
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
+        await self._spawner.spawn(title, theirs)
+        writer.write(framed(start))
+        return await self._result(reader, writer)
+
+    async def _result(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> dict[str, Any]:
+        """What a child gives at last; empty if it ends without a result."""
         try:
-            await self._spawner.spawn(title, theirs)
-            writer.write(framed(start))
             while True:
                 message = await read_map(reader)
                 if message is None or message.get("op") == "result":

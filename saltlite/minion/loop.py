@@ -107,12 +107,15 @@ COMMANDS: Final = frozenset(
 """What a job may ask of its master. Source: protocol.md 9."""
 
 
-def run_loop(setup: Setup, control: socket.socket) -> int:
-    """The life of the loop's process; its exit code."""
+def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
+    """The life of the loop's process; its exit code.
+
+    ``control`` leads to the parent, ``grains`` to a child that collects grains already.
+    """
     set_title("salt-minion Minion")
     os.umask(0o077)
     try:
-        return asyncio.run(_live(setup, control))
+        return asyncio.run(_live(setup, control, grains))
     except (ConfigError, CryptoError, StoreError) as error:
         log.critical("%s", error)
         return CANNOT_START
@@ -121,9 +124,9 @@ def run_loop(setup: Setup, control: socket.socket) -> int:
         return CRASHED
 
 
-async def _live(setup: Setup, control: socket.socket) -> int:
+async def _live(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
     spawner = ForkSpawner(control)
-    minion = Minion(setup, spawner)
+    minion = Minion(setup, spawner, grains)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, minion.stop)
@@ -143,14 +146,14 @@ async def _stop_with_parent(spawner: ForkSpawner, minion: Minion) -> None:
 class Minion:
     """One minion with all its masters. Fulfils ``LinkOwner`` and ``JobServices``."""
 
-    def __init__(self, setup: Setup, spawner: ForkSpawner) -> None:
+    def __init__(self, setup: Setup, spawner: ForkSpawner, grains: socket.socket) -> None:
         config = setup.config
         self._setup = setup
         self._config = config
         self._parent = spawner
         self._masters = masters_of(config.network)
         self._context = zmq.asyncio.Context()
-        self._facts = Facts(setup, spawner)
+        self._facts = Facts(setup, spawner, grains)
         self._spool = setup.spool()
         self._outbox = Outbox([master.name for master in self._masters], random.random)
         self._outbox_changed = asyncio.Condition()
@@ -176,7 +179,6 @@ class Minion:
             CryptoError, StoreError: the minion's keys cannot be used.
         """
         self._background(self._facts.load_grains())
-        await asyncio.sleep(0)  # the child that collects grains is asked for before the slow part
         identity = self._identity()
         self._open_bus()
         self._take_up_the_past()
