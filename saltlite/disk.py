@@ -115,13 +115,27 @@ def read_regular(path: Path, *, limit_bytes: int = 64 * 1024 * 1024) -> bytes | 
         return None
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
-    with os.fdopen(fd, "rb") as file:
+    try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise StoreError(f"cannot read {path}: not a regular file")
         if status.st_size > limit_bytes:
             raise StoreError(f"cannot read {path}: larger than {limit_bytes} bytes")
-        return file.read(limit_bytes + 1)
+        return _read_all(fd, status.st_size, limit_bytes)
+    finally:
+        os.close(fd)
+
+
+def _read_all(fd: int, size: int, limit_bytes: int) -> bytes:
+    """To the end of the file, which may have grown since it had ``size`` bytes."""
+    data = os.read(fd, size + 1)
+    while len(data) > size and len(data) <= limit_bytes:
+        size = len(data)
+        more = os.read(fd, min(limit_bytes + 1 - size, 1 << 20))
+        if not more:
+            break
+        data += more
+    return data
 
 
 def check_secret(path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from saltlite.channel.minion import TOKEN_MESSAGE, signed_part
 from saltlite.channel.payload import open_sealed, seal
@@ -59,32 +59,49 @@ class OpenedRequest:
     sig_algo: str
 
 
+class Proofs(Protocol):
+    """What other workers have found proven: a memory of (key, ``tok``) pairs."""
+
+    def holds(self, pem: str, tok: bytes) -> bool:
+        """Whether the pair is remembered; no does not mean that it is no proof."""
+
+    def add(self, pem: str, tok: bytes) -> None:
+        """Remember a pair that is proven."""
+
+
 class TokenCache:
     """The one valid ``tok`` of each accepted key, so that RSA is done once per key.
 
-    Holds nothing a stranger sent: an entry is made only after the proof.
+    Holds nothing a stranger sent: an entry is made only after the proof. ``proofs`` is shared with
+    other workers.
     """
 
-    def __init__(self, size: int = 20_000) -> None:
+    def __init__(self, size: int = 20_000, proofs: Proofs | None = None) -> None:
         self._size = size
-        self._valid: dict[tuple[str, bytes], PublicKey] = {}
+        self._proofs = proofs
+        self._valid: dict[tuple[str, bytes], None] = {}
 
-    def check(self, pem: str, tok: bytes) -> PublicKey:
-        """The key, if ``tok`` was made with its private half.
+    def check(self, pem: str, tok: bytes) -> None:
+        """Return if ``tok`` was made with the private half of the key.
 
         Raises:
             CryptoError: it was not, or ``pem`` is no usable key.
         """
-        known = self._valid.get((pem, tok))
-        if known is not None:
-            return known
-        key = PublicKey.from_pem(pem)
-        if key.x931_recover(tok) != TOKEN_MESSAGE:
-            raise CryptoError("tok is no proof")
+        if (pem, tok) in self._valid:
+            return
+        if self._proofs is None:
+            _prove(pem, tok)
+        elif not self._proofs.holds(pem, tok):
+            _prove(pem, tok)
+            self._proofs.add(pem, tok)
         if len(self._valid) >= self._size:
             self._valid.pop(next(iter(self._valid)))
-        self._valid[pem, tok] = key
-        return key
+        self._valid[pem, tok] = None
+
+
+def _prove(pem: str, tok: bytes) -> None:
+    if PublicKey.from_pem(pem).x931_recover(tok) != TOKEN_MESSAGE:
+        raise CryptoError("tok is no proof")
 
 
 def read_envelope(frame: bytes, *, minimum_version: int = PROTOCOL_VERSION) -> Envelope:

@@ -26,7 +26,14 @@ from saltlite.master.rates import Rates
 from saltlite.master.refusals import LINES_PER_S, Refusals
 from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
 from saltlite.master.sessions import Sessions
-from saltlite.master.shared import Counter, GroupFlush, JidSource, PublicationKeys, SharedArea
+from saltlite.master.shared import (
+    Counter,
+    GroupFlush,
+    JidSource,
+    Proofs,
+    PublicationKeys,
+    SharedArea,
+)
 from saltlite.transport.addresses import MasterSockets
 
 if TYPE_CHECKING:
@@ -49,6 +56,7 @@ class Shared:
     jids: JidSource = field(default_factory=JidSource)
     flush: GroupFlush = field(default_factory=GroupFlush)
     subscribers: Counter = field(default_factory=lambda: Counter("subscribers"))
+    proofs: Proofs = field(default_factory=Proofs)
     nonces: SharedArea = field(default_factory=lambda: SharedArea("saltlite-nonces", table_bytes()))
 
     @property
@@ -68,7 +76,15 @@ class Shared:
 
     def close(self) -> None:
         """Give back the shared memory; the children have ended."""
-        for area in (self.publication, self.jids, self.flush, self.subscribers, self.nonces):
+        areas = (
+            self.publication,
+            self.jids,
+            self.flush,
+            self.subscribers,
+            self.proofs,
+            self.nonces,
+        )
+        for area in areas:
             area.close()
 
     def job_store(self) -> SqliteJobStore:
@@ -153,7 +169,7 @@ def make_context(
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
         handshake=MasterHandshake(shared.key),
-        tokens=TokenCache(),
+        tokens=TokenCache(proofs=shared.proofs),
         replay=ReplayGuard(
             shared.replay_table(),
             shared.nonces.lock,

@@ -81,7 +81,8 @@ class Sessions:
 
         disk.make_dir(self._directory)
         path = disk.child(self._directory, minion_id)
-        disk.write_file(path, new_key_string().encode())
+        # Not waited for: after a power cut the memory of nonces is gone, and all sessions with it.
+        disk.write_file(path, new_key_string().encode(), flush=False)
         made = self.get(minion_id)
         if made is None:  # somebody deleted the key in this moment
             raise StoreError(f"session of {minion_id} is gone")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import mmap
 import os
 import struct
@@ -189,6 +190,42 @@ class GroupFlush:
 
     def _count(self, offset: int) -> int:
         return int(_COUNTER.unpack_from(self._area.buffer, offset)[0])
+
+
+class Proofs:
+    """Which (public key, ``tok``) pairs some worker has proven with RSA; lost with the master.
+
+    A table of digests in which a later pair may take the place of an earlier one. No lock is
+    needed: half of one digest and half of another are the digest of no pair.
+    """
+
+    _SLOTS: Final = 1 << 15
+    _DIGEST_BYTES: Final = 16
+
+    def __init__(self) -> None:
+        self._area = SharedArea("saltlite-proofs", self._SLOTS * self._DIGEST_BYTES)
+        self._secret = os.urandom(32)
+
+    def holds(self, pem: str, tok: bytes) -> bool:
+        """Whether the pair is remembered."""
+        digest, place = self._place(pem, tok)
+        return self._area.buffer[place] == digest
+
+    def add(self, pem: str, tok: bytes) -> None:
+        """Remember a pair that is proven."""
+        digest, place = self._place(pem, tok)
+        self._area.buffer[place] = digest
+
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
+
+    def _place(self, pem: str, tok: bytes) -> tuple[bytes, slice]:
+        hasher = hashlib.blake2b(pem.encode(), digest_size=self._DIGEST_BYTES, key=self._secret)
+        hasher.update(b"\0" + tok)
+        digest = hasher.digest()
+        at = int.from_bytes(digest[:4], "little") % self._SLOTS * self._DIGEST_BYTES
+        return digest, slice(at, at + self._DIGEST_BYTES)
 
 
 class Counter:

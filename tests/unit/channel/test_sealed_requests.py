@@ -24,8 +24,9 @@ from saltlite.channel.minion import MinionChannel
 from saltlite.channel.payload import PREFIX, open_sealed, seal
 from saltlite.core.messages import Envelope, LoadNotAMap
 from saltlite.crypto.cipher import Crypticle, new_key_string
-from saltlite.crypto.keys import PrivateKey, load_private_key
+from saltlite.crypto.keys import PrivateKey, PublicKey, load_private_key
 from saltlite.errors import CryptoError, WireError
+from saltlite.master.shared import Proofs
 from saltlite.transport.codec import pack, unpack
 
 VECTORS = Path(__file__).parents[2] / "wire" / "vectors"
@@ -206,17 +207,51 @@ def test_another_session_key():
         opened(framed(HONEST), session=new_key_string())
 
 
-def test_the_proof_is_computed_once_for_each_key(monkeypatch):
+@pytest.fixture
+def proven(monkeypatch):
+    """The tokens that were looked at with RSA, in order."""
+    seen = []
+    recover = PublicKey.x931_recover
+
+    def noted(self, signature):
+        seen.append(signature)
+        return recover(self, signature)
+
+    monkeypatch.setattr(PublicKey, "x931_recover", noted)
+    return seen
+
+
+def test_the_proof_is_computed_once_for_each_key(proven):
     tokens = TokenCache(size=2)
     tok = HONEST["tok"]
-    first = tokens.check(MINION.public.pem, tok)
-    assert tokens.check(MINION.public.pem, tok) is first
+    tokens.check(MINION.public.pem, tok)
+    tokens.check(MINION.public.pem, tok)
+    assert proven == [tok]
     with pytest.raises(CryptoError):
         tokens.check(MASTER.public.pem, tok)
     tokens.check(MASTER.public.pem, MASTER.x931_sign(b"salt"))
     signer = key("master_sign")
     tokens.check(signer.public.pem, signer.x931_sign(b"salt"))
-    assert tokens.check(MINION.public.pem, tok) is not first
+    proven.clear()
+    tokens.check(MINION.public.pem, tok)
+    assert proven == [tok]  # two others have taken its place
+
+
+def test_what_another_worker_has_proven_is_not_computed_again(proven):
+    proofs = Proofs()
+    one, other = TokenCache(proofs=proofs), TokenCache(proofs=proofs)
+    tok = HONEST["tok"]
+    for _ in range(2):  # what is no proof is not remembered
+        with pytest.raises(CryptoError):
+            one.check(MASTER.public.pem, tok)
+    one.check(MINION.public.pem, tok)
+    proven.clear()
+    other.check(MINION.public.pem, tok)
+    assert proven == []
+    for pem, wrong in ((MASTER.public.pem, tok), (MINION.public.pem, tok[:-1] + b"x")):
+        with pytest.raises(CryptoError):
+            other.check(pem, wrong)
+    proofs.close()
 
 
 # --- envelopes ----------------------------------------------------------------------------
