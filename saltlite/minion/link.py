@@ -62,7 +62,11 @@ AUTH_SENDS: Final = 3
 HEARTBEAT_MS: Final = 30_000
 HEARTBEAT_TIMEOUT_MS: Final = 90_000
 LOST_S: Final = 30.0
-"""A subscription that has been down for so long is made anew, with the name resolved again."""
+"""A subscription that has been down for so long is made anew, with the name resolved again.
+
+With ``master_type: failover`` and ``master_alive_interval`` the other masters are tried after that
+interval, if it is shorter.
+"""
 
 UNOPENED_LIMIT: Final = 100
 DROPPED_LOG_S: Final = 60.0
@@ -142,6 +146,8 @@ class Link:
         self._over: asyncio.Future[fsm.Exit | fsm.GiveUp] = self._loop.create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        alive_s = config.network.master_alive_interval
+        self._lost_after_s = min(LOST_S, alive_s) if failover and alive_s > 0 else LOST_S
         self._lost_timer: asyncio.TimerHandle | None = None
         self._reauth_timer: asyncio.TimerHandle | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -384,7 +390,7 @@ class Link:
     def _watch_for_loss(self) -> None:
         if self._lost_timer is not None:
             self._lost_timer.cancel()
-        self._lost_timer = self._loop.call_later(LOST_S, self._lost)
+        self._lost_timer = self._loop.call_later(self._lost_after_s, self._lost)
 
     def _lost(self) -> None:
         """Say so until the subscription is up; the session may be busy with something else."""

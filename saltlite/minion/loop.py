@@ -130,6 +130,7 @@ async def _live(setup: Setup, control: socket.socket, grains: socket.socket) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, minion.stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a log file that was moved is noticed without
     orphaned = loop.create_task(_stop_with_parent(spawner, minion))
     try:
         return await minion.run()
