@@ -38,9 +38,7 @@ def lab(world: Cluster) -> Iterator[Lab]:
 
 
 @pytest.mark.parametrize("victim", ["MWorker-0", "ReqServer", "EventPublisher", "Maintenance"])
-def test_a_killed_process_of_the_master_costs_nothing(
-    lab: Lab, victim: str
-) -> None:
+def test_a_killed_process_of_the_master_costs_nothing(lab: Lab, victim: str) -> None:
     with lab.load():
         took_s = kill_again_and_again(
             lab.cluster.master, f"salt-master {victim}", every_s=0.7, times=3
@@ -62,9 +60,7 @@ def test_a_killed_publisher_loses_no_return(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("victim", ["MWorker-1", "ReqServer", "EventPublisher", "Publisher"])
-def test_the_first_command_after_a_kill_is_answered_soon(
-    lab: Lab, victim: str
-) -> None:
+def test_the_first_command_after_a_kill_is_answered_soon(lab: Lab, victim: str) -> None:
     """From the kill to the returns of all minions in the job store."""
     lab.restart_master()
     kill_titled(lab.cluster.master, f"salt-master {victim}")
@@ -194,10 +190,10 @@ def test_a_killed_job_process_returns_at_once(lab: Lab) -> None:
     assert not zombies
 
 
-def test_killing_the_minions_first_process_ends_the_loop_too(world: Cluster) -> None:
-    minion = world.minions["m1"]
+def test_killing_the_minions_first_process_ends_the_loop_too(lab: Lab) -> None:
+    minion = lab.cluster.minions["m1"]
     family = minion.processes()
     minion.kill()
     assert not all_gone(family, within_s=2.0)
     minion.start()
-    world.wait_for_ping("m1")
+    lab.wait_for_all()

@@ -100,10 +100,13 @@ class Lab:
         self.history.published.append(job)
         return job
 
+    def publish_as(self, jid: str) -> None:
+        """A job with a jid of ours; raises MasterRefused."""
+        self._client.pub("*", "test.ping", jid=jid)
+
     @contextlib.contextmanager
     def load(self, *, every_s: float = 0.15) -> Iterator[None]:
-        """Jobs one after the other until the block ends; one is asked for at least each ``every_s``
-        after the answer to the one before."""
+        """Jobs until the block ends, each ``every_s`` after the answer to the one before."""
         self._stop.clear()
         thread = threading.Thread(target=self._publish_on, args=(every_s,), daemon=True)
         thread.start()
@@ -116,7 +119,7 @@ class Lab:
 
     def _publish_on(self, every_s: float) -> None:
         while not self._stop.wait(every_s):
-            self.publish()
+            self.publish(timeout_s=3.0)
 
     def wait_for_all(self, *, within_s: float = 30.0) -> None:
         """Until every minion answers, and so has a subscription."""
@@ -152,6 +155,12 @@ class Lab:
     def returns(self, jid: str) -> dict[str, dict[str, Any]]:
         """What the job store has of a job."""
         return self._store.returns(jid)
+
+    def store_load(self, jid: str) -> dict[str, Any]:
+        """The load of a job that is on record."""
+        record = self._store.job(jid)
+        assert record is not None, jid
+        return record.load
 
     def on_record(self) -> dict[int, str]:
         """The jids of all jobs on record, by the number in their command."""
@@ -250,9 +259,22 @@ def kill_again_and_again(daemon: Daemon, words: str, *, every_s: float, times: i
 
 
 def all_gone(processes: list[psutil.Process], *, within_s: float) -> list[psutil.Process]:
-    """Those that still run after ``within_s``."""
-    _, alive = psutil.wait_procs(processes, timeout=within_s)
-    return list(alive)
+    """Those that still run after ``within_s``; a zombie that waits for init does not run."""
+
+    def left() -> list[psutil.Process]:
+        return [one for one in processes if is_alive(one)]
+
+    with contextlib.suppress(AssertionError):
+        eventually(lambda: not left(), within_s=within_s)
+    return left()
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it runs, or could."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def say(name: str, seconds: list[float]) -> None:
