@@ -239,6 +239,7 @@ class Cluster:
                 "log_file": str(base / "log"),
                 "log_level": "info",
                 "auto_accept": self.auto_accept,
+                "gather_job_timeout": 2,
                 "keysize": 2048,
                 "file_roots": {"base": [str(base / "srv")]},
                 "pillar_roots": {"base": [str(base / "pillar")]},
