@@ -113,6 +113,23 @@ def test_stopped_minion_is_named_with_the_way_to_look_it_up(salted: Cluster) -> 
         salted.wait_for_ping("db1")
 
 
+def test_a_minion_of_another_host_is_reported_as_not_connected(salted: Cluster) -> None:
+    """The master maps connections to minions through the addresses in their cached grains."""
+    elsewhere = {"ipv4": ["192.0.2.77"], "ipv6": []}
+    minion = salted.add_minion("far1", grains=elsewhere)
+    try:
+        minion.start()
+        salted.wait_for_ping("far1")
+        minion.stop()
+        ran = salted.salt("*", "test.ping", "-t", "1")
+        assert "far1:\n    Minion did not return. [Not connected]\n" in ran.stdout
+        assert ran.exit_code == 1
+    finally:
+        minion.stop()
+        salted.salt_key("-y", "-d", "far1")
+        del salted.minions["far1"]
+
+
 def test_bad_arguments_show_the_documentation(salted: Cluster) -> None:
     ran = salted.salt("web1", "test.echo")
     assert ran.stdout.startswith(
