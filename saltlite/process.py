@@ -7,13 +7,19 @@ the word to systemd, and who lives on when a parent dies. Knows nothing of Salt.
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import os
 import signal
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saltlite.disk import write_file
 from saltlite.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    import ctypes
 
 _PR_SET_PDEATHSIG = 1
 PUBLIC_FILE = 0o644
@@ -33,15 +39,32 @@ def set_title(title: str) -> None:
     setproctitle.setproctitle(shown)
 
 
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def prepare_to_fork() -> None:
+    """Make what is in memory now stay shared with every child.
+
+    Each child asks the C library for something (:func:`die_with_parent`); loaded here it is loaded
+    once. The garbage collector leaves alone what is there now, since a look changes the pages.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        _ = _libc().prctl
+    gc.collect()
+    gc.freeze()
+
+
 def die_with_parent(parent_pid: int, number: int = signal.SIGTERM) -> None:
     """Have the kernel send signal ``number`` when the parent ends, and end now if it has ended.
 
     Source: prctl(2), PR_SET_PDEATHSIG.
     """
-    import ctypes
-
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        _libc().prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if os.getppid() != parent_pid:
         os.kill(os.getpid(), number)
 

@@ -71,6 +71,7 @@ class KeyStore:
     def __init__(self, pki_dir: Path, *, cached_keys: int = 4096) -> None:
         self.pki_dir = pki_dir
         self._cached_keys = cached_keys
+        self._folders = {state: pki_dir / name for state, name in FOLDERS.items()}
         self._keys: OrderedDict[str, AcceptedKey] = OrderedDict()
         self._names: dict[KeyState, tuple[int, frozenset[str]]] = {}
 
@@ -86,7 +87,7 @@ class KeyStore:
 
     def folder(self, state: KeyState) -> Path:
         """The directory of a state."""
-        return self.pki_dir / FOLDERS[state]
+        return self._folders[state]
 
     def path(self, minion_id: str, state: KeyState) -> Path:
         """The file of an id in a state.

@@ -8,7 +8,6 @@ down. Source: reliability.md 2, 8.2.
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import os
 import select
@@ -104,10 +103,7 @@ class Supervisor:
         """Watch over the children until SIGTERM or SIGINT; the exit code."""
         self._child_end_fd, self._parent_end_fd = os.pipe2(os.O_CLOEXEC)
         self._take_signals()
-        # What is there now stays as it is in all children: the collector is to leave it alone, so
-        # that its pages stay shared.
-        gc.collect()
-        gc.freeze()
+        process.prepare_to_fork()
         try:
             while not self._terms and not self._failed:
                 self._start_due()

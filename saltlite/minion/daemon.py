@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import logging
 import os
 import select
@@ -34,6 +33,7 @@ from saltlite.process import (
     die_with_parent,
     go_background,
     notify,
+    prepare_to_fork,
     remove_pid_file,
     set_title,
     signal_name,
@@ -170,8 +170,7 @@ class Parent:
         """Fork and watch until the loop ends on purpose or a signal says stop."""
         self._catch_signals()
         preload()
-        gc.collect()
-        gc.freeze()
+        prepare_to_fork()
         self._start_loop()
         while self._exit_code is None:
             self._step()

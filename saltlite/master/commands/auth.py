@@ -73,8 +73,7 @@ def _offered_key(ctx: MasterContext, request: AuthRequest, known: KeyState | Non
 
 def _offer(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> Offer:
     options = ctx.config.keys
-    filed = None if known is None else ctx.keys.key(request.id, known)
-    same = filed is not None and same_pem(filed, request.pub)
+    same = _is_filed(ctx, request, known)
     if known is KeyState.ACCEPTED:
         return Offer(Known.ACCEPTED, same_key=same, open_mode=options.open_mode)
     return Offer(
@@ -86,6 +85,15 @@ def _offer(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> 
         full=_reached(ctx, KeyState.ACCEPTED, options.max_minions),
         pending_full=_reached(ctx, KeyState.UNACCEPTED, options.max_pending_keys),
     )
+
+
+def _is_filed(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> bool:
+    """Whether the offered key is the one on file; the accepted one is seldom read again."""
+    if known is None:
+        return False
+    accepted = ctx.keys.accepted_key(request.id) if known is KeyState.ACCEPTED else None
+    filed = ctx.keys.key(request.id, known) if accepted is None else accepted.pem
+    return filed is not None and same_pem(filed, request.pub)
 
 
 def _reached(ctx: MasterContext, state: KeyState, most: int) -> bool:
