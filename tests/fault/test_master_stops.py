@@ -43,8 +43,7 @@ def test_stopped_ten_times_under_load(lab: Lab) -> None:
     took_s = []
     with lab.load(every_s=0.05):
         for number in range(10):
-            seen = len(lab.history.published)
-            eventually(lambda: len(lab.history.published) > seen + number % 4, within_s=10)
+            lab.wait_for_more(1 + number % 4)
             family = master.processes()
             assert master.process is not None
             begun_s = time.monotonic()
@@ -129,6 +128,7 @@ def fill(path: Path) -> None:
             file.write(b"\0" * 4096)
 
 
+@pytest.mark.root
 def test_a_full_disk_refuses_jobs_loses_no_return_and_mends_itself(small_disk: Cluster) -> None:
     cluster, lab = small_disk, Lab(small_disk)
     for _ in range(3):

@@ -21,6 +21,7 @@ from saltlite.master.publisher import PublishQueue
 from saltlite.transport.addresses import MasterSockets
 
 STARTS = 20
+OTHER_JID = "20200101000000000000"
 
 
 @pytest.fixture(scope="module")
@@ -144,11 +145,8 @@ def test_a_job_that_is_published_again_is_not_run_again(lab: Lab) -> None:
     job = lab.publish()
     assert job is not None
     lab.check(within_s=10)
-    command = f"echo {job.number} >> $MINION_HOME/ran; echo {job.number}"
-    again = {
-        **{"fun": "cmd.run", "arg": [command, {"__kwarg__": True, "python_shell": True}]},
-        **{"tgt": "*", "tgt_type": "glob", "jid": job.jid, "ret": "", "user": "root"},
-    }
+    load = lab.store_load(job.jid)
+    again = {name: load[name] for name in ("fun", "arg", "tgt", "tgt_type", "jid", "ret", "user")}
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     minion = lab.cluster.minions["m1"]
     try:
@@ -161,9 +159,13 @@ def test_a_job_that_is_published_again_is_not_run_again(lab: Lab) -> None:
             assert minion.stop() == 0
             minion.start()
             lab.wait_for_all()
+        assert lab.started("m1")[job.number] == 1
+        queue.publish({**again, "jid": OTHER_JID}, [b"broadcast"])
+        eventually(
+            lambda: lab.started("m1")[job.number] == 2, within_s=10, what="it was the jid alone"
+        )
     finally:
         context.destroy(linger=0)
-    assert lab.started("m1")[job.number] == 1
 
 
 def test_a_taken_jid_is_refused_by_the_master(lab: Lab) -> None:

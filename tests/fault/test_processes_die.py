@@ -110,7 +110,7 @@ def test_a_command_that_is_killed_or_stopped_has_no_effect(lab: Lab, how: str) -
     jobs = [waiting_salt(lab.cluster, "*", "test.sleep", "1") for _ in range(2)]
     eventually(lambda: lab.cluster.minions["m1"].titled("test.sleep"), what="the job runs")
     for job in jobs:
-        getattr(psutil.Process(job.pid), how)()  # noqa: B009 - the parameter of the test
+        getattr(psutil.Process(job.pid), how)()
     try:
         ran = lab.cluster.salt("*", "test.ping", "--out=json", "--static")
         assert ran.json == {"m1": True, "m2": True, "m3": True}
@@ -126,17 +126,18 @@ def test_the_master_dies_whole_and_comes_back_at_once(lab: Lab) -> None:
     """Nothing of it is left within two seconds; what it left in files hinders no start."""
     master = lab.cluster.master
     gone_s, back_s = [], []
-    for _ in range(3):
-        lab.publish(sleep_s=0.5)
-        family = master.processes()
-        begun_s = time.monotonic()
-        master.kill()
-        assert not all_gone(family, within_s=2.0)
-        gone_s.append(time.monotonic() - begun_s)
-        begun_s = time.monotonic()
-        lab.cluster.start_master()
-        back_s.append(time.monotonic() - begun_s)
-        eventually(lambda: lab.publish(timeout_s=5), within_s=10, what="a job is taken")
+    with lab.load():
+        for _ in range(3):
+            lab.wait_for_more(2)
+            family = master.processes()
+            begun_s = time.monotonic()
+            master.kill()
+            assert not all_gone(family, within_s=2.0)
+            gone_s.append(time.monotonic() - begun_s)
+            begun_s = time.monotonic()
+            lab.cluster.start_master()
+            back_s.append(time.monotonic() - begun_s)
+        lab.wait_for_more(1)
     say("gone_s", gone_s)
     say("listens_s", back_s)
     lab.check(everyone_ran=False, within_s=RETURNS_WITHIN_S)

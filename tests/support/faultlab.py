@@ -21,13 +21,16 @@ from typing import Any
 import psutil
 
 from cluster import OURS, Cluster, Daemon, bin_dir, eventually
-from saltlite.client.local import LocalClient
+from saltlite.client.local import JobRequest, LocalClient
 from saltlite.config.load import load_master
 from saltlite.errors import MasterRefused, RequestTimeout
 from saltlite.master.jobcache import JobQuery, SqliteJobStore
 
 NUMBERS = itertools.count(1)
 """Of jobs; never given twice, so that a late job of one test is not taken for one of the next."""
+
+
+SHELL = {"__kwarg__": True, "python_shell": True}
 
 
 @dataclass(frozen=True)
@@ -90,19 +93,20 @@ class Lab:
             command = f"{command}; sleep {sleep_s}"
         asked_s = time.monotonic()
         try:
-            reply = self._client.pub(
-                tgt, "cmd.run", [command], kwarg={"python_shell": True}, timeout=timeout_s
+            reply = self._client.publish(
+                JobRequest(tgt=tgt, fun="cmd.run", arg=[command, SHELL]), timeout_s=timeout_s
             )
         except (MasterRefused, RequestTimeout) as error:
             self.history.refused.append(Refused(number, str(error), asked_s, time.monotonic()))
             return None
-        job = Published(number, str(reply["jid"]), asked_s, time.monotonic())
+        assert reply is not None, "no minion matches"
+        job = Published(number, str(reply.jid), asked_s, time.monotonic())
         self.history.published.append(job)
         return job
 
     def publish_as(self, jid: str) -> None:
         """A job with a jid of ours; raises MasterRefused."""
-        self._client.pub("*", "test.ping", jid=jid)
+        self._client.publish(JobRequest(tgt="*", fun="test.ping", jid=jid))
 
     @contextlib.contextmanager
     def load(self, *, every_s: float = 0.15) -> Iterator[None]:
@@ -127,9 +131,10 @@ class Lab:
 
     def _all_answer(self) -> bool:
         try:
-            jid = str(self._client.pub("*", "test.ping", timeout=2.0)["jid"])
+            reply = self._client.publish(JobRequest(tgt="*", fun="test.ping"), timeout_s=2.0)
         except (MasterRefused, RequestTimeout):
             return False
+        jid = str(reply.jid) if reply is not None else ""
         until_s = time.monotonic() + 0.5
         while time.monotonic() < until_s:
             if set(self.returns(jid)) == set(self.cluster.minions):
@@ -142,6 +147,11 @@ class Lab:
         assert self.cluster.master.stop() == 0
         self.cluster.start_master()
         self.wait_for_all()
+
+    def wait_for_more(self, jobs: int, *, within_s: float = 15.0) -> None:
+        """Until the load has had so many jids more."""
+        wanted = len(self.history.published) + jobs
+        eventually(lambda: len(self.history.published) >= wanted, within_s=within_s)
 
     # --- what is known -------------------------------------------------------------------
 
