@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from saltlite.config.minion import MinionConfig
 
 EX_CANNOT_START = 1
+WORDS = frozenset({"-h", "--help", "--version", "-V", "--versions-report"})
+"""Options that are answered at once, without a minion."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the minion; the exit code is 1, after one line, if it cannot start."""
     arguments = sys.argv[1:] if argv is None else argv
-    config, options = read_aside(lambda: _read(arguments), remake_minion, _load)
+    asks = not WORDS.isdisjoint(arguments)
+    config, options = read_aside(
+        lambda: _read(arguments), remake_minion, (lambda: None) if asks else _load
+    )
     from saltlite.cli import logs
     from saltlite.minion import daemon
     from saltlite.minion.process import Setup

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "saltlite"
 
 BROAD_HANDLERS = {
+    "cli/aside.py": "a child must never return into its parent's code",
     "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",
     "master/mworker.py": "the worker loop: every request is answered",
     "minion/job.py": "the job runner: a function's exception becomes its return",
@@ -28,6 +29,7 @@ BROAD_HANDLERS = {
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
 }
 DYNAMIC_ATTRIBUTES = {
+    "cli/aside.py": "walks the fields of the configuration's own dataclasses",
     "cli/options.py": "options that were declared in the same file",
     "cli/salt.py": "three options, named in the line above",
     "cli/show.py": "walks the fields of an options dataclass",

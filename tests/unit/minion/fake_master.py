@@ -66,7 +66,7 @@ class FakeMaster:
             return self.pillar_reply(load)
         if self.mood == "deaf":
             return None
-        value = self.replies.get(load["cmd"], lambda _load: None)(load)
+        value = self.replies.get(load["cmd"], lambda _load: None)(load)  # type: ignore[no-untyped-call]
         return pack(seal(Crypticle(self.session), value, load["nonce"]))
 
     def pillar_reply(self, load: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from saltlite.errors import RequestTimeout
 from saltlite.loader import builtin, registry
 
 _MODULES = MappingProxyType({**builtin.MODULES, "job_functions": "job_functions"})
-registry.MODULES = _MODULES  # type: ignore[misc]
+registry.MODULES = _MODULES  # type: ignore[attr-defined]
 
 
 def facts(ctx: MinionContext) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from saltlite import disk
 from saltlite.errors import StoreError
 from saltlite.minion.outbox import MEMORY_LIMIT_BYTES, Outbox, Parcel, Spool
 
@@ -88,10 +87,10 @@ def test_when_the_disk_fails_the_return_is_kept_in_memory(
 ) -> None:
     spool = Spool(tmp_path / "outbox")
     (tmp_path / "outbox").mkdir()
-    monkeypatch.setattr(disk.os, function, failing(1, getattr(os, function), error))
+    monkeypatch.setattr(os, function, failing(1, getattr(os, function), error))
     with pytest.raises(StoreError):
         spool.put(JID, packed())
-    monkeypatch.setattr(disk.os, function, failing(1, getattr(os, function), error))
+    monkeypatch.setattr(os, function, failing(1, getattr(os, function), error))
     assert spool.put_anywhere(JID, packed())
     monkeypatch.undo()
     assert os.listdir(tmp_path / "outbox") == []
