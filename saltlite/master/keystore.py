@@ -138,11 +138,7 @@ class KeyStore:
         Raises:
             StoreError: the file cannot be read.
         """
-        data = disk.read_regular(self.path(minion_id, state), limit_bytes=KEY_LIMIT_BYTES)
-        try:
-            return None if data is None else data.decode()
-        except UnicodeDecodeError:
-            return None
+        return _read_text(self.path(minion_id, state))
 
     def accepted_key(self, minion_id: str) -> AcceptedKey | None:
         """The accepted key, parsed; read again whenever its file is another one.
@@ -151,23 +147,23 @@ class KeyStore:
         """
         known = self._keys.get(minion_id)
         try:
-            status = os.stat(
-                self.path(minion_id, KeyState.ACCEPTED) if known is None else known.path
-            )
+            path = self.path(minion_id, KeyState.ACCEPTED) if known is None else known.path
+            status = os.stat(path)
         except (FileNotFoundError, ValueError):
             self._keys.pop(minion_id, None)
             return None
         stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         if known is not None and known.stamp == stamp:
             return known
-        return self._read_accepted(minion_id, stamp)
+        return self._read_accepted(minion_id, path, stamp)
 
-    def _read_accepted(self, minion_id: str, stamp: tuple[int, int, int]) -> AcceptedKey | None:
+    def _read_accepted(
+        self, minion_id: str, path: Path, stamp: tuple[int, int, int]
+    ) -> AcceptedKey | None:
         from saltlite.crypto.keys import PublicKey
 
         try:
-            path = self.path(minion_id, KeyState.ACCEPTED)
-            pem = self.key(minion_id, KeyState.ACCEPTED)
+            pem = _read_text(path)
             if pem is None:
                 return None
             accepted = AcceptedKey(PublicKey.from_pem(pem), pem, stamp, path)
@@ -226,6 +222,14 @@ class KeyStore:
                 aged.append((path.stat().st_mtime_ns, path))
         for _age, path in sorted(aged)[: len(aged) - DENIED_LIMIT]:
             disk.remove(path)
+
+
+def _read_text(path: Path) -> str | None:
+    data = disk.read_regular(path, limit_bytes=KEY_LIMIT_BYTES)
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None) -> PrivateKey:
