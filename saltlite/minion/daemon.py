@@ -50,6 +50,10 @@ FINAL_CODES: Final = frozenset({0, 42, 77, 78})
 Source: protocol.md 7.5 for 42 and 77; 78 is ``loop.CANNOT_START``.
 """
 
+CAUGHT: Final = (
+    signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1,
+)  # fmt: skip
+
 FIRST_RESTART_WAIT_S: Final = 0.1
 LONGEST_RESTART_WAIT_S: Final = 5.0
 HEALTHY_S: Final = 60.0
@@ -80,9 +84,10 @@ def run(
         go_background()
     _write_holder(setup.cachedir)
     start_logging()
+    parent = Parent(setup, lock_fd)
     with _pid_file(Path(paths.pidfile)):
         set_title("salt-minion")
-        return Parent(setup, lock_fd).run()
+        return parent.run()
 
 
 def _make_for(directory: Path, user: str) -> None:
@@ -158,6 +163,7 @@ class Parent:
     def __init__(self, setup: Setup, lock_fd: int) -> None:
         self._setup = setup
         self._lock_fd = lock_fd
+        self._pid = os.getpid()
         self._loop: _Loop | None = None
         self._stop_signals = 0
         self._stop_by_s = float("inf")
@@ -165,13 +171,14 @@ class Parent:
         self._restart_wait_s = FIRST_RESTART_WAIT_S
         self._exit_code: int | None = None
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._catch_signals()
 
     def run(self) -> int:
         """Fork and watch until the loop ends on purpose or a signal says stop."""
-        self._catch_signals()
         preload()
         prepare_to_fork()
-        self._start_loop()
+        if self._exit_code is None:
+            self._start_loop()
         while self._exit_code is None:
             self._step()
         return self._exit_code
@@ -227,13 +234,7 @@ class Parent:
     def _reset_signals(self) -> None:
         """In a child: nothing of the parent's handlers stays."""
         signal.set_wakeup_fd(-1)
-        for number in (
-            signal.SIGTERM,
-            signal.SIGINT,
-            signal.SIGCHLD,
-            signal.SIGHUP,
-            signal.SIGUSR1,
-        ):
+        for number in CAUGHT:
             signal.signal(number, signal.SIG_DFL)
         os.close(self._wake_read)
         os.close(self._wake_write)
@@ -338,12 +339,19 @@ class Parent:
         """Fork a child that does ``live`` and exits with its code; nothing of ours runs in it."""
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
+        # A signal that came to the child before it has let go of our handlers would be lost.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, CAUGHT)
+        try:
+            pid = os.fork()
+        finally:
+            if os.getpid() == self._pid:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if pid:
             return pid
         code = 70
         try:
             self._reset_signals()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             code = live()
         except BaseException:  # noqa: BLE001 - a child must never return into its parent's code
             traceback.print_exc()
