@@ -125,6 +125,16 @@ class CommandParser(optparse.OptionParser):
             self.error(str(error))
 
 
+def flag(parser: optparse.OptionContainer, *names: str, help: str, dest: str | None = None) -> None:
+    """An option that is on or off, off unless given."""
+    parser.add_option(*names, action="store_true", default=False, help=help, dest=dest)
+
+
+def hard_crash_option(parser: CommandParser) -> None:
+    """``--hard-crash``; :func:`saltlite.cli.command.run` obeys it."""
+    flag(parser, "--hard-crash", help="Raise any original exception rather than exiting.")
+
+
 def common_options(parser: CommandParser, *, config_dir: str = "/etc/salt") -> None:
     """What every command has; ``--version`` and ``--help`` are there already."""
     parser.add_option(
@@ -184,18 +194,12 @@ def output_options(parser: CommandParser) -> None:
         "--out-file", "--output-file", dest="output_file",
         help="Write the output to the specified file.",
     )  # fmt: skip
-    group.add_option(
-        "--out-file-append", "--output-file-append", dest="output_file_append",
-        action="store_true", default=False, help="Append the output to the specified file.",
+    flag(
+        group, "--out-file-append", "--output-file-append", dest="output_file_append",
+        help="Append the output to the specified file.",
     )  # fmt: skip
-    group.add_option(
-        "--no-color", "--no-colour", dest="no_color", action="store_true", default=False,
-        help="Disable all colored output.",
-    )  # fmt: skip
-    group.add_option(
-        "--force-color", "--force-colour", dest="force_color", action="store_true", default=False,
-        help="Force colored output.",
-    )  # fmt: skip
+    flag(group, "--no-color", "--no-colour", dest="no_color", help="Disable all colored output.")
+    flag(group, "--force-color", "--force-colour", dest="force_color", help="Force colored output.")
     group.add_option(
         "--state-output", "--state_output", dest="state_output",
         help="Override the configured state_output value for minion output. One of 'full', "
@@ -212,15 +216,13 @@ def daemon_options(parser: CommandParser, pidfile: str) -> None:
     """``--daemon``, ``--user``, ``--pid-file``, ``--disable-keepalive``."""
     name = parser.command
     parser.add_option("-u", "--user", help=f"Specify user to run {name}.")
-    parser.add_option(
-        "-d", "--daemon", action="store_true", default=False, help=f"Run the {name} as a daemon."
-    )
+    flag(parser, "-d", "--daemon", help=f"Run the {name} as a daemon.")
     parser.add_option(
         "--pid-file", dest="pidfile",
         help=f"Specify the location of the pidfile. Default: '{pidfile}'.",
     )  # fmt: skip
-    parser.add_option(
-        "--disable-keepalive", action="store_true", default=False,
+    flag(
+        parser, "--disable-keepalive",
         help="Disable the automatic restart mechanism. Useful when a process manager handles "
         "restarts.",
     )  # fmt: skip
@@ -251,13 +253,13 @@ def target_options(
     """The flags that say what kind the target is, and ``--delimiter``."""
     group = parser.add_option_group("Target Options", "Target selection options.")
     if hosts:
-        group.add_option(
-            "-H", "--hosts", action="store_true", default=False, dest="list_hosts",
+        flag(
+            group, "-H", "--hosts", dest="list_hosts",
             help="List the hosts of a roster; not supported.",
         )  # fmt: skip
     for kind in kinds:
         short, long, text = TARGET_FLAGS[kind]
-        group.add_option(short, long, dest=kind, action="store_true", default=False, help=text)
+        flag(group, short, long, dest=kind, help=text)
     more = parser.add_option_group(
         "Additional Target Options", "Additional options for minion targeting."
     )
@@ -284,12 +286,21 @@ def eauth_options(parser: CommandParser, *, short: bool = True) -> None:
         dest="eauth", default="",
         help="Specify an external authentication system to use.",
     )  # fmt: skip
-    group.add_option(
-        "-T", "--make-token", dest="mktoken", action="store_true", default=False,
+    flag(
+        group, "-T", "--make-token", dest="mktoken",
         help="Generate and save an authentication token for re-use.",
     )  # fmt: skip
     group.add_option("--username", help="Username for external authentication.")
     group.add_option("--password", help="Password for external authentication.")
+
+
+def refuse_eauth(parser: CommandParser, options: optparse.Values) -> None:
+    """End with 64 where credentials are to be checked: acting without that is not what was asked.
+
+    For the commands that work on the master's own files; ``salt`` leaves the answer to the master.
+    """
+    if options.eauth or options.mktoken:
+        parser.error("external authentication is not supported yet")
 
 
 def timeout_option(parser: CommandParser, default_s: int) -> None:
@@ -323,6 +334,8 @@ def overrides(options: optparse.Values, names: Sequence[str] = IN_CONFIG) -> dic
     given = {name: value for name, value in values.items() if value is not None}
     if getattr(options, "no_color", False):
         given["color"] = False
+    if getattr(options, "state_output_diff", False):
+        given["state_output_diff"] = True
     return given
 
 

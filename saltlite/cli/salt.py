@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
-from saltlite.cli.version import answered
-from saltlite.errors import (
-    MasterAbsent,
-    MasterRefused,
-    RequestTimeout,
-    SaltliteError,
-    TargetError,
+from saltlite.cli.command import (
+    EX_FAILED,
+    EX_OK,
+    INTERRUPTED,
+    complain,
+    master_config,
+    not_supported,
+    run,
 )
+from saltlite.errors import TargetError
 
 if TYPE_CHECKING:
     import optparse
@@ -32,11 +33,8 @@ if TYPE_CHECKING:
     from saltlite.client.local import JobRequest, LocalClient, Run
     from saltlite.config.master import MasterConfig
 
-EX_OK = 0
-EX_FAILED = 1
 EX_NOBODY = 2
 EX_INCOMPLETE = 42
-EX_UNAVAILABLE = 69
 
 NOBODY_MATCHED = "No minions matched the target. No command was sent, no jid was assigned."
 NOBODY_RETURNED = "ERROR: No return received"
@@ -60,12 +58,11 @@ class _Ended(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code of cli.md 2."""
-    if argv is not None:
-        return _main(list(argv))
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    gc.disable()  # a tenth of the time of a short command would go into looking for cycles
-    code = _main(sys.argv[1:])
-    _leave(code)
+    if argv is None:
+        gc.disable()  # a tenth of the time of a short command would go into looking for cycles
+    code = run("salt", argv, _parser, _work)
+    if argv is None:
+        _leave(code)
     return code
 
 
@@ -78,51 +75,16 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _main(words: list[str]) -> int:
-    if answered("salt", words):
-        return EX_OK
-    parser = _parser()
-    options, arguments = parser.parse_command(words)
+def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
-    from saltlite.config.load import load_master
-
-    config = groups.load_config(load_master, options)
-    _logging(config)
+    not_supported(options, {"progress": "--progress"})
     try:
-        return _Salt(config, options, arguments, parser.print_help).run()
+        return _Salt(master_config(options), options, arguments, parser.print_help).run()
     except _Ended as end:
-        return _say(end)
-    except SaltliteError as error:
-        return _say(_end_of(error))
-
-
-def _say(end: _Ended) -> int:
-    if end.out:
-        sys.stdout.write(f"{end.out}\n")
-    if end.err:
-        sys.stdout.flush()
-        sys.stderr.write(f"{end.err}\n")
-    return end.code
-
-
-def _end_of(error: SaltliteError) -> _Ended:
-    """Salt's sentence for an error, and its exit code; 69 where no master answers."""
-    if isinstance(error, MasterRefused):
-        return _Ended(EX_OK, out=error.message)
-    if isinstance(error, RequestTimeout):
-        from saltlite.client.local import TIMED_OUT
-
-        return _Ended(EX_UNAVAILABLE, out=TIMED_OUT)
-    if isinstance(error, MasterAbsent):
-        return _Ended(EX_UNAVAILABLE, out=str(error))
-    return _Ended(EX_FAILED, err=str(error))
-
-
-def _logging(config: MasterConfig) -> None:
-    from saltlite.cli import logs
-
-    logs.setup(config.log)
+        if end.out:
+            sys.stdout.write(f"{end.out}\n")
+        return complain(end.err, end.code) if end.err else end.code
 
 
 # --- options -------------------------------------------------------------------------------------
@@ -147,10 +109,6 @@ def _parser() -> groups.CommandParser:
     return parser
 
 
-def _flag(parser: groups.CommandParser, *names: str, help: str, dest: str | None = None) -> None:
-    parser.add_option(*names, action="store_true", default=False, help=help, dest=dest)
-
-
 def _job_options(parser: groups.CommandParser) -> None:
     add = parser.add_option
     add(
@@ -165,7 +123,7 @@ def _job_options(parser: groups.CommandParser) -> None:
         metavar="EXECUTOR_OPTS",
         help="Set alternate executor options if supported by executor.",
     )
-    _flag(
+    groups.flag(
         parser,
         "--args-stdin",
         help="Read additional options and/or arguments from stdin, one per line.",
@@ -208,7 +166,7 @@ def _job_options(parser: groups.CommandParser) -> None:
         default=0,
         help="Execute the routine on a random subset of the targeted minions.",
     )
-    _flag(
+    groups.flag(
         parser,
         "-d",
         "--doc",
@@ -216,10 +174,10 @@ def _job_options(parser: groups.CommandParser) -> None:
         dest="doc",
         help="Return the documentation for the specified module or for all modules.",
     )
-    _flag(parser, "--config-dump", help="Dump the master configuration values.")
-    _flag(parser, "--preview-target", help="Show the minions expected to match a target.")
-    _flag(parser, "--start-event", help="Ask minions for an event when they begin.")
-    _flag(parser, "--hard-crash", help="Raise any original exception rather than exiting.")
+    groups.flag(parser, "--config-dump", help="Dump the master configuration values.")
+    groups.flag(parser, "--preview-target", help="Show the minions expected to match a target.")
+    groups.flag(parser, "--start-event", help="Ask minions for an event when they begin.")
+    groups.hard_crash_option(parser)
 
 
 def _batch_options(parser: groups.CommandParser) -> None:
@@ -247,20 +205,29 @@ def _batch_options(parser: groups.CommandParser) -> None:
         "many minions.",
     )
     add("--batch-safe-size", default="8", help="Batch size to use for those jobs.")
-    _flag(parser, "--failhard", help="Stop batch execution upon first bad return.")
+    groups.flag(parser, "--failhard", help="Stop batch execution upon first bad return.")
 
 
 def _show_options(parser: groups.CommandParser) -> None:
-    _flag(
+    groups.flag(
         parser, "-s", "--static", help="Return the data from minions as a group after all return."
     )
-    _flag(parser, "-p", "--progress", help="Display a progress graph; not supported.")
-    _flag(parser, "--async", dest="async_", help="Run the salt command but don't wait for a reply.")
-    _flag(parser, "-v", "--verbose", help="Turn on command verbosity, display jid.")
-    _flag(parser, "--show-jid", help="Display jid without the additional output of --verbose.")
-    _flag(parser, "--summary", help="Display salt execution summary information.")
-    _flag(parser, "--hide-timeout", help="Hide minions that timeout.")
-    _flag(parser, "--output-diff", help="Report only those states that have changed.")
+    groups.flag(parser, "-p", "--progress", help="Display a progress graph; not supported yet.")
+    groups.flag(
+        parser, "--async", dest="async_", help="Run the salt command but don't wait for a reply."
+    )
+    groups.flag(parser, "-v", "--verbose", help="Turn on command verbosity, display jid.")
+    groups.flag(
+        parser, "--show-jid", help="Display jid without the additional output of --verbose."
+    )
+    groups.flag(parser, "--summary", help="Display salt execution summary information.")
+    groups.flag(parser, "--hide-timeout", help="Hide minions that timeout.")
+    groups.flag(
+        parser,
+        "--output-diff",
+        dest="state_output_diff",
+        help="Report only those states that have changed.",
+    )
 
 
 # --- from words to a job -------------------------------------------------------------------------
@@ -564,7 +531,7 @@ class _Salt:
     def _nobody(self) -> int:
         self.screen.line(NOBODY_MATCHED)
         self.screen.show({})
-        return self._complain(NOBODY_RETURNED, EX_NOBODY)
+        return complain(NOBODY_RETURNED, EX_NOBODY)
 
     def _head(self, run: Run) -> None:
         if self.options.verbose:
@@ -592,7 +559,7 @@ class _Salt:
                 self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
         self._summary(seen)
         if seen.failed or (seen.lost and show_lost):
-            return self._complain(FAILED, EX_FAILED)
+            return complain(FAILED, EX_FAILED)
         return EX_OK
 
     def _static(self, run: Run) -> int:
@@ -607,7 +574,7 @@ class _Salt:
                 seen.outputter = outcome.out or seen.outputter
         self.screen.show(dict(sorted(seen.together.items())), seen.outputter)
         self._summary(seen)
-        return EX_OK if seen.together else self._complain(NOBODY_RETURNED, EX_NOBODY)
+        return EX_OK if seen.together else complain(NOBODY_RETURNED, EX_NOBODY)
 
     def _docs(self, run: Run) -> int:
         from saltlite.client.collect import MinionReturn
@@ -643,7 +610,7 @@ class _Salt:
         if not seen.returned:
             if not seen.expected:
                 self.screen.line(NOBODY_MATCHED)
-            return self._complain(NOBODY_RETURNED, EX_NOBODY)
+            return complain(NOBODY_RETURNED, EX_NOBODY)
         return seen.highest
 
     def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
@@ -661,7 +628,7 @@ class _Salt:
                 if loud:
                     self.screen.line(f"\nExecuting run on {list(outcome.minions)}\n")
             elif isinstance(outcome, Stopped):
-                self._complain(_stopped(outcome.id), 0)
+                complain(_stopped(outcome.id), 0)
             elif isinstance(outcome, Silent):
                 seen.expected += 1
                 if loud:
@@ -697,16 +664,10 @@ class _Salt:
     def _interrupted(self) -> int:
         from saltlite.client.local import LOOK_UP
 
-        text = "\nExiting gracefully on Ctrl-c"
+        text = INTERRUPTED
         if self._jid:
             text += f"\nThis job's jid is: {self._jid}\n{LOOK_UP.format(jid=self._jid)}"
-        return self._complain(text, EX_FAILED)
-
-    def _complain(self, text: str, code: int) -> int:
-        from saltlite.cli.show import complain
-
-        complain(text)
-        return code
+        return complain(text)
 
 
 def _stopped(minion: str) -> str:

@@ -12,9 +12,11 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain, not_supported
 from saltlite.cli.options import (
     CommandParser,
     common_options,
+    flag,
     load_config,
     logging_options,
     output_options,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from saltlite.minion.caller import Caller
     from saltlite.minion.job import Outcome
 
-EX_OK = 0
-EX_GENERIC = 1
 EX_NOT_ACCEPTED = 2
 EX_UNKNOWN_FUNCTION = 255
 
@@ -48,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words and not options.grains_run and not options.doc:
         parser.print_help()
         parser.error("Requires function, --grains or --doc")
+    if options.priv or options.proxyid:
+        parser.error("--priv and --proxyid are not supported yet")
+    not_supported(options, {"returner": "--return", "executor_opts": "--executor-opts"})
     from saltlite.config.load import load_minion
 
     config = load_config(load_minion, options, _overrides(options))
@@ -62,11 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"{NOT_ACCEPTED}\n")
         return EX_NOT_ACCEPTED
     except ConfigError as error:
-        return _complain(str(error))
+        return complain(str(error))
     except SaltliteError as error:
-        return _complain(f"salt-call: {error}")
+        return complain(f"salt-call: {error}")
     except KeyboardInterrupt:
-        return _complain("\nExiting gracefully on Ctrl-c")
+        return complain(INTERRUPTED)
 
 
 def _run(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
@@ -144,6 +147,8 @@ def _call(
     arguments = parse_arguments(words[1:], _names(options.no_parse))
     jid = new_jid(datetime.now(timezone.utc), None)
     job: dict[str, Any] = {"fun": fun, "jid": jid, "pid": os.getpid(), "tgt": "salt-call"}
+    if options.module_executors:
+        job["module_executors"] = options.module_executors
     ctx.job = job
     try:
         outcome = call_function(fun, arguments, job, ctx)
@@ -201,7 +206,7 @@ def _send_return(caller: Caller, fields: Mapping[str, Any], outcome: Outcome) ->
     try:
         caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
     except SaltliteError as error:
-        _complain(f"salt-call: the master did not get the return: {error}")
+        complain(f"salt-call: the master did not get the return: {error}")
 
 
 def _print(
@@ -216,7 +221,7 @@ def _print(
 def _exit_code(retcode: int, *, passthrough: bool) -> int:
     if retcode == 0:
         return EX_OK
-    return (retcode & 0xFF) or EX_GENERIC if passthrough else EX_GENERIC
+    return (retcode & 0xFF) or EX_FAILED if passthrough else EX_FAILED
 
 
 def _documentation_of_beginning(fun: str, error: Exception, ctx: MinionContext) -> Outcome | None:
@@ -236,24 +241,18 @@ def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
     from saltlite.minion.job import InvocationError
 
     if isinstance(error, FunctionUnavailable) and error.name == fun:
-        return _complain(str(error), EX_UNKNOWN_FUNCTION)
+        return complain(str(error), EX_UNKNOWN_FUNCTION)
     if isinstance(error, InvocationError):
-        return _complain(str(error))
+        return complain(str(error))
     if isinstance(error, SaltliteError):
-        return _complain(f"Error running '{fun}': {error}")
+        return complain(f"Error running '{fun}': {error}")
     if isinstance(error, TypeError):
         sys.stdout.write(f"{ctx.functions.doc(fun) or ''}\n")
-        return _complain(f"\nPassed invalid arguments: {error}.\n\nUsage:")
+        return complain(f"\nPassed invalid arguments: {error}.\n\nUsage:")
     frames = error.__traceback__
     while frames is not None and "/modules/" not in frames.tb_frame.f_code.co_filename:
         frames = frames.tb_next
-    return _complain("".join(traceback.format_exception(type(error), error, frames)).rstrip())
-
-
-def _complain(text: str, code: int = EX_GENERIC) -> int:
-    sys.stdout.flush()
-    sys.stderr.write(f"{text}\n")
-    return code
+    return complain("".join(traceback.format_exception(type(error), error, frames)).rstrip())
 
 
 def _overrides(options: optparse.Values) -> dict[str, Any]:
@@ -267,7 +266,6 @@ def _overrides(options: optparse.Values) -> dict[str, Any]:
         "states_dirs": [options.states_dir] if options.states_dir else None,
         "file_roots": {"base": [options.file_root]} if options.file_root else None,
         "pillar_roots": {"base": [options.pillar_root]} if options.pillar_root else None,
-        "state_output_diff": True if options.state_output_diff else None,
     }
     return {name: value for name, value in given.items() if value is not None}
 
@@ -286,23 +284,27 @@ def _parser() -> CommandParser:
 
 
 def _call_options(parser: CommandParser) -> None:
-    def flag(*names: str, help: str, dest: str | None = None) -> None:
-        parser.add_option(*names, action="store_true", default=False, help=help, dest=dest)
-
-    flag("--local", help="Run as if there were no master.")
-    flag("-g", "--grains", dest="grains_run", help="Print the grains.")
-    flag("-d", "--doc", "--documentation", dest="doc", help="Print documentation of functions.")
-    flag("--retcode-passthrough", help="Exit with the function's own exit code.")
-    flag("--metadata", help="Print the whole return, with id, jid and exit code.")
-    flag("--no-return-event", help="Do not send the return to the master.")
-    flag("--skip-grains", help="Do without grains.")
-    flag("--refresh-grains-cache", help="Collect grains anew, whatever is cached.")
-    flag("--args-stdin", help="Read further arguments from standard input, one per line.")
-    flag("--hard-crash", help="Let exceptions of functions end the command.")
-    flag("--output-diff", dest="state_output_diff", help="Show only states with changes.")
+    flag(parser, "--local", help="Run as if there were no master.")
+    flag(parser, "-g", "--grains", dest="grains_run", help="Print the grains.")
+    flag(
+        parser,
+        "-d",
+        "--doc",
+        "--documentation",
+        dest="doc",
+        help="Print documentation of functions.",
+    )
+    flag(parser, "--retcode-passthrough", help="Exit with the function's own exit code.")
+    flag(parser, "--metadata", help="Print the whole return, with id, jid and exit code.")
+    flag(parser, "--no-return-event", help="Do not send the return to the master.")
+    flag(parser, "--skip-grains", help="Do without grains.")
+    flag(parser, "--refresh-grains-cache", help="Collect grains anew, as is always done.")
+    flag(parser, "--args-stdin", help="Read further arguments from standard input, one per line.")
+    flag(parser, "--hard-crash", help="Let exceptions of functions end the command.")
+    flag(parser, "--output-diff", dest="state_output_diff", help="Show only states with changes.")
     parser.add_option("--master", help="Use this master instead of the configured one.")
     parser.add_option("--id", help="Use this minion id instead of the configured one.")
-    parser.add_option("--return", dest="returner", help="Returners that the return also goes to.")
+    parser.add_option("--return", dest="returner", help="Not supported yet.")
     parser.add_option("--set-metadata", metavar="METADATA", help="Metadata to search the job by.")
     parser.add_option("--file-root", help="Use this directory as the base file root.")
     parser.add_option("--pillar-root", help="Use this directory as the base pillar root.")
@@ -311,10 +313,12 @@ def _call_options(parser: CommandParser) -> None:
         "-m", "--module-dirs", action="append", help="A further directory of modules; repeatable."
     )
     parser.add_option("--cachedir", help="Use this cache directory.")
-    parser.add_option("--priv", dest="priv", metavar="USER", help="Not supported.")
-    parser.add_option("--proxyid", help="Not supported.")
-    parser.add_option("--module-executors", help="Executors instead of the configured ones.")
-    parser.add_option("--executor-opts", help="Options of executors.")
+    parser.add_option("--priv", dest="priv", metavar="USER", help="Not supported yet.")
+    parser.add_option("--proxyid", help="Not supported yet.")
+    parser.add_option(
+        "--module-executors", help="How to run the function; only direct_call is there yet."
+    )
+    parser.add_option("--executor-opts", help="Not supported yet.")
     parser.add_option(
         "--no-parse", metavar="argname1,argname2,...", help="Keywords whose values stay as typed."
     )

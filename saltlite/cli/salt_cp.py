@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
-from saltlite.cli.version import answered
-from saltlite.errors import (
-    MasterAbsent,
-    MasterRefused,
-    RequestTimeout,
-    SaltliteError,
-    TargetError,
-)
+from saltlite.cli.command import EX_FAILED, EX_OK, complain, master_config, run
+from saltlite.errors import TargetError
 
 if TYPE_CHECKING:
     import optparse
@@ -26,10 +19,7 @@ if TYPE_CHECKING:
     from saltlite.client.local import LocalClient
     from saltlite.config.master import MasterConfig
 
-EX_OK = 0
-EX_FAILED = 1
 EX_NO_SOURCE = 42
-EX_UNAVAILABLE = 69
 
 KINDS = ("pcre", "list", "grain", "grain_pcre", "nodegroup", "range")
 ONLY_FILES = (
@@ -41,39 +31,17 @@ ONLY_TEXT = '{} is not a text file. Use "--chunked" command line argument.'
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code of cli.md 10."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    if answered("salt-cp", words):
-        return EX_OK
-    if argv is None:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    parser = _parser()
-    options, arguments = parser.parse_command(words)
+    return run("salt-cp", argv, _parser, _work)
+
+
+def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+    if options.range or options.list_hosts:
+        parser.error("range servers (-R) and rosters (-H) are not supported")
     if len(arguments) < 3:
         parser.print_help()
         sys.stdout.flush()
         parser.error("Insufficient arguments")
-    from saltlite.config.load import load_master
-
-    config = groups.load_config(load_master, options)
-    from saltlite.cli import logs
-
-    logs.setup(config.log)
-    try:
-        return _SaltCp(config, options, arguments).run()
-    except (MasterAbsent, RequestTimeout) as error:
-        from saltlite.client.local import TIMED_OUT
-
-        sys.stdout.write(f"{error if isinstance(error, MasterAbsent) else TIMED_OUT}\n")
-        return EX_UNAVAILABLE
-    except MasterRefused as error:
-        sys.stdout.write(f"{error}\n")
-        return EX_OK
-    except SaltliteError as error:
-        sys.stderr.write(f"{error}\n")
-        return EX_FAILED
-    except KeyboardInterrupt:
-        sys.stderr.write("\nExiting gracefully on Ctrl-c\n")
-        return EX_FAILED
+    return _SaltCp(master_config(options), options, arguments).run()
 
 
 def _parser() -> groups.CommandParser:
@@ -85,18 +53,12 @@ def _parser() -> groups.CommandParser:
     )
     groups.common_options(parser)
     groups.timeout_option(parser, 5)
-    parser.add_option(
-        "-C", "--chunked", action="store_true", default=False,
+    groups.flag(
+        parser, "-C", "--chunked",
         help="Use chunked files transfer. Supports big files, recursive lookup and directories.",
     )  # fmt: skip
-    parser.add_option(
-        "-n", "--no-compression", action="store_true", default=False,
-        help="Disable gzip compression in chunked mode.",
-    )  # fmt: skip
-    parser.add_option(
-        "--hard-crash", action="store_true", default=False,
-        help="Raise any original exception rather than exiting.",
-    )  # fmt: skip
+    groups.flag(parser, "-n", "--no-compression", help="Disable gzip compression in chunked mode.")
+    groups.hard_crash_option(parser)
     groups.target_options(parser, KINDS)
     groups.output_options(parser)
     groups.logging_options(parser, "/var/log/salt/master")
@@ -150,8 +112,7 @@ class _SaltCp:
     def _chunked(self, client: LocalClient) -> int:
         for source in self.sources:
             if not source.exists():
-                self._complain(f"{source} does not exist")
-                return EX_NO_SOURCE
+                return complain(f"{source} does not exist", EX_NO_SOURCE)
         found: dict[str, dict[str, Any]] | None = None
         for file in self._files():
             sent = self._send(client, file)
@@ -249,11 +210,6 @@ class _SaltCp:
             return EX_OK
         self.screen.show(returned)
         return EX_OK
-
-    def _complain(self, text: str) -> None:
-        from saltlite.cli.show import complain
-
-        complain(text)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
-from saltlite.cli.version import answered
-from saltlite.errors import CryptoError, SaltliteError
+from saltlite.cli.command import EX_OK, run
+from saltlite.errors import CryptoError
 
 if TYPE_CHECKING:
     import optparse
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from saltlite.cli.show import Screen
     from saltlite.client.key import KeyClient
     from saltlite.config.master import MasterConfig
-
-EX_OK = 0
-EX_FAILED = 1
 
 NO_MATCH = "The key glob '{}' does not match any {} keys."
 NO_PRIVATE_KEY = "No usable private-key found"
@@ -31,13 +27,11 @@ LOCAL_FILES = ("master.pem", "master.pub")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code of cli.md 2."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    if answered("salt-key", words):
-        return EX_OK
-    if argv is None:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    parser = _parser()
-    options, _arguments = parser.parse_command(words)
+    return run("salt-key", argv, _parser, _work)
+
+
+def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+    groups.refuse_eauth(parser, options)
     _check(parser, options)
     from saltlite.config.load import load_master
 
@@ -45,15 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from saltlite.cli import logs
 
     logs.setup(config.log, log_file=options.log_file or config.paths.key_logfile)
-    try:
-        return _SaltKey(config, options).run()
-    except SaltliteError as error:
-        sys.stdout.flush()
-        sys.stderr.write(f"{error}\n")
-        return EX_FAILED
-    except KeyboardInterrupt:
-        sys.stderr.write("\nExiting gracefully on Ctrl-c\n")
-        return EX_FAILED
+    return _SaltKey(config, options).run()
 
 
 # --- options -------------------------------------------------------------------------------------
@@ -65,9 +51,9 @@ def _parser() -> groups.CommandParser:
     )
     groups.common_options(parser)
     parser.add_option("-u", "--user", help="Specify user to run salt-key.")
-    _flag(parser, "--hard-crash", help="Raise any original exception rather than exiting.")
-    _flag(parser, "-q", "--quiet", help="Suppress output.")
-    _flag(parser, "-y", "--yes", help="Answer yes to all questions asked.")
+    groups.hard_crash_option(parser)
+    groups.flag(parser, "-q", "--quiet", help="Suppress output.")
+    groups.flag(parser, "-y", "--yes", help="Answer yes to all questions asked.")
     parser.add_option(
         "--rotate-aes-key", help="Rotate the publication key when a key is deleted. Default: True."
     )
@@ -82,29 +68,27 @@ def _parser() -> groups.CommandParser:
     return parser
 
 
-def _flag(parser: Any, *names: str, help: str, dest: str | None = None) -> None:
-    parser.add_option(*names, action="store_true", default=False, help=help, dest=dest)
-
-
 def _action_options(parser: groups.CommandParser) -> None:
     group = parser.add_option_group("Actions")
     add = group.add_option
     add("-l", "--list", default="", metavar="ARG", help="List keys: acc, pre, rej, den, all.")
-    _flag(group, "-L", "--list-all", help="List all public keys.")
+    groups.flag(group, "-L", "--list-all", help="List all public keys.")
     add("-a", "--accept", default="", help="Accept the specified public key (globs are supported).")
-    _flag(group, "-A", "--accept-all", help="Accept all pending keys.")
+    groups.flag(group, "-A", "--accept-all", help="Accept all pending keys.")
     add("-r", "--reject", default="", help="Reject the specified public key (globs are supported).")
-    _flag(group, "-R", "--reject-all", help="Reject all pending keys.")
-    _flag(group, "--include-all", help="Include rejected/accepted keys when accepting/rejecting.")
-    _flag(group, "--include-accepted", help="Include accepted keys when rejecting.")
-    _flag(group, "--include-rejected", help="Include rejected keys when accepting.")
-    _flag(group, "--include-denied", help="Include denied keys when accepting/rejecting.")
+    groups.flag(group, "-R", "--reject-all", help="Reject all pending keys.")
+    groups.flag(
+        group, "--include-all", help="Include rejected/accepted keys when accepting/rejecting."
+    )
+    groups.flag(group, "--include-accepted", help="Include accepted keys when rejecting.")
+    groups.flag(group, "--include-rejected", help="Include rejected keys when accepting.")
+    groups.flag(group, "--include-denied", help="Include denied keys when accepting/rejecting.")
     add("-p", "--print", dest="print_", default="", help="Print the specified public key.")
-    _flag(group, "-P", "--print-all", help="Print all public keys.")
+    groups.flag(group, "-P", "--print-all", help="Print all public keys.")
     add("-d", "--delete", default="", help="Delete the specified key (globs are supported).")
-    _flag(group, "-D", "--delete-all", help="Delete all keys.")
+    groups.flag(group, "-D", "--delete-all", help="Delete all keys.")
     add("-f", "--finger", default="", help="Print the specified key's fingerprint.")
-    _flag(group, "-F", "--finger-all", help="Print all keys' fingerprints.")
+    groups.flag(group, "-F", "--finger-all", help="Print all keys' fingerprints.")
 
 
 def _generation_options(parser: groups.CommandParser) -> None:
@@ -113,11 +97,11 @@ def _generation_options(parser: groups.CommandParser) -> None:
     add("--gen-keys", default="", help="Set a name to generate a keypair for use with salt.")
     add("--gen-keys-dir", default=".", help="Set the directory to save the generated keypair.")
     add("--keysize", type="int", default=SMALLEST_KEY, help="Set the keysize for the keypair.")
-    _flag(group, "--gen-signature", help="Create a signature of the master's public key.")
+    groups.flag(group, "--gen-signature", help="Create a signature of the master's public key.")
     add("--priv", default="", help="The private key to create the signature with.")
     add("--signature-path", default="", help="Where the signature is written.")
     add("--pub", default="", help="The public key to create a signature for.")
-    _flag(group, "--auto-create", help="Create a signing key pair if there is none.")
+    groups.flag(group, "--auto-create", help="Create a signing key pair if there is none.")
 
 
 def _check(parser: groups.CommandParser, options: optparse.Values) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
-from saltlite.cli.version import answered
-from saltlite.errors import FunctionUnavailable, MasterAbsent, SaltliteError
+from saltlite.cli.command import EX_FAILED, EX_OK, master_config, run
+from saltlite.errors import FunctionUnavailable, MasterAbsent
 
 if TYPE_CHECKING:
     import optparse
@@ -21,38 +20,17 @@ if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.runners.context import Listener, RunnerContext
 
-EX_OK = 0
-EX_FAILED = 1
-EX_UNAVAILABLE = 69
-
 BUS_TIMEOUT_S = 5.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code of cli.md 2."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    if answered("salt-run", words):
-        return EX_OK
-    if argv is None:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    options, arguments = _parser().parse_command(words)
-    from saltlite.config.load import load_master
+    return run("salt-run", argv, _parser, _work)
 
-    config = groups.load_config(load_master, options)
-    from saltlite.cli import logs
 
-    logs.setup(config.log)
-    try:
-        return _run(config, options, arguments)
-    except MasterAbsent as error:
-        sys.stdout.write(f"{error}\n")
-        return EX_UNAVAILABLE
-    except SaltliteError as error:
-        sys.stderr.write(f"{error}\n")
-        return EX_FAILED
-    except KeyboardInterrupt:
-        sys.stderr.write("\nExiting gracefully on Ctrl-c\n")
-        return EX_FAILED
+def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+    groups.refuse_eauth(parser, options)
+    return _run(master_config(options), options, arguments)
 
 
 def _parser() -> groups.CommandParser:
@@ -64,30 +42,22 @@ def _parser() -> groups.CommandParser:
     )
     groups.common_options(parser)
     groups.timeout_option(parser, 1)
-    add = parser.add_option
-    add(
-        "-d", "--doc", "--documentation", dest="doc", action="store_true", default=False,
+    groups.flag(
+        parser, "-d", "--doc", "--documentation", dest="doc",
         help="Display documentation for runners, pass a runner or a runner and a function to see "
         "documentation on only that runner or function.",
     )  # fmt: skip
-    add(
-        "--async", dest="async_", action="store_true", default=False,
+    groups.flag(
+        parser, "--async", dest="async_",
         help="Start the runner operation and immediately return control.",
     )  # fmt: skip
-    add("--jid", default="", help="Specify a JID to use.")
-    add(
-        "--skip-grains", action="store_true", default=False,
-        help="Do not load grains; runners never need them.",
-    )  # fmt: skip
-    add("--no-parse", default="", help="Named arguments which should not be parsed as values.")
-    add(
-        "--args-stdin", action="store_true", default=False,
-        help="Read additional arguments from stdin, one per line.",
-    )  # fmt: skip
-    add(
-        "--hard-crash", action="store_true", default=False,
-        help="Raise any original exception rather than exiting.",
-    )  # fmt: skip
+    parser.add_option("--jid", default="", help="Specify a JID to use.")
+    groups.flag(parser, "--skip-grains", help="Do not load grains; runners never need them.")
+    parser.add_option(
+        "--no-parse", default="", help="Named arguments which should not be parsed as values."
+    )
+    groups.flag(parser, "--args-stdin", help="Read additional arguments from stdin, one per line.")
+    groups.hard_crash_option(parser)
     groups.eauth_options(parser)
     groups.output_options(parser)
     groups.logging_options(parser, "/var/log/salt/master")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from saltlite.core.plain import Plain
 from saltlite.outputters.options import OutputOptions
@@ -60,10 +60,3 @@ def _stream(path: str | None, append: bool) -> TextIO:
     if not path:
         return sys.stdout
     return open(path, "a" if append else "w", encoding="utf-8")
-
-
-def complain(text: Any) -> None:
-    """One line on stderr, after what was printed before."""
-    sys.stdout.flush()
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()

@@ -63,6 +63,28 @@ def test_prints_what_the_function_gives_back(run):
     )  # fmt: skip
 
 
+def test_options_that_do_nothing_yet_say_so(run):
+    assert run("--local", "test.ping", "--return", "local", "--executor-opts", "{a: 1}") == (
+        0,
+        "local:\n    True\n",
+        "--return is not supported yet\n--executor-opts is not supported yet\n",
+    )
+
+
+def test_only_the_direct_executor(run):
+    assert run("--local", "test.ping", "--module-executors", "direct_call")[0] == 0
+    code, out, err = run("--local", "test.ping", "--module-executors", "sudo")
+    assert (code, out) == (1, "")
+    assert "'sudo' executor is not available" in err
+
+
+@pytest.mark.parametrize("option", ["--priv", "--proxyid"])
+def test_nothing_runs_as_somebody_else_than_was_asked(run, option):
+    code, out, err = run("--local", option, "nobody", "test.ping")
+    assert (code, out) == (64, "")
+    assert "--priv and --proxyid are not supported yet" in err
+
+
 def test_the_outputter_of_the_function(run):
     assert run("--local", "test.outputter", "a")[1] == "local: a\n"
 

@@ -9,8 +9,9 @@ import re
 import pytest
 from standin import StandIn, pings, says
 
-from saltlite.cli import salt, show
+from saltlite.cli import command, salt
 from saltlite.client.local import LocalClient
+from saltlite.errors import MasterRefused
 
 FAILED = "ERROR: Minions returned with non-zero exit code\n"
 NOBODY = "ERROR: No return received\n"
@@ -469,5 +470,20 @@ def test_a_dead_minion_name_is_red_on_a_terminal(run, master):
 
 
 def test_complaints_come_after_what_was_printed(capsys):
-    show.complain("x")
+    command.complain("x")
     assert capsys.readouterr().err == "x\n"
+
+
+def test_an_option_that_does_nothing_yet_says_so(run):
+    assert run("web1", "test.ping", "--progress") == (
+        0,
+        "web1:\n    True\n",
+        "--progress is not supported yet\n",
+    )
+
+
+def test_hard_crash_lets_the_error_out(run, master):
+    master.refuse = {"error": {"name": "AuthorizationError", "message": "no"}}
+    assert run("web1", "test.ping")[:2] == (0, "no\n")
+    with pytest.raises(MasterRefused):
+        run("web1", "test.ping", "--hard-crash")

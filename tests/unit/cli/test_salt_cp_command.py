@@ -158,3 +158,11 @@ def test_a_nodegroup_that_is_not_there_matches_nobody(run, text):
 def test_version(capsys):
     assert salt_cp.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("salt-cp ")
+
+
+@pytest.mark.parametrize("kind", ["-R", "-H"])
+def test_ranges_and_rosters_are_refused(run, master, text, kind):
+    with pytest.raises(SystemExit) as end:
+        run(kind, "web1", text, "/m/")
+    assert end.value.code == 64
+    assert master.published == []

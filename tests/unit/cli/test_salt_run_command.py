@@ -145,12 +145,15 @@ def test_documentation(run):
     assert out.startswith("config.get:\n    \n        Return an option")
 
 
-def test_in_the_background(run, master):
+def test_in_the_background(run, master, monkeypatch):
+    forked = []
+    fork = os.fork
+    monkeypatch.setattr(os, "fork", lambda: forked.append(fork()) or forked[-1])
     code, out, err = run("test.arg", "x", "--async", "--jid", JID)
     assert (code, out) == (0, "")
     assert err.startswith("[WARNING ] Running in asynchronous mode. Results of this execution")
     assert err.endswith(f"This execution is running under tag salt/run/{JID}\n")
-    _pid, status = os.waitpid(-1, 0)
+    _pid, status = os.waitpid(forked[-1], 0)
     assert status == 0
     assert open_jobs(master.config).returns(JID)
 
@@ -163,3 +166,11 @@ def test_wrong_options(run, capsys):
         "Usage: salt-run [options] <function> [arguments]\n\n"
         "salt-run: error: no such option: --bogus\n"
     )
+
+
+@pytest.mark.parametrize("words", [["-a", "pam"], ["-T"]])
+def test_credentials_are_not_passed_over(run, capsys, words):
+    with pytest.raises(SystemExit) as end:
+        run(*words, "test.arg")
+    assert end.value.code == 64
+    assert "external authentication is not supported yet" in capsys.readouterr().err

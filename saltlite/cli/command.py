@@ -1,0 +1,104 @@
+"""How the commands that are no daemons begin and end: version, signals, errors as exit codes.
+
+Used by ``salt``, ``salt-cp``, ``salt-key`` and ``salt-run``. Imports little, since ``--version`` is
+answered here. Source: cli.md 2.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from saltlite.cli.version import answered
+from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, SaltliteError
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.cli.options import CommandParser
+    from saltlite.config.master import MasterConfig
+
+EX_OK = 0
+EX_FAILED = 1
+EX_UNAVAILABLE = 69
+
+INTERRUPTED = "\nExiting gracefully on Ctrl-c"
+
+Work = Callable[["CommandParser", "optparse.Values", list[str]], int]
+"""What a command does with its parser, its options and the other words; gives the exit code."""
+
+
+def run(
+    name: str, argv: Sequence[str] | None, make_parser: Callable[[], CommandParser], work: Work
+) -> int:
+    """One command from its words to its exit code; ``argv`` is ``None`` for the process's own.
+
+    Raises:
+        SystemExit: the parser or the configuration ended the command.
+        SaltliteError: with ``--hard-crash``, instead of a line.
+    """
+    if argv is None:  # an end of output is no error: the reader of the pipe had enough
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if answered(name, words):
+        return EX_OK
+    parser = make_parser()
+    options, arguments = parser.parse_command(words)
+    try:
+        return work(parser, options, arguments)
+    except KeyboardInterrupt:
+        return complain(INTERRUPTED)
+    except SaltliteError as error:
+        if options.hard_crash:
+            raise
+        return end_of(error)
+
+
+def master_config(options: optparse.Values) -> MasterConfig:
+    """The master's configuration under the command line's options, with logging as it says."""
+    from saltlite.cli import logs
+    from saltlite.cli.options import load_config
+    from saltlite.config.load import load_master
+
+    config = load_config(load_master, options)
+    logs.setup(config.log)
+    return config
+
+
+def end_of(error: SaltliteError) -> int:
+    """Print Salt's sentence for an error; the exit code, 69 where no master answers."""
+    if isinstance(error, MasterRefused):
+        return _say(error.message, EX_OK)
+    if isinstance(error, RequestTimeout):
+        from saltlite.client.local import TIMED_OUT
+
+        return _say(TIMED_OUT, EX_UNAVAILABLE)
+    if isinstance(error, MasterAbsent):
+        return _say(str(error), EX_UNAVAILABLE)
+    return complain(str(error))
+
+
+def not_supported(options: optparse.Values, flags: Mapping[str, str]) -> None:
+    """One line on stderr for each option that was given and does nothing yet.
+
+    ``flags`` maps destinations to the options' names. For those alone without which the command
+    still does what was asked; the others are errors of usage.
+    """
+    for destination, flag in flags.items():
+        if getattr(options, destination):
+            complain(f"{flag} is not supported yet")
+
+
+def complain(text: Any, code: int = EX_FAILED) -> int:
+    """One line on stderr, after what was printed before; gives ``code`` back."""
+    sys.stdout.flush()
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+    return code
+
+
+def _say(text: str, code: int) -> int:
+    sys.stdout.write(f"{text}\n")
+    return code
