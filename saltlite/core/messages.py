@@ -12,7 +12,7 @@ Pure: no clock, no keys, no encoding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, TypeVar, cast
 
@@ -304,6 +304,27 @@ def _autosign_grains(value: Any, what: str) -> dict[str, Plain]:
 # --- jobs -------------------------------------------------------------------------------
 
 
+def _functions(fun: str | list[str]) -> list[str]:
+    return [fun] if isinstance(fun, str) else list(fun)
+
+
+def _arguments(fun: str | list[str], arg: list[Any]) -> list[list[Any]]:
+    return [list(arg)] if isinstance(fun, str) else [list(one) for one in arg]
+
+
+def _arguments_for(fun: str | list[str]) -> Callable[[Any, str], list[Any]]:
+    """The reader of ``arg`` that goes with ``fun``."""
+    return _list if isinstance(fun, str) else _lists_for(fun)
+
+
+def _add_if_set(load: dict[str, Plain], message: object, names: Iterable[str]) -> None:
+    """Fields that are ``None`` stay off the wire: Salt leaves them out, and peers look for that."""
+    for name in names:
+        value = getattr(message, name)
+        if value is not None:
+            load[name] = value
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """The job map as it is published. Source: protocol.md 10.3.
@@ -345,14 +366,12 @@ class Job:
     @property
     def functions(self) -> list[str]:
         """The functions of the job, also where there is only one."""
-        return [self.fun] if isinstance(self.fun, str) else list(self.fun)
+        return _functions(self.fun)
 
     @property
     def arguments(self) -> list[list[Any]]:
         """One list of arguments for each of :attr:`functions`."""
-        if isinstance(self.fun, str):
-            return [list(self.arg)]
-        return [list(one) for one in self.arg]
+        return _arguments(self.fun, self.arg)
 
     @classmethod
     def from_wire(cls, plain: Any) -> Job:
@@ -366,7 +385,7 @@ class Job:
         return cls(
             jid=_take(load, "jid", _jid),
             fun=fun,
-            arg=_take(load, "arg", _list if isinstance(fun, str) else _lists_for(fun)),
+            arg=_take(load, "arg", _arguments_for(fun)),
             tgt=_take(load, "tgt", _text_or_texts),
             tgt_type=_optional(load, "tgt_type", as_text, "glob"),
             ret=_optional(load, "ret", _ret, ""),
@@ -398,10 +417,7 @@ class Job:
             job["user"] = self.user
         if self.delimiter != ":":
             job["delimiter"] = self.delimiter
-        for name in _JOB_OPTIONS:
-            value = getattr(self, name)
-            if value is not None:
-                job[name] = value
+        _add_if_set(job, self, _JOB_OPTIONS)
         job.update(self.extra)
         return job
 
@@ -508,10 +524,7 @@ class JobReturn:
             "fun": self.fun,
             "fun_args": self.fun_args,
         }
-        for name in ("out", "user", "metadata", "master_id"):
-            value = getattr(self, name)
-            if value is not None:
-                load[name] = value
+        _add_if_set(load, self, ("out", "user", "metadata", "master_id"))
         load.update(self.extra)
         return load
 
@@ -528,19 +541,20 @@ def _list_or_empty(value: Any, what: str) -> list[Any]:
 
 
 def _retcode(value: Any, what: str) -> int | dict[str, Any] | list[Any]:
-    if isinstance(value, dict):
-        return as_map(value, what)
-    if isinstance(value, list):
-        return value
+    if isinstance(value, (dict, list)):
+        return _of_several(value, what)
     return 0 if value is None else as_int(value, what)
 
 
 def _success(value: Any, what: str) -> bool | dict[str, Any] | list[Any]:
-    if isinstance(value, dict):
-        return as_map(value, what)
-    if isinstance(value, list):
-        return value
+    if isinstance(value, (dict, list)):
+        return _of_several(value, what)
     return True if value is None else _flag(value, what)
+
+
+def _of_several(value: dict[Any, Any] | list[Any], what: str) -> dict[str, Any] | list[Any]:
+    """What a job with several functions has: one value by name, or one in each place."""
+    return as_map(value, what) if isinstance(value, dict) else value
 
 
 # --- clear commands ---------------------------------------------------------------------
@@ -569,14 +583,12 @@ class PublishLoad:
     @property
     def functions(self) -> list[str]:
         """The functions asked for, also where there is only one."""
-        return [self.fun] if isinstance(self.fun, str) else list(self.fun)
+        return _functions(self.fun)
 
     @property
     def arguments(self) -> list[list[Any]]:
         """One list of arguments for each of :attr:`functions`."""
-        if isinstance(self.fun, str):
-            return [list(self.arg)]
-        return [list(one) for one in self.arg]
+        return _arguments(self.fun, self.arg)
 
     @classmethod
     def from_wire(cls, plain: Any) -> PublishLoad:
@@ -590,7 +602,7 @@ class PublishLoad:
         return cls(
             tgt=_take(load, "tgt", _text_or_texts),
             fun=fun,
-            arg=_optional(load, "arg", _list if isinstance(fun, str) else _lists_for(fun), []),
+            arg=_optional(load, "arg", _arguments_for(fun), []),
             tgt_type=_optional(load, "tgt_type", as_text, "glob"),
             ret=_optional(load, "ret", _ret, ""),
             jid=_optional(load, "jid", _new_jid, ""),

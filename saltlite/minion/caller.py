@@ -19,11 +19,10 @@ from saltlite.config.minion import MinionConfig
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import AuthError, CryptoError, KeyPending, KeyRejected, RequestTimeout
-from saltlite.minion.masters import MasterAddress, masters_of
+from saltlite.minion.masters import MasterAddress, masters_of, tcp_options
 from saltlite.minion.pki import MinionKeys
 from saltlite.transport.addresses import tcp
 from saltlite.transport.req import Requester
-from saltlite.transport.tcp import TcpOptions
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +39,9 @@ class Caller:
         self._config = config
         self._key = key
         self._keys = MinionKeys(Path(config.paths.pki_dir))
-        self._requester = Requester(tcp(_resolved(master), master.port), tcp=_tcp_options(config))
+        self._requester = Requester(
+            tcp(_resolved(master), master.port), tcp=tcp_options(config.network)
+        )
         self._channel: MinionChannel | None = None
 
     def request(self, load: PlainMap) -> Plain:
@@ -197,14 +198,3 @@ def _resolved(master: MasterAddress) -> str:
     except OSError as error:
         raise AuthError(f"the master's name {master.host} does not resolve: {error}") from error
     return str(answers[0][4][0])
-
-
-def _tcp_options(config: MinionConfig) -> TcpOptions:
-    network = config.network
-    return TcpOptions(
-        ipv6=bool(network.ipv6),
-        keepalive=network.tcp_keepalive,
-        keepalive_idle_s=network.tcp_keepalive_idle,
-        keepalive_cnt=network.tcp_keepalive_cnt,
-        keepalive_intvl_s=network.tcp_keepalive_intvl,
-    )

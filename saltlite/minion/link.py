@@ -47,14 +47,13 @@ from saltlite.errors import (
     WireError,
 )
 from saltlite.minion import session as fsm
-from saltlite.minion.masters import MasterAddress, resolve
+from saltlite.minion.masters import MasterAddress, resolve, tcp_options
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
 from saltlite.transport.addresses import tcp
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.codec import pack
 from saltlite.transport.pub import connect_subscriber
-from saltlite.transport.tcp import TcpOptions
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +152,7 @@ class Link:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._address = ""
         self._attempts = 0
-        self._tcp = _tcp_options(config)
+        self._tcp = tcp_options(config.network)
         self._requesters: dict[str, AsyncRequester] = {}
         self._subscriber: zmq.asyncio.Socket | None = None
         self._keys: Keys | None = None
@@ -667,15 +666,4 @@ def _session_options(config: MinionConfig, failover: bool) -> fsm.SessionOptions
         rejected_retry=auth.rejected_retry,
         random_reauth_delay_s=auth.random_reauth_delay,
         failover=failover,
-    )
-
-
-def _tcp_options(config: MinionConfig) -> TcpOptions:
-    network = config.network
-    return TcpOptions(
-        ipv6=bool(network.ipv6),
-        keepalive=network.tcp_keepalive,
-        keepalive_idle_s=network.tcp_keepalive_idle,
-        keepalive_cnt=network.tcp_keepalive_cnt,
-        keepalive_intvl_s=network.tcp_keepalive_intvl,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from saltlite.config.minion import NetworkOptions
 from saltlite.errors import ConfigError
+from saltlite.transport.tcp import TcpOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,17 @@ class MasterAddress:
     def name(self) -> str:
         """How this master is called in logs and in the spool."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def tcp_options(network: NetworkOptions) -> TcpOptions:
+    """How sockets to a master are kept alive."""
+    return TcpOptions(
+        ipv6=bool(network.ipv6),
+        keepalive=network.tcp_keepalive,
+        keepalive_idle_s=network.tcp_keepalive_idle,
+        keepalive_cnt=network.tcp_keepalive_cnt,
+        keepalive_intvl_s=network.tcp_keepalive_intvl,
+    )
 
 
 def masters_of(network: NetworkOptions) -> list[MasterAddress]:

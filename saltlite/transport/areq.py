@@ -8,7 +8,7 @@ import zmq
 import zmq.asyncio
 
 from saltlite.errors import RequestTimeout
-from saltlite.transport.req import client_options, milliseconds, only_frame
+from saltlite.transport.req import ReqSocket, milliseconds, only_frame
 from saltlite.transport.tcp import DEFAULT_TCP, TcpOptions
 
 
@@ -24,12 +24,13 @@ class AsyncRequester:
         routing_id: bytes = b"",
     ) -> None:
         """As :class:`Requester`."""
-        self._address = address
-        self._tcp = tcp
-        self._routing_id = routing_id
-        self._own_context = context is None
-        self._context = zmq.asyncio.Context() if context is None else context
-        self._socket: zmq.asyncio.Socket | None = None
+        self._req = ReqSocket(
+            address,
+            zmq.asyncio.Context() if context is None else context,
+            own_context=context is None,
+            tcp=tcp,
+            routing_id=routing_id,
+        )
         self._turn = asyncio.Lock()
 
     @property
@@ -47,30 +48,16 @@ class AsyncRequester:
             WireError: the reply is not one frame.
         """
         async with self._turn:
-            socket = self._connected()
+            socket = self._req.connected()
             try:
                 await socket.send(frame)
                 if not await socket.poll(milliseconds(timeout_s)):
-                    raise RequestTimeout(self._address, timeout_s)
+                    raise RequestTimeout(self._req.address, timeout_s)
                 return only_frame(await socket.recv_multipart())
             except BaseException:  # a cancelled caller must not leave a socket that waits for ever
-                self._drop()
+                self._req.drop()
                 raise
-
-    def _connected(self) -> zmq.asyncio.Socket:
-        if self._socket is None:
-            self._socket = self._context.socket(zmq.REQ)
-            client_options(self._socket, self._address, tcp=self._tcp, routing_id=self._routing_id)
-            self._socket.connect(self._address)
-        return self._socket
-
-    def _drop(self) -> None:
-        if self._socket is not None:
-            self._socket.close(linger=0)
-            self._socket = None
 
     def close(self) -> None:
         """Close the connection; a request under way fails."""
-        self._drop()
-        if self._own_context:
-            self._context.destroy(linger=0)
+        self._req.close()

@@ -7,7 +7,7 @@ asyncio, apart, so that the command line need not import that.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import zmq
 
@@ -15,6 +15,8 @@ from saltlite.errors import RequestTimeout, WireError
 from saltlite.transport.tcp import DEFAULT_TCP, MAX_MESSAGE_BYTES, SERVER_TCP, TcpOptions
 
 RECONNECT_IVL_MAX_MS: Final = 5000
+
+_S = TypeVar("_S", bound="zmq.Socket[Any]")
 
 
 def client_options(
@@ -46,6 +48,50 @@ def server_options(socket: zmq.Socket[Any], *, backlog: int = 1000, ipv6: bool =
     SERVER_TCP.apply(socket, "[" if ipv6 else "")
 
 
+class ReqSocket(Generic[_S]):
+    """The REQ socket of one address: made when it is needed, and anew after :meth:`drop`.
+
+    Whether its calls block or are awaited is the context's matter.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        context: zmq.Context[_S],
+        *,
+        own_context: bool,
+        tcp: TcpOptions,
+        routing_id: bytes,
+    ) -> None:
+        """Prepare; an ``own_context`` ends with :meth:`close`."""
+        self.address = address
+        self._context = context
+        self._own_context = own_context
+        self._tcp = tcp
+        self._routing_id = routing_id
+        self._socket: _S | None = None
+
+    def connected(self) -> _S:
+        """The socket, connected or connecting."""
+        if self._socket is None:
+            self._socket = self._context.socket(zmq.REQ)
+            client_options(self._socket, self.address, tcp=self._tcp, routing_id=self._routing_id)
+            self._socket.connect(self.address)
+        return self._socket
+
+    def drop(self) -> None:
+        """Give up the connection and what is under way on it."""
+        if self._socket is not None:
+            self._socket.close(linger=0)
+            self._socket = None
+
+    def close(self) -> None:
+        """Drop the connection, for good if the context is an own one."""
+        self.drop()
+        if self._own_context:
+            self._context.destroy(linger=0)
+
+
 class Requester:
     """A blocking client of one address. Not for use by several threads."""
 
@@ -61,14 +107,13 @@ class Requester:
 
         A ``context`` that is handed in is left open; otherwise an own one is made and closed.
         """
-        self._address = address
-        self._tcp = tcp
-        self._routing_id = routing_id
-        self._own_context = context is None
-        self._context: zmq.Context[zmq.Socket[bytes]] = (
-            zmq.Context() if context is None else context
+        self._req = ReqSocket(
+            address,
+            zmq.Context() if context is None else context,
+            own_context=context is None,
+            tcp=tcp,
+            routing_id=routing_id,
         )
-        self._socket: zmq.Socket[bytes] | None = None
 
     def request(self, frame: bytes, *, timeout_s: float) -> bytes:
         """Send ``frame`` once and wait for its reply.
@@ -77,36 +122,22 @@ class Requester:
             RequestTimeout: no reply in ``timeout_s`` seconds; the connection has been dropped.
             WireError: the reply is not one frame.
         """
-        socket = self._connected()
+        socket = self._req.connected()
         try:
             socket.send(frame, zmq.NOBLOCK)
             if not socket.poll(milliseconds(timeout_s)):
-                raise RequestTimeout(self._address, timeout_s)
+                raise RequestTimeout(self._req.address, timeout_s)
             return only_frame(socket.recv_multipart())
         except zmq.Again as error:
-            self._drop()
-            raise RequestTimeout(self._address, 0.0) from error
+            self._req.drop()
+            raise RequestTimeout(self._req.address, 0.0) from error
         except BaseException:
-            self._drop()
+            self._req.drop()
             raise
-
-    def _connected(self) -> zmq.Socket[bytes]:
-        if self._socket is None:
-            self._socket = self._context.socket(zmq.REQ)
-            client_options(self._socket, self._address, tcp=self._tcp, routing_id=self._routing_id)
-            self._socket.connect(self._address)
-        return self._socket
-
-    def _drop(self) -> None:
-        if self._socket is not None:
-            self._socket.close(linger=0)
-            self._socket = None
 
     def close(self) -> None:
         """Close the connection, for good if the context is an own one."""
-        self._drop()
-        if self._own_context:
-            self._context.destroy(linger=0)
+        self._req.close()
 
     def __enter__(self) -> Requester:
         return self
