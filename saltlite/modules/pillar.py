@@ -57,18 +57,7 @@ def _merged(default: Any, found: Any, *, merge_lists: bool) -> Any:
     return found
 
 
-def fetch(
-    ctx: MinionContext,
-    key: str,
-    default: Any = _NOT_GIVEN,
-    merge: bool = False,
-    merge_nested_lists: bool | None = None,
-    delimiter: str = DELIMITER,
-    pillarenv: str | None = None,
-    saltenv: str | None = None,
-) -> Any:
-    """The same as ``pillar.get``."""
-    return get(ctx, key, default, merge, merge_nested_lists, delimiter)
+fetch = get
 
 
 def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:

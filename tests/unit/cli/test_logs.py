@@ -17,13 +17,7 @@ from saltlite.config.display import LOG_LEVELS, LogOptions
 log = logging.getLogger("saltlite.test.logs")
 
 
-@pytest.fixture(autouse=True)
-def put_back():
-    root = logging.getLogger()
-    level = root.level
-    yield
-    logs.close()
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import socket
 import subprocess
@@ -14,7 +13,7 @@ import pytest
 
 from fakemaster import FakeMaster
 from saltlite.channel.handshake import MasterHandshake
-from saltlite.cli import logs, salt_call
+from saltlite.cli import salt_call
 from saltlite.core.messages import AuthRequest
 from saltlite.crypto.keys import PrivateKey
 from saltlite.transport.codec import pack
@@ -23,13 +22,7 @@ MASTER_KEY = PrivateKey.generate(2048)
 MINION_KEY = PrivateKey.generate(2048)
 
 
-@pytest.fixture(autouse=True)
-def put_logging_back():
-    root = logging.getLogger()
-    level = root.level
-    yield
-    logs.close()
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ The expected texts are those of real Salt 3006.30 for the same commands (cli.md 
 
 import io
 import re
+from functools import partial
 
 import pytest
-from standin import StandIn, pings, says
+from standin import pings, says
 
 from saltlite.cli import command, salt
 from saltlite.client.local import LocalClient
@@ -27,20 +28,8 @@ LOST = (
 
 
 @pytest.fixture
-def master():
-    with StandIn({"web1": pings}, nodegroups={"flat": "web1 or db1"}) as standin:
-        standin.accept("web1", "ghost")
-        yield standin
-
-
-@pytest.fixture
-def run(master, capsys):
-    def call(*words):
-        code = salt.main(["-c", str(master.folder), *words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def run(call_with_master):
+    return partial(call_with_master, salt.main)
 
 
 def published(master, fun=None):

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+from functools import partial
 
 import pytest
 from standin import StandIn
@@ -23,13 +24,8 @@ def master():
 
 
 @pytest.fixture
-def run(master, capsys):
-    def call(*words):
-        code = salt_cp.main(["-c", str(master.folder), *map(str, words)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def run(call_with_master):
+    return partial(call_with_master, salt_cp.main)
 
 
 @pytest.fixture

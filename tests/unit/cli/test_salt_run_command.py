@@ -3,9 +3,9 @@
 import json
 import os
 import threading
+from functools import partial
 
 import pytest
-from standin import StandIn, pings
 
 from saltlite.cli import salt_run
 from saltlite.cli.stores import open_jobs
@@ -14,20 +14,8 @@ JID = "20260102030405000001"
 
 
 @pytest.fixture
-def master():
-    with StandIn({"web1": pings}, nodegroups={"flat": "web1 or db1"}) as standin:
-        standin.accept("web1", "ghost")
-        yield standin
-
-
-@pytest.fixture
-def run(master, capsys):
-    def call(*words):
-        code = salt_run.main(["-c", str(master.folder), *words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def run(call_with_master):
+    return partial(call_with_master, salt_run.main)
 
 
 def test_a_runner_with_arguments(run):
