@@ -211,6 +211,19 @@ def test_start_events_without_the_old_one() -> None:
     play(scenario, enable_legacy_startup_events=False)
 
 
+def test_a_returner_that_is_not_there_is_named_and_the_master_still_gets_the_return() -> None:
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        jid = await now.publish("test.ping", ret="mongo")
+        await now.until(lambda: jid in now.returns)
+        assert now.returns[jid]["return"] is True
+        log = (now.minion.path / "log").read_text()
+        assert f"job {jid}: --return mongo is not supported yet" in log
+
+    play(scenario)
+
+
 def test_a_job_runs_once_also_after_a_restart() -> None:
     """P-once: what counts is what ran; a return may come twice, and the master keeps one."""
 
