@@ -29,7 +29,7 @@ from saltlite.master.context import Shared
 from saltlite.master.jobcache import jid_before
 from saltlite.master.keyactions import ROTATE_REQUEST
 from saltlite.master.keystore import KeyState, KeyStore
-from saltlite.master.minioncache import MinionCache
+from saltlite.master.minioncache import BANKS, MinionCache
 from saltlite.master.presence import connected_minions
 from saltlite.master.publisher import PublishQueue
 from saltlite.transport.bus import EventPusher
@@ -202,13 +202,13 @@ class Maintenance:
     def _sweep(self) -> None:
         """Markers that are too old, and what a killed process left half written."""
         AutoSign(self._shared.config.keys, self._shared.pki_dir).sweep(time.time())
-        for directory in (self._shared.cachedir, self._shared.cachedir / "sessions"):
-            _remove_leftovers(directory)
+        for name in ("", "sessions", *BANKS):
+            remove_leftovers(self._shared.cachedir / name)
         for state in KeyState:
-            _remove_leftovers(self._keys.folder(state))
+            remove_leftovers(self._keys.folder(state))
 
 
-def _remove_leftovers(directory: Path) -> None:
+def remove_leftovers(directory: Path) -> None:
     """Temporary files of ``disk.write_file`` that are older than an hour."""
     if not directory.is_dir():
         return

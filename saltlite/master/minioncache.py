@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 GRAINS: Final = "grains"
 PILLAR: Final = "pillar"
 MINE: Final = "mine"
-_BANKS: Final = (GRAINS, PILLAR, MINE)
+BANKS: Final = (GRAINS, PILLAR, MINE)
 MINE_LIMIT_BYTES: Final = 10 * 1024 * 1024
 """Source: security.md 3.2."""
 
@@ -98,7 +98,7 @@ class MinionCache:
 
     def forget(self, minion_id: str) -> None:
         """Forget a minion: also its pushed files and what Salt 3006 kept of it."""
-        for bank in _BANKS:
+        for bank in BANKS:
             self.delete(minion_id, bank)
         folder = disk.child(self._cachedir / "minions", minion_id)
         if folder.is_dir() and not folder.is_symlink():
@@ -113,7 +113,7 @@ class MinionCache:
         return sorted(n[:-2] for n in names if n.endswith(".p") and valid_minion_id(n[:-2]))
 
     def _path(self, bank: str, minion_id: str) -> Path:
-        if bank not in _BANKS or not valid_minion_id(minion_id):
+        if bank not in BANKS or not valid_minion_id(minion_id):
             raise ValueError(f"no such bank or id: {bank!r}, {minion_id!r}")
         return disk.child(self._cachedir / bank, f"{minion_id}.p")
 

@@ -19,6 +19,7 @@ from saltlite.master.acl import Access, User, key_path, process_user, write_keys
 from saltlite.master.autosign import AutoSign
 from saltlite.master.keyactions import KeyActions
 from saltlite.master.keystore import KeyState
+from saltlite.master.maintenance import remove_leftovers
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR, MinionCache
 from saltlite.master.presence import connected_addresses, connected_minions
 from saltlite.master.rates import Rates
@@ -373,3 +374,17 @@ def test_presence_is_who_has_a_connected_address(tmp_path: Path) -> None:
         with socket.create_connection(("127.0.0.1", port)):
             assert connected_addresses(port) == {"127.0.0.1", "::1"}
             assert connected_minions(port, ids, cache) == {"here"}
+
+
+# --- what killed writers leave ---------------------------------------------------------------
+
+
+def test_only_old_temporary_files_are_left_overs(tmp_path: Path) -> None:
+    old, young, other = (tmp_path / name for name in (".a.1.tmp", ".b.2.tmp", ".root_key"))
+    for path in (old, young, other):
+        path.write_text("x")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path / "not there")
+    assert {path.name for path in tmp_path.iterdir()} == {young.name, other.name}
