@@ -14,7 +14,6 @@ import time
 from typing import Any, Final
 
 import zmq
-from zmq.utils.monitor import recv_monitor_message
 
 from saltlite.channel.publication import seal_publication
 from saltlite.core.messages import as_map
@@ -25,6 +24,7 @@ from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.context import Shared
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack_bin, unpack_bin
+from saltlite.transport.monitor import recv_monitor_event
 from saltlite.transport.pub import bind_publisher
 from saltlite.transport.tcp import TcpOptions
 
@@ -117,9 +117,8 @@ class Publisher:
         changed = False
         with contextlib.suppress(zmq.Again):
             while True:
-                message = recv_monitor_message(monitor, zmq.NOBLOCK)
-                peer = int(message["value"])
-                if message["event"] == zmq.EVENT_ACCEPTED:
+                event, peer = recv_monitor_event(monitor)
+                if event == zmq.EVENT_ACCEPTED:
                     self._connections.add(peer)
                 else:
                     self._connections.discard(peer)

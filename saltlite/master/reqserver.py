@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import zmq
-from zmq.utils.monitor import recv_monitor_message
 
 from saltlite.config.master import NetworkOptions
 from saltlite.errors import StoreError
@@ -30,6 +29,7 @@ from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.mworker import ASK_ALONE
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
+from saltlite.transport.monitor import recv_monitor_event
 
 log = logging.getLogger(__name__)
 
@@ -240,8 +240,7 @@ class ReqServer:
 
     def _note_connection(self, port: Port) -> None:
         """A peer came or went. When one of two goes, the other is handed work again."""
-        message = recv_monitor_message(port.monitor, zmq.NOBLOCK)
-        event, peer = message["event"], int(message["value"])
+        event, peer = recv_monitor_event(port.monitor)
         if event == zmq.EVENT_ACCEPTED:
             port.peers.add(peer)
         elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
