@@ -50,10 +50,30 @@ def remake_minion(
 ) -> Any:
     """A MinionConfig of packed values."""
     from saltlite.config.minion import SECTIONS, MinionConfig
+
+    return _remade(MinionConfig, SECTIONS, sections, extra, source)
+
+
+def remake_master(
+    sections: Mapping[str, Any], extra: Mapping[str, Any], source: Mapping[str, Any]
+) -> Any:
+    """A MasterConfig of packed values."""
+    from saltlite.config.master import SECTIONS, MasterConfig
+
+    return _remade(MasterConfig, SECTIONS, sections, extra, source)
+
+
+def _remade(
+    kind: type[Any],
+    kinds: Mapping[str, type[Any]],
+    sections: Mapping[str, Any],
+    extra: Mapping[str, Any],
+    source: Mapping[str, Any],
+) -> Any:
     from saltlite.config.schema import Source
 
-    made = {name: section(**sections[name]) for name, section in SECTIONS.items()}
-    return MinionConfig(
+    made = {name: section(**sections[name]) for name, section in kinds.items()}
+    return kind(
         **made, extra=extra, source={name: Source(*place) for name, place in source.items()}
     )
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-import optparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.options import (
-    CommandParser,
-    common_options,
-    daemon_options,
-    load_config,
-    logging_options,
-    overrides,
-)
+from saltlite.cli.aside import read_aside, remake_master
 from saltlite.errors import ConfigError, SaltliteError
+
+if TYPE_CHECKING:
+    from saltlite.cli.options import CommandParser
+    from saltlite.config.master import MasterConfig
 
 log = logging.getLogger(__name__)
 
@@ -25,29 +22,50 @@ EX_CANNOT_START = 1
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the master; the exit code is 1, after one line, if it cannot start."""
-    options, _arguments = _parser().parse_command(sys.argv[1:] if argv is None else argv)
-    from saltlite.config.load import load_master
-
-    config = load_config(load_master, options)
+    arguments = sys.argv[1:] if argv is None else argv
+    config, options = read_aside(lambda: _read(arguments), remake_master)
     from saltlite import process
     from saltlite.cli import logs
 
-    if options.daemon:
+    if options["daemon"]:
         process.go_background()
     os.umask(0o077)
     try:
-        logs.setup(config.log, console=not options.daemon, at_once=True)
+        logs.setup(config.log, console=not options["daemon"], at_once=True)
+        _warn_of_unread(config)
         from saltlite.master.daemon import Master
 
         return Master(config, reload=lambda: _reload_logs(options)).run()
     except SaltliteError as error:
-        if options.daemon:  # nobody sees standard error any more
+        if options["daemon"]:  # nobody sees standard error any more
             log.critical("%s", error)
         sys.stderr.write(f"salt-master: {error}\n")
         return EX_CANNOT_START
 
 
-def _reload_logs(options: optparse.Values) -> None:
+def _warn_of_unread(config: MasterConfig) -> None:
+    from saltlite.config.known import without_effect
+
+    warning = without_effect(config.source)
+    if warning:
+        log.warning("%s", warning)
+
+
+def _read(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
+    """The configuration under the command line's options; runs in a child of its own."""
+    from saltlite.cli.options import load_config, overrides
+    from saltlite.config.load import load_master
+
+    options, _ = _parser().parse_command(arguments)
+    values = {
+        "daemon": options.daemon,
+        "config_dir": options.config_dir,
+        "overrides": overrides(options),
+    }
+    return load_config(load_master, options), values
+
+
+def _reload_logs(options: Mapping[str, Any]) -> None:
     """On SIGHUP: open the log files anew, at the level that the configuration has now.
 
     A configuration that is wrong now is refused as a whole.
@@ -56,15 +74,22 @@ def _reload_logs(options: optparse.Values) -> None:
     from saltlite.config.load import load_master
 
     try:
-        config = load_master(options.config_dir, overrides(options))
+        config = load_master(options["config_dir"], options["overrides"])
     except ConfigError as error:
         logs.reopen()
         log.error("The configuration is not read again: %s", error)
         return
-    logs.setup(config.log, console=not options.daemon)
+    logs.setup(config.log, console=not options["daemon"])
 
 
 def _parser() -> CommandParser:
+    from saltlite.cli.options import (
+        CommandParser,
+        common_options,
+        daemon_options,
+        logging_options,
+    )
+
     parser = CommandParser(
         "salt-master", "%prog [options]", "The Salt Master, used to control the Salt Minions"
     )

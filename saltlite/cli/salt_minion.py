@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from saltlite.errors import SaltliteError
 if TYPE_CHECKING:
     from saltlite.cli.options import CommandParser
     from saltlite.config.minion import MinionConfig
+
+log = logging.getLogger(__name__)
 
 EX_CANNOT_START = 1
 WORDS = frozenset({"-h", "--help", "--version", "-V", "--versions-report"})
@@ -34,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def start_logging() -> None:
         logs.setup(config.log, console=not options["daemon"])
+        if options["unread"]:
+            log.warning("%s", options["unread"])
 
     try:
         return daemon.run(setup, background=options["daemon"], start_logging=start_logging)
@@ -51,10 +56,12 @@ def _load() -> None:
 def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
     from saltlite.cli.options import load_config
+    from saltlite.config.known import without_effect
     from saltlite.config.load import load_minion
 
     options, _ = _parser().parse_command(arguments)
-    return load_config(load_minion, options), {"daemon": options.daemon}
+    config = load_config(load_minion, options)
+    return config, {"daemon": options.daemon, "unread": without_effect(config.source)}
 
 
 def _parser() -> CommandParser:

@@ -1,12 +1,11 @@
 """Names of Salt's options that saltlite has no section for, so that they are not taken for typos.
 
-Read only when a file has an option that saltlite does not know.
+Read only when a file has an option that saltlite does not know, and by daemons at their start.
 Source: the names in ``salt --config-dump`` and ``test.get_opts`` of 3006.30 and 3008.5.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 _NAMES = """
@@ -79,14 +78,45 @@ worker_pools_enabled
 
 OTHER_OPTIONS = frozenset(_NAMES.split())
 
+_UNREAD = """
+auth_safemode autoload_dynamic_modules clean_dynamic_modules client_acl_verify disable_returners
+eauth_tokens enable_fqdns_grains ext_pillar ext_pillar_first external_auth file_buffer_size
+file_ignore_glob file_ignore_regex file_recv_max_size fileserver_followsymlinks
+fileserver_ignoresymlinks fileserver_interval fips_mode grains_cache grains_cache_expiration
+grains_deep_merge grains_dirs grains_refresh_every id_function keep_acl_in_token lock_saltenv
+master_job_cache master_tries mine_return_job minion_restart_command on_demand_ext_pillar
+outputter_dirs peer_run pillar_cache pillar_cache_backend pillar_cache_ttl
+pillar_includes_override_sls pillar_mask_output pillar_merge_lists pillar_opts
+pillar_safe_render_error pillar_source_merging_strategy publish_timeout render_dirs
+renderer_blacklist renderer_whitelist resolve_dns_fallback restart_on_error retry_dns
+retry_dns_count return_retry_tries returner_dirs runner_dirs sls_list source_address
+source_interface_name source_publish_port source_ret_port startup_states state_queue
+tcp_authentication_retries token_expire token_expire_user_override top_file utils_dirs verify_env
+zmq_monitor
+"""
+
+WITHOUT_EFFECT = frozenset(_UNREAD.split())
+"""Options that are checked and shown to modules, but that nothing obeys yet.
+
+A test holds this to the code, and docs/differences.md to this.
+"""
+
 LIKENESS = 0.88
 """How like a name must be to count as misspelt: one letter in eight or so."""
+
+
+def without_effect(names: Iterable[str]) -> str:
+    """The warning that goes with options that are set, ``""`` if none of them is without effect."""
+    unread = sorted(WITHOUT_EFFECT.intersection(names))
+    return f"Set, but without effect yet: {', '.join(unread)}" if unread else ""
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
     """The option that ``name`` looks like; ``None`` if it is one of Salt's, or like none."""
     if name in OTHER_OPTIONS or len(name) < 4:
         return None
+    import difflib
+
     names = [*options, *OTHER_OPTIONS]
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=LIKENESS)
     return close[0] if close else None
