@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import pwd
 import select
 import signal
 import socket
@@ -95,10 +96,8 @@ def _make_for(directory: Path, user: str) -> None:
     existed = directory.is_dir()
     make_dir(directory)
     if user and not existed and os.geteuid() == 0:
-        import shutil
-
         with contextlib.suppress(LookupError):
-            shutil.chown(directory, user)
+            os.chown(directory, pwd.getpwnam(user).pw_uid, -1)
 
 
 def _hold(cachedir: Path) -> int | None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from saltlite.cli.aside import read_aside, remake_minion
-from saltlite.config.load import load_minion
+from saltlite.cli.aside import read_aside, remake_master, remake_minion
+from saltlite.config.load import load_master, load_minion
+from saltlite.config.master import MasterConfig
 from saltlite.config.minion import MinionConfig
 
 
-def values(config: MinionConfig) -> dict[str, Any]:
+def values(config: MinionConfig | MasterConfig) -> dict[str, Any]:
     return {
         f"{section.name}.{option.name}": getattr(getattr(config, section.name), option.name)
         for section in fields(config)
@@ -41,6 +42,18 @@ def test_nothing_is_lost_on_the_way(tmp_path: Path) -> None:
     assert dict(config.extra) == dict(here.extra) == {"my_own": {"a": "ü"}}
     assert dict(config.source) == dict(here.source)
     assert more == {"daemon": True}
+
+
+def test_nothing_of_a_masters_is_lost_on_the_way(tmp_path: Path) -> None:
+    (tmp_path / "master").write_text(
+        f"root_dir: {tmp_path}\nnodegroups: {{web: 'L@a,b'}}\npublisher_acl: {{bob: [test.*]}}\n"
+        "worker_threads: 3\nkeep_jobs_seconds: 5\nmy_own: [1, ü]\n"
+    )
+    here = load_master(tmp_path)
+    config, _ = read_aside(lambda: (load_master(tmp_path), {}), remake_master)
+    assert values(config) == values(here)
+    assert dict(config.extra) == dict(here.extra)
+    assert dict(config.source) == dict(here.source)
 
 
 def test_what_does_not_pack_is_read_here(tmp_path: Path) -> None:
