@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -98,6 +97,8 @@ class MinionCache:
 
     def forget(self, minion_id: str) -> None:
         """Forget a minion: also its pushed files and what Salt 3006 kept of it."""
+        import shutil  # with the archive modules it brings; seldom needed
+
         for bank in BANKS:
             self.delete(minion_id, bank)
         folder = disk.child(self._cachedir / "minions", minion_id)
