@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _load() -> None:
     """Load what will be needed, while the configuration is being read."""
     import saltlite.cli.logs
-    import saltlite.minion.daemon  # noqa: F401
+    import saltlite.minion.daemon  # noqa: F401 - loading it is the point
 
 
 def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:

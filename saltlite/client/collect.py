@@ -197,10 +197,6 @@ class Collector:
             outcomes += self._reread_all()
         return outcomes + self._end_finished()
 
-    def read_store(self) -> list[Outcome]:
-        """What is on record already; for jobs that were published before anybody listened."""
-        return [outcome for job in self._open() for outcome in self._reread(job)]
-
     def _open(self) -> list[_Job]:
         return [job for job in self._jobs.values() if not job.closed]
 

@@ -11,7 +11,6 @@ Pure: no clock, no keys, no encoding.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, TypeVar, cast
@@ -123,12 +122,6 @@ def _flag(value: Any, what: str) -> bool:
 
 
 def _anything(value: Any, _what: str) -> Any:
-    return value
-
-
-def _seconds(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise WireError(f"{what} is not a number of seconds")
     return value
 
 

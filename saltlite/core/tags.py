@@ -15,7 +15,6 @@ PRESENT = "salt/presence/present"
 PRESENCE_CHANGE = "salt/presence/change"
 MINION_START = "minion_start"
 MINION_PING = "minion_ping"
-BUS_DROPPED = "salt/bus/dropped"
 
 
 @dataclass(frozen=True, slots=True)

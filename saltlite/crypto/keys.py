@@ -36,7 +36,7 @@ PEM_LIMIT: Final = 8 * 1024
 _KEY_FILE_LIMIT = 64 * 1024
 _HASHES: Final[dict[str, hashes.HashAlgorithm]] = {
     # Salt's defaults are SHA-1; a peer of 3006 to 3008 speaks nothing else unless told to.
-    "SHA1": hashes.SHA1(),  # noqa: S303
+    "SHA1": hashes.SHA1(),  # noqa: S303 - the wire is what it is
     "SHA224": hashes.SHA224(),
 }
 

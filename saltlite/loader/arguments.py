@@ -103,8 +103,3 @@ def split_args(arg: Sequence[Plain]) -> tuple[list[Plain], dict[str, Plain]]:
         else:
             args.append(item)
     return args, kwargs
-
-
-def parse_text(arg: Sequence[Plain]) -> list[Plain]:
-    """A job's ``arg`` with its texts parsed, as a minion does with what an API sent."""
-    return [parse_argument(item) if isinstance(item, str) else item for item in arg]

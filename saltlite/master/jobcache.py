@@ -238,7 +238,7 @@ class SqliteJobStore:
             def write(db: sqlite3.Connection) -> int:
                 jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
                 for table in ("returns", "metadata", "jobs"):
-                    db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608
+                    db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - ours
                 return len(jids)
 
             gone = self._write(write, flush=False)

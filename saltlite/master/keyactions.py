@@ -77,10 +77,6 @@ class KeyActions:
         self._fire(tags.KEY, {"result": True, "act": "delete", "id": minion_id})
         return True
 
-    def delete_denied(self, minion_id: str) -> bool:
-        """Forget a denied key only."""
-        return self.store.delete(minion_id, KeyState.DENIED)
-
     def _move(self, minion_id: str, sources: list[KeyState], target: KeyState, act: str) -> bool:
         for source in sources:
             if self.store.path(minion_id, source).is_file():

@@ -235,6 +235,8 @@ def _read_text(path: Path) -> str | None:
 def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None) -> PrivateKey:
     """The private key at ``path``; made (with ``.pub`` beside it) only if no such file is there.
 
+    ``passphrase`` is ``key_pass``: what is read must be, and what is made is, encrypted with it.
+
     Raises:
         CryptoError: the file is there but cannot be used; it is left as it is.
         StoreError: others may use it, or the new key cannot be written.
@@ -244,7 +246,8 @@ def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None)
     if not os.path.lexists(path):
         log.info("Making a new RSA key of %d bits: %s", keysize, path)
         key = PrivateKey.generate(keysize)
-        disk.write_file(path, key.pem, mode=0o400)
+        pem = key.encrypted_pem(passphrase) if passphrase else key.pem
+        disk.write_file(path, pem, mode=0o400)
     else:
         key = load_private_key(path, passphrase)
         disk.check_secret(path)

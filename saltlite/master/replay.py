@@ -17,8 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
 SEGMENT_SLOTS: Final = 1 << 17
-SEGMENT_ENTRIES: Final = SEGMENT_SLOTS // 2
-"""A segment counts as full when half of it is taken, which keeps searches short."""
+"""A segment counts as full when half of its slots are taken, which keeps searches short."""
 
 SEGMENTS: Final = 16
 """16 x 65,536 entries: a million, the bound of security.md 3.5."""

@@ -30,15 +30,13 @@ from saltlite.master.mworker import ASK_ALONE
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
 from saltlite.transport.monitor import recv_monitor_event
+from saltlite.transport.req import server_options
 
 log = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 2000
 LINE_LIMIT_BYTES: Final = 128 * 1024 * 1024
 """Requests that wait for a worker; beyond either bound the port is not read."""
-
-REQUEST_LIMIT_BYTES: Final = 100 * 1024 * 1024
-"""A larger message costs its sender the connection. Source: security.md 3.2."""
 
 TOGETHER: Final = 16
 TOGETHER_LIMIT_BYTES: Final = 64 * 1024
@@ -119,17 +117,11 @@ class ReqServer:
 
     def _bind_router(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
         router = context.socket(zmq.ROUTER)
-        router.setsockopt(zmq.ROUTER_HANDOVER, 1)
-        router.setsockopt(zmq.LINGER, LINGER_MS)
-        router.setsockopt(zmq.BACKLOG, self._network.zmq_backlog)
-        router.setsockopt(zmq.MAXMSGSIZE, REQUEST_LIMIT_BYTES)
-        # A dead peer is noticed by the kernel: 60 s of silence, then three probes 15 s apart.
-        router.setsockopt(zmq.TCP_KEEPALIVE, 1)
-        router.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 60)
-        router.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
-        router.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 15)
-        if self._network.ipv6 or ":" in self._network.interface:
-            router.setsockopt(zmq.IPV6, 1)
+        server_options(
+            router,
+            backlog=self._network.zmq_backlog,
+            ipv6=bool(self._network.ipv6) or ":" in self._network.interface,
+        )
         router.bind(tcp(self._network.interface, self._network.ret_port))
         return router
 

@@ -399,7 +399,7 @@ def _live_as_loop(setup: Setup, control: socket.socket, grains: socket.socket) -
 def preload() -> None:
     """Import what every job needs, once, before the forks share it."""
     import saltlite.host
-    import saltlite.loader.registry  # noqa: F401
+    import saltlite.loader.registry  # noqa: F401 - loading it is the point
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

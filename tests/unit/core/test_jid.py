@@ -11,7 +11,7 @@ from saltlite.core.jid import jid_time, new_jid
 NOON = datetime(2026, 11, 20, 12, 8, 59, 431099, tzinfo=timezone.utc)
 TIMES = st.datetimes(
     datetime(1970, 1, 1),  # noqa: DTZ001 - hypothesis wants it so
-    datetime(9000, 1, 1),  # noqa: DTZ001
+    datetime(9000, 1, 1),  # noqa: DTZ001 - naive on purpose
     timezones=st.just(timezone.utc),
 )
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from saltlite.loader.arguments import (
     parse_argument,
     parse_arguments,
-    parse_text,
     split_args,
     split_keyword,
 )
@@ -49,10 +48,6 @@ def test_keyword_dicts_may_be_anywhere():
 
 def test_a_dict_is_keywords_only_if_it_says_true():
     assert split_args([{"__kwarg__": 1, "a": 2}]) == ([{"__kwarg__": 1, "a": 2}], {})
-
-
-def test_text_that_came_otherwise_is_parsed_too():
-    assert parse_text(["1", 2, "[a]", {"k": "1"}]) == [1, 2, ["a"], {"k": "1"}]
 
 
 @given(st.text())

@@ -137,3 +137,12 @@ def test_a_dangling_link_is_not_replaced_by_a_new_key(tmp_path: Path) -> None:
     with pytest.raises(CryptoError):
         load_or_make_key(path, keysize=2048)
     assert path.is_symlink()
+
+
+def test_a_key_with_a_passphrase_is_made_so_that_it_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "master.pem"
+    made = load_or_make_key(path, keysize=2048, passphrase="open sesame")
+    assert b"ENCRYPTED" in path.read_bytes()
+    assert load_or_make_key(path, keysize=2048, passphrase="open sesame").pem == made.pem
+    with pytest.raises(CryptoError, match="needs a passphrase"):
+        load_or_make_key(path, keysize=2048)

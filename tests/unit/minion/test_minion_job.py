@@ -308,5 +308,5 @@ def test_what_cannot_travel() -> None:
         deep = [deep]
     with pytest.raises(FunctionError, match="deeper"):
         as_plain(deep)
-    assert as_plain({(1, 2): datetime(2024, 1, 2)}) == {"(1, 2)": "2024-01-02 00:00:00"}  # noqa: DTZ001
+    assert as_plain({(1, 2): datetime(2024, 1, 2)}) == {"(1, 2)": "2024-01-02 00:00:00"}  # noqa: DTZ001 - naive on purpose
     assert as_plain(bytearray(b"x")) == b"x"
