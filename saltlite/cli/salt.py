@@ -141,6 +141,22 @@ def _job_options(parser: groups.CommandParser) -> None:
         metavar="argname1,argname2,...",
         help="Comma-separated list of named CLI arguments which should not be parsed as values.",
     )
+    _return_options(parser)
+    groups.flag(
+        parser,
+        "-d",
+        "--doc",
+        "--documentation",
+        dest="doc",
+        help="Return the documentation for the specified module or for all modules.",
+    )
+    groups.flag(parser, "--config-dump", help="Dump the master configuration values.")
+    groups.flag(parser, "--preview-target", help="Show the minions expected to match a target.")
+    groups.hard_crash_option(parser)
+
+
+def _return_options(parser: groups.CommandParser) -> None:
+    add = parser.add_option
     add(
         "--return",
         dest="return_",
@@ -166,18 +182,7 @@ def _job_options(parser: groups.CommandParser) -> None:
         default=0,
         help="Execute the routine on a random subset of the targeted minions.",
     )
-    groups.flag(
-        parser,
-        "-d",
-        "--doc",
-        "--documentation",
-        dest="doc",
-        help="Return the documentation for the specified module or for all modules.",
-    )
-    groups.flag(parser, "--config-dump", help="Dump the master configuration values.")
-    groups.flag(parser, "--preview-target", help="Show the minions expected to match a target.")
     groups.flag(parser, "--start-event", help="Ask minions for an event when they begin.")
-    groups.hard_crash_option(parser)
 
 
 def _batch_options(parser: groups.CommandParser) -> None:
