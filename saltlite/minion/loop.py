@@ -546,6 +546,7 @@ class Minion:
         return {
             "fire_master": self._fire_master,
             "grains_refresh": self._refresh_all,
+            "module_refresh": self._refresh_modules,
             "pillar_refresh": self._refresh_pillar,
             "_minion_mine": self._send_mine,
         }
@@ -553,6 +554,12 @@ class Minion:
     async def _refresh_all(self, data: dict[str, Any]) -> None:
         await self._facts.load_grains()
         await self._refresh_pillar(data)
+
+    async def _refresh_modules(self, data: dict[str, Any]) -> None:
+        """Modules are read by each job's process, so grains are all that can be old here."""
+        await self._facts.load_grains()
+        if data.get("notify"):
+            self.fire("/salt/minion/minion_mod_complete", {"complete": True})
 
     async def _refresh_pillar(self, _data: dict[str, Any]) -> None:
         loaded = [await self._facts.load_pillar(link) for link in list(self._links.values())]
