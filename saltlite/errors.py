@@ -12,6 +12,7 @@ The tree::
     │   ├── MasterFull       the master has max_minions already
     │   └── MasterUntrusted  the master's key is not the one that was pinned or demanded
     ├── RequestTimeout       no reply in time, after the last retry
+    │   └── ConnectionBroke  no reply will come: the connection broke meanwhile
     ├── MasterAbsent         no master runs on this machine
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── StoreError           something could not be recorded on disk
@@ -95,6 +96,10 @@ class RequestTimeout(SaltliteError):
         self.address = address
         self.waited_s = waited_s
         super().__init__(f"no reply from {address} within {waited_s:g} s")
+
+
+class ConnectionBroke(RequestTimeout):
+    """The connection broke with a request under way: asking again at once may help."""
 
 
 class MasterAbsent(SaltliteError):

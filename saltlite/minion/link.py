@@ -37,6 +37,7 @@ from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import PrivateKey, PublicKey
 from saltlite.errors import (
     AuthError,
+    ConnectionBroke,
     CryptoError,
     KeyPending,
     KeyRejected,
@@ -512,10 +513,18 @@ class Link:
         returns = self._config.returns
         wait_s = returns.request_channel_timeout if timeout_s is None else timeout_s
         left = max(1, returns.request_channel_tries if tries is None else tries)
+        broke = False
         while True:
             left -= 1
-            with _patience(left):
+            try:
                 return await self._ask_once(load, read, wait_s, lane)
+            except ConnectionBroke:  # whoever answers there was replaced: it counts once only
+                if broke and not left:
+                    raise
+                left, broke = left + (not broke), True
+            except RequestTimeout:
+                if not left:
+                    raise
 
     async def _ask_once(
         self,

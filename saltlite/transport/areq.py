@@ -7,7 +7,7 @@ import asyncio
 import zmq
 import zmq.asyncio
 
-from saltlite.errors import RequestTimeout
+from saltlite.errors import ConnectionBroke, RequestTimeout
 from saltlite.transport.req import ReqSocket, milliseconds, only_frame
 from saltlite.transport.tcp import DEFAULT_TCP, TcpOptions
 
@@ -32,6 +32,7 @@ class AsyncRequester:
             routing_id=routing_id,
         )
         self._turn = asyncio.Lock()
+        self._monitor: zmq.asyncio.Socket | None = None
 
     @property
     def busy(self) -> bool:
@@ -44,20 +45,51 @@ class AsyncRequester:
         The time spent waiting for an earlier request to end does not count.
 
         Raises:
+            ConnectionBroke: the connection went while the reply was awaited.
             RequestTimeout: no reply in ``timeout_s`` seconds; the connection has been dropped.
             WireError: the reply is not one frame.
         """
         async with self._turn:
             socket = self._req.connected()
             try:
+                monitor = self._watched(socket)
                 await socket.send(frame)
-                if not await socket.poll(milliseconds(timeout_s)):
-                    raise RequestTimeout(self._req.address, timeout_s)
+                await self._answered(socket, monitor, timeout_s)
                 return only_frame(await socket.recv_multipart())
             except BaseException:  # a cancelled caller must not leave a socket that waits for ever
-                self._req.drop()
+                self._drop()
                 raise
+
+    def _watched(self, socket: zmq.asyncio.Socket) -> zmq.asyncio.Socket:
+        """The monitor of the socket; what it says of the time before a request is passed over."""
+        if self._monitor is None:
+            self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        shadow: zmq.Socket[bytes] = zmq.Socket.shadow(self._monitor.underlying)
+        while shadow.poll(0):
+            shadow.recv_multipart(zmq.NOBLOCK)
+        return self._monitor
+
+    async def _answered(
+        self, socket: zmq.asyncio.Socket, monitor: zmq.asyncio.Socket, timeout_s: float
+    ) -> None:
+        """Until there is a reply."""
+        poller = zmq.asyncio.Poller()
+        poller.register(socket, zmq.POLLIN)
+        poller.register(monitor, zmq.POLLIN)
+        ready = dict(await poller.poll(milliseconds(timeout_s)))
+        if socket in ready:
+            return
+        if monitor in ready:
+            raise ConnectionBroke(self._req.address, timeout_s)
+        raise RequestTimeout(self._req.address, timeout_s)
+
+    def _drop(self) -> None:
+        if self._monitor is not None:
+            self._req.connected().disable_monitor()
+            self._monitor = None
+        self._req.drop()
 
     def close(self) -> None:
         """Close the connection; a request under way fails."""
+        self._drop()
         self._req.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import zmq
 import zmq.asyncio
 
 from saltlite.channel.client import ClearChannel
-from saltlite.errors import RequestTimeout, WireError
+from saltlite.errors import ConnectionBroke, RequestTimeout, WireError
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.codec import pack, unpack
 from saltlite.transport.req import Requester, client_options, server_options
@@ -204,3 +205,40 @@ def test_clear_command_with_an_answer_that_is_none():
         pytest.raises(WireError),
     ):
         channel.send({"cmd": "ping"})
+
+
+async def bound(socket: zmq.asyncio.Socket, port: int) -> None:
+    """Bind once the socket that had the port before is wholly closed."""
+    while True:
+        with contextlib.suppress(zmq.ZMQError):
+            socket.bind(f"tcp://127.0.0.1:{port}")
+            return
+        await asyncio.sleep(0)
+
+
+def test_a_connection_that_breaks_is_told_at_once_and_the_next_one_works() -> None:
+    """The server dies with the request in hand; its successor answers the same requester."""
+
+    async def play() -> None:
+        context = zmq.asyncio.Context()
+        first = context.socket(zmq.ROUTER)
+        port = first.bind_to_random_port("tcp://127.0.0.1")
+        requester = AsyncRequester(f"tcp://127.0.0.1:{port}", context=context)
+        try:
+            task = asyncio.create_task(requester.request(b"lost", timeout_s=60))
+            await asyncio.wait_for(first.recv_multipart(), 5)
+            first.close(linger=0)
+            with pytest.raises(ConnectionBroke):
+                await asyncio.wait_for(task, 5)
+            second = context.socket(zmq.ROUTER)
+            await asyncio.wait_for(bound(second, port), 5)
+            task = asyncio.create_task(requester.request(b"again", timeout_s=5))
+            identity, empty, body = await asyncio.wait_for(second.recv_multipart(), 5)
+            await second.send_multipart([identity, empty, body.upper()])
+            assert await task == b"AGAIN"
+            second.close(linger=0)
+        finally:
+            requester.close()
+            context.destroy(linger=0)
+
+    asyncio.run(play())
