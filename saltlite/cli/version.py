@@ -25,7 +25,6 @@ def answered(prog: str, argv: Sequence[str]) -> bool:
 
 LIBRARIES = (
     ("cryptography", "cryptography"),
-    ("distro", "distro"),
     ("Jinja2", "jinja2"),
     ("msgpack", "msgpack"),
     ("PyYAML", "PyYAML"),
