@@ -86,6 +86,7 @@ class AsyncRequester:
     def _drop(self) -> None:
         if self._monitor is not None:
             self._req.connected().disable_monitor()
+            self._monitor.close(linger=0)  # the event loop knows it too, so nobody else would
             self._monitor = None
         self._req.drop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -240,5 +241,26 @@ def test_a_connection_that_breaks_is_told_at_once_and_the_next_one_works() -> No
         finally:
             requester.close()
             context.destroy(linger=0)
+
+    asyncio.run(play())
+
+
+def test_requests_that_time_out_leave_no_descriptor() -> None:
+    async def play() -> None:
+        context = zmq.asyncio.Context()
+        silent = context.socket(zmq.ROUTER)
+        port = silent.bind_to_random_port("tcp://127.0.0.1")
+        requester = AsyncRequester(f"tcp://127.0.0.1:{port}", context=context)
+        counts = []
+        try:
+            for _ in range(30):
+                with pytest.raises(RequestTimeout):
+                    await requester.request(b"silent", timeout_s=0.02)
+                counts.append(len(os.listdir("/proc/self/fd")))
+        finally:
+            requester.close()
+            silent.close(linger=0)
+            context.destroy(linger=0)
+        assert counts[-1] < counts[0] + 10, counts
 
     asyncio.run(play())
