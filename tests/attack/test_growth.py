@@ -15,6 +15,8 @@ pytestmark = pytest.mark.slow
 
 REPEATS = 10_000
 WARM_UP = 2_000
+ROUNDS = 3
+"""A leak grows in each; what is loaded or mapped for the first time is in one only."""
 MEBIBYTE = 2**20
 
 
@@ -51,8 +53,17 @@ def test_refusals_leave_nothing_behind(victim: Victim, rogue: Rogue, kind: str) 
     make = attacks_on(rogue)[kind]
     victim.stranger.exchange([make() for _ in range(WARM_UP)], within_s=20)
     victim.honest()
-    resident, descriptors = victim.resident_bytes(), victim.descriptors()
+    descriptors = victim.descriptors()
+    grown = [growth(victim, make)]
+    while grown[-1] >= 5 * MEBIBYTE and len(grown) < ROUNDS:
+        grown.append(growth(victim, make))
+    assert grown[-1] < 5 * MEBIBYTE, grown
+    eventually(lambda: victim.descriptors() <= descriptors + 2, within_s=10, what="descriptors")
+
+
+def growth(victim: Victim, make: Callable[[], bytes]) -> int:
+    """By how many bytes all processes of the master have grown when the repeats are over."""
+    before = victim.resident_bytes()
     victim.stranger.exchange([make() for _ in range(REPEATS)], within_s=20)
     victim.honest()
-    assert victim.resident_bytes() - resident < 5 * MEBIBYTE
-    eventually(lambda: victim.descriptors() <= descriptors + 2, within_s=10, what="descriptors")
+    return victim.resident_bytes() - before
