@@ -54,10 +54,18 @@ def child(parent: Path, name: str) -> Path:
     return parent / name
 
 
-def write_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE, flush: bool = True) -> None:
+def write_file(
+    path: Path,
+    data: bytes,
+    *,
+    mode: int = PRIVATE_FILE,
+    flush: bool = True,
+    owner: tuple[int, int] | None = None,
+) -> None:
     """Replace ``path`` by ``data``: temporary file beside it, then rename.
 
     ``flush`` also waits until the disk has it (file and directory): it survives a power cut.
+    ``owner`` is a user and a group id; without it the file is ours.
 
     Raises:
         StoreError: nothing was changed.
@@ -68,6 +76,8 @@ def write_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE, flush: bool
             os.unlink(temporary)
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:
+            if owner is not None:
+                os.fchown(fd, *owner)
             os.fchmod(fd, mode)
             _write_all(fd, data)
             if flush:
@@ -80,6 +90,45 @@ def write_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE, flush: bool
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def rewrite(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Give a file of the system new content; its owner, group and mode stay, links are followed.
+
+    ``mode`` is for a file that is not there yet. A file that something is mounted on, as
+    ``/etc/hosts`` in a container, cannot be replaced and is written in place.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        status = target.stat()
+    except FileNotFoundError:
+        write_file(target, data, mode=mode)
+        return
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+    owner = (status.st_uid, status.st_gid)
+    ours = owner == (os.geteuid(), os.getegid())
+    try:
+        write_file(target, data, mode=stat.S_IMODE(status.st_mode), owner=None if ours else owner)
+    except StoreError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno != errno.EBUSY:
+            raise
+        _write_in_place(target, data)
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            _write_all(fd, data)
+        finally:
+            os.close(fd)
+    except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 
 
