@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core import data as nested
 from saltlite.core.data import DELIMITER, traverse
-from saltlite.errors import FunctionError
+
+log = logging.getLogger(__name__)
 
 _PROTOCOLS = ("salt", "http", "https", "ftp", "s3", "swift", "file")
 _MERGES = ("recurse", "overwrite")
@@ -36,7 +38,8 @@ def get(
         salt '*' config.get pkg:apache
     """
     if merge is not None and merge not in _MERGES:
-        raise FunctionError(f"Unsupported merge strategy '{merge}'. Falling back to 'None'.")
+        log.error("Unsupported merge strategy '%s'. Falling back to 'None'.", merge)
+        merge = None
     found = [
         value
         for place in _places(ctx, omit_opts, omit_grains, omit_pillar, omit_master)
@@ -174,7 +177,7 @@ def manage_mode(mode: Any) -> str | None:
     if mode is None:
         return None
     digits = str(mode).lstrip("0Oo")
-    return digits.zfill(4) if digits.isdigit() or not digits else str(mode)
+    return digits.zfill(4)
 
 
 def backup_mode(ctx: MinionContext, backup: str = "") -> str:

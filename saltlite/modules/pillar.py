@@ -124,13 +124,13 @@ def keys(ctx: MinionContext, key: str, delimiter: str = DELIMITER) -> list[Any]:
 
 
 def obfuscate(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
-    """The whole pillar with the types of the values in place of the values.
+    """The pillar, or some entries, with the types of the values in place of the values.
 
     CLI Example:
 
         salt '*' pillar.obfuscate
     """
-    return _types(items(ctx, **kwargs))
+    return _types(item(ctx, *args, **kwargs) if args else items(ctx, **kwargs))
 
 
 def _types(value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Answer function calls with real Salt, as JSON lines. Run by the Python of its virtual environment.
+"""Answer function calls with real Salt, as JSON lines. Run by the Python of its own environment.
 
     python real_caller.py CONFIG_DIR
 
-One request per line on stdin: ``{"fun": ..., "args": [...], "kwargs": {...}}``. One answer per line:
+One request per line on stdin: ``{"fun": ..., "args": [...], "kwargs": {...}}``, one answer each:
 ``{"ok": true, "return": ...}`` or ``{"ok": false, "type": ..., "message": ...}``.
 """
 

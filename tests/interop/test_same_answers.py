@@ -2,12 +2,14 @@
 
 The commands are in tests/cases/differential/*.yaml, each a map of:
 
-* ``fun``, ``args``, ``kwargs``: what to call. ``{tmp}`` is a directory of the command's own, empty but
-  for ``setup``: ``{mkdir: path}``, ``{write: path, text: ..., mode: '0644'}``, ``{link: path, to: ...}``;
-* ``differs``: why the values cannot be equal. Then only their types and the names in maps are compared;
+* ``fun``, ``args``, ``kwargs``: what to call. ``{tmp}`` is a directory of the command's own, empty
+  but for ``setup``, a list of ``{mkdir: path}``, ``{write: path, text: ..., mode: '0644'}`` and
+  ``{link: path, to: ...}``;
+* ``differs``: why the values cannot be equal. Only their types and the names in maps are compared;
 * ``except``: entries of maps that cannot be equal, at any depth, each with the reason;
 * ``unordered``: why lists may be in any order;
 * ``raises``: why the text of an exception differs. Then both must only fail;
+* ``falsy``: why two values that both say no are not the same one;
 * ``files``: why what is in ``{tmp}`` afterwards differs.
 
 Each Salt is one process with one minion configuration; both get every command in the same order.
@@ -33,8 +35,9 @@ from cluster import SALT_3006, bin_dir
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases" / "differential"
 FIELDS = {
-    "fun", "args", "kwargs", "setup", "differs", "except", "unordered", "raises", "files",
+    "fun", "args", "kwargs", "setup", "differs", "except", "unordered", "raises", "falsy", "files",
 }  # fmt: skip
+REASONS = FIELDS - {"fun", "args", "kwargs", "setup", "except"}
 ANSWER_WITHIN_S = 60
 MINION = (CASES / "minion").read_text()
 PILLAR = json.loads((CASES / "pillar.json").read_text())
@@ -48,7 +51,7 @@ THROUGH_THE_COMMAND = (
     ("cmd.retcode", "exit 3"),
     ("grains.get", "os"),
     ("grains.get", "roles"),
-    ("pillar.get", "app:port"),
+    ("config.get", "roles"),
     ("config.get", "top:a:b"),
     ("match.compound", "G@os:Debian and web*"),
     ("sys.argspec", "test.echo"),
@@ -63,6 +66,7 @@ def _commands() -> Iterator[Any]:
 
 
 COMMANDS = list(_commands())
+NUMBERS = {id(param.values[0]): number for number, param in enumerate(COMMANDS)}
 
 
 class Salt:
@@ -187,14 +191,11 @@ def salts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Salt, Salt
 @pytest.mark.skipif(os.geteuid() != 0, reason="the commands look at what root may see")
 @pytest.mark.parametrize("case", COMMANDS)
 def test_as_real_salt(case: dict[str, Any], salts: tuple[Salt, Salt]) -> None:
-    number = COMMANDS_BY_ID[id(case)]
+    number = NUMBERS[id(case)]
     ours, real = (salt.ask(case, number) for salt in salts)
     _compare(case, ours[0], real[0])
     if "files" not in case:
         assert ours[1] == real[1]
-
-
-COMMANDS_BY_ID = {id(param.values[0]): number for number, param in enumerate(COMMANDS)}
 
 
 def _compare(case: dict[str, Any], ours: dict[str, Any], real: dict[str, Any]) -> None:
@@ -204,6 +205,10 @@ def _compare(case: dict[str, Any], ours: dict[str, Any], real: dict[str, Any]) -
             assert ours["message"] == real["message"]
         return
     left, right = (_without(side["return"], case.get("except") or {}) for side in (ours, real))
+    if "falsy" in case:
+        assert not left
+        assert not right
+        return
     if "differs" in case:
         left, right = _shape(left), _shape(right)
     if "unordered" in case:
@@ -241,13 +246,15 @@ def test_the_data_says_nothing_that_is_not_read(path: Path) -> None:
     for case in yaml.safe_load(path.read_text()) or []:
         assert set(case) <= FIELDS, case
         reasons = [
-            case[name] for name in ("differs", "unordered", "raises", "files") if name in case
+            case[name]
+            for name in ("differs", "unordered", "raises", "falsy", "files")
+            if name in case
         ]
         reasons += list((case.get("except") or {}).values())
         assert all(isinstance(reason, str) and len(reason) > 3 for reason in reasons), case
 
 
-# --- the command itself ----------------------------------------------------------------------------
+# --- the command itself --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", THROUGH_THE_COMMAND, ids=lambda words: words[0])
