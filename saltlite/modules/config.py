@@ -39,7 +39,7 @@ def get(
     """
     if merge is not None and merge not in _MERGES:
         log.error("Unsupported merge strategy '%s'. Falling back to 'None'.", merge)
-        merge = None
+        merge = "recurse"  # what Salt then does in fact
     found = [
         value
         for place in _places(ctx, omit_opts, omit_grains, omit_pillar, omit_master)
