@@ -15,11 +15,14 @@ MODULES: Mapping[str, str] = {
         "config",
         "event",
         "grains",
+        "group",
         "match",
         "pillar",
         "saltutil",
+        "shadow",
         "sys",
         "test",
+        "user",
     )
 }
 """Salt's name of a module and the Python module that has its functions."""

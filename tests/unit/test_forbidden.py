@@ -39,6 +39,7 @@ DYNAMIC_ATTRIBUTES = {
     "core/messages.py": "walks the fields of the message's own dataclass",
 }
 WALL_CLOCK = {
+    "modules/shadow.py": "the day a password was changed, kept on disk",
     "modules/test.py": "Salt's test.* functions report it",
     "modules/saltutil.py": "age of files, by their mtime",
     "master/sessions.py": "age of a file, by its mtime",

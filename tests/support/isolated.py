@@ -1,0 +1,88 @@
+"""A copy of ``/etc`` that a test may change: functions of ours, run in a mount namespace.
+
+``calls`` are ``[fun, *args]`` lists, a last map with ``__kw`` being keywords; the answers come back
+in order. Nothing that is done reaches the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SETUP = """
+set -e
+mount -t tmpfs none "$1"
+cp -a /etc "$1/etc"
+if [ -d "$2" ]; then cp -a "$2/." "$1/etc/"; fi
+mkdir -p "$1/home" "$1/mail"
+mount --bind "$1/etc" /etc
+mount --bind "$1/home" /home
+if [ -d /var/mail ]; then mount --bind "$1/mail" /var/mail; fi
+shift 2
+exec "$@"
+"""
+
+
+def unshare() -> list[str]:
+    """The command that makes a mount namespace; skips the test where none can be made."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: users and system files are changed in a mount namespace")
+    program = shutil.which("unshare")
+    if program is None:
+        pytest.skip("needs unshare")
+    argv = [program, "-m", "--propagation", "private"]
+    probe = "mount -t tmpfs none /mnt"
+    if subprocess.run([*argv, "sh", "-c", probe], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to make a mount namespace")
+    return argv
+
+
+def answers(calls: list[Any], etc: Path | None, tmp_path: Path) -> list[dict[str, Any]]:
+    """What our functions answer: ``{"return": ...}`` or ``{"error": text}`` for each call."""
+    work = tmp_path / "namespace"
+    work.mkdir()
+    argv = [*unshare(), "sh", "-c", SETUP, "sh", str(work), str(etc or "/nonexistent")]
+    done = subprocess.run(
+        [*argv, sys.executable, __file__],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    from saltlite.config.minion import MinionConfig
+    from saltlite.context import MinionContext
+    from saltlite.errors import SaltliteError
+    from saltlite.host import Host
+    from saltlite.loader.registry import Registry
+    from saltlite.minion.job import as_plain
+
+    grains = {"os_family": "Debian", "os": "Debian", "kernel": "Linux", "osmajorrelease": 12}
+    ctx = MinionContext(config=MinionConfig(), host=Host(), grains=grains, pillar={})
+    ctx.functions = Registry(ctx)
+    found: list[dict[str, Any]] = []
+    for fun, *args in json.load(sys.stdin):
+        keywords = args.pop() if args and isinstance(args[-1], dict) and "__kw" in args[-1] else {}
+        keywords.pop("__kw", None)
+        try:
+            found.append({"return": as_plain(ctx.functions.call(fun, *args, **keywords))})
+        except (SaltliteError, TypeError) as error:
+            found.append({"error": str(error)})
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    main()
