@@ -13,7 +13,7 @@ import fcntl
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from saltlite.errors import StoreError
@@ -56,7 +56,7 @@ def child(parent: Path, name: str) -> Path:
 
 def write_file(
     path: Path,
-    data: bytes,
+    data: bytes | Iterable[bytes],
     *,
     mode: int = PRIVATE_FILE,
     flush: bool = True,
@@ -64,6 +64,7 @@ def write_file(
 ) -> None:
     """Replace ``path`` by ``data``: temporary file beside it, then rename.
 
+    ``data`` may come in pieces; an error while they are made passes, and nothing was changed.
     ``flush`` also waits until the disk has it (file and directory): it survives a power cut.
     ``owner`` is a user and a group id; without it the file is ours.
 
@@ -79,7 +80,8 @@ def write_file(
             if owner is not None:
                 os.fchown(fd, *owner)
             os.fchmod(fd, mode)
-            _write_all(fd, data)
+            for piece in (data,) if isinstance(data, bytes) else data:
+                _write_all(fd, piece)
             if flush:
                 os.fsync(fd)
         finally:
@@ -87,10 +89,12 @@ def write_file(
         os.rename(temporary, path)
         if flush:
             flush_dir(path.parent)
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+        if isinstance(error, OSError):
+            raise StoreError(f"cannot write {path}: {error.strerror}") from error
+        raise
 
 
 def rewrite(path: Path, data: bytes, *, mode: int = 0o644) -> None:

@@ -25,6 +25,7 @@ BROAD_HANDLERS = {
     "modules/test.py": "test.try is a function that does nothing else",
     "cli/salt_call.py": "the job runner of salt-call",
     "client/runner.py": "the job runner of runners",
+    "renderers/jinja.py": "a template calls anything: its fault has a file and a line",
     "minion/link.py": "the minion's loop: one publication must not end it",
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
 }
@@ -51,6 +52,8 @@ WALL_CLOCK = {
     "minion/loop.py": "moment of a return, kept across restarts",
     "master/maintenance.py": "ages of files; sees steps of the clock",
     "master/noncefile.py": "moment of saving, kept across restarts",
+    "fileserver/roots.py": "ages of directories, by their mtime",
+    "fileserver/server.py": "ages of files, by their mtime",
 }
 WRITERS = {
     "disk.py": "the one place that writes files that matter",

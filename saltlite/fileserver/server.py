@@ -1,0 +1,217 @@
+"""The file server: the back ends together, hashes, and pieces of files.
+
+Used by the master's ``_file_*`` commands, by minions with ``file_client: local`` and by the
+``fileserver`` runner. Never writes; what it keeps is in memory and checked against the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from saltlite.fileserver.roots import TICK_NS, Listing, OpenFile, Roots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from saltlite.fileserver.roots import FileOptions
+
+log = logging.getLogger(__name__)
+
+HASHES_KEPT = 50_000
+READ_BYTES = 1024 * 1024
+
+
+class Backend(Protocol):
+    """Where files come from."""
+
+    name: str
+
+    def envs(self) -> list[str]:
+        """The environments it knows."""
+
+    def open(self, path: object, saltenv: object) -> OpenFile | None:
+        """A file for reading, ``None`` if it has none of that name; hostile values are none."""
+
+    def listing(self, saltenv: object) -> Listing:
+        """All that an environment holds."""
+
+    def forget(self) -> None:
+        """Forget cached lists."""
+
+
+BACKENDS: Mapping[str, Callable[[FileOptions], Backend]] = {"roots": Roots}
+"""``fileserver_backend``'s names; ``gitfs`` and ``minionfs`` are to come here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that is there: its path on the server, the path asked for, its status, its origin."""
+
+    path: str
+    rel: str
+    status: os.stat_result
+    backend: str
+
+
+class FileServer:
+    """All back ends of ``fileserver_backend``, asked in their order."""
+
+    def __init__(self, options: FileOptions) -> None:
+        self._options = options
+        self._backends = _backends(options)
+        self._hashes: dict[tuple[int, ...], str] = {}
+
+    @property
+    def hash_type(self) -> str:
+        """The algorithm of :meth:`hash`."""
+        return self._options.hash_type
+
+    @property
+    def backends(self) -> list[str]:
+        """The names of the back ends, in their order."""
+        return [backend.name for backend in self._backends]
+
+    def envs(self, only: Sequence[str] = ()) -> list[str]:
+        """The names of all environments, each once."""
+        return list(dict.fromkeys(env for one in self._chosen(only) for env in one.envs()))
+
+    def find(self, path: object, saltenv: object) -> Found | None:
+        """Where a file is, ``None`` if there is none."""
+        found = self._open(path, saltenv)
+        if found is None:
+            return None
+        backend, file = found
+        with file:
+            return Found(file.path, file.rel, file.status, backend)
+
+    def hash(self, path: object, saltenv: object) -> str | None:
+        """The hash of a file in hexadecimal, ``None`` if there is none."""
+        found = self._open(path, saltenv)
+        if found is None:
+            return None
+        with found[1] as file:
+            return self._hash_of(file)
+
+    def hash_and_status(self, path: object, saltenv: object) -> tuple[str, os.stat_result] | None:
+        """The hash of a file and its status, ``None`` if there is none."""
+        found = self._open(path, saltenv)
+        if found is None:
+            return None
+        with found[1] as file:
+            return self._hash_of(file), file.status
+
+    def piece(self, path: object, saltenv: object, begin: int, size: int = 0) -> bytes | None:
+        """Up to ``size`` bytes (``file_buffer_size`` without it) of a file from ``begin`` on.
+
+        Empty at or past the end, ``None`` if there is no such file.
+        """
+        found = self._open(path, saltenv)
+        if found is None:
+            return None
+        with found[1] as file:
+            if begin >= file.status.st_size:
+                return b""
+            return os.pread(file.fd, size or self._options.file_buffer_size, begin)
+
+    def files(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
+        """The files and links of an environment whose paths begin with ``prefix``, sorted."""
+        return self._names("files", saltenv, prefix, only)
+
+    def dirs(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
+        """Its directories."""
+        return self._names("dirs", saltenv, prefix, only)
+
+    def empty_dirs(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
+        """Its directories with nothing in them."""
+        return self._names("empty_dirs", saltenv, prefix, only)
+
+    def symlinks(
+        self, saltenv: object, prefix: str = "", only: Sequence[str] = ()
+    ) -> dict[str, str]:
+        """Its links and their targets."""
+        begin = prefix.strip("/")
+        links: dict[str, str] = {}
+        for listing in self._listings(saltenv, only):
+            links = {**listing.links, **links}
+        return {path: target for path, target in links.items() if path.startswith(begin)}
+
+    def forget(self) -> None:
+        """Read lists again and take hashes anew."""
+        self._hashes.clear()
+        for backend in self._backends:
+            backend.forget()
+
+    def _chosen(self, only: Sequence[str]) -> list[Backend]:
+        return [one for one in self._backends if not only or one.name in only]
+
+    def _listings(self, saltenv: object, only: Sequence[str]) -> list[Listing]:
+        return [backend.listing(saltenv) for backend in self._chosen(only)]
+
+    def _names(self, kind: str, saltenv: object, prefix: str, only: Sequence[str]) -> list[str]:
+        begin = prefix.strip("/")
+        lists = [_KINDS[kind](listing) for listing in self._listings(saltenv, only)]
+        names = lists[0] if len(lists) == 1 else sorted({name for one in lists for name in one})
+        return [name for name in names if name.startswith(begin)] if begin else list(names)
+
+    def _open(self, path: object, saltenv: object) -> tuple[str, OpenFile] | None:
+        for backend in self._backends:
+            file = backend.open(path, saltenv)
+            if file is not None:
+                return backend.name, file
+        return None
+
+    def _hash_of(self, file: OpenFile) -> str:
+        """Taken again when the file has changed: its size, or the time of its last change."""
+        key = _identity(file.status)
+        known = self._hashes.get(key)
+        if known is not None:
+            return known
+        digest = hashlib.new(self.hash_type, usedforsecurity=False)
+        while piece := os.read(file.fd, READ_BYTES):
+            digest.update(piece)
+        if _is_settled(file.status) and _identity(os.fstat(file.fd)) == key:
+            self._keep(key, digest.hexdigest())
+        return digest.hexdigest()
+
+    def _keep(self, key: tuple[int, ...], digest: str) -> None:
+        if len(self._hashes) >= HASHES_KEPT:
+            self._hashes.clear()
+        self._hashes[key] = digest
+
+
+_KINDS: Mapping[str, Callable[[Listing], list[str]]] = {
+    "files": lambda listing: listing.files,
+    "dirs": lambda listing: listing.dirs,
+    "empty_dirs": lambda listing: listing.empty_dirs,
+}
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def _is_settled(status: os.stat_result) -> bool:
+    """Whether a further change would show in the times of the file."""
+    return max(status.st_mtime_ns, status.st_ctime_ns) < time.time_ns() - TICK_NS
+
+
+def _backends(options: FileOptions) -> list[Backend]:
+    found = []
+    for name in options.fileserver_backend:
+        if name in BACKENDS:
+            found.append(BACKENDS[name](options))
+        else:
+            log.warning("fileserver_backend: %s is not supported", name)
+    return found

@@ -1,0 +1,234 @@
+"""HTTP as a client: one request and its answer, or a file that is fetched.
+
+Used by ``http.query``, by the file client for ``http://`` sources, and by whatever else asks the
+web. Built on :mod:`urllib.request`, imported only when something is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import logging
+import os
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from saltlite.disk import write_file
+from saltlite.errors import FunctionError
+from saltlite.version import __version__
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 65.0
+BODY_LIMIT_BYTES = 100 * 1024 * 1024
+PIECE_BYTES = 256 * 1024
+SCHEMES = ("http", "https", "ftp")
+FILE_MODE = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What proves who asks. ``repr`` shows none of it."""
+
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebRequest:
+    """What is asked. ``cert`` is a file with certificate and key, or the two files."""
+
+    url: str
+    method: str = "GET"
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    credentials: Credentials | None = None
+    verify_ssl: bool = True
+    ca_bundle: str | None = None
+    cert: str | tuple[str, str] | None = None
+    timeout_s: float = TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class WebReply:
+    """What came: also when its status says that it is an error."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class WebError(FunctionError):
+    """No answer came, or none that is meant as one. ``status`` is ``None`` without an answer."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+def ask(request: WebRequest) -> WebReply:
+    """Send a request and read the whole answer.
+
+    Raises:
+        WebError: there is no answer, or it is larger than ``BODY_LIMIT_BYTES``.
+    """
+    with _opened(request) as response:
+        body = _read(response, request)
+        return WebReply(
+            status=int(response.status or 0),
+            reason=str(response.reason),
+            headers=dict(response.headers.items()),
+            body=body,
+        )
+
+
+def download(url: str, target: Path, *, verify_ssl: bool = True, use_etag: bool = False) -> bool:
+    """Fetch a file; ``False`` if the copy at ``target`` is still the same (``use_etag``).
+
+    A user and password in the address are sent as basic authentication.
+
+    Raises:
+        WebError: it cannot be fetched; the text says which address and why, without a password.
+    """
+    etag_file = target.with_name(target.name + ".etag")
+    headers = {}
+    if use_etag and target.is_file() and etag_file.is_file():
+        headers["If-None-Match"] = etag_file.read_text().strip()
+    request = WebRequest(url=url, headers=headers, verify_ssl=verify_ssl)
+    with _opened(request) as response:
+        if response.status == http.client.NOT_MODIFIED:
+            return False
+        if response.status and response.status >= http.client.BAD_REQUEST:
+            raise WebError(
+                f"Error: HTTP {response.status}: {response.reason} reading {shown(url)}",
+                response.status,
+            )
+        write_file(target, _pieces(response, url), mode=FILE_MODE, flush=False)
+        if use_etag and response.headers.get("Etag"):
+            write_file(etag_file, response.headers["Etag"].encode(), mode=FILE_MODE, flush=False)
+    return True
+
+
+def shown(url: str) -> str:
+    """An address as it may be logged: without user and password."""
+    parsed = urllib.parse.urlsplit(url)
+    host = parsed.netloc.rpartition("@")[2]
+    return urllib.parse.urlunsplit(parsed._replace(netloc=host))
+
+
+@contextlib.contextmanager
+def _opened(request: WebRequest) -> Iterator[Any]:
+    """The response, with any status; its body is to be read yet."""
+    prepared = _prepared(request)
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPSHandler(context=_tls(request)), _EveryStatus()
+    )
+    log.debug("%s %s", request.method, shown(request.url))
+    try:
+        response = opener.open(prepared, timeout=request.timeout_s)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise WebError(_words(error, request.url)) from error
+    with response:
+        yield response
+
+
+class _EveryStatus(urllib.request.HTTPErrorProcessor):
+    """Answers that are errors are answers; redirections are followed."""
+
+    def http_response(self, request: urllib.request.Request, response: Any) -> Any:
+        if response.status in (301, 302, 303, 307, 308):
+            return super().http_response(request, response)
+        return response
+
+    https_response = http_response
+
+
+def _prepared(request: WebRequest) -> urllib.request.Request:
+    url, credentials = _without_credentials(request.url)
+    parsed = urllib.parse.urlsplit(url)
+    if parsed.scheme not in SCHEMES or not parsed.hostname:
+        raise WebError(f"Unsupported URL: {shown(request.url)}")
+    quoted = urllib.parse.quote(url, safe="%/:=&?~#+!$,;'@()*[]")
+    headers = {"User-Agent": f"Salt/{__version__}", **request.headers}
+    prepared = urllib.request.Request(  # noqa: S310 - the scheme was checked above
+        quoted, data=request.body, headers=headers, method=request.method
+    )
+    credentials = request.credentials or credentials
+    if credentials is not None:
+        prepared.add_unredirected_header("Authorization", _basic(credentials))
+    return prepared
+
+
+def _without_credentials(url: str) -> tuple[str, Credentials | None]:
+    parsed = urllib.parse.urlsplit(url)
+    userinfo, mark, host = parsed.netloc.rpartition("@")
+    if not mark:
+        return url, None
+    user, _, password = userinfo.partition(":")
+    clean = urllib.parse.urlunsplit(parsed._replace(netloc=host))
+    return clean, Credentials(urllib.parse.unquote(user), urllib.parse.unquote(password))
+
+
+def _basic(credentials: Credentials) -> str:
+    import base64
+
+    both = f"{credentials.username}:{credentials.password}".encode()
+    return "Basic " + base64.b64encode(both).decode("ascii")
+
+
+def _tls(request: WebRequest) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=request.ca_bundle)
+        if isinstance(request.cert, str):
+            context.load_cert_chain(request.cert)
+        elif request.cert is not None:
+            context.load_cert_chain(*request.cert)
+    except OSError as error:
+        raise WebError(f"certificates cannot be read: {error}") from error
+    if not request.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _read(response: IO[bytes], request: WebRequest) -> bytes:
+    try:
+        body = response.read(BODY_LIMIT_BYTES + 1)
+    except (OSError, http.client.HTTPException) as error:
+        raise WebError(_words(error, request.url)) from error
+    if len(body) > BODY_LIMIT_BYTES:
+        raise WebError(f"Error: more than {BODY_LIMIT_BYTES} bytes from {shown(request.url)}")
+    return body
+
+
+def _pieces(response: Any, url: str) -> Iterator[bytes]:
+    """The body piece by piece; an error when it ends early."""
+    announced, got = response.headers.get("Content-Length", ""), 0
+    while True:
+        try:
+            piece = response.read(PIECE_BYTES)
+        except (OSError, http.client.HTTPException) as error:
+            raise WebError(_words(error, url)) from error
+        if not piece:
+            break
+        got += len(piece)
+        yield piece
+    if announced.isdigit() and int(announced) != got:
+        raise WebError(f"Error: {got} of {announced} bytes reading {shown(url)}")
+
+
+def _words(error: Exception, url: str) -> str:
+    """Why there was no answer. Source: observed on Salt 3006.30."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, ssl.SSLError):
+        return f"Error: {reason} reading {shown(url)}"
+    if isinstance(reason, OSError) and reason.errno is not None:
+        return f"Error: [Errno {reason.errno}] {os.strerror(reason.errno)} reading {shown(url)}"
+    return f"Error: {reason} reading {shown(url)}"
