@@ -127,14 +127,37 @@ class TargetError(SaltliteError):
 
 
 class RenderError(SaltliteError):
-    """A file does not render. ``line`` is ``None`` where the engine does not tell."""
+    """A file does not render. ``line`` is ``None`` where the engine does not tell.
 
-    def __init__(self, problem: str, *, path: str, line: int | None = None) -> None:
+    ``excerpt`` has the lines around the place. ``imported``: it is another file than the one that
+    was to be rendered.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str,
+        line: int | None = None,
+        excerpt: str = "",
+        imported: bool = False,
+    ) -> None:
         self.problem = problem
         self.path = path
         self.line = line
+        self.excerpt = excerpt
+        self.imported = imported
         place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {problem}")
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+    @property
+    def salt_text(self) -> str:
+        """Salt's own words for it, of several lines. Source: observed on Salt 3006.30."""
+        if self.line is None:
+            return "\n".join(part for part in (self.problem, self.excerpt) if part)
+        if self.imported:
+            return f"{self.problem}\n{self.path}({self.line}):\n{self.excerpt}"
+        return f"{self.problem}; line {self.line}\n\n{self.excerpt}"
 
 
 class DeclarationError(SaltliteError):

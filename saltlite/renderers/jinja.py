@@ -1,0 +1,343 @@
+"""Jinja as Salt's templates know it.
+
+Templates run in Jinja's sandbox, which refuses names that begin with an underscore and large
+ranges; this adds a limit on what one operator may build and on the length of the result.
+Compiled code is kept by source, so that a template that is rendered for a thousand minions is
+compiled once; whether a file has changed is seen by its text.
+"""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from functools import partial
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import jinja2
+from jinja2.ext import do, loopcontrols
+from jinja2.runtime import Context
+from jinja2.sandbox import SandboxedEnvironment
+from jinja2.utils import missing, object_type_repr
+
+from saltlite.errors import CommandError, FunctionError, RenderError
+from saltlite.renderers.blocks import SerializedBlocks
+from saltlite.renderers.excerpt import excerpt, nearest
+from saltlite.renderers.filters import FILTERS, TESTS
+from saltlite.renderers.names import SaltFunctions, SaltModule, opts_of
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+    from saltlite.renderers.template import Template
+
+log = logging.getLogger(__name__)
+
+MAX_OUTPUT_CHARS = 64 * 1024 * 1024
+"""How long a rendered template may be. Source: security.md 3.1."""
+
+MAX_COMPILED = 1000
+"""Templates whose compiled code is kept."""
+
+MAX_DEPTH = 50
+"""How deep imports may nest. Source: security.md 3.1."""
+
+_compiled: dict[tuple[Any, ...], CodeType] = {}
+
+
+def render_text(template: Template, ctx: MinionContext) -> str:
+    """Render a template.
+
+    Raises:
+        RenderError: it does not render.
+    """
+    environment = _environment(template, ctx)
+    try:
+        compiled = environment.compiled(template.text, template.name, _filename(template))
+        rendered = _joined(compiled.generate())
+    except Exception as error:
+        raise _explained(error, template, environment) from error
+    return f"{rendered}\n" if template.text.endswith("\n") else rendered
+
+
+def _joined(pieces: Iterator[str]) -> str:
+    whole, length = [], 0
+    for piece in pieces:
+        length += len(piece)
+        if length > MAX_OUTPUT_CHARS:
+            raise OverflowError(f"the result is longer than {MAX_OUTPUT_CHARS} characters")
+        whole.append(piece)
+    return "".join(whole)
+
+
+class NearestUndefined(jinja2.StrictUndefined):
+    """Complains when it is used; the complaint knows where the name was looked up."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        hint: str | None = None,
+        obj: Any = missing,
+        name: str | None = None,
+        exc: type[jinja2.TemplateRuntimeError] = jinja2.UndefinedError,
+    ) -> None:
+        if exc is jinja2.UndefinedError:
+            exc = partial(UnknownName, obj, name)  # type: ignore[assignment]  # called only
+        super().__init__(hint, obj, name, exc)
+
+    @property
+    def _undefined_message(self) -> str:
+        name, owner = self._undefined_name, self._undefined_obj
+        if self._undefined_hint or owner is missing:
+            return super()._undefined_message
+        if not isinstance(name, str):
+            return f"{_kind(owner)} has no element {name!r}"
+        return f"{_kind(owner)!r} has no attribute {name!r}"
+
+
+class UnknownName(jinja2.UndefinedError):
+    """A template uses a name that is not there; ``owner`` is where it was looked up."""
+
+    def __init__(self, owner: Any, name: Any, message: str) -> None:
+        super().__init__(message)
+        self.owner = owner
+        self.name = name
+
+
+def _kind(owner: Any) -> str:
+    if isinstance(owner, SaltFunctions):
+        return "salt.utils.templates.AliasedLoader object"
+    if isinstance(owner, SaltModule):
+        return "salt.loader.lazy.LoadedMod object"
+    return "dict object" if isinstance(owner, Mapping) else object_type_repr(owner)
+
+
+class SaltEnvironment(SandboxedEnvironment):
+    """Jinja with Salt's names; made anew for each template, which costs little."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def __init__(self, template: Template, ctx: MinionContext, options: dict[str, Any]) -> None:
+        super().__init__(
+            extensions=[do, loopcontrols, SerializedBlocks],
+            undefined=NearestUndefined,
+            loader=_FileLoader(template, ctx),
+            cache_size=0,
+            finalize=_printable,
+            **options,
+        )
+        self._options = tuple(sorted((name, repr(value)) for name, value in options.items()))
+        self._sources: dict[str, str] = {}
+        self.filters.update(FILTERS)
+        self.tests.update(TESTS)
+        self.globals.update(GLOBALS)
+        self.globals.update(template.variables)
+
+    def compiled(
+        self,
+        text: str,
+        name: str,
+        filename: str,
+        variables: MutableMapping[str, Any] | None = None,
+    ) -> jinja2.Template:
+        """A template that is ready to run; compiled unless that was done before."""
+        self._sources[filename] = text
+        key = (self._options, name, filename, text)
+        code = _compiled.get(key)
+        if code is None:
+            if len(_compiled) >= MAX_COMPILED:
+                _compiled.pop(next(iter(_compiled)), None)
+            code = _compiled[key] = self.compile(text, name=name, filename=filename)
+        return jinja2.Template.from_code(self, code, self.make_globals(variables))
+
+    def source(self, filename: str) -> str | None:
+        """The text of a template that was loaded under this name."""
+        return self._sources.get(filename)
+
+    def join_path(self, template: str, parent: str) -> str:
+        """The name of an imported template; ``./`` and ``../`` lead on from the importing one."""
+        if not template.startswith(("./", "../")):
+            return template
+        return posixpath.normpath(posixpath.join(posixpath.dirname(parent), template))
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Refuse what would not fit into memory."""
+        if operator == "**":
+            _refuse_large(_bits(left) * right if isinstance(right, int) else 0)
+        elif isinstance(left, int) and isinstance(right, (str, bytes, list, tuple)):
+            _refuse_large(left * len(right))
+        elif isinstance(right, int) and isinstance(left, (str, bytes, list, tuple)):
+            _refuse_large(right * len(left))
+        return super().call_binop(context, operator, left, right)
+
+
+def _bits(number: Any) -> int:
+    return number.bit_length() if isinstance(number, int) else 0
+
+
+def _refuse_large(size: int) -> None:
+    if size > MAX_OUTPUT_CHARS:
+        raise OverflowError(f"the sandbox blocks results larger than {MAX_OUTPUT_CHARS}")
+
+
+def _printable(value: Any) -> Any:
+    """Mappings that load on first use are printed as the maps they stand for."""
+    if isinstance(value, Mapping) and not isinstance(value, dict):
+        return dict(value)
+    return value
+
+
+def _filename(template: Template) -> str:
+    return template.path or "<template>"
+
+
+class _FileLoader(jinja2.BaseLoader):
+    """Templates that others import, from the file server."""
+
+    def __init__(self, template: Template, ctx: MinionContext) -> None:
+        self._saltenv = template.saltenv
+        self._ctx = ctx
+        self._loading = 0
+
+    def load(
+        self,
+        environment: jinja2.Environment,
+        name: str,
+        globals: MutableMapping[str, Any] | None = None,
+    ) -> jinja2.Template:
+        """The template at ``name`` below the roots; it is told its own place.
+
+        Raises:
+            jinja2.TemplateNotFound: there is no such file, or it is no text.
+        """
+        assert isinstance(environment, SaltEnvironment)  # noqa: S101 - for the type checker
+        path = name.removeprefix("salt://").lstrip("/")
+        text = self._read(path)
+        if text is None:
+            raise jinja2.TemplateNotFound(name)
+        own = {"tplfile": path, "tpldir": posixpath.dirname(path) or "."}
+        filename = f"salt://{path}"
+        if self._saltenv != "base":
+            filename += f"?saltenv={self._saltenv}"
+        return environment.compiled(text, path, filename, {**(globals or {}), **own})
+
+    def _read(self, path: str) -> str | None:
+        from saltlite.fileserver.client import file_client
+
+        data = file_client(self._ctx).read(path, self._saltenv)
+        if data is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
+
+
+def _environment(template: Template, ctx: MinionContext) -> SaltEnvironment:
+    return SaltEnvironment(template, ctx, _options(template, opts_of(ctx)))
+
+
+def _options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
+    """Jinja's options from ``jinja_sls_env``, ``jinja_env`` and the two older ones."""
+    options: dict[str, Any] = {}
+    for name in ("trim_blocks", "lstrip_blocks"):
+        if opts.get(f"jinja_{name}"):
+            options[name] = True
+    wanted = opts.get("jinja_sls_env" if template.sls else "jinja_env") or {}
+    for name, value in wanted.items():
+        if name in ALLOWED_OPTIONS:
+            options[name] = value
+        else:
+            log.warning("jinja2 environment %s is not recognized", name)
+    return options
+
+
+ALLOWED_OPTIONS = frozenset(
+    {
+        "autoescape",
+        "block_end_string",
+        "block_start_string",
+        "comment_end_string",
+        "comment_start_string",
+        "keep_trailing_newline",
+        "line_comment_prefix",
+        "line_statement_prefix",
+        "lstrip_blocks",
+        "newline_sequence",
+        "trim_blocks",
+        "variable_end_string",
+        "variable_start_string",
+    }
+)
+"""The options of Jinja that configuration may set; the others would be code."""
+
+
+class TemplateRaised(Exception):
+    """A template called ``raise``."""
+
+
+def _raise(message: Any = "") -> NoReturn:
+    """Stop rendering with this message."""
+    raise TemplateRaised(message)
+
+
+@jinja2.pass_context
+def _full_context(context: Context) -> dict[str, Any]:
+    """All that the template sees, functions as text."""
+    plain = (str, int, float, bool, list, dict, tuple, type(None))
+    return {
+        name: value
+        if isinstance(value, plain)
+        else dict(value)
+        if isinstance(value, Mapping) and not isinstance(value, SaltFunctions)
+        else str(value)
+        for name, value in context.get_all().items()
+    }
+
+
+GLOBALS: Mapping[str, Callable[..., Any]] = {
+    "raise": _raise,
+    "odict": dict,
+    "show_full_context": _full_context,
+}
+
+
+def _explained(error: Exception, template: Template, environment: SaltEnvironment) -> RenderError:
+    """Salt's words for what went wrong, with the lines around the place."""
+    filename, line = _place(error, template, environment)
+    hint = nearest(error, environment.globals)
+    text = environment.source(filename) or template.text
+    return RenderError(
+        _words(error),
+        path=filename,
+        line=line,
+        excerpt=excerpt(text, line, hint) if line else hint,
+        imported=filename != _filename(template),
+    )
+
+
+def _place(
+    error: Exception, template: Template, environment: SaltEnvironment
+) -> tuple[str, int | None]:
+    """The innermost template that the error passed through, and the line in it."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.filename or _filename(template), error.lineno
+    place: tuple[str, int | None] = (_filename(template), None)
+    frame = error.__traceback__
+    while frame is not None:
+        filename = frame.tb_frame.f_code.co_filename
+        if environment.source(filename) is not None:
+            place = (filename, frame.tb_lineno)
+        frame = frame.tb_next
+    return place
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, jinja2.UndefinedError):
+        return f"Jinja variable {error}"
+    if isinstance(error, (jinja2.TemplateSyntaxError, jinja2.TemplateRuntimeError)):
+        return f"Jinja syntax error: {error.message}"
+    if isinstance(error, (FunctionError, CommandError)):
+        return f"Problem running salt function in Jinja template: {error}"
+    return f"Jinja error: {error}"

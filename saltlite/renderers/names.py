@@ -1,0 +1,140 @@
+"""What templates and Python renderers find under ``salt``, ``opts`` and the names of the file."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionUnavailable
+
+_OPTS = "saltlite.renderers.opts"
+
+
+class SaltFunctions(Mapping[str, Callable[..., Any]]):
+    """Execution functions as templates call them.
+
+    ``salt['m.f']``, ``salt['m']['f']`` and ``salt.m.f`` are the same function. As a mapping it has
+    the full names only, as in Salt.
+    """
+
+    def __init__(self, ctx: MinionContext) -> None:
+        self._ctx = ctx
+
+    def __getitem__(self, name: str) -> Any:
+        module, dot, function = name.partition(".")
+        try:
+            functions = self._ctx.functions.source(module).functions
+        except FunctionUnavailable:
+            raise KeyError(name) from None
+        if not dot:
+            return SaltModule(self, module)
+        if function not in functions:
+            raise KeyError(name)
+        return SaltFunction(self._ctx, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str) or "." not in name:
+            return False
+        try:
+            self[name]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ctx.functions.names())
+
+    def __len__(self) -> int:
+        return len(self._ctx.functions.names())
+
+
+class SaltFunction:
+    """One function. It can be called and has nothing else that a template could reach."""
+
+    __slots__ = ("__ctx", "__name")
+
+    def __init__(self, ctx: MinionContext, name: str) -> None:
+        self.__ctx = ctx
+        self.__name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__ctx.functions.call(self.__name, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<LoadedFunc name={self.__name!r}>"
+
+
+class SaltModule:
+    """The functions of one module, by ``[name]`` or as attributes."""
+
+    def __init__(self, functions: SaltFunctions, module: str) -> None:
+        self._functions = functions
+        self._module = module
+
+    def __getitem__(self, name: str) -> Any:
+        return self._functions[f"{self._module}.{name}"]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        return f"{self._module}.{name}" in self._functions
+
+
+def opts_of(ctx: MinionContext) -> dict[str, Any]:
+    """The flat options with ``grains`` and ``pillar``; made once in the life of a context."""
+    made: dict[str, Any] | None = ctx.state.get(_OPTS)
+    if made is None:
+        from saltlite.config.opts import flat_opts
+
+        made = flat_opts(ctx.config)
+        made["grains"] = ctx.grains
+        made["pillar"] = ctx.pillar
+        ctx.state[_OPTS] = made
+    return made
+
+
+def file_names(sls: str, path: str, name: str = "") -> dict[str, str]:
+    """The variables that say which file is being rendered.
+
+    ``path`` is the file itself (``tplpath``), ``name`` its path below the root of its environment,
+    which ``tplfile`` and ``tpldir`` tell; without a name they come from ``sls``. Source: observed
+    on Salt 3006.30.
+    """
+    file = name or _file_of(sls, path)
+    directory = posixpath.dirname(file)
+    slspath = directory if sls else ""
+    return {
+        "tplpath": path,
+        "tplfile": file,
+        "tpldir": directory or ".",
+        "tpldot": directory.replace("/", "."),
+        "slspath": slspath,
+        "slsdotpath": slspath.replace("/", "."),
+        "slscolonpath": slspath.replace("/", ":"),
+        "sls_path": slspath.replace("/", "_"),
+    }
+
+
+def _file_of(sls: str, path: str) -> str:
+    if not sls:
+        return ""
+    below = sls.replace(".", "/")
+    if path.endswith(f"{below}/init.sls"):
+        return f"{below}/init.sls"
+    return f"{below}.sls"

@@ -1,0 +1,96 @@
+"""One text template, by any of the engines.
+
+The registry of engines is this table; each engine is a module that is imported when the first
+template asks for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import RenderError
+from saltlite.renderers.names import SaltFunctions, file_names, opts_of
+
+ENGINES: Mapping[str, str] = {
+    "jinja": "saltlite.renderers.jinja",
+    "mako": "saltlite.renderers.mako",
+    "py": "saltlite.renderers.python",
+}
+"""Engines that make text of text, and the module whose ``render_text`` does it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A template and where it stands.
+
+    ``name`` is its path below the root of its environment, ``path`` what errors call it.
+    ``variables`` are all names it sees.
+    """
+
+    text: str
+    path: str
+    name: str
+    saltenv: str
+    sls: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+def render_template(
+    text: str,
+    engine: str,
+    ctx: MinionContext,
+    *,
+    saltenv: str = "base",
+    sls: str = "",
+    context: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    path: str = "",
+    name: str = "",
+) -> str:
+    """The text that ``engine`` (``jinja``, ``mako``, ``py``) makes of ``text``.
+
+    The template sees ``salt``, ``grains``, ``pillar``, ``opts``, ``saltenv``, ``sls``, the names of
+    its file if it has one, and on top ``defaults``, then ``context``. ``path`` is for errors and
+    ``tplpath``; ``name`` is the path below the root of its environment, for ``tpldir`` and relative
+    imports.
+
+    Raises:
+        RenderError: it does not render; has path, line and the lines around.
+    """
+    module = ENGINES.get(engine)
+    if module is None:
+        known = ", ".join(sorted(ENGINES))
+        raise RenderError(f"no such template engine: {engine} (there are {known})", path=path)
+    variables = {
+        **base_variables(ctx, saltenv, sls),
+        **(file_names(sls, path, name) if sls or name else {}),
+        **(defaults or {}),
+        **(context or {}),
+    }
+    template = Template(
+        text=text,
+        path=path,
+        name=str(variables.get("tplfile") or name),
+        saltenv=saltenv,
+        sls=sls,
+        variables=variables,
+    )
+    rendered: str = importlib.import_module(module).render_text(template, ctx)
+    return rendered
+
+
+def base_variables(ctx: MinionContext, saltenv: str, sls: str) -> dict[str, Any]:
+    """What every template sees."""
+    return {
+        "salt": SaltFunctions(ctx),
+        "grains": ctx.grains,
+        "opts": opts_of(ctx),
+        "pillar": ctx.pillar,
+        "saltenv": saltenv,
+        "sls": sls,
+        "proxy": {},
+    }
