@@ -12,11 +12,14 @@ GREEN = "\033[0;32m"
 BLUE = "\033[0;34m"
 PURPLE = "\033[0;35m"
 CYAN = "\033[0;36m"
+LIGHT_GRAY = "\033[0;37m"
+DARK_GRAY = "\033[0;1;30m"
 LIGHT_RED = "\033[0;1;31m"
 LIGHT_GREEN = "\033[0;1;32m"
 YELLOW = "\033[0;1;33m"
 LIGHT_BLUE = "\033[0;1;34m"
 LIGHT_PURPLE = "\033[0;1;35m"
+WHITE = "\033[0;1;37m"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

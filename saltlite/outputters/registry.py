@@ -25,6 +25,8 @@ OUTPUTTERS = {
     "no_return": "no_return:output",
     "key": "key:output",
     "highstate": "highstate:output",
+    "table": "table:output",
+    "profile": "profile:output",
 }
 """Name -> ``module:function`` below this package. A table, so that no name reaches an import."""
 
