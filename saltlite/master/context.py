@@ -17,6 +17,7 @@ from saltlite.channel.handshake import MasterHandshake
 from saltlite.channel.master import TokenCache
 from saltlite.config.master import MasterConfig
 from saltlite.core.plain import PlainMap
+from saltlite.fileserver.server import FileServer
 from saltlite.master.acl import Access
 from saltlite.master.autosign import AutoSign
 from saltlite.master.jobcache import SqliteJobStore
@@ -124,6 +125,7 @@ class MasterContext:
     sessions: Sessions
     jobs: SqliteJobStore
     minions: MinionCache
+    files: FileServer
     access: Access
     autosign: AutoSign
     handshake: MasterHandshake
@@ -166,6 +168,7 @@ def make_context(
         sessions=shared.sessions(),
         jobs=shared.job_store(),
         minions=MinionCache(shared.cachedir),
+        files=FileServer(config.files),
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
         handshake=MasterHandshake(shared.key),

@@ -22,6 +22,7 @@ def cluster() -> Iterator[Cluster]:
     """A running master without minions that has something worth stealing in its roots."""
     options = {
         "worker_threads": WORKERS,
+        "fileserver_followsymlinks": False,
         "publisher_acl": {LIMITED: ["test.ping"], WEB_ONLY: [{"web*": ["test.*"]}]},
     }
     with Cluster(minions=0, master_options=options, auto_accept=False) as one:

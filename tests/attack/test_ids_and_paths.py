@@ -100,7 +100,7 @@ PATHS: list[Any] = [
     "../pki/master.pem", "../outside.txt", "a/../../outside.txt", "a-dir/../../outside.txt",
     "|../outside.txt", "|/etc/passwd", "/etc/passwd", "//etc/passwd", "way-out", "up/outside.txt",
     "up/pki/master.pem", "open.txt\0", "\0", "", ".", "..", "./../outside.txt", "a-dir", "fifo",
-    "open.txt/", "open.txt/../../outside.txt", "....//outside.txt", "..\\outside.txt",
+    "open.txt/../../outside.txt", "....//outside.txt", "..\\outside.txt",
     "..%2foutside.txt", "x?saltenv=../..", "../outside.txt?saltenv=base", "x" * 5_000, "x/" * 3_000,
     "~/x", "/dev/tty", "/proc/self/environ", "salt://../outside.txt", ["open.txt"], ["a"], {}, 5,
     None, True, b"\xff\xfe", "open.txt\n", "caf\u00e9", "\u202e",

@@ -1,66 +1,121 @@
-"""The file server's commands. Source: protocol.md 9.4.
+"""The file server's commands. Source: protocol.md 9.4, 9.7.
 
-No back end is built yet: every file is missing and every list is empty, in the form a minion
-expects.
+Whatever a minion names goes through :mod:`saltlite.fileserver`: what is hostile is answered as a
+missing file or an empty list.
 """
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
 from saltlite.channel.master import OpenedRequest
 from saltlite.core.plain import Plain
+from saltlite.fileserver.paths import split_url
 from saltlite.master.context import MasterContext
+from saltlite.master.pushed import PushRefused, store_piece
+
+DEFAULT_ENV = "base"
+MEGABYTE = 1024 * 1024
+
+Names = TypeVar("Names", list[str], dict[str, str])
 
 
-def file_hash(_ctx: MasterContext, _request: OpenedRequest) -> Plain:
+def file_hash(ctx: MasterContext, request: OpenedRequest) -> Plain:
     """``{"hash_type", "hsum"}``; ``""`` for a missing file."""
-    return ""
+    found = ctx.files.hash(*_asked(request))
+    return "" if found is None else _hashed(ctx, found)
 
 
-def file_hash_and_stat(_ctx: MasterContext, _request: OpenedRequest) -> Plain:
+def file_hash_and_stat(ctx: MasterContext, request: OpenedRequest) -> Plain:
     """The same with the file's status."""
-    return ["", None]
+    found = ctx.files.hash_and_status(*_asked(request))
+    if found is None:
+        return ["", None]
+    return [_hashed(ctx, found[0]), list(found[1])]
 
 
-def file_find(_ctx: MasterContext, _request: OpenedRequest) -> Plain:
+def file_find(ctx: MasterContext, request: OpenedRequest) -> Plain:
     """Where a file is."""
-    return {"path": "", "rel": ""}
+    found = ctx.files.find(*_asked(request))
+    if found is None:
+        return {"path": "", "rel": ""}
+    return {
+        "path": found.path,
+        "rel": found.rel,
+        "stat": list(found.status),
+        "back": found.backend,
+    }
 
 
-def serve_file(_ctx: MasterContext, _request: OpenedRequest) -> Plain:
-    """A piece of a file."""
-    return {"data": "", "dest": ""}
+def serve_file(ctx: MasterContext, request: OpenedRequest) -> Plain:
+    """A piece of a file, at most ``file_buffer_size`` bytes, compressed if it was asked for."""
+    begin, level = request.load.get("loc", 0), request.load.get("gzip")
+    path, saltenv = _asked(request)
+    piece = None
+    if _is_number(begin, 0, 1 << 63) and (level in (None, False) or _is_number(level, 1, 9)):
+        piece = ctx.files.piece(path, saltenv, begin)
+    if piece is None:
+        return {"data": "", "dest": ""}
+    answer: dict[str, Plain] = {"data": piece or "", "dest": str(path)}
+    if level and piece:
+        packer = zlib.compressobj(level, wbits=31)
+        answer |= {"data": packer.compress(piece) + packer.flush(), "gzip": level}
+    return answer
 
 
-def file_list(_ctx: MasterContext, _request: OpenedRequest) -> list[Plain]:
+def file_list(ctx: MasterContext, request: OpenedRequest) -> list[str]:
     """The files of an environment."""
-    return []
+    return _listed(ctx.files.files, request, [])
 
 
-def file_list_emptydirs(_ctx: MasterContext, _request: OpenedRequest) -> list[Plain]:
+def file_list_emptydirs(ctx: MasterContext, request: OpenedRequest) -> list[str]:
     """Its empty directories."""
-    return []
+    return _listed(ctx.files.empty_dirs, request, [])
 
 
-def dir_list(_ctx: MasterContext, _request: OpenedRequest) -> list[Plain]:
+def dir_list(ctx: MasterContext, request: OpenedRequest) -> list[str]:
     """Its directories."""
-    return []
+    return _listed(ctx.files.dirs, request, [])
 
 
-def symlink_list(_ctx: MasterContext, _request: OpenedRequest) -> dict[str, Plain]:
+def symlink_list(ctx: MasterContext, request: OpenedRequest) -> dict[str, str]:
     """Its links and where they lead."""
-    return {}
+    return _listed(ctx.files.symlinks, request, {})
 
 
 def file_envs(ctx: MasterContext, _request: OpenedRequest) -> list[str]:
-    """The environments of ``file_roots``."""
-    return [name for name in ctx.config.files.file_roots if name != "__env__"]
+    """The environments of all back ends."""
+    return ctx.files.envs()
+
+
+def file_recv(ctx: MasterContext, request: OpenedRequest) -> bool:
+    """A minion pushes a piece of a file; ``False`` without ``file_recv``, and for bad ones."""
+    files, load = ctx.config.files, request.load
+    try:
+        if not files.file_recv:
+            raise PushRefused("file_recv is off")
+        store_piece(
+            Path(ctx.config.paths.cachedir),
+            request.id,
+            load.get("path"),
+            load.get("loc"),
+            load.get("data"),
+            limit_bytes=files.file_recv_max_size * MEGABYTE,
+        )
+    except (PushRefused, OSError) as error:
+        ctx.refusals.refuse("_file_recv", f"minion {request.id}: {error}")
+        return False
+    return True
 
 
 def master_opts(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     """What a minion needs of the master's options to run a highstate."""
     files = ctx.config.files
     answer: dict[str, Plain] = {
-        "file_roots": {name: [] for name in files.file_roots},
+        "file_roots": {name: [] for name in ctx.files.envs()},
         "top_file_merging_strategy": files.top_file_merging_strategy,
         "env_order": list(files.env_order),
         "default_top": files.default_top,
@@ -88,7 +143,29 @@ def master_tops(_ctx: MasterContext, _request: OpenedRequest) -> dict[str, Plain
     return {}
 
 
-def file_recv(ctx: MasterContext, request: OpenedRequest) -> bool:
-    """A minion pushes a file: not built, and answered as where ``file_recv`` is off."""
-    ctx.refusals.refuse("_file_recv", f"minion {request.id}")
-    return False
+def _asked(request: OpenedRequest) -> tuple[object, object]:
+    """Path and environment of a request; a query in the path wins."""
+    path, saltenv = request.load.get("path"), request.load.get("saltenv", DEFAULT_ENV)
+    if not isinstance(path, str):
+        return None, saltenv
+    location = split_url(path)
+    return location.path, location.saltenv or saltenv
+
+
+def _listed(lists: Callable[..., Names], request: OpenedRequest, none: Names) -> Names:
+    """One of the file server's lists; ``none`` for malformed wishes and absent back ends."""
+    load = request.load
+    prefix, backends = load.get("prefix") or "", load.get("fsbackend") or ()
+    if isinstance(backends, str):
+        backends = backends.split(",")
+    if not isinstance(prefix, str) or not isinstance(backends, (list, tuple)):
+        return none
+    return lists(load.get("saltenv", DEFAULT_ENV), prefix, backends)
+
+
+def _hashed(ctx: MasterContext, digest: str) -> dict[str, Plain]:
+    return {"hash_type": ctx.files.hash_type, "hsum": digest}
+
+
+def _is_number(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

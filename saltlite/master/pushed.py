@@ -1,0 +1,115 @@
+"""Files that minions push (``cp.push``), piece by piece, each below its minion's own directory.
+
+Off unless ``file_recv`` is set. Every component of a path is one name, every directory on the way
+is opened without following links, and what is written is a regular file of ours, mode 0600.
+Source: protocol.md 9.7; security.md 2.2 (CVE-2024-38824), 3.2.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from saltlite.core.ids import valid_minion_id
+from saltlite.fileserver.paths import safe_name
+
+QUOTA_BYTES: Final = 1024**3
+QUOTA_FILES: Final = 10_000
+DEPTH_LIMIT: Final = 64
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class PushRefused(Exception):
+    """A piece is not taken; the text says why, for our own log."""
+
+
+def store_piece(
+    cachedir: Path, minion_id: str, path: object, begin: object, data: object, *, limit_bytes: int
+) -> None:
+    """Write one piece of a file; the first one (``begin`` 0) empties it.
+
+    Raises:
+        PushRefused: the path is not safe, the piece does not continue the file, it is too large, or
+            the minion has pushed its share (1 GiB, 10,000 files) already.
+        OSError: the disk does not take it.
+    """
+    parts = _checked_path(path)
+    if not valid_minion_id(minion_id):
+        raise PushRefused("no such minion")
+    if not isinstance(begin, int) or isinstance(begin, bool) or begin < 0:
+        raise PushRefused("no such place in a file")
+    piece = data.encode() if isinstance(data, str) else data
+    if not isinstance(piece, bytes):
+        raise PushRefused("no data")
+    if begin + len(piece) > limit_bytes:
+        raise PushRefused(f"larger than {limit_bytes} bytes")
+    _check_quota(cachedir / "minions" / minion_id / "files", len(piece))
+    folder = _folder(cachedir, ["minions", minion_id, "files", *parts[:-1]])
+    try:
+        _write(folder, parts[-1], begin, piece)
+    finally:
+        os.close(folder)
+
+
+def _checked_path(path: object) -> list[str]:
+    if not isinstance(path, (list, tuple)) or not 0 < len(path) <= DEPTH_LIMIT:
+        raise PushRefused("a path is a list of names")
+    if not all(safe_name(part) and "\\" not in part for part in path):
+        raise PushRefused("a path is a list of names")
+    return list(path)
+
+
+def _check_quota(top: Path, more_bytes: int) -> None:
+    files, size = 0, more_bytes
+    for folder, _folders, names in os.walk(top):
+        files += len(names)
+        size += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+        if files >= QUOTA_FILES or size > QUOTA_BYTES:
+            raise PushRefused("this minion has pushed its share")
+
+
+def _folder(top: Path, names: Sequence[str]) -> int:
+    """A descriptor of the directory, made where it is missing."""
+    fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in names:
+        try:
+            below = _entered(fd, name)
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
+def _entered(fd: int, name: str) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=fd)
+    except FileNotFoundError:
+        os.mkdir(name, 0o700, dir_fd=fd)
+        return os.open(name, _FOLDER, dir_fd=fd)
+    except OSError as error:
+        raise PushRefused(f"{name} is no directory") from error
+
+
+def _write(folder: int, name: str, begin: int, piece: bytes) -> None:
+    try:
+        fd = os.open(name, _FILE, 0o600, dir_fd=folder)
+    except OSError as error:
+        raise PushRefused(f"{name} is no file") from error
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            raise PushRefused(f"{name} is no file of its own")
+        if begin == 0:
+            os.ftruncate(fd, 0)
+        elif begin != status.st_size:
+            raise PushRefused(f"{name} ends at {status.st_size}")
+        view, at = memoryview(piece), begin
+        while view:
+            written = os.pwrite(fd, view, at)
+            view, at = view[written:], at + written
+    finally:
+        os.close(fd)
