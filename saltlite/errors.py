@@ -23,6 +23,7 @@ The tree::
     ├── CommandError         a command on the host failed (argv, exit code, stderr)
     ├── FunctionUnavailable  no such execution module, runner or state function
     └── FunctionError        a function refuses to go on; Salt's CommandExecutionError
+        └── UsageError       it was called wrongly; Salt's SaltInvocationError
 
 Errors carry fields, not only text. ``str(error)`` is one line that a user can act upon.
 """
@@ -196,3 +197,10 @@ class FunctionError(SaltliteError):
     def __init__(self, message: str, *, retcode: int = 1) -> None:
         self.retcode = retcode
         super().__init__(message)
+
+
+class UsageError(FunctionError, TypeError):
+    """A function was called with arguments that make no sense to it.
+
+    The counterpart of Salt's ``SaltInvocationError``, which is a ``TypeError`` too.
+    """

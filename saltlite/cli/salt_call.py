@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain, not_supported
 from saltlite.cli.options import (
+    ONE_METHOD,
     CommandParser,
     common_options,
     flag,
@@ -48,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words and not options.grains_run and not options.doc:
         parser.print_help()
         parser.error("Requires function, --grains or --doc")
+    if options.doc and len(words) > 1:
+        parser.error(ONE_METHOD)
     if options.priv or options.proxyid:
         parser.error("--priv and --proxyid are not supported yet")
     not_supported(options, {"returner": "--return", "executor_opts": "--executor-opts"})
@@ -237,14 +240,16 @@ def _documentation_of_beginning(fun: str, error: Exception, ctx: MinionContext) 
 
 def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
     """Say on stderr what went wrong, in Salt's words; the exit code."""
-    from saltlite.errors import FunctionUnavailable, SaltliteError
+    from saltlite.errors import CommandError, FunctionUnavailable, SaltliteError, UsageError
     from saltlite.minion.job import InvocationError
 
     if isinstance(error, FunctionUnavailable) and error.name == fun:
         return complain(str(error), EX_UNKNOWN_FUNCTION)
     if isinstance(error, InvocationError):
         return complain(str(error))
-    if isinstance(error, SaltliteError):
+    if isinstance(error, CommandError) and error.exit_code is None:
+        return complain(f"Command required for '{fun}' not found: {error}")
+    if isinstance(error, SaltliteError) and not isinstance(error, UsageError):
         return complain(f"Error running '{fun}': {error}")
     if isinstance(error, TypeError):
         sys.stdout.write(f"{ctx.functions.doc(fun) or ''}\n")

@@ -26,3 +26,25 @@ MODULES: Mapping[str, str] = {
     )
 }
 """Salt's name of a module and the Python module that has its functions."""
+
+NAMED_OTHERWISE = frozenset(
+    {
+        "cmd",
+        "debconf",
+        "group",
+        "locale",
+        "pkg",
+        "random",
+        "service",
+        "shadow",
+        "sys",
+        "sysctl",
+        "user",
+        "virtualenv",
+    }
+)
+"""Modules whose file in Salt has another name: a user's file of this name adds to them.
+
+A user's file that is called as one of Salt's own files takes its place whole. Source: observed on
+Salt 3006.30.
+"""

@@ -1,8 +1,8 @@
 """From ``module.function`` to something that can be called.
 
 The minion, ``salt-call`` and functions that call functions ask here. A name is looked up in the
-table of built-in modules and only the module it belongs to is imported. Modules of users are to be
-consulted first, in :meth:`Registry._source`, once there is a loader for them.
+table of built-in modules and only the module it belongs to is imported. Modules of users are
+consulted first, in :meth:`Registry._source`; where there are none, that is a look at one directory.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.loader.builtin import MODULES
+from saltlite.loader import places
+from saltlite.loader.builtin import MODULES, NAMED_OTHERWISE
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
+    from saltlite.loader.user import UserModules
 
 CONTEXT = "ctx"
 """The name of a first parameter that the registry fills in."""
@@ -42,7 +44,7 @@ class Source:
     name: str
     path: str
     doc: str | None
-    functions: Mapping[str, FunctionType]
+    functions: Mapping[str, Callable[..., Any]]
     outputters: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -52,6 +54,8 @@ class Registry:
     def __init__(self, ctx: MinionContext) -> None:
         self._ctx = ctx
         self._sources: dict[str, Source] = {}
+        self._user: UserModules | None = None
+        self._user_known = False
 
     def resolve(self, name: str) -> Function:
         """The function ``module.function``.
@@ -63,11 +67,12 @@ class Registry:
         source = self._source(module)
         found = source.functions.get(function) if source is not None else None
         if source is None or found is None:
-            raise FunctionUnavailable(name)
+            raise FunctionUnavailable(name, self._refusal(module) if source is None else None)
+        takes_context = _takes_context(found)
         return Function(
             name=name,
-            call=partial(found, self._ctx) if _takes_context(found) else found,
-            doc=documentation(found.__doc__),
+            call=partial(found, self._ctx) if takes_context else found,
+            doc=found.__doc__ if _is_user_function(found) else documentation(found.__doc__),
             outputter=source.outputters.get(function),
         )
 
@@ -76,14 +81,10 @@ class Registry:
         return self.resolve(name).call(*args, **kwargs)
 
     def modules(self) -> list[str]:
-        """Salt's names of all modules, sorted."""
-        allowed = self._ctx.config.modules
-        return sorted(
-            name
-            for name in MODULES
-            if name not in allowed.disable_modules
-            and (not allowed.whitelist_modules or name in allowed.whitelist_modules)
-        )
+        """Salt's names of all modules, sorted. Loads all that users wrote."""
+        user = self._user_modules()
+        names = set(MODULES) if user is None else {*MODULES, *user.modules()}
+        return sorted(name for name in names if self._source(name) is not None)
 
     def names(self) -> list[str]:
         """All ``module.function`` names, sorted."""
@@ -122,15 +123,72 @@ class Registry:
     def reload(self) -> None:
         """Forget what was found, so that changed files are read again."""
         self._sources.clear()
+        if self._user is not None:
+            from saltlite.loader.dunders import surroundings
+
+            surroundings(self._ctx).forget()
+        self._user, self._user_known = None, False
 
     def _source(self, module: str) -> Source | None:
         if module in self._sources:
             return self._sources[module]
-        if module not in MODULES or module not in self.modules():
-            return None
-        source = _builtin(module, importlib.import_module(MODULES[module]))
-        self._sources[module] = source
+        source = self._found(module) if self._allowed(module) else None
+        if source is not None:
+            self._sources[module] = source
         return source
+
+    def _allowed(self, module: str) -> bool:
+        options = self._ctx.config.modules
+        if module in options.disable_modules:
+            return False
+        return not options.whitelist_modules or module in options.whitelist_modules
+
+    def _found(self, module: str) -> Source | None:
+        """The user's module, ours, or both where their files do not have the same name in Salt."""
+        user = self._user_modules()
+        theirs = user.source(module) if user is not None else None
+        if module not in MODULES or self._is_hidden(module):
+            return theirs
+        ours = _builtin(module, importlib.import_module(MODULES[module]))
+        return ours if theirs is None else _joined(theirs, ours)
+
+    def _is_hidden(self, module: str) -> bool:
+        """Whether a user's file stands in the place of ours, working or not.
+
+        As in Salt a file replaces the whole of one with the same name; to one that only says the
+        same name it adds its functions. Source: observed on Salt 3006.30.
+        """
+        user = self._user_modules()
+        return user is not None and module not in NAMED_OTHERWISE and user.has_file(module)
+
+    def _refusal(self, module: str) -> str | None:
+        user = self._user_modules()
+        return user.refusal(module) if user is not None and self._allowed(module) else None
+
+    def _user_modules(self) -> UserModules | None:
+        """The modules that users wrote, ``None`` if there are none: nothing is imported then."""
+        if not self._user_known:
+            self._user_known = True
+            if not places.is_empty(self._ctx.config, "modules"):
+                from saltlite.loader.dunders import surroundings
+
+                self._user = surroundings(self._ctx).modules("modules")
+        return self._user
+
+
+def _joined(first: Source, second: Source) -> Source:
+    """Both modules in one; what both have is of the first."""
+    return Source(
+        name=first.name,
+        path=first.path,
+        doc=first.doc or second.doc,
+        functions={**second.functions, **first.functions},
+        outputters={**second.outputters, **first.outputters},
+    )
+
+
+def _is_user_function(function: Callable[..., Any]) -> bool:
+    return function.__module__.startswith("salt.loaded.")
 
 
 def _builtin(name: str, module: ModuleType) -> Source:
@@ -152,9 +210,9 @@ def _public(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
             yield name.removesuffix("_"), value
 
 
-def _takes_context(function: FunctionType) -> bool:
-    code = function.__code__
-    return code.co_argcount > 0 and code.co_varnames[0] == CONTEXT
+def _takes_context(function: Callable[..., Any]) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_argcount > 0 and code.co_varnames[0] == CONTEXT
 
 
 def documentation(text: str | None) -> str | None:

@@ -23,6 +23,7 @@ from saltlite.errors import (
     FunctionError,
     FunctionUnavailable,
     SaltliteError,
+    UsageError,
 )
 from saltlite.loader.arguments import KWARG, parse_argument, split_args, split_keyword
 
@@ -265,7 +266,7 @@ def _explain(name: str, error: BaseException, ctx: MinionContext) -> Outcome:
 def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
     if isinstance(error, FunctionUnavailable) and error.name == name:
         return _unavailable(name, error, ctx)
-    if isinstance(error, InvocationError):
+    if isinstance(error, (InvocationError, UsageError)):
         return f"ERROR executing '{name}': {error}"
     if isinstance(error, CommandError) and error.exit_code is None:
         return f"Command required for '{name}' not found: {error}"

@@ -28,6 +28,7 @@ BROAD_HANDLERS = {
     "renderers/jinja.py": "a template calls anything: its fault has a file and a line",
     "minion/link.py": "the minion's loop: one publication must not end it",
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
+    "loader/user.py": "a user's file that does not load costs itself, not the rest",
 }
 DYNAMIC_ATTRIBUTES = {
     "cli/aside.py": "walks the fields of the configuration's own dataclasses",
@@ -38,6 +39,7 @@ DYNAMIC_ATTRIBUTES = {
     "config/opts.py": "walks the fields of the configuration's own dataclasses",
     "config/yaml.py": "a constructor of the YAML library, from a fixed list",
     "core/messages.py": "walks the fields of the message's own dataclass",
+    "loader/places.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
     "modules/shadow.py": "the day a password was changed, kept on disk",
