@@ -135,6 +135,9 @@ def hard_crash_option(parser: CommandParser) -> None:
     flag(parser, "--hard-crash", help="Raise any original exception rather than exiting.")
 
 
+ONE_METHOD = "You can only get documentation for one method at one time"
+
+
 def common_options(parser: CommandParser, *, config_dir: str = "/etc/salt") -> None:
     """What every command has; ``--version`` and ``--help`` are there already."""
     parser.add_option(

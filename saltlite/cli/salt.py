@@ -78,6 +78,8 @@ def _leave(code: int) -> None:
 def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
+    if options.doc and len(_documentation(arguments)) > 3:
+        parser.error(groups.ONE_METHOD)
     not_supported(options, {"progress": "--progress"})
     try:
         return _Salt(master_config(options), options, arguments, parser.print_help).run()

@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
     groups.refuse_eauth(parser, options)
     _check(parser, options)
+    if arguments and options.delete_all:
+        parser.error("Delete all takes no arguments")
     from saltlite.config.load import load_master
 
     config = groups.load_config(load_master, options, _more(options))
@@ -171,8 +173,7 @@ class _SaltKey:
         return self._show(keys.list_all(states_of(options.list) if options.list else STATES))
 
     def _show(self, data: Mapping[str, Any]) -> int:
-        if data:
-            self.screen.show(dict(data), "key")
+        self.screen.show(dict(data), "key")
         return EX_OK
 
     def _finger(self, keys: KeyClient) -> int:

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
 import sys
 from logging.handlers import SysLogHandler
 from urllib.parse import urlsplit
+
+NOT_THERE = (
+    "The log_file does not exist. Logging not setup correctly or syslog service not started."
+)
+"""Salt's sentence."""
 
 _KINDS = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
 
@@ -43,7 +49,7 @@ def syslog_handler(target: str) -> logging.Handler | None:
         parts = urlsplit(target)
         path, facility = _facility(parts.path)
         if parts.scheme == "file":
-            return Syslog(target, path, facility)
+            return _local(target, path, facility)
         if parts.scheme not in _KINDS:
             raise ValueError("no such kind of log")
         address = (parts.hostname or "localhost", parts.port or 514)
@@ -51,6 +57,14 @@ def syslog_handler(target: str) -> logging.Handler | None:
     except (OSError, ValueError) as error:
         _complain(target, error)
         return None
+
+
+def _local(target: str, path: str, facility: int) -> logging.Handler | None:
+    if os.path.exists(path):
+        return Syslog(target, path, facility)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"[WARNING ] {NOT_THERE}\n")
+    return None
 
 
 def _complain(target: str, error: BaseException | None) -> None:

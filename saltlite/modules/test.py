@@ -21,6 +21,17 @@ log = logging.getLogger(__name__)
 
 OUTPUTTERS = {"outputter": "txt"}
 
+_SALT_EXCEPTIONS = (
+    "AuthenticationError",
+    "CommandExecutionError",
+    "CommandNotFoundError",
+    "MinionError",
+    "SaltException",
+    "SaltInvocationError",
+    "TimeoutError",
+)
+"""Those of Salt's own exceptions that functions raise; here they are all one."""
+
 DEFAULT_RANDOM_SIZE = 9999999999
 
 
@@ -170,8 +181,7 @@ def _exceptions() -> dict[str, Any]:
         for name, value in vars(builtins).items()
         if isinstance(value, type) and issubclass(value, Exception)
     }
-    kinds["salt.exceptions.CommandExecutionError"] = FunctionError
-    return kinds
+    return kinds | {f"salt.exceptions.{name}": FunctionError for name in _SALT_EXCEPTIONS}
 
 
 def retcode(ctx: MinionContext, code: int = 42) -> bool:

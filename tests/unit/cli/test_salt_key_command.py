@@ -72,6 +72,7 @@ ALL = (
         (["-l", "den"], "Denied Keys:\nden1\n"),
         (["-p", "web1"], f"Accepted Keys:\nweb1:  {PEM}\n"),
         (["-p", "zzz"], ""),
+        (["-p", "zzz", "--out", "json"], "{}\n"),
         (["-f", "zzz"], ""),
         (["-l", "rej", "--out=json", "--out-indent=-1"], '{"minions_rejected": ["rej1"]}\n'),
         (["-l", "rej", "--out=yaml"], "minions_rejected:\n- rej1\n"),
@@ -354,3 +355,10 @@ def test_credentials_are_not_passed_over(run, pki, capsys):
     assert end.value.code == 64
     assert "external authentication is not supported yet" in capsys.readouterr().err
     assert where(pki, "web1") == ["minions"]
+
+
+def test_delete_all_takes_no_names(run, capsys):
+    with pytest.raises(SystemExit) as end:
+        run("-D", "junk")
+    assert end.value.code == 64
+    assert "salt-key: error: Delete all takes no arguments\n" in capsys.readouterr().err
