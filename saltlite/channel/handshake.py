@@ -12,7 +12,6 @@ import binascii
 import hashlib
 import hmac
 import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -111,7 +110,7 @@ class MinionHandshake:
 
     def request(self, nonce: str | None = None) -> bytes:
         """The frame to send; every call has a fresh nonce, unless a test fixes it."""
-        self._nonce = nonce or uuid.uuid4().hex
+        self._nonce = nonce or os.urandom(16).hex()
         token = None
         if self._pinned is not None:
             token = self._pinned.encrypt(self._token.encode(), self._enc_algo)

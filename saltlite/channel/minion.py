@@ -6,8 +6,8 @@ Pure: the caller sends the frame and brings the reply. Source: protocol.md 8, 9.
 from __future__ import annotations
 
 import hmac
+import os
 import time
-import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -81,7 +81,7 @@ class MinionChannel:
         Raises:
             WireError: the load holds something that cannot travel.
         """
-        nonce = nonce or uuid.uuid4().hex
+        nonce = nonce or os.urandom(16).hex()
         whole = {name: value for name, value in load.items() if name != "sig"}
         whole["id"] = self._id
         whole["nonce"] = nonce

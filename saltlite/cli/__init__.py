@@ -1,1 +1,5 @@
-"""The commands: they parse, ask and print; nothing else prints or ends the process."""
+"""The commands: what is typed and what is printed. Nothing else prints or exits."""
+
+from saltlite.cli.lazy import put_off
+
+put_off()

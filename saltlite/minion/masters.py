@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
+import contextlib
 import socket
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
@@ -94,10 +94,16 @@ async def resolve(
     Raises:
         OSError: the name does not resolve.
     """
-    try:
-        return [str(ipaddress.ip_address(master.host))]
-    except ValueError:
-        pass
+    if is_address(master.host):
+        return [master.host]
     answers = await loop.getaddrinfo(master.host, master.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(answer[4][0]) for answer in answers))
     return sorted(addresses, key=lambda address: (":" in address) is not ipv6_first)
+
+
+def is_address(host: str) -> bool:
+    """Whether a text is an IPv4 or IPv6 address."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):
+            return bool(socket.inet_pton(family, host))
+    return False

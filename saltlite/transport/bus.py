@@ -18,7 +18,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -276,7 +275,7 @@ class EventSubscriber:
         )
         self._everything = "" in prefixes
         self._last: int | None = None
-        self._ready = READY + uuid.uuid4().hex.encode()
+        self._ready = READY + os.urandom(16).hex().encode()
         self.lost = 0
         """Events known to have been missed; always 0 unless all tags are subscribed."""
         self.connections = 0
