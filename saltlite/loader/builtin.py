@@ -13,15 +13,22 @@ MODULES: Mapping[str, str] = {
     for name in (
         "cmd",
         "config",
+        "cp",
         "event",
         "grains",
         "group",
+        "hosts",
+        "kmod",
+        "locale",
         "match",
         "pillar",
+        "pkg",
         "saltutil",
         "shadow",
         "sys",
+        "sysctl",
         "test",
+        "timezone",
         "user",
     )
 }
