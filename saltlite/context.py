@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Functions(Protocol):
     """The functions a context can call by name; the registry."""
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``mod.fun``; raises FunctionUnavailable."""
 
     def names(self) -> list[str]:
@@ -69,7 +69,7 @@ class JobTable(Protocol):
 class NoFunctions:
     """The functions of a context that has none yet."""
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Raise FunctionUnavailable."""
         raise FunctionUnavailable(name)
 
@@ -141,6 +141,6 @@ class LocalCommands(Protocol):
     """What runners need of LocalClient."""
 
     def cmd(
-        self, tgt: str | list[str], fun: str, arg: Iterable[Plain] = (), **kwargs: Any
+        self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
     ) -> PlainMap:
         """Publish, wait, and give back ``{minion id: return}``."""

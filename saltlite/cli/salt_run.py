@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
 from saltlite.cli.command import EX_FAILED, EX_OK, master_config, run
-from saltlite.errors import FunctionUnavailable, MasterAbsent
+from saltlite.errors import FunctionUnavailable
 
 if TYPE_CHECKING:
     import optparse
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from saltlite.cli.show import Screen
     from saltlite.client.runner import Ran
     from saltlite.config.master import MasterConfig
-    from saltlite.runners.context import Listener, RunnerContext
-
-BUS_TIMEOUT_S = 5.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
     groups.refuse_eauth(parser, options)
+    if options.doc and len(arguments) > 1:
+        parser.error(groups.ONE_METHOD)
     return _run(master_config(options), options, arguments)
 
 
@@ -71,7 +69,7 @@ def _run(config: MasterConfig, options: optparse.Values, arguments: list[str]) -
     if options.args_stdin:
         arguments += sys.stdin.read().splitlines()
     if options.doc or not arguments:
-        return _docs(screen, arguments, whole=not options.doc)
+        return _docs(config, screen, arguments, whole=not options.doc)
     from saltlite.loader.arguments import parse_arguments, split_args
 
     name, *words = arguments
@@ -82,10 +80,12 @@ def _run(config: MasterConfig, options: optparse.Values, arguments: list[str]) -
     return _here(config, screen, name, args, kwargs, options.jid)
 
 
-def _docs(screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
+def _docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
+    from saltlite.cli.runs import runner_context
     from saltlite.runners.registry import docs
 
-    found = docs(wanted)
+    with runner_context(config, screen.line) as ctx:
+        found = docs(wanted, ctx)
     if whole:
         screen.show(dict(found))
         return EX_OK
@@ -102,14 +102,15 @@ def _here(
     kwargs: Mapping[str, Any],
     jid: str = "",
 ) -> int:
+    from saltlite.cli.runs import runner_context
     from saltlite.client.local import jid_as_text
     from saltlite.client.runner import RunnerClient
 
     args = [jid_as_text(one) for one in args]
     kwargs = {key: jid_as_text(value) for key, value in kwargs.items()}
-    with _Context(config, screen) as context:
+    with runner_context(config, screen.line) as ctx:
         try:
-            ran = RunnerClient(context.ctx).run(name, args, kwargs, jid=jid)
+            ran = RunnerClient(ctx).run(name, args, kwargs, jid=jid)
         except FunctionUnavailable as error:
             screen.line(str(error))
             return EX_FAILED
@@ -164,56 +165,6 @@ def _in_background(
         code = _here(config, screen, name, args, kwargs, jid)
     finally:
         os._exit(code)
-
-
-class _Context:
-    """What runners get, and its end: sockets are opened when they are needed first."""
-
-    def __init__(self, config: MasterConfig, screen: Screen) -> None:
-        self._config = config
-        self._screen = screen
-        self._close: list[Callable[[], None]] = []
-        self.ctx: RunnerContext
-
-    def __enter__(self) -> _Context:
-        from saltlite.cli import stores
-        from saltlite.client.local import LocalClient
-        from saltlite.core.targets import Target
-        from saltlite.runners.context import RunnerContext
-
-        config = self._config
-        store = stores.open_jobs(config, read_only=False)
-        local = LocalClient(config, store=lambda: store)
-        events = stores.LazyEvents(config)
-        self._close += [store.close, local.close, events.close]
-        self.ctx = RunnerContext(
-            config=config,
-            jobs=stores.JobReader(store),
-            events=events,
-            local=local,
-            listen=self._listen,
-            accepted=lambda: stores.accepted_minions(config),
-            connected=lambda: stores.connected_minions(config),
-            expected=lambda tgt, kind: stores.expected_minions(config, Target(tgt, kind)),
-            write=self._screen.line,
-        )
-        return self
-
-    def _listen(self, prefix: str) -> Listener:
-        from saltlite.client.local import NOT_RUNNING
-        from saltlite.transport.addresses import MasterSockets
-        from saltlite.transport.bus import EventSubscriber
-
-        path = MasterSockets(Path(self._config.paths.sock_dir)).event_pub
-        listener = EventSubscriber(path, (prefix,))
-        if not listener.connect_confirmed(BUS_TIMEOUT_S):
-            listener.close()
-            raise MasterAbsent(NOT_RUNNING)
-        return listener
-
-    def __exit__(self, *_exc: object) -> None:
-        for close in self._close:
-            close()
 
 
 if __name__ == "__main__":

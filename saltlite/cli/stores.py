@@ -14,7 +14,9 @@ from saltlite.core.plain import PlainMap
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.core.targets import Target
+    from saltlite.master.datacache import DataCache
     from saltlite.master.jobcache import JobRecord, SqliteJobStore
+    from saltlite.runners.context import Job
     from saltlite.transport.bus import EventPusher
 
 
@@ -34,11 +36,23 @@ def accepted_minions(config: MasterConfig) -> list[str]:
 
 def connected_minions(config: MasterConfig) -> frozenset[str]:
     """The minions that have a connection to the publish port, as far as grains tell."""
+    return frozenset(connected_addresses(config))
+
+
+def connected_addresses(config: MasterConfig) -> dict[str, str]:
+    """The minions that are connected, as far as grains tell, and where they come from."""
     from saltlite.master.minioncache import MinionCache
-    from saltlite.master.presence import connected_minions as connected
+    from saltlite.master.presence import addresses_of_connected
 
     cache = MinionCache(Path(config.paths.cachedir))
-    return frozenset(connected(config.network.publish_port, accepted_minions(config), cache))
+    return addresses_of_connected(config.network.publish_port, accepted_minions(config), cache)
+
+
+def data_cache(config: MasterConfig) -> DataCache:
+    """The master's data cache."""
+    from saltlite.master.datacache import DataCache
+
+    return DataCache(Path(config.paths.cachedir))
 
 
 def maybe_connected(config: MasterConfig) -> frozenset[str] | None:
@@ -55,8 +69,8 @@ def maybe_connected(config: MasterConfig) -> frozenset[str] | None:
     return connected | (frozenset(accepted_minions(config)) - frozenset(known))
 
 
-def expected_minions(config: MasterConfig, target: Target) -> list[str]:
-    """Whom the master would expect to return, sorted.
+def expected_minions(config: MasterConfig, target: Target, *, greedy: bool = True) -> list[str]:
+    """Whom the master would expect to return, sorted; see ``targets.expected`` for ``greedy``.
 
     Raises:
         TargetError: the target is not well formed.
@@ -65,7 +79,8 @@ def expected_minions(config: MasterConfig, target: Target) -> list[str]:
     from saltlite.master.minioncache import MinionCache
 
     facts = MinionCache(Path(config.paths.cachedir)).facts(accepted_minions(config))
-    return sorted(expected(target, facts, nodegroups=config.targets.nodegroups).minions)
+    groups = config.targets.nodegroups
+    return sorted(expected(target, facts, greedy=greedy, nodegroups=groups).minions)
 
 
 class JobReader:
@@ -87,6 +102,7 @@ class JobReader:
         *,
         fun: str = "",
         tgt: str = "",
+        user: str = "",
         since: str = "",
         until: str = "",
         metadata: Mapping[str, str] | None = None,
@@ -100,6 +116,7 @@ class JobReader:
             JobQuery(
                 fun=fun,
                 tgt=tgt,
+                user=user,
                 since=since,
                 until=until,
                 metadata=metadata or {},
@@ -107,6 +124,10 @@ class JobReader:
                 newest_first=newest_first,
             )
         )
+
+    def returned(self, minion: str, *, since: str = "") -> Iterator[tuple[Job, Mapping[str, Any]]]:
+        """The jobs that a minion returned, newest first, each with what it returned."""
+        yield from self._store.returned(minion, since=since)
 
     def record(
         self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
@@ -117,7 +138,7 @@ class JobReader:
 
 
 class KeyDirectory:
-    """The key directory as :mod:`saltlite.client.key` sees it; changes are fired as events."""
+    """The key directory as :mod:`saltlite.wheel.keyring` sees it; changes are fired as events."""
 
     def __init__(self, config: MasterConfig, *, fire: Callable[[str, PlainMap], None]) -> None:
         from saltlite.master.keyactions import KeyActions
@@ -154,6 +175,40 @@ class KeyDirectory:
     def delete(self, minion_id: str, state: str) -> bool:
         """Forget a minion."""
         return self._actions.delete(minion_id)
+
+
+class KeyMaterial:
+    """Keys themselves, as wheel functions see them."""
+
+    def __init__(self, config: MasterConfig) -> None:
+        self._pki_dir = Path(config.paths.pki_dir)
+
+    def local(self) -> dict[str, str]:
+        """The master's own key files: name → PEM text, ``""`` for the private one."""
+        from saltlite import disk
+
+        public = disk.read_regular(self._pki_dir / "master.pub") or b""
+        names = {"master.pem": "", "master.pub": public.decode("utf-8", "replace")}
+        return {name: text for name, text in names.items() if (self._pki_dir / name).exists()}
+
+    def fingerprint(self, pem: str, hash_type: str) -> str:
+        """A key's fingerprint, hexadecimal with colons."""
+        from saltlite.crypto.keys import pem_fingerprint
+
+        return pem_fingerprint(pem, hash_type)
+
+    def generate(self, bits: int) -> tuple[str, str]:
+        """A new pair: private and public PEM."""
+        from saltlite.crypto.keys import PrivateKey
+
+        key = PrivateKey.generate(bits)
+        return key.pem.decode(), key.public.pem
+
+    def admit(self, minion_id: str, pem: str) -> None:
+        """Accept this public key for a minion."""
+        from saltlite.master.keystore import KeyState, KeyStore
+
+        KeyStore(self._pki_dir).put(minion_id, KeyState.ACCEPTED, pem)
 
 
 class LazyEvents:

@@ -38,6 +38,12 @@ BUSY_TIMEOUT_S: Final = 10.0
 CLEAN_CHUNK: Final = 500
 """Jobs deleted in one transaction, so that nobody waits long for the cleaner."""
 
+RETURNED_CHUNK: Final = 50
+"""Returns read at once; each may be large."""
+
+AFTER_ALL: Final = "\x7f"
+"""Sorts behind every jid."""
+
 RETURN_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """A larger return is cut. Source: security.md 3.2."""
 
@@ -275,6 +281,27 @@ class SqliteJobStore:
 
         return self._read(read)
 
+    def returned(
+        self, minion_id: str, *, since: str = ""
+    ) -> Iterator[tuple[JobRecord, dict[str, Any]]]:
+        """The jobs that a minion returned, newest first, each with what it returned.
+
+        ``since`` is a jid or the beginning of one. Read in chunks, so the store is not held.
+        """
+        statement = (
+            "SELECT jobs.jid, load, minions, ret FROM returns JOIN jobs ON jobs.jid = returns.jid "
+            "WHERE returns.jid >= ? AND returns.jid < ? AND returns.id = ? "
+            "ORDER BY returns.jid DESC LIMIT ?"
+        )
+        before = AFTER_ALL
+        while True:
+            rows = self._rows(statement, (since, before, minion_id, RETURNED_CHUNK))
+            for jid, load, minions, ret in rows:
+                yield _record((jid, load, minions)), _mapped(ret)
+            if len(rows) < RETURNED_CHUNK:
+                return
+            before = rows[-1][0]
+
     def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
         """See :class:`JobStore`; rows are read in chunks, so the store is not held."""
         where, values = _conditions(query)
@@ -298,7 +325,7 @@ class SqliteJobStore:
             last = rows[-1][0]
             left = None if left is None else left - len(rows)
 
-    def _rows(self, statement: str, values: Sequence[str]) -> list[tuple[str, bytes, bytes]]:
+    def _rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[Any, ...]]:
         return self._read(lambda db: db.execute(statement, values).fetchall())
 
     def count(self) -> int:
@@ -500,7 +527,7 @@ def _empty() -> sqlite3.Connection:
     return db
 
 
-def _record(row: tuple[str, bytes, bytes]) -> JobRecord:
+def _record(row: tuple[Any, ...]) -> JobRecord:
     return JobRecord(row[0], _mapped(row[1]), _listed(row[2]))
 
 

@@ -23,10 +23,18 @@ def connected_minions(port: int, minion_ids: Iterable[str], cache: MinionCache) 
 
     A minion that has never sent its grains is never among them.
     """
+    return set(addresses_of_connected(port, minion_ids, cache))
+
+
+def addresses_of_connected(
+    port: int, minion_ids: Iterable[str], cache: MinionCache
+) -> dict[str, str]:
+    """As :func:`connected_minions`, each with an address it is connected from."""
     peers = connected_addresses(port)
     if not peers:
-        return set()
-    return {one for one in minion_ids if peers & _addresses_of(one, cache)}
+        return {}
+    shared = ((one, peers & _addresses_of(one, cache)) for one in minion_ids)
+    return {one: min(addresses) for one, addresses in shared if addresses}
 
 
 def connected_addresses(port: int) -> set[str]:

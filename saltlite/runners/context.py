@@ -40,18 +40,76 @@ class Jobs(Protocol):
         *,
         fun: str = "",
         tgt: str = "",
+        user: str = "",
         since: str = "",
         until: str = "",
         metadata: Mapping[str, str] | None = None,
         limit: int = 0,
         newest_first: bool = False,
     ) -> Iterator[Job]:
-        """The jobs that fit, oldest first unless asked otherwise; globs in ``fun`` and ``tgt``."""
+        """The jobs that fit, oldest first unless asked; ``fun``, ``tgt``, ``user`` may be globs."""
+
+    def returned(self, minion: str, *, since: str = "") -> Iterator[tuple[Job, Mapping[str, Any]]]:
+        """The jobs that a minion returned, newest first, each with what it returned."""
 
     def record(
         self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
     ) -> None:
         """Keep a job that is done already, with its one return."""
+
+
+class Keys(Protocol):
+    """The key directory. States are named as Salt's folders: ``minions``, ``minions_pre``."""
+
+    def list(self, state: str) -> list[str]:
+        """The ids in a state, sorted."""
+
+    def key(self, minion_id: str, state: str) -> str | None:
+        """The key's PEM text."""
+
+    def accept(self, minion_id: str, state: str) -> bool:
+        """Accept a key that is in ``state``; ``False`` if it is gone."""
+
+    def reject(self, minion_id: str, state: str) -> bool:
+        """Reject a key that is in ``state``; ``False`` if it is gone."""
+
+    def delete(self, minion_id: str, state: str) -> bool:
+        """Forget a key that is in ``state``; ``False`` if it is gone."""
+
+
+class KeyMaterial(Protocol):
+    """Keys themselves: shown, made, and put in."""
+
+    def local(self) -> Mapping[str, str]:
+        """The master's own key files: name → PEM text, ``""`` for the private one."""
+
+    def fingerprint(self, pem: str, hash_type: str) -> str:
+        """A key's fingerprint, hexadecimal with colons."""
+
+    def generate(self, bits: int) -> tuple[str, str]:
+        """A new pair: private and public PEM."""
+
+    def admit(self, minion_id: str, pem: str) -> None:
+        """Accept this public key for a minion."""
+
+
+class Cache(Protocol):
+    """The master's data cache: banks (``grains``, ``pillar``, ``mine``, others) with keys."""
+
+    def fetch(self, bank: str, key: str) -> Any:
+        """What is kept, ``None`` for nothing; raises ValueError for a name that may not be."""
+
+    def store(self, bank: str, key: str, data: Any) -> None:
+        """Replace what is kept; raises ValueError, StoreError."""
+
+    def flush(self, bank: str, key: str | None = None) -> None:
+        """Forget one key of a bank, or all of them."""
+
+    def list(self, bank: str) -> list[str]:
+        """The keys of a bank, sorted."""
+
+    def updated_s(self, bank: str, key: str) -> float | None:
+        """When it was stored (seconds since the epoch), ``None`` for nothing."""
 
 
 class BusEvent(Protocol):
@@ -81,16 +139,26 @@ class RunnerContext:
     """What a runner may reach.
 
     ``listen`` hears events whose tags begin with the text it is given; ``accepted`` names the
-    minions with accepted keys, ``connected`` those with a connection to the publish port; ``write``
-    prints a line at once.
+    minions with accepted keys, ``connected`` those with a connection to the publish port and the
+    address they come from; ``expected`` those a target means, ``cached`` only those of whom the
+    master has the data to say so; ``write`` prints a line at once. ``user`` is who asked. ``jid``
+    is the run's own.
     """
 
     config: MasterConfig
     jobs: Jobs
+    keys: Keys
+    key_material: KeyMaterial
+    cache: Cache
     events: EventSink
     local: LocalCommands
     listen: Callable[[str], Listener]
     accepted: Callable[[], list[str]]
-    connected: Callable[[], frozenset[str]]
+    connected: Callable[[], Mapping[str, str]]
     expected: Callable[[str | list[str], str], list[str]]
+    cached: Callable[[str | list[str], str], list[str]]
     write: Callable[[str], None]
+    user: str = "root"
+    jid: str = ""
+    functions: Any = None
+    """What users' runners find in ``__salt__``; set by whoever runs them."""

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from saltlite.core.jid import jid_time
-from saltlite.runners.context import Job, RunnerContext
+from saltlite.runners.context import Job, Jobs, RunnerContext
+from saltlite.runners.entries import job_entry, metadata_of, started_at
+from saltlite.runners.history import changes_of, moment_before
+from saltlite.runners.why import reasons
 
 UNKNOWN = "Cannot contact returner or no job with this jid"
 
@@ -26,6 +28,9 @@ def lookup_jid(
     jid
         The job to look up.
 
+    ext_source
+        The returner to ask; without it ``ext_job_cache`` or the master's own job store.
+
     returned : True
         Include the minions that returned.
 
@@ -36,13 +41,14 @@ def lookup_jid(
 
         salt-run jobs.lookup_jid 20260102030405000006
     """
-    del ext_source, display_progress
+    del display_progress
     jid = str(jid)
-    found = ctx.jobs.returns(jid)
+    store = _store(ctx, ext_source)
+    found = store.returns(jid)
     data: dict[str, Any] = {}
     if returned:
         data.update({minion: ret.get("return") for minion, ret in found.items()})
-    job = ctx.jobs.job(jid) if missing else None
+    job = store.job(jid) if missing else None
     if job is not None:
         data.update({one: "Minion did not return" for one in job.minions if one not in found})
     outputters = [ret["out"] for ret in found.values() if isinstance(ret.get("out"), str)]
@@ -58,16 +64,17 @@ def list_job(
 
         salt-run jobs.list_job 20260102030405000006
     """
-    del ext_source, display_progress
+    del display_progress
     jid = str(jid)
-    job = ctx.jobs.job(jid)
+    store = _store(ctx, ext_source)
+    job = store.job(jid)
     entry: dict[str, Any] = {"jid": jid}
     if job is None:
-        return {**entry, "Error": UNKNOWN, "StartTime": _start_time(jid), "Result": {}}
-    entry.update(_entry(job))
+        return {**entry, "Error": UNKNOWN, "StartTime": started_at(jid), "Result": {}}
+    entry.update(job_entry(job))
     if job.minions:
         entry["Minions"] = list(job.minions)
-    return {**entry, "Result": _result(ctx, jid)}
+    return {**entry, "Result": _result(store, jid)}
 
 
 def print_job(ctx: RunnerContext, jid: str, ext_source: str | None = None) -> dict[str, Any]:
@@ -91,6 +98,7 @@ def list_jobs(
     start_time: str | None = None,
     end_time: str | None = None,
     display_progress: bool = False,
+    search_user: str | Sequence[str] | None = None,
 ) -> Any:
     """List all jobs that are known, with their functions.
 
@@ -103,22 +111,28 @@ def list_jobs(
     search_target
         Minion names likewise.
 
+    search_user
+        Names of users likewise; who used sudo is ``sudo_<name>``.
+
     start_time, end_time
-        Only jobs started in between: ``2026, Jan 02 03:04:05``, ``2026-01-02``, ``20260102``.
+        Only jobs started in between: ``2026, Jan 02 03:04:05``, ``2026-01-02``, ``20260102``,
+        ``yesterday``, ``3 hours ago``.
 
     CLI Example:
 
         salt-run jobs.list_jobs
         salt-run jobs.list_jobs search_function='test.*,pkg.install' start_time=2026-01-02
     """
-    del ext_source, display_progress
-    jobs = ctx.jobs.search(since=_since(start_time), until=_until(end_time))
+    del display_progress
+    store = _store(ctx, ext_source)
+    jobs = store.search(since=_since(start_time), until=_since(end_time))
     found = {
-        job.jid: _entry(job)
+        job.jid: job_entry(job)
         for job in jobs
-        if _has_any(_metadata(job), search_metadata)
+        if _has_any(metadata_of(job), search_metadata)
         and _fits(_names(job.load.get("fun")), search_function)
         and _fits(_targets(job), search_target)
+        and _fits([str(job.load.get("user", ""))], search_user)
     }
     return {"outputter": outputter, "data": found} if outputter else found
 
@@ -140,13 +154,13 @@ def list_jobs_filter(
 
         salt-run jobs.list_jobs_filter 50
     """
-    del ext_source, display_progress
+    del display_progress
     found: list[dict[str, Any]] = []
-    for job in ctx.jobs.search(newest_first=True):
+    for job in _store(ctx, ext_source).search(newest_first=True):
         if len(found) >= int(count):
             break
         if not (filter_find_job and job.load.get("fun") == "saltutil.find_job"):
-            found.append({"JID": job.jid, **_entry(job)})
+            found.append({"JID": job.jid, **job_entry(job)})
     found.reverse()
     return {"outputter": outputter, "data": found} if outputter else found
 
@@ -166,15 +180,15 @@ def last_run(
 
         salt-run jobs.last_run function='cmd.run' target=web1
     """
-    del ext_source, display_progress
-    for job in ctx.jobs.search(newest_first=True):
+    del display_progress
+    for job in _store(ctx, ext_source).search(newest_first=True):
         fits = (
-            _has_any(_metadata(job), metadata)
+            _has_any(metadata_of(job), metadata)
             and _fits(_names(job.load.get("fun")), function)
             and _fits(_targets(job), target)
         )
         if fits:
-            printed = print_job(ctx, job.jid)
+            printed = print_job(ctx, job.jid, ext_source)
             return {"outputter": outputter, "data": printed} if outputter else printed
     return False
 
@@ -208,11 +222,58 @@ def exit_success(ctx: RunnerContext, jid: str, ext_source: str | None = None) ->
 
         salt-run jobs.exit_success 20260102030405000006
     """
-    del ext_source
-    job = ctx.jobs.job(str(jid))
-    found = ctx.jobs.returns(str(jid))
+    store = _store(ctx, ext_source)
+    job = store.job(str(jid))
+    found = store.returns(str(jid))
     minions = {*(job.minions if job is not None else ()), *found}
     return {minion: _succeeded(found.get(minion)) for minion in sorted(minions)}
+
+
+def why(ctx: RunnerContext, jid: str) -> dict[str, Any]:
+    """Say of each minion that did not return a job why not, as far as can be told now.
+
+    Its key is not accepted; it is not connected, and when it was heard of last; it received the job
+    and still runs it; it died while running it; it never received it.
+
+    CLI Example:
+
+        salt-run jobs.why 20260102030405000006
+    """
+    jid = str(jid)
+    job = ctx.jobs.job(jid)
+    if job is None:
+        return {"Error": UNKNOWN}
+    returned = ctx.jobs.returns(jid)
+    targets = [*job.minions, *_listed_targets(job)]
+    missing = [one for one in dict.fromkeys(targets) if one not in returned]
+    return reasons(ctx, jid, missing)
+
+
+def changes(
+    ctx: RunnerContext, minion: str, since: str = "yesterday", until: str | None = None
+) -> dict[str, Any]:
+    """Tell what jobs changed on a minion, by jid, from what they returned.
+
+    Of state runs the steps that changed something; of other functions the old and the new where
+    they say so, else ``not told``. What only looks, and dry runs, are left out.
+
+    since, until
+        As ``start_time`` of ``jobs.list_jobs``.
+
+    CLI Example:
+
+        salt-run jobs.changes web1 since=yesterday
+        salt-run jobs.changes web1 since='3 days ago'
+    """
+    last = f"{_since(until)}~" if until else "~"
+    kept = ("Function", "Arguments", "User", "StartTime")
+    found = {}
+    for job, ret in ctx.jobs.returned(str(minion), since=_since(since)):
+        told = changes_of(job, ret) if job.jid <= last else None
+        if told is not None:
+            entry = job_entry(job)
+            found[job.jid] = {name: entry[name] for name in kept} | told
+    return dict(sorted(found.items()))
 
 
 def master(ctx: RunnerContext) -> list[Any]:
@@ -229,20 +290,13 @@ def master(ctx: RunnerContext) -> list[Any]:
 # --- pieces --------------------------------------------------------------------------------------
 
 
-def _entry(job: Job) -> dict[str, Any]:
-    load = job.load
-    entry = {
-        "Function": load.get("fun", "unknown-function"),
-        "Arguments": load.get("arg", []),
-        "Target": load.get("tgt", "unknown-target"),
-        "Target-type": load.get("tgt_type", "list"),
-        "User": load.get("user", "root"),
-    }
-    metadata = _metadata(job)
-    if metadata:
-        entry["Metadata"] = metadata
-    entry["StartTime"] = _start_time(job.jid)
-    return entry
+def _store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
+    """Where the jobs are: the returner that is named or configured, else the master's own store."""
+    from saltlite.returners.jobs import OWN, source
+
+    options = ctx.config.jobs
+    name = ext_source or options.ext_job_cache or options.master_job_cache
+    return ctx.jobs if name in OWN else source(name, ctx)
 
 
 def _running(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,32 +306,18 @@ def _running(job: Mapping[str, Any]) -> dict[str, Any]:
         "Target": job.get("tgt", "unknown-target"),
         "Target-type": job.get("tgt_type", "list"),
         "User": job.get("user", "root"),
-        "StartTime": _start_time(str(job["jid"])),
+        "StartTime": started_at(str(job["jid"])),
         "Running": [],
         "Returned": [],
     }
 
 
-def _result(ctx: RunnerContext, jid: str) -> dict[str, Any]:
+def _result(store: Jobs, jid: str) -> dict[str, Any]:
     shown = ("return", "retcode", "success", "out")
     return {
         minion: {name: ret[name] for name in shown if name in ret}
-        for minion, ret in ctx.jobs.returns(jid).items()
+        for minion, ret in store.returns(jid).items()
     }
-
-
-def _start_time(jid: str) -> str:
-    try:
-        return f"{jid_time(jid):%Y, %b %d %H:%M:%S.%f}"
-    except ValueError:
-        return ""
-
-
-def _metadata(job: Job) -> Mapping[str, Any]:
-    kwargs = job.load.get("kwargs")
-    metadata = kwargs.get("metadata") if isinstance(kwargs, Mapping) else None
-    metadata = job.load.get("metadata") if metadata is None else metadata
-    return metadata if isinstance(metadata, Mapping) else {}
 
 
 def _has_any(metadata: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
@@ -318,20 +358,33 @@ def _since(text: str | None) -> str:
     """The beginning of a jid that stands for a moment; a jid or a part of one stands for itself."""
     if not text:
         return ""
-    digits = str(text).strip()
-    if digits.isascii() and digits.isdigit():
-        return digits
-    for form in FORMATS:
-        try:
-            moment = datetime.strptime(digits, form).replace(tzinfo=timezone.utc)
-        except ValueError:
-            continue
-        return f"{moment:%Y%m%d%H%M%S%f}"
-    raise ValueError(f"not a time: {text!r}; for example 2026-01-02 03:04:05")
+    words = str(text).strip()
+    if words.isascii() and words.isdigit():
+        return words
+    moment = moment_before(words, datetime.now(timezone.utc)) or _written_moment(words)
+    if moment is None:
+        raise ValueError(f"not a time: {text!r}; for example 2026-01-02 03:04:05 or '2 days ago'")
+    return f"{moment:%Y%m%d%H%M%S%f}"
 
 
-def _until(text: str | None) -> str:
-    return _since(text)
+def _written_moment(text: str) -> datetime | None:
+    moments = (_moment(text, form) for form in FORMATS)
+    return next((one for one in moments if one is not None), None)
+
+
+def _moment(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+
+
+def _listed_targets(job: Job) -> list[str]:
+    """Ids of a list target, which also names minions that the master does not know."""
+    if job.load.get("tgt_type") != "list":
+        return []
+    tgt = job.load.get("tgt")
+    return [one.strip() for one in tgt.split(",")] if isinstance(tgt, str) else _names(tgt)
 
 
 def _succeeded(ret: Mapping[str, Any] | None) -> bool:

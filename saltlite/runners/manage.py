@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from saltlite.errors import FunctionError
 from saltlite.runners.context import RunnerContext
 from saltlite.version import SALT_COMPATIBLE
 
@@ -56,15 +57,18 @@ def down(
 ) -> list[str]:
     """Print the minions that do not answer a ping.
 
-    Keys are not removed from here: that is ``salt-key``'s work.
+    removekeys : False
+        Delete their keys. A minion that is only busy or slow loses its key too.
 
     CLI Example:
 
         salt-run manage.down
+        salt-run manage.down removekeys=True
     """
-    if removekeys:
-        raise ValueError("removekeys is not supported; use salt-key -d")
-    return status(ctx, True, tgt, tgt_type, timeout, gather_job_timeout)["down"]
+    found = status(ctx, True, tgt, tgt_type, timeout, gather_job_timeout)["down"]
+    for minion in found if removekeys else ():
+        ctx.keys.delete(minion, "minions")
+    return found
 
 
 def versions(ctx: RunnerContext) -> dict[str, Any]:
@@ -90,53 +94,181 @@ def versions(ctx: RunnerContext) -> dict[str, Any]:
     return found
 
 
-def present(
+def list_state(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str] | dict[str, str]:
+    """Print the minions that are connected, by the master's own knowledge; nothing is sent.
+
+    subset
+        Only of these minions.
+
+    show_ip : False
+        Also the address each is connected from.
+
+    CLI Example:
+
+        salt-run manage.list_state
+    """
+    wanted = _names(subset)
+    found = {one: ip for one, ip in ctx.connected().items() if wanted is None or one in wanted}
+    return dict(sorted(found.items())) if show_ip else sorted(found)
+
+
+def list_not_state(
     ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
 ) -> list[str]:
-    """Print the minions that are connected, by the master's own knowledge.
+    """Print the accepted minions that are not connected, by the master's own knowledge.
+
+    CLI Example:
+
+        salt-run manage.list_not_state
+    """
+    del show_ip  # of a minion that is not connected there is none
+    wanted = _names(subset)
+    missing = set(ctx.accepted()) - set(ctx.connected())
+    return sorted(one for one in missing if wanted is None or one in wanted)
+
+
+def present(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str] | dict[str, str]:
+    """Print the minions that are connected; another name of ``manage.list_state``.
 
     CLI Example:
 
         salt-run manage.present
     """
-    del show_ip
-    return sorted(one for one in ctx.connected() if subset is None or one in subset)
+    return list_state(ctx, subset, show_ip)
 
 
 def not_present(
     ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
 ) -> list[str]:
-    """Print the accepted minions that are not connected.
+    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
 
     CLI Example:
 
         salt-run manage.not_present
     """
-    del show_ip
-    missing = set(ctx.accepted()) - ctx.connected()
-    return sorted(one for one in missing if subset is None or one in subset)
+    return list_not_state(ctx, subset, show_ip)
 
 
-def alived(ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False) -> list[str]:
-    """Print the minions that are connected; another name of ``manage.present``.
+def alived(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str] | dict[str, str]:
+    """Print the minions that are connected; another name of ``manage.list_state``.
 
     CLI Example:
 
         salt-run manage.alived
     """
-    return present(ctx, subset, show_ip)
+    return list_state(ctx, subset, show_ip)
 
 
 def not_alived(
     ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
 ) -> list[str]:
-    """Print the accepted minions that are not connected.
+    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
 
     CLI Example:
 
         salt-run manage.not_alived
     """
-    return not_present(ctx, subset, show_ip)
+    return list_not_state(ctx, subset, show_ip)
+
+
+def reaped(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str] | dict[str, str]:
+    """Print the minions that are connected; another name of ``manage.list_state``.
+
+    CLI Example:
+
+        salt-run manage.reaped
+    """
+    return list_state(ctx, subset, show_ip)
+
+
+def not_reaped(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str]:
+    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
+
+    CLI Example:
+
+        salt-run manage.not_reaped
+    """
+    return list_not_state(ctx, subset, show_ip)
+
+
+def joined(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str] | dict[str, str]:
+    """Print the minions that are connected; another name of ``manage.list_state``.
+
+    CLI Example:
+
+        salt-run manage.joined
+    """
+    return list_state(ctx, subset, show_ip)
+
+
+def not_joined(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str]:
+    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
+
+    CLI Example:
+
+        salt-run manage.not_joined
+    """
+    return list_not_state(ctx, subset, show_ip)
+
+
+def allowed(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str] | dict[str, str]:
+    """Print the minions that are connected; another name of ``manage.list_state``.
+
+    CLI Example:
+
+        salt-run manage.allowed
+    """
+    return list_state(ctx, subset, show_ip)
+
+
+def not_allowed(
+    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
+) -> list[str]:
+    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
+
+    CLI Example:
+
+        salt-run manage.not_allowed
+    """
+    return list_not_state(ctx, subset, show_ip)
+
+
+def safe_accept(ctx: RunnerContext, target: str, tgt_type: str = "glob") -> None:
+    """Refuse: comparing a key over ssh before it is accepted needs salt-ssh, which is not here.
+
+    Compare ``salt-key -f <id>`` with ``salt-call --local key.finger`` on the minion instead.
+
+    CLI Example:
+
+        salt-run manage.safe_accept my_minion
+    """
+    del ctx, target, tgt_type
+    raise FunctionError(
+        "manage.safe_accept needs salt-ssh, which saltlite does not have; compare the fingerprints "
+        "of salt-key -f and, on the minion, salt-call --local key.finger"
+    )
+
+
+def _names(subset: str | list[str] | None) -> list[str] | None:
+    if subset is None:
+        return None
+    return [one.strip() for one in subset.split(",")] if isinstance(subset, str) else subset
 
 
 def _numbers(version: str) -> tuple[int, ...]:

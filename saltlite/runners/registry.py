@@ -1,4 +1,7 @@
-"""Runners by name. Only the module that is asked for is imported."""
+"""Runners and wheel functions by name. Only the module that is asked for is imported.
+
+Users' own runners (``runner_dirs``, ``salt://_runners``) go before ours.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,124 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MappingProxyType
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 from saltlite.errors import FunctionUnavailable
+from saltlite.loader import places
 from saltlite.runners.context import RunnerContext
-
-RUNNERS: Mapping[str, str] = MappingProxyType(
-    {name: f"saltlite.runners.{name}" for name in ("config", "jobs", "manage", "state", "test")}
-)
-"""Salt's name → module. A table, so that no name reaches an import."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """A runner that is ready to be called."""
+    """A runner or wheel function that is ready to be called."""
 
     name: str
     call: Callable[..., Any]
     doc: str
+
+
+class Catalogue:
+    """All functions of one kind.
+
+    ``table``: Salt's name of a module → ours, so that no name that is asked for reaches an import.
+    ``users`` is what the directories of users' own are called.
+    """
+
+    def __init__(self, users: str, table: Mapping[str, str]) -> None:
+        self.users = users
+        self.table = table
+
+    def resolve(self, name: str, ctx: RunnerContext) -> Runner:
+        """The function ``module.function``.
+
+        Raises:
+            FunctionUnavailable: there is none.
+        """
+        module, _, function = name.partition(".")
+        found = self._of_users(name, ctx)
+        if found is not None:
+            return Runner(name, found, found.__doc__ or "")
+        ours = self._functions(module).get(function) if module in self.table else None
+        if ours is None:
+            raise FunctionUnavailable(name)
+        takes_context = ours.__code__.co_varnames[:1] == ("ctx",)
+        return Runner(name, partial(ours, ctx) if takes_context else ours, _doc(ours))
+
+    def docs(self, wanted: Sequence[str] = (), ctx: RunnerContext | None = None) -> dict[str, str]:
+        """Documentation by name: of everything, or of the named modules and functions.
+
+        With a context, users' own are there too.
+        """
+        found = dict(self._all_docs())
+        if ctx is not None and not places.is_empty(ctx.config, self.users):
+            theirs = _user_modules(ctx, self.users)
+            found |= {name: theirs.resolve(name).call.__doc__ or "" for name in theirs.names()}
+        return {
+            name: doc
+            for name, doc in sorted(found.items())
+            if not wanted or any(name == one or name.startswith(f"{one}.") for one in wanted)
+        }
+
+    def _of_users(self, name: str, ctx: RunnerContext) -> Callable[..., Any] | None:
+        if places.is_empty(ctx.config, self.users):
+            return None
+        found: Callable[..., Any] | None = _user_modules(ctx, self.users).get(name)
+        return found
+
+    def _all_docs(self) -> Iterator[tuple[str, str]]:
+        for module in self.table:
+            for function, found in self._functions(module).items():
+                yield f"{module}.{function}", _doc(found)
+
+    def _functions(self, module: str) -> dict[str, FunctionType]:
+        loaded = importlib.import_module(self.table[module])
+        return {
+            name.rstrip("_"): value
+            for name, value in vars(loaded).items()
+            if isinstance(value, FunctionType)
+            and value.__module__ == loaded.__name__
+            and not name.startswith("_")
+        }
+
+
+class RunnerFunctions:
+    """What users' runners find in ``__salt__``: all runners."""
+
+    def __init__(self, ctx: RunnerContext) -> None:
+        self._ctx = ctx
+
+    def resolve(self, name: str) -> Runner:
+        """The runner ``module.function``; raises FunctionUnavailable."""
+        return resolve(name, self._ctx)
+
+    def names(self) -> list[str]:
+        """The names of all runners, sorted."""
+        return sorted(RUNNERS.docs(ctx=self._ctx))
+
+
+RUNNERS: Final = Catalogue(
+    "runners",
+    {
+        name: f"saltlite.runners.{name}"
+        for name in (
+            "cache",
+            "config",
+            "doc",
+            "error",
+            "event",
+            "jobs",
+            "manage",
+            "match",
+            "mine",
+            "pillar",
+            "salt",
+            "state",
+            "survey",
+            "test",
+        )
+    },
+)
 
 
 def resolve(name: str, ctx: RunnerContext) -> Runner:
@@ -34,21 +136,12 @@ def resolve(name: str, ctx: RunnerContext) -> Runner:
     Raises:
         FunctionUnavailable: there is none.
     """
-    module, _, function = name.partition(".")
-    found = _functions(module).get(function) if module in RUNNERS else None
-    if found is None:
-        raise FunctionUnavailable(name)
-    takes_context = found.__code__.co_varnames[:1] == ("ctx",)
-    return Runner(name, partial(found, ctx) if takes_context else found, _doc(found))
+    return RUNNERS.resolve(name, ctx)
 
 
-def docs(wanted: Sequence[str] = ()) -> dict[str, str]:
+def docs(wanted: Sequence[str] = (), ctx: RunnerContext | None = None) -> dict[str, str]:
     """Documentation by name: of everything, or of the named modules and functions."""
-    return {
-        name: doc
-        for name, doc in _all_docs()
-        if not wanted or any(name == one or name.startswith(f"{one}.") for one in wanted)
-    }
+    return RUNNERS.docs(wanted, ctx)
 
 
 def call(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -70,6 +163,12 @@ def wrong_arguments(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, An
     return None
 
 
+def _user_modules(ctx: RunnerContext, kind: str) -> Any:
+    from saltlite.loader.dunders import surroundings
+
+    return surroundings(ctx).modules(kind)
+
+
 def _python_words(text: str, runner: Runner) -> str:
     """As Python says it when a function is called: all missing arguments at once."""
     if not text.startswith("missing a required"):
@@ -83,23 +182,6 @@ def _python_words(text: str, runner: Runner) -> str:
     many = "s" if len(missing) != 1 else ""
     names = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
     return f"missing {len(missing)} required positional argument{many}: {names}"
-
-
-def _all_docs() -> Iterator[tuple[str, str]]:
-    for module in sorted(RUNNERS):
-        for function, found in sorted(_functions(module).items()):
-            yield f"{module}.{function}", _doc(found)
-
-
-def _functions(module: str) -> dict[str, FunctionType]:
-    loaded = importlib.import_module(RUNNERS[module])
-    return {
-        name.rstrip("_"): value
-        for name, value in vars(loaded).items()
-        if isinstance(value, FunctionType)
-        and value.__module__ == loaded.__name__
-        and not name.startswith("_")
-    }
 
 
 def _doc(function: FunctionType) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from saltlite.runners.context import RunnerContext
 
+SECRETS = frozenset({"key_pass", "signing_key_pass"})
+
 
 def arg(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """Return the arguments; keywords that begin with two underscores are left out.
@@ -49,3 +51,30 @@ def stdout_print(ctx: RunnerContext) -> str:
     """
     ctx.write("foo")
     return "bar"
+
+
+def get_opts(ctx: RunnerContext) -> dict[str, Any]:
+    """Return the master's options, without its secrets.
+
+    CLI Example:
+
+        salt-run test.get_opts
+    """
+    from saltlite.config.opts import flat_opts
+
+    return {name: value for name, value in flat_opts(ctx.config).items() if name not in SECRETS}
+
+
+def metasyntactic(locality: str = "us") -> list[str]:
+    """Return names that stand for nothing.
+
+    CLI Example:
+
+        salt-run test.metasyntactic us
+    """
+    names = {
+        "us": ["foo", "bar", "baz", "qux", "quux", "quuz", "corge", "grault", "garply", "waldo",
+               "fred", "plugh", "xyzzy", "thud"],
+        "uk": ["wibble", "wobble", "wubble", "flob"],
+    }  # fmt: skip
+    return names[locality]

@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from saltlite.cli import salt_key
-from saltlite.client.key import KeyClient, states_of
+from saltlite.wheel.keyring import KeyClient, states_of
 from saltlite.core import tags
 from saltlite.crypto.keys import PrivateKey
 

@@ -48,6 +48,11 @@ class Store:
             if jid >= since and (not until or jid[: len(until)] <= until):
                 yield self.known[jid]
 
+    def returned(self, minion, *, since=""):
+        for jid in sorted(self.known, reverse=True):
+            if jid >= since and minion in self.found[jid]:
+                yield self.known[jid], self.found[jid][minion]
+
     def record(self, jid, load, minion, ret):
         self.recorded.append((jid, load, minion, ret))
 
@@ -60,6 +65,41 @@ class Local:
     def cmd(self, tgt, fun, arg=(), **kwargs):
         self.asked.append((tgt, fun, kwargs))
         return self.answers.get(fun, {})
+
+
+class Keys:
+    def __init__(self, accepted):
+        self.states = {"minions": accepted, "minions_pre": ["new1"], "minions_rejected": []}
+
+    def list(self, state):
+        return self.states.get(state, [])
+
+    def delete(self, minion, state):
+        self.states[state].remove(minion)
+        return True
+
+
+class Cache:
+    def __init__(self):
+        self.banks = {}
+
+    def fetch(self, bank, key):
+        return self.banks.get(bank, {}).get(key)
+
+    def store(self, bank, key, data):
+        self.banks.setdefault(bank, {})[key] = data
+
+    def flush(self, bank, key=None):
+        if key is None:
+            self.banks.pop(bank, None)
+        else:
+            self.banks.get(bank, {}).pop(key, None)
+
+    def list(self, bank):
+        return sorted(self.banks.get(bank, {}))
+
+    def updated_s(self, bank, key):
+        return 5.5 if key in self.banks.get(bank, {}) else None
 
 
 class Fired(list):
@@ -89,12 +129,16 @@ def ctx():
             targets=TargetOptions(nodegroups={"flat": "web1 or db1"}),
         ),
         jobs=Store(),
+        keys=Keys(minions),
+        key_material=None,
+        cache=Cache(),
         events=Fired(),
         local=Local(),
         listen=lambda prefix: Listener([]),
         accepted=lambda: minions,
-        connected=lambda: frozenset({"web1"}),
+        connected=lambda: {"web1": "192.0.2.7"},
         expected=lambda tgt, kind: [one for one in minions if fnmatchcase(one, tgt)],
+        cached=lambda tgt, kind: [one for one in minions if fnmatchcase(one, tgt)],
         write=written.append,
     )
     found.jobs.add(
@@ -184,7 +228,7 @@ def test_list_jobs_filters(ctx, wanted, found):
 
 def test_list_jobs_refuses_what_is_no_time(ctx):
     with pytest.raises(ValueError, match="not a time"):
-        jobs.list_jobs(ctx, start_time="yesterday")
+        jobs.list_jobs(ctx, start_time="someday")
 
 
 def test_list_jobs_with_an_outputter(ctx):
@@ -230,8 +274,8 @@ def test_manage_up_and_down(ctx):
     assert manage.status(ctx) == {"up": ["db1", "web1"], "down": ["ghost"]}
     assert manage.up(ctx) == ["db1", "web1"]
     assert manage.down(ctx, tgt="g*") == ["ghost"]
-    with pytest.raises(ValueError, match="salt-key"):
-        manage.down(ctx, removekeys=True)
+    assert manage.down(ctx, removekeys=True) == ["ghost"]
+    assert "ghost" not in ctx.keys.list("minions")
 
 
 def test_manage_versions_groups(ctx):
@@ -309,10 +353,10 @@ def test_a_run_is_announced_recorded_and_returned(ctx):
 
 
 def test_an_exception_becomes_a_text(ctx):
-    ran = RunnerClient(ctx).run("manage.down", [], {"removekeys": True})
+    ran = RunnerClient(ctx).run("error.error", ["SyntaxError"], {"message": "hey"})
     assert not ran.success
-    assert ran.return_.startswith("Exception occurred in runner manage.down: Traceback")
-    assert ran.return_.endswith("ValueError: removekeys is not supported; use salt-key -d")
+    assert ran.return_.startswith("Exception occurred in runner error.error: Traceback")
+    assert ran.return_.endswith("SyntaxError: hey")
     assert ctx.events[1][1]["success"] is False
 
 
@@ -376,7 +420,14 @@ def test_every_runner_has_documentation_with_an_example():
         assert "CLI Example:" in doc, name
         assert f"salt-run {name}" in doc, name
     assert list(docs(["jobs.active"])) == ["jobs.active"]
-    assert set(docs(["test"])) == {"test.arg", "test.raw_arg", "test.sleep", "test.stdout_print"}
+    assert set(docs(["test"])) == {
+        "test.arg",
+        "test.get_opts",
+        "test.metasyntactic",
+        "test.raw_arg",
+        "test.sleep",
+        "test.stdout_print",
+    }
     assert docs(["tes"]) == {}
 
 

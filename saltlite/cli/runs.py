@@ -1,0 +1,94 @@
+"""What runners and wheel functions get, put together: for ``salt-run``, and for the master's runs.
+
+``runners`` knows neither the master's package nor the client's, and these two do not know each
+other; here they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import MasterAbsent
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.runners.context import Listener, RunnerContext
+
+BUS_TIMEOUT_S = 5.0
+
+
+@contextmanager
+def runner_context(
+    config: MasterConfig, write: Callable[[str], None], user: str = ""
+) -> Iterator[RunnerContext]:
+    """What runners may reach; ``write`` prints a line, ``user`` is who asked (else whoever we are).
+
+    Files and sockets are opened when they are needed first, and closed at the end.
+    """
+    from saltlite.cli import stores
+    from saltlite.client.identity import sender
+    from saltlite.client.local import LocalClient
+    from saltlite.core.targets import Target
+    from saltlite.runners.context import RunnerContext
+    from saltlite.runners.registry import RunnerFunctions
+
+    with ExitStack() as stack:
+        store = stores.open_jobs(config, read_only=False)
+        stack.callback(store.close)
+        local = stack.enter_context(LocalClient(config, store=lambda: store))
+        events = stores.LazyEvents(config)
+        stack.callback(events.close)
+
+        def expected(tgt: str | list[str], kind: str, *, greedy: bool = True) -> list[str]:
+            return stores.expected_minions(config, Target(tgt, kind), greedy=greedy)
+
+        context = RunnerContext(
+            config=config,
+            jobs=stores.JobReader(store),
+            keys=stores.KeyDirectory(config, fire=events.fire),
+            key_material=stores.KeyMaterial(config),
+            cache=stores.data_cache(config),
+            events=events,
+            local=local,
+            listen=lambda prefix: _listen(config, prefix),
+            accepted=lambda: stores.accepted_minions(config),
+            connected=lambda: stores.connected_addresses(config),
+            expected=expected,
+            cached=lambda tgt, kind: expected(tgt, kind, greedy=False),
+            write=write,
+            user=user or sender(),
+        )
+        context.functions = RunnerFunctions(context)
+        yield context
+
+
+def why_missing(
+    config: MasterConfig, jid: str, minions: Sequence[str], *, silent: Collection[str] = ()
+) -> dict[str, Any]:
+    """Why minions did not return a job: minion id → the map that ``jobs.why`` tells of it.
+
+    For ``salt``, at its end; asks the minions that seem to be there, but for ``silent`` ones.
+
+    Raises:
+        MasterAbsent: no master runs here any more.
+    """
+    from saltlite.runners.why import reasons
+
+    with runner_context(config, lambda _line: None) as ctx:
+        return reasons(ctx, jid, minions, silent=silent)
+
+
+def _listen(config: MasterConfig, prefix: str) -> Listener:
+    from saltlite.client.local import NOT_RUNNING
+    from saltlite.transport.addresses import MasterSockets
+    from saltlite.transport.bus import EventSubscriber
+
+    path = MasterSockets(Path(config.paths.sock_dir)).event_pub
+    listener = EventSubscriber(path, (prefix,))
+    if not listener.connect_confirmed(BUS_TIMEOUT_S):
+        listener.close()
+        raise MasterAbsent(NOT_RUNNING)
+    return listener

@@ -1,0 +1,91 @@
+"""The master's data cache: banks of keys, one file each, ``cachedir/<bank>/<key>.p``.
+
+``grains``, ``pillar`` and ``mine`` are the banks that targeting reads; runners may keep others
+beside them. Bank and key come from whoever asks, so each part of a name has to be one that a
+minion id may be, and no bank may be a directory of the master's own. Source: CVE-2025-22238.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from saltlite import disk
+from saltlite.core.ids import valid_minion_id
+from saltlite.errors import StoreError, WireError
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+RESERVED: Final = frozenset(
+    ("extmods", "files", "jobs", "proc", "publish_auth", "roots", "sessions", "syndics", "tokens")
+)
+"""Directories of ``cachedir`` that are no banks."""
+
+
+class DataCache:
+    """The banks below ``cachedir``. Every method raises ValueError for a name that may not be."""
+
+    def __init__(self, cachedir: Path) -> None:
+        self._cachedir = cachedir
+
+    def fetch(self, bank: str, key: str) -> Any:
+        """What is kept, ``None`` for nothing; a damaged file counts as nothing.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        data = disk.read_regular(self._path(bank, key))
+        try:
+            return None if data is None else unpack_bin(data)
+        except WireError:
+            return None
+
+    def store(self, bank: str, key: str, data: Any) -> None:
+        """Replace what is kept.
+
+        Raises:
+            StoreError: it cannot be written, or cannot be packed.
+        """
+        path = self._path(bank, key)
+        try:
+            packed = pack_bin(data)
+        except WireError as error:
+            raise StoreError(f"{bank}/{key}: {error}") from error
+        disk.make_dir(path.parent)
+        disk.write_file(path, packed, flush=False)
+
+    def flush(self, bank: str, key: str | None = None) -> None:
+        """Forget one key of a bank, or all of them."""
+        for one in self.list(bank) if key is None else [key]:
+            disk.remove(self._path(bank, one))
+
+    def list(self, bank: str) -> list[str]:
+        """The keys of a bank, sorted."""
+        try:
+            names = os.listdir(self._folder(bank))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(n[:-2] for n in names if n.endswith(".p") and valid_minion_id(n[:-2]))
+
+    def updated_s(self, bank: str, key: str) -> float | None:
+        """When it was stored, in seconds since the epoch; ``None`` for nothing."""
+        try:
+            return self._path(bank, key).stat().st_mtime
+        except OSError:
+            return None
+
+    def _folder(self, bank: str) -> Path:
+        parts = bank.split("/")
+        if parts[0] in RESERVED or not all(map(valid_minion_id, parts)):
+            raise ValueError(f"this cannot be a bank: {bank!r}")
+        folder = self._cachedir
+        for part in parts:
+            folder = disk.child(folder, part)
+            if folder.is_symlink():
+                raise ValueError(f"this cannot be a bank: {bank!r}")
+        return folder
+
+    def _path(self, bank: str, key: str) -> Path:
+        if not valid_minion_id(key):
+            raise ValueError(f"this cannot be a key: {key!r}")
+        return disk.child(self._folder(bank), f"{key}.p")

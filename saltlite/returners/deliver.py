@@ -1,0 +1,46 @@
+"""Hands one return to the returners that want it. Called after a job, on minions and salt-call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from saltlite.errors import FunctionUnavailable
+from saltlite.returners.context import ReturnerContext
+
+log = logging.getLogger(__name__)
+
+
+def returner_names(job_ret: Any, option: Any) -> list[str]:
+    """The returners that a job's ``ret`` and the option ``return`` name, each once.
+
+    Both are texts with commas between names, or lists.
+    """
+    found: list[str] = []
+    for value in (job_ret, option):
+        words = value.split(",") if isinstance(value, str) else value
+        if isinstance(words, Iterable):
+            found += [str(word).strip() for word in words]
+    return [name for name in dict.fromkeys(found) if name]
+
+
+def deliver(names: Iterable[str], ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
+    """Call ``returner(ret)`` of each; one that fails is a line in the log, and the next goes on.
+
+    ``ret`` has ``id``, ``jid``, ``fun``, ``fun_args``, ``return``, ``retcode``, ``success``, and
+    ``ret_config`` and ``ret_kwargs`` where the job has them.
+    """
+    for name in names:
+        _give(name, ret, ctx)
+
+
+def _give(name: str, ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
+    from saltlite.returners.registry import resolve
+
+    try:
+        resolve(name, ctx).call("returner", dict(ret))
+    except FunctionUnavailable:
+        log.error("Returner %s is not available; job %s was not given to it", name, ret["jid"])
+    except Exception:
+        log.exception("Returner %s failed with the return of job %s", name, ret["jid"])

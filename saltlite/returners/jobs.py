@@ -1,0 +1,135 @@
+"""A returner as a store of jobs, so that runners read any of them in one way."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from saltlite.errors import FunctionUnavailable
+from saltlite.returners.context import ReturnerContext
+from saltlite.returners.registry import Returner, resolve
+
+OWN: Final = frozenset({"", "local_cache"})
+"""Names that mean the master's own job store."""
+
+_SHOWN: Final = {
+    "Function": "fun",
+    "Arguments": "arg",
+    "Target": "tgt",
+    "Target-type": "tgt_type",
+    "User": "user",
+    "Metadata": "metadata",
+}
+"""How ``get_jids`` names what a load has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnerJob:
+    """One job as a returner tells it."""
+
+    jid: str
+    load: Mapping[str, Any]
+    minions: Sequence[str] = field(default_factory=list)
+
+
+def source(name: str, ctx: ReturnerContext) -> ReturnerJobs:
+    """The jobs that a returner keeps.
+
+    Raises:
+        FunctionUnavailable: there is no such returner, or it keeps none that can be read.
+    """
+    returner = resolve(name, ctx)
+    if not returner.can("get_jid"):
+        raise FunctionUnavailable(f"{name}.get_jid", f"the returner {name} cannot be read from")
+    return ReturnerJobs(returner)
+
+
+class ReturnerJobs:
+    """Fulfils ``runners.context.Jobs``."""
+
+    def __init__(self, returner: Returner) -> None:
+        self._returner = returner
+
+    def job(self, jid: str) -> ReturnerJob | None:
+        """One job, ``None`` if it is not known."""
+        load = self._returner.call("get_load", jid)
+        if not isinstance(load, Mapping) or not load:
+            return None
+        minions = load.get("Minions")
+        listed = [str(one) for one in minions] if isinstance(minions, (list, tuple)) else []
+        return ReturnerJob(jid, load, listed)
+
+    def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
+        """Minion id → ``return`` and what else is known of it."""
+        found = self._returner.call("get_jid", jid)
+        if not isinstance(found, Mapping):
+            return {}
+        return {str(minion): _full(value) for minion, value in found.items()}
+
+    def search(
+        self,
+        *,
+        fun: str = "",
+        tgt: str = "",
+        user: str = "",
+        since: str = "",
+        until: str = "",
+        metadata: Mapping[str, str] | None = None,
+        limit: int = 0,
+        newest_first: bool = False,
+    ) -> Iterator[ReturnerJob]:
+        """The jobs that fit, oldest first unless asked otherwise."""
+        known = self._returner.call("get_jids")
+        jids = sorted(map(str, known), reverse=newest_first) if isinstance(known, Mapping) else []
+        wanted = {"fun": fun, "tgt": tgt, "user": user}
+        left = limit or len(jids)
+        for jid in jids:
+            if not left:
+                return
+            if jid < since or (until and jid > f"{until}~"):
+                continue
+            job = ReturnerJob(jid, _load(known[jid]))
+            if _fits(job.load, wanted, metadata or {}):
+                left -= 1
+                yield job
+
+    def returned(
+        self, minion: str, *, since: str = ""
+    ) -> Iterator[tuple[ReturnerJob, Mapping[str, Any]]]:
+        """The jobs that a minion returned, newest first, each with what it returned."""
+        for job in self.search(since=since, newest_first=True):
+            ret = self.returns(job.jid).get(minion)
+            if ret is not None:
+                yield job, ret
+
+    def record(
+        self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
+    ) -> None:
+        """Keep a job that is done already, with its one return."""
+        if self._returner.can("save_load"):
+            self._returner.call("save_load", jid, dict(load))
+        self._returner.call("returner", {"jid": jid, "id": minion, "fun": load.get("fun"), **ret})
+
+
+def _load(shown: Any) -> Mapping[str, Any]:
+    if not isinstance(shown, Mapping):
+        return {}
+    return {_SHOWN[name]: value for name, value in shown.items() if name in _SHOWN}
+
+
+def _full(value: Any) -> Mapping[str, Any]:
+    """A return as a map; some returners keep the value alone."""
+    if isinstance(value, Mapping) and "return" in value:
+        return value
+    return {"return": value}
+
+
+def _fits(load: Mapping[str, Any], wanted: Mapping[str, str], metadata: Mapping[str, str]) -> bool:
+    told = load.get("metadata")
+    has = told if isinstance(told, Mapping) else {}
+    return all(
+        not pattern or fnmatch.fnmatchcase(str(load.get(name, "")), pattern)
+        for name, pattern in wanted.items()
+    ) and all(str(has.get(name)) == value for name, value in metadata.items())

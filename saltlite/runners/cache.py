@@ -1,0 +1,216 @@
+"""``cache.*``: what the master remembers of its minions, and banks of data of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltlite.runners.context import RunnerContext
+
+CACHED = ("grains", "pillar", "mine")
+
+
+def grains(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob", **_kwargs: Any
+) -> dict[str, Any]:
+    """Return the cached grains of the targeted minions.
+
+    CLI Example:
+
+        salt-run cache.grains '*'
+    """
+    return _cached(ctx, "grains", tgt, tgt_type)
+
+
+def pillar(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob", **_kwargs: Any
+) -> dict[str, Any]:
+    """Return the cached pillars of the targeted minions.
+
+    CLI Example:
+
+        salt-run cache.pillar web1
+    """
+    return _cached(ctx, "pillar", tgt, tgt_type)
+
+
+def mine(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob", **_kwargs: Any
+) -> dict[str, Any]:
+    """Return the mine data of the targeted minions, as they were sent.
+
+    CLI Example:
+
+        salt-run cache.mine 'web*'
+    """
+    return _cached(ctx, "mine", tgt, tgt_type)
+
+
+def clear_pillar(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
+) -> bool:
+    """Forget the cached pillars of the targeted minions; ``False`` if nobody is meant.
+
+    CLI Example:
+
+        salt-run cache.clear_pillar '*'
+    """
+    return _clear(ctx, ("pillar",), tgt, tgt_type)
+
+
+def clear_grains(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
+) -> bool:
+    """Forget the cached grains of the targeted minions; ``False`` if nobody is meant.
+
+    CLI Example:
+
+        salt-run cache.clear_grains '*'
+    """
+    return _clear(ctx, ("grains",), tgt, tgt_type)
+
+
+def clear_mine(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
+) -> bool:
+    """Forget the mine data of the targeted minions; ``False`` if nobody is meant.
+
+    CLI Example:
+
+        salt-run cache.clear_mine '*'
+    """
+    return _clear(ctx, ("mine",), tgt, tgt_type)
+
+
+def clear_mine_func(
+    ctx: RunnerContext,
+    tgt: str | list[str] | None = None,
+    tgt_type: str = "glob",
+    clear_mine_func_flag: str | None = None,
+) -> bool:
+    """Forget one function's data in the mine of the targeted minions.
+
+    CLI Example:
+
+        salt-run cache.clear_mine_func tgt='*' clear_mine_func_flag='network.interfaces'
+    """
+    meant = _meant(ctx, tgt, tgt_type)
+    for one in meant:
+        data = ctx.cache.fetch("mine", one)
+        if isinstance(data, dict) and clear_mine_func_flag in data:
+            kept = {name: value for name, value in data.items() if name != clear_mine_func_flag}
+            ctx.cache.store("mine", one, kept)
+    return bool(meant)
+
+
+def clear_all(
+    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
+) -> bool:
+    """Forget grains, pillars and mine data of the targeted minions.
+
+    CLI Example:
+
+        salt-run cache.clear_all '*'
+    """
+    return _clear(ctx, CACHED, tgt, tgt_type)
+
+
+def flush(
+    ctx: RunnerContext, bank: str, key: str | None = None, cachedir: str | None = None
+) -> bool:
+    """Forget a key of a bank, or the whole bank.
+
+    CLI Example:
+
+        salt-run cache.flush mybank/myapp mykey
+    """
+    _no_other_dir(cachedir)
+    ctx.cache.flush(str(bank), None if key is None else str(key))
+    return True
+
+
+def list_(ctx: RunnerContext, bank: str, cachedir: str | None = None) -> list[str]:
+    """Return the keys of a bank.
+
+    CLI Example:
+
+        salt-run cache.list mybank/myapp
+    """
+    _no_other_dir(cachedir)
+    return ctx.cache.list(str(bank))
+
+
+def store(ctx: RunnerContext, bank: str, key: str, data: Any, cachedir: str | None = None) -> None:
+    """Keep data under a key of a bank.
+
+    CLI Example:
+
+        salt-run cache.store mybank/myapp mykey 'The time has come'
+    """
+    _no_other_dir(cachedir)
+    ctx.cache.store(str(bank), str(key), data)
+
+
+def fetch(ctx: RunnerContext, bank: str, key: str, cachedir: str | None = None) -> Any:
+    """Return what is kept under a key of a bank; an empty map for nothing.
+
+    CLI Example:
+
+        salt-run cache.fetch mybank/myapp mykey
+    """
+    _no_other_dir(cachedir)
+    found = ctx.cache.fetch(str(bank), str(key))
+    return {} if found is None else found
+
+
+def updated(ctx: RunnerContext, bank: str, key: str, cachedir: str | None = None) -> int | None:
+    """Return when a key was stored, in seconds since 1970; nothing if it is not there.
+
+    CLI Example:
+
+        salt-run cache.updated mybank/myapp mykey
+    """
+    _no_other_dir(cachedir)
+    found = ctx.cache.updated_s(str(bank), str(key))
+    return None if found is None else int(found)
+
+
+def contains(
+    ctx: RunnerContext, bank: str, key: str | None = None, cachedir: str | None = None
+) -> bool:
+    """Check whether a bank has a key, or anything at all.
+
+    CLI Example:
+
+        salt-run cache.contains mybank/myapp mykey
+    """
+    _no_other_dir(cachedir)
+    found = ctx.cache.list(str(bank))
+    return bool(found) if key is None else str(key) in found
+
+
+def _meant(ctx: RunnerContext, tgt: str | list[str] | None, tgt_type: str) -> list[str]:
+    return ctx.cached("*" if tgt is None else tgt, tgt_type)
+
+
+def _cached(
+    ctx: RunnerContext, bank: str, tgt: str | list[str] | None, tgt_type: str
+) -> dict[str, Any]:
+    data = {one: ctx.cache.fetch(bank, one) for one in _meant(ctx, tgt, tgt_type)}
+    return {one: value for one, value in data.items() if value is not None}
+
+
+def _clear(
+    ctx: RunnerContext, banks: tuple[str, ...], tgt: str | list[str] | None, tgt_type: str
+) -> bool:
+    if tgt is None:
+        return False  # Salt wants a target here: nobody forgets everything by a slip
+    meant = _meant(ctx, tgt, tgt_type)
+    for one in meant:
+        for bank in banks:
+            ctx.cache.flush(bank, one)
+    return bool(meant)
+
+
+def _no_other_dir(cachedir: str | None) -> None:
+    if cachedir is not None:
+        raise ValueError("cachedir is not supported; the master's own cache is used")

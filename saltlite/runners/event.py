@@ -1,0 +1,21 @@
+"""``event.*``: the master's event bus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.runners.context import RunnerContext
+
+
+def send(ctx: RunnerContext, tag: str, data: Any = None) -> bool:
+    """Fire an event on the master's bus.
+
+    CLI Example:
+
+        salt-run event.send my/custom/event '{"foo": "bar"}'
+    """
+    if data is not None and not isinstance(data, Mapping):
+        raise ValueError("the data of an event are a map")
+    ctx.events.fire(str(tag), dict(data or {}))
+    return True

@@ -1,0 +1,47 @@
+"""``salt.*``: execution functions from the master's side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from saltlite.runners.context import RunnerContext
+from saltlite.runners.masterside import execution_context
+
+
+def cmd(ctx: RunnerContext, fun: str, *args: Any, **kwargs: Any) -> Any:
+    """Run an execution function on the master itself, without a minion.
+
+    CLI Example:
+
+        salt-run salt.cmd test.ping
+        salt-run salt.cmd test.arg 1 2 3 a=1
+    """
+    wanted = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    return execution_context(ctx).functions.call(fun, *args, **wanted)
+
+
+def execute(
+    ctx: RunnerContext,
+    tgt: str | list[str],
+    fun: str,
+    arg: Iterable[Any] = (),
+    timeout: float | None = None,
+    tgt_type: str = "glob",
+    ret: str = "",
+    jid: str = "",
+    kwarg: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Mapping[str, Any]:
+    """Run an execution function on the targeted minions and wait for what they return.
+
+    CLI Example:
+
+        salt-run salt.execute '*' test.ping
+    """
+    wanted = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    listed = [arg] if isinstance(arg, str) else list(arg)
+    return ctx.local.cmd(
+        tgt, fun, listed, timeout=timeout, tgt_type=tgt_type, ret=ret, jid=jid, kwarg=kwarg,
+        **wanted,
+    )  # fmt: skip

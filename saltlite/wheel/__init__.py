@@ -1,0 +1,1 @@
+"""Wheel functions: keys, configuration and files of the master, changed from afar."""

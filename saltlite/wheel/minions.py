@@ -1,0 +1,15 @@
+"""``minions.*``: which minions are there."""
+
+from __future__ import annotations
+
+from saltlite.runners.context import RunnerContext
+
+
+def connected(ctx: RunnerContext) -> list[str]:
+    """List the minions that are connected, by the master's own knowledge.
+
+    CLI Example:
+
+        wheel.cmd("minions.connected")
+    """
+    return sorted(ctx.connected())
