@@ -6,13 +6,11 @@ Hashes are never logged. ``root`` is another directory that takes the place of `
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
-from saltlite import disk
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, StoreError
-from saltlite.providers import command
+from saltlite.errors import FunctionError
+from saltlite.providers import command, textfile
 from saltlite.providers.accounts import files, shadow_utils
 from saltlite.providers.accounts.files import Shadow
 from saltlite.providers.command import Options
@@ -106,15 +104,12 @@ def _write_password(ctx: MinionContext, name: str, password: str, root: str | No
     if set(password) & {":", "\n"}:
         raise FunctionError("A password hash holds neither a colon nor a line feed")
     with files.locked(root):
-        text = ctx.host.read_text(path)
+        text = textfile.load(ctx.host, path)
         day = int(time.time() // _DAY_S)
         changed = None if text is None else files.with_password(text, name, password, day)
         if changed is None:
             return False
-        try:
-            disk.rewrite(Path(path), changed.encode("utf-8", "surrogateescape"))
-        except StoreError as error:
-            raise FunctionError(str(error)) from error
+        textfile.save(path, changed)
     after = _find(ctx, name, root)
     return after is not None and after.password == password
 

@@ -1,0 +1,59 @@
+"""Kernel parameters, as ``sysctl`` and its files name them. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+
+PROC_SYS = "/proc/sys"
+DEFAULT_FILE = "/etc/sysctl.conf"
+SYSTEMD_FILE = "/etc/sysctl.d/99-salt.conf"
+NEW_FILE = "#\n# Kernel sysctl configuration\n#\n"
+
+_SETTING = re.compile(r"\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$")
+
+
+def path_of(name: str) -> str | None:
+    """The file of a parameter below ``/proc/sys``; ``None`` if the name leads out of there.
+
+    Dots and slashes change places when a slash comes first, as in ``sysctl``.
+    """
+    first = re.search(r"[./]", name)
+    parts = name.split("/") if first and first.group() == "/" else _swapped(name)
+    if any(part in ("", ".", "..") for part in parts) or "\0" in name:
+        return None
+    return os.path.join(PROC_SYS, *parts)
+
+
+def _swapped(name: str) -> list[str]:
+    return [part.replace("/", ".") for part in name.split(".")]
+
+
+def parse(text: str) -> dict[str, str]:
+    """The parameters in a file or in what ``sysctl -a`` prints: lines ``name = value``."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _SETTING.match(line)
+        if match:
+            found[match.group(1)] = match.group(2)
+    return found
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two values say the same: blanks and tabs between numbers are alike."""
+    return one.split() == other.split()
+
+
+def with_setting(text: str, name: str, value: str) -> str | None:
+    """A file with a parameter set; ``None`` if it says so already."""
+    lines = text.splitlines(keepends=True)
+    for index, line in enumerate(lines):
+        match = _SETTING.match(line)
+        if match and match.group(1) == name:
+            if same(match.group(2), value):
+                return None
+            lines[index] = f"{name} = {value}\n"
+            return "".join(lines)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    return "".join([*lines, f"{name} = {value}\n"])

@@ -1,0 +1,1 @@
+"""Where the machine is: its time zone and its locales."""

@@ -1,0 +1,30 @@
+"""Text files of the system that are read, changed in a few lines, and written again.
+
+Bytes that are no UTF-8 come back as they were. Owner and mode stay.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from saltlite import disk
+from saltlite.errors import FunctionError, StoreError
+from saltlite.host import Host
+
+
+def load(host: Host, path: str) -> str | None:
+    """The text of a file, ``None`` if it cannot be read."""
+    data = host.read_bytes(path)
+    return None if data is None else data.decode("utf-8", "surrogateescape")
+
+
+def save(path: str, text: str, *, mode: int = 0o644) -> None:
+    """Replace the text of a file. ``mode`` is for one that is new.
+
+    Raises:
+        FunctionError: it cannot be written.
+    """
+    try:
+        disk.rewrite(Path(path), text.encode("utf-8", "surrogateescape"), mode=mode)
+    except StoreError as error:
+        raise FunctionError(str(error)) from error
