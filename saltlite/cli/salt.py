@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from saltlite.cli.command import (
     INTERRUPTED,
     complain,
     master_config,
-    not_supported,
     run,
 )
 from saltlite.errors import TargetError
@@ -28,8 +27,9 @@ from saltlite.errors import TargetError
 if TYPE_CHECKING:
     import optparse
 
+    from saltlite.cli.live import StatusLine
     from saltlite.cli.show import Screen
-    from saltlite.client.collect import ReturnStore
+    from saltlite.client.collect import Outcome, ReturnStore
     from saltlite.client.local import JobRequest, LocalClient, Run
     from saltlite.config.master import MasterConfig
 
@@ -80,7 +80,6 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
         parser.error("range servers (-R) and rosters (-H) are not supported")
     if options.doc and len(_documentation(arguments)) > 3:
         parser.error(groups.ONE_METHOD)
-    not_supported(options, {"progress": "--progress"})
     try:
         return _Salt(master_config(options), options, arguments, parser.print_help).run()
     except _Ended as end:
@@ -219,7 +218,7 @@ def _show_options(parser: groups.CommandParser) -> None:
     groups.flag(
         parser, "-s", "--static", help="Return the data from minions as a group after all return."
     )
-    groups.flag(parser, "-p", "--progress", help="Display a progress graph; not supported yet.")
+    groups.flag(parser, "-p", "--progress", help="Display a progress graph.")
     groups.flag(
         parser, "--async", dest="async_", help="Run the salt command but don't wait for a reply."
     )
@@ -280,7 +279,7 @@ class _Seen:
 
     expected: int = 0
     returned: int = 0
-    lost: int = 0
+    lost: list[str] = field(default_factory=list)
     failed: int = 0
     highest: int = 0
     together: dict[str, Any] = field(default_factory=dict)
@@ -305,6 +304,7 @@ class _Salt:
         self._show_help = show_help
         self._jid = ""
         self._asked: dict[str, Any] | None = None
+        self._status: StatusLine | None = None
         self.screen: Screen = Screen.of(config, options)
 
     def run(self) -> int:
@@ -554,26 +554,56 @@ class _Salt:
         show_lost = self.options.verbose or (
             self.config.output.show_timeout and not self.options.hide_timeout
         )
-        for outcome in run:
+        for outcome in self._outcomes(run):
             if isinstance(outcome, MinionReturn):
                 seen.returned += 1
                 seen.failed += bool(outcome.exit_code)
                 out = outcome.out
                 self.screen.show({outcome.id: outcome.return_}, out, retcode=outcome.exit_code)
                 continue
-            seen.lost += 1
+            seen.lost.append(outcome.id)
             if show_lost:
                 self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
         self._summary(seen)
+        if show_lost:
+            self._reasons(run, seen.lost)
         if seen.failed or (seen.lost and show_lost):
             return complain(FAILED, EX_FAILED)
         return EX_OK
+
+    def _outcomes(self, run: Run) -> Iterator[Outcome]:
+        """What comes of the job, with a line on the terminal while nothing does."""
+        from saltlite.cli.live import followed
+
+        return followed(run, self._line())
+
+    def _line(self) -> StatusLine | None:
+        from saltlite.cli.live import StatusLine, bar, on_terminal
+
+        if self._status is None and on_terminal(sys.stdout):
+            graph = self.options.progress
+            self._status = (
+                StatusLine(sys.stdout, bar, wait_s=0) if graph else StatusLine(sys.stdout)
+            )
+        return self._status
+
+    def _reasons(self, run: Run, lost: Sequence[str]) -> None:
+        """Say on a terminal why minions did not return."""
+        from saltlite.cli.live import on_terminal
+
+        if not lost or not (self.options.verbose or on_terminal(sys.stderr)):
+            return
+        from saltlite.cli.runs import why_missing
+
+        silent = frozenset(lost) - run.answered
+        for minion, reason in why_missing(self.config, run.jid, lost, silent=silent).items():
+            complain(f"{minion}: {reason['text']}")
 
     def _static(self, run: Run) -> int:
         from saltlite.client.collect import MinionReturn
 
         seen = _Seen(expected=len(run.minions) + len(run.missing))
-        for outcome in run:
+        for outcome in self._outcomes(run):
             if isinstance(outcome, MinionReturn):
                 seen.returned += 1
                 seen.failed += bool(outcome.exit_code)
@@ -587,7 +617,7 @@ class _Salt:
         from saltlite.client.collect import MinionReturn
 
         docs: dict[str, Any] = {}
-        for outcome in run:
+        for outcome in self._outcomes(run):
             if isinstance(outcome, MinionReturn) and isinstance(outcome.return_, Mapping):
                 docs.update(outcome.return_)
             elif isinstance(outcome, MinionReturn):
@@ -600,12 +630,18 @@ class _Salt:
         return EX_OK
 
     def _batch(self, client: LocalClient, request: JobRequest, size: str) -> int:
+        from saltlite.cli.live import REFRESH_S
         from saltlite.client.batch import Batch
 
         options = self.options
         try:
             batch = Batch(
-                client, request, size, wait_s=options.batch_wait, failhard=options.failhard
+                client,
+                request,
+                size,
+                wait_s=options.batch_wait,
+                failhard=options.failhard,
+                pulse_s=REFRESH_S if self._line() else None,
             )
         except ValueError:
             raise _Ended(EX_FAILED, out=BAD_BATCH.format(size)) from None
@@ -621,12 +657,13 @@ class _Salt:
         return seen.highest
 
     def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
+        from saltlite.cli.live import followed_batch
         from saltlite.client.batch import Silent, Started, Stopped
-        from saltlite.client.collect import MinionReturn
+        from saltlite.client.collect import MinionReturn, NotReturned
 
         seen = _Seen()
         loud = not self.options.static
-        for outcome in batch:
+        for outcome in followed_batch(batch, self._line()):
             if isinstance(outcome, MinionReturn):
                 self._batch_return(outcome, seen)
             elif isinstance(outcome, Started):
@@ -640,8 +677,8 @@ class _Salt:
                 seen.expected += 1
                 if loud:
                     self.screen.line(f"Minion {outcome.id} did not respond. No job will be sent.")
-            else:
-                seen.lost += 1
+            elif isinstance(outcome, NotReturned):
+                seen.lost.append(outcome.id)
                 if loud and not self.options.hide_timeout:
                     self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
         return seen
@@ -671,6 +708,8 @@ class _Salt:
     def _interrupted(self) -> int:
         from saltlite.client.local import LOOK_UP
 
+        if self._status is not None:
+            self._status.clear()
         text = INTERRUPTED
         if self._jid:
             text += f"\nThis job's jid is: {self._jid}\n{LOOK_UP.format(jid=self._jid)}"

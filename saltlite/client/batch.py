@@ -37,7 +37,15 @@ class Stopped:
     id: str
 
 
-BatchOutcome: TypeAlias = Outcome | Silent | Started | Stopped
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Nothing has happened for a while: who is at work, and how many have not begun."""
+
+    active: frozenset[str]
+    pending: int
+
+
+BatchOutcome: TypeAlias = Outcome | Silent | Started | Stopped | Waiting
 
 
 def batch_size(text: str, minions: int) -> int:
@@ -59,7 +67,8 @@ def batch_size(text: str, minions: int) -> int:
 class Batch:
     """One job, sent piece by piece as minions return.
 
-    ``wait_s`` is how long the place of one that returned stays empty. Iterate, then close.
+    ``wait_s`` is how long the place of one that returned stays empty. With ``pulse_s`` there is a
+    :class:`Waiting` at least so often. Iterate, then close.
     """
 
     def __init__(
@@ -70,6 +79,7 @@ class Batch:
         *,
         wait_s: float = 0.0,
         failhard: bool = False,
+        pulse_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare.
@@ -83,6 +93,7 @@ class Batch:
         self._size = size
         self._wait_s = wait_s
         self._failhard = failhard
+        self._pulse_s = pulse_s
         self._clock = clock
         self._events = client.listen()
 
@@ -133,14 +144,23 @@ class Batch:
             if pending and free > 0:
                 chunk, pending = pending[:free], pending[free:]
                 yield from self._send(collector, chunk, active)
-            wait_s = min(closed_until) - now if closed_until and pending else None
-            for outcome in collector.step(wait_s):
+            outcomes = collector.step(self._patience(closed_until if pending else [], now))
+            if self._pulse_s is not None and not outcomes:
+                yield Waiting(frozenset(active), len(pending))
+            for outcome in outcomes:
                 active.discard(outcome.id)
                 closed_until.append(self._clock() + self._wait_s)
                 yield outcome
                 if self._failhard and isinstance(outcome, MinionReturn) and outcome.exit_code:
                     yield Stopped(outcome.id)
                     return
+
+    def _patience(self, closed_until: Sequence[float], now_s: float) -> float | None:
+        """How long to wait for returns: at most until a place is free again."""
+        waits = [moment - now_s for moment in closed_until]
+        if self._pulse_s is not None:
+            waits.append(self._pulse_s)
+        return min(waits, default=None)
 
     def _send(
         self, collector: Collector, chunk: Sequence[str], active: set[str]

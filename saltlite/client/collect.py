@@ -21,7 +21,7 @@ from saltlite.client.gather import (
     Returned,
     Tick,
 )
-from saltlite.core.tags import parse_job_ret
+from saltlite.core.tags import JobTag, parse_job
 
 JOB_PREFIX = "salt/job/"
 """What the tags of all returns begin with."""
@@ -83,6 +83,31 @@ class NotReturned:
 Outcome: TypeAlias = MinionReturn | NotReturned
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The last state that a minion of a state run has finished: the ``done``-th of ``total``.
+
+    ``total`` is 0 where the minion did not say it. Source: ``salt/job/<jid>/prog/<id>/<number>``.
+    """
+
+    done: int
+    total: int
+    name: str
+
+    @classmethod
+    def of(cls, number: str, data: Mapping[str, Any]) -> Step:
+        """From the end of the tag and the data of the event."""
+        inner = data.get("data")
+        inner = inner if isinstance(inner, Mapping) else data
+        ret, total = inner.get("ret"), inner.get("len")
+        ret = ret if isinstance(ret, Mapping) else {}
+        return cls(
+            done=int(number) + 1 if number.isdigit() else 0,
+            total=total if isinstance(total, int) else 0,
+            name=str(ret.get("__id__") or ret.get("name") or ""),
+        )
+
+
 class BusEvent(Protocol):
     """One event."""
 
@@ -125,6 +150,8 @@ class _Job:
     probes: set[str] = field(default_factory=set)
     ask_at_s: float = 0.0
     closed: bool = False
+    answered: set[str] = field(default_factory=set)
+    steps: dict[str, Step] = field(default_factory=dict)
 
 
 class Collector:
@@ -173,6 +200,14 @@ class Collector:
     def gather(self, jid: str) -> Gather:
         """The state of one job."""
         return self._jobs[jid].gather
+
+    def steps(self, jid: str) -> Mapping[str, Step]:
+        """Where the minions of a job are that say it."""
+        return self._jobs[jid].steps
+
+    def answered(self, jid: str) -> frozenset[str]:
+        """The minions that have answered ``find_job`` for a job."""
+        return frozenset(self._jobs[jid].answered)
 
     def outcomes(self) -> Iterator[Outcome]:
         """Everything, as it comes, until all jobs are done."""
@@ -225,14 +260,19 @@ class Collector:
         job.status = job.gather.on(event, self._clock())
 
     def _on_event(self, event: BusEvent) -> list[Outcome]:
-        tag = parse_job_ret(event.tag)
-        if tag is None:
+        tag = parse_job(event.tag)
+        if tag is None or tag.kind not in ("ret", "prog") or not tag.minion_id:
             return []
         job = self._jobs.get(tag.jid)
+        if tag.kind == "prog":
+            if job is not None:
+                _note_step(job, tag, event.data)
+            return []
         if job is not None and not job.closed:
             return self._on_return(job, tag.minion_id, event.data)
         asked = self._by_probe.get(tag.jid)
         if asked is not None and not asked.closed:
+            asked.answered.add(tag.minion_id)
             self._feed(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
         return []
 
@@ -262,6 +302,11 @@ class Collector:
                 job.closed = True
                 lost += [NotReturned(job.jid, minion) for minion in sorted(job.gather.given_up)]
         return lost
+
+
+def _note_step(job: _Job, tag: JobTag, data: Mapping[str, Any]) -> None:
+    minion, _, number = tag.minion_id.rpartition("/")
+    job.steps[minion] = Step.of(number, data)
 
 
 def is_running(data: Mapping[str, Any], jid: str) -> bool:

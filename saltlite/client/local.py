@@ -24,6 +24,7 @@ from saltlite.client.collect import (
     NotReturned,
     Outcome,
     ReturnStore,
+    Step,
 )
 from saltlite.client.identity import local_key, sender
 from saltlite.core.ids import valid_jid
@@ -101,6 +102,22 @@ class Run:
     def done(self) -> bool:
         """Whether nothing more will come."""
         return self._collector.done
+
+    @property
+    def outstanding(self) -> frozenset[str]:
+        """The minions that are still waited for."""
+        gather = self._collector.gather(self.jid)
+        return frozenset(gather.missing - gather.given_up)
+
+    @property
+    def steps(self) -> Mapping[str, Step]:
+        """Where the minions of a state run are, as far as they say it."""
+        return self._collector.steps(self.jid)
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """The minions that answered the question whether they still run it."""
+        return self._collector.answered(self.jid)
 
     def close(self) -> None:
         """Stop listening."""

@@ -463,12 +463,8 @@ def test_complaints_come_after_what_was_printed(capsys):
     assert capsys.readouterr().err == "x\n"
 
 
-def test_an_option_that_does_nothing_yet_says_so(run):
-    assert run("web1", "test.ping", "--progress") == (
-        0,
-        "web1:\n    True\n",
-        "--progress is not supported yet\n",
-    )
+def test_there_is_no_progress_graph_where_there_is_no_terminal(run):
+    assert run("web1", "test.ping", "--progress") == (0, "web1:\n    True\n", "")
 
 
 def test_hard_crash_lets_the_error_out(run, master):

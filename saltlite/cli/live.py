@@ -1,0 +1,174 @@
+"""The line that shows, on a terminal, how far a job is. It goes before anything else is printed.
+
+:func:`status` and :func:`bar` are pure; :class:`StatusLine` draws what they say.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from saltlite.client.batch import BatchOutcome
+    from saltlite.client.collect import Outcome, Step
+    from saltlite.client.local import Run
+
+QUIET_S = 1.0
+"""A job that is done by then shows nothing but its output."""
+
+REFRESH_S = 0.25
+NAMED = 3
+"""So many of the missing minions are named."""
+
+ERASE = "\r\033[K"
+BAR_WIDTH = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is. ``missing`` are the minions that are waited for."""
+
+    expected: int
+    returned: int
+    elapsed_s: float
+    missing: Collection[str] = ()
+    steps: Mapping[str, Step] = field(default_factory=dict)
+
+
+def status(progress: Progress, width: int) -> str:
+    """``2/5 returned, 12 s, waiting for db1 (3/7 motd), web1 and 1 more``, cut to ``width``."""
+    head = f"{progress.returned}/{progress.expected} returned, {progress.elapsed_s:.0f} s"
+    return _cut(f"{head}{_waiting(progress)}", width)
+
+
+def bar(progress: Progress, width: int) -> str:
+    """A bar, the share that has returned, and the counts."""
+    share = progress.returned / progress.expected if progress.expected else 0.0
+    done = round(min(share, 1.0) * BAR_WIDTH)
+    filled = f"[{'#' * done}{'.' * (BAR_WIDTH - done)}] {share:4.0%}"
+    return _cut(f"{filled} {status(progress, width)}", width)
+
+
+def _waiting(progress: Progress) -> str:
+    if not progress.missing:
+        return ""
+    # those that tell where they are come first: it is news
+    order = sorted(progress.missing, key=lambda minion: (minion not in progress.steps, minion))
+    names = [_named(minion, progress.steps.get(minion)) for minion in order[:NAMED]]
+    more = f" and {len(order) - NAMED} more" if len(order) > NAMED else ""
+    return f", waiting for {', '.join(names)}{more}"
+
+
+def _named(minion: str, step: Step | None) -> str:
+    if step is None:
+        return minion
+    count = f"{step.done}/{step.total}" if step.total else str(step.done)
+    return f"{minion} ({f'{count} {step.name}'.strip()})"
+
+
+def _cut(text: str, width: int) -> str:
+    text = "".join(character if character.isprintable() else "?" for character in text)
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
+class StatusLine:
+    """One line at the bottom of a terminal, drawn anew and again.
+
+    ``wait_s`` is how long nothing is drawn at first. ``draw`` makes the text: :func:`status` or
+    :func:`bar`. Leave the context, and the line is gone.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        draw: Callable[[Progress, int], str] = status,
+        *,
+        wait_s: float = QUIET_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._draw = draw
+        self._clock = clock
+        self._begun_s = clock()
+        self._from_s = self._begun_s + wait_s
+        self._shown = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since it was made."""
+        return self._clock() - self._begun_s
+
+    def show(self, progress: Progress) -> None:
+        """Draw, unless it is too early or nothing has changed."""
+        if self._clock() < self._from_s:
+            return
+        text = self._draw(progress, shutil.get_terminal_size().columns - 1)
+        if text != self._shown:
+            self._shown = text
+            self._write(f"{ERASE}{text}")
+
+    def clear(self) -> None:
+        """Make room for what is to be printed."""
+        if self._shown:
+            self._shown = ""
+            self._write(ERASE)
+
+    def __enter__(self) -> StatusLine:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.clear()
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def followed(run: Run, line: StatusLine | None) -> Iterator[Outcome]:
+    """What comes of a job; while nothing does, ``line`` shows how far it is."""
+    if line is None:
+        yield from run
+        return
+    with line:
+        while not run.done:
+            for outcome in run.step(REFRESH_S):
+                line.clear()
+                yield outcome
+            line.show(_progress(run, line.elapsed_s))
+
+
+def followed_batch(
+    batch: Iterable[BatchOutcome], line: StatusLine | None
+) -> Iterator[BatchOutcome]:
+    """As :func:`followed`, for a job in batches."""
+    if line is None:
+        yield from batch
+        return
+    from saltlite.client.batch import Waiting
+    from saltlite.client.collect import MinionReturn, NotReturned
+
+    ended = 0
+    with line:
+        for outcome in batch:
+            if isinstance(outcome, Waiting):
+                total = ended + len(outcome.active) + outcome.pending
+                line.show(Progress(total, ended, line.elapsed_s, outcome.active))
+                continue
+            line.clear()
+            ended += isinstance(outcome, (MinionReturn, NotReturned))
+            yield outcome
+
+
+def _progress(run: Run, elapsed_s: float) -> Progress:
+    expected = len(run.minions) + len(run.missing)
+    missing = run.outstanding
+    return Progress(expected, max(expected - len(missing), 0), elapsed_s, missing, run.steps)
+
+
+def on_terminal(*streams: TextIO) -> bool:
+    """Whether all of these are a terminal that can erase a line."""
+    return os.environ.get("TERM", "dumb") != "dumb" and all(one.isatty() for one in streams)
