@@ -21,6 +21,7 @@ MODULES: Mapping[str, str] = {
         "kmod",
         "locale",
         "match",
+        "mount",
         "pillar",
         "pkg",
         "saltutil",

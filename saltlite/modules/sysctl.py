@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ def default_config(ctx: MinionContext) -> str:
         salt '*' sysctl.default_config
     """
     systemd = ctx.grains.get("systemd")
-    version = re.match(r"\d+", str(systemd.get("version", ""))) if systemd else None
+    told = systemd.get("version", "") if isinstance(systemd, Mapping) else ""
+    version = re.match(r"\d+", str(told))
     if version is None or not ctx.host.is_dir("/run/systemd/system"):
         return parameters.DEFAULT_FILE
     skips = int(version.group()) >= _FIRST_SYSTEMD_THAT_SKIPS_THE_FILE
