@@ -75,10 +75,12 @@ def expected_minions(config: MasterConfig, target: Target, *, greedy: bool = Tru
     Raises:
         TargetError: the target is not well formed.
     """
-    from saltlite.core.targets import expected
+    from saltlite.core.targets import expected, looks_at
     from saltlite.master.minioncache import MinionCache
 
-    facts = MinionCache(Path(config.paths.cachedir)).facts(accepted_minions(config))
+    grains, pillar = looks_at(target.tgt_type)
+    cache = MinionCache(Path(config.paths.cachedir))
+    facts = cache.facts(accepted_minions(config), grains=grains, pillar=pillar)
     groups = config.targets.nodegroups
     return sorted(expected(target, facts, greedy=greedy, nodegroups=groups).minions)
 

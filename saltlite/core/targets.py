@@ -47,6 +47,10 @@ class MinionFacts:
     pillar: Mapping[str, Any] | None = None
 
 
+class FactsUnread(Exception):
+    """Grains or pillar that are read with the first look at them turn out not to be readable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The minions that a job is waited for, and listed ids that the master does not know."""
@@ -87,10 +91,25 @@ def expected(
     unknown = dict.fromkeys(compiled.listed)
     for facts in facts_of_all:
         unknown.pop(facts.id, None)
-        answer = compiled.matcher(facts)
+        answer = _answer(compiled.matcher, facts)
         if answer or (answer is None and greedy):
             minions.add(facts.id)
     return Expected(minions, list(unknown))
+
+
+def _answer(matcher: Matcher, facts: MinionFacts) -> Answer:
+    try:
+        return matcher(facts)
+    except FactsUnread:
+        return None
+
+
+def looks_at(tgt_type: str) -> tuple[bool, bool]:
+    """Whether targets of a kind may look at grains, and at pillar."""
+    by_name = tgt_type in ("glob", "list", "pcre")
+    by_grains = tgt_type in ("grain", "grain_pcre", "ipcidr")
+    by_pillar = tgt_type in ("pillar", "pillar_pcre", "pillar_exact")
+    return not (by_name or by_pillar), not (by_name or by_grains)
 
 
 def expand_nodegroup(name: str, nodegroups: Mapping[str, Any]) -> str:

@@ -1,8 +1,12 @@
 """What the master remembers of each minion: grains, pillar and mine.
 
 In the layout of Salt 3008, ``cachedir/{grains,pillar,mine}/<id>.p``; each file is replaced as a
-whole. An unreadable file counts as absent. Targeting reads them through :meth:`MinionCache.facts`,
-which looks at a file again only when it has changed. Source: protocol.md 14.1.
+whole. An unreadable file counts as absent. Source: protocol.md 14.1.
+
+Targeting asks the same few things of all minions, so :meth:`MinionCache.facts` keeps columns: the
+values of one name at the top of all minions' maps, each with the stamp of the file it is from. A
+file is read again only when it has changed. Columns of grains are also on disk, in
+``cachedir/columns``, since every process of the master would have to read all files otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Any, Final
 from saltlite import disk
 from saltlite.core.ids import valid_minion_id
 from saltlite.core.plain import Plain
-from saltlite.core.targets import MinionFacts
+from saltlite.core.targets import FactsUnread, MinionFacts
 from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
 
@@ -27,6 +31,20 @@ GRAINS: Final = "grains"
 PILLAR: Final = "pillar"
 MINE: Final = "mine"
 BANKS: Final = (GRAINS, PILLAR, MINE)
+COLUMNS: Final = "columns"
+COLUMNS_KEPT: Final = 32
+"""In memory, and on disk; the oldest go first."""
+
+SAVE_FROM: Final = 64
+"""A column with so many new values is written to disk."""
+
+Stamp = tuple[int, int]
+"""When a file was written, in ns, and its number."""
+
+Column = dict[str, tuple[Stamp, Any]]
+"""Minion id → the stamp of its file, and the value; no value is :data:`_NOTHING`."""
+
+_NOTHING: Final = object()
 MINE_LIMIT_BYTES: Final = 10 * 1024 * 1024
 """Source: security.md 3.2."""
 
@@ -37,7 +55,9 @@ class MinionCache:
     def __init__(self, cachedir: Path, *, cached: int = 2000) -> None:
         self._cachedir = cachedir
         self._cached = cached
-        self._decoded: OrderedDict[Path, tuple[tuple[int, int], dict[str, Any]]] = OrderedDict()
+        self._decoded: OrderedDict[Path, tuple[Stamp, dict[str, Any]]] = OrderedDict()
+        self._columns: OrderedDict[tuple[str, str], Column] = OrderedDict()
+        self._new: dict[tuple[str, str], int] = {}
 
     def read(self, bank: str, minion_id: str) -> dict[str, Any] | None:
         """What is kept of a minion in ``grains``, ``pillar`` or ``mine``; ``None`` for nothing.
@@ -87,9 +107,79 @@ class MinionCache:
         for minion_id in minion_ids:
             yield MinionFacts(
                 id=minion_id,
-                grains=self.read(GRAINS, minion_id) if grains else None,
-                pillar=self.read(PILLAR, minion_id) if pillar else None,
+                grains=self._view(GRAINS, minion_id) if grains else None,
+                pillar=self._view(PILLAR, minion_id) if pillar else None,
             )
+        self._save_columns()
+
+    def _view(self, bank: str, minion_id: str) -> _View | None:
+        path = f"{self._cachedir}/{bank}/{minion_id}.p"  # the ids are those of keys
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        return _View(self, bank, minion_id, (status.st_mtime_ns, status.st_ino))
+
+    def value(self, bank: str, minion_id: str, stamp: Stamp, name: str) -> Any:
+        """One entry of a minion's map as it is in the file of this stamp, or a mark for none.
+
+        Raises:
+            FactsUnread: the file is not there any more, or damaged.
+        """
+        column = self._column(bank, name)
+        held = column.get(minion_id)
+        if held is None or held[0] != stamp:
+            whole = _decode(self._path(bank, minion_id))
+            if whole is None:
+                raise FactsUnread(minion_id)
+            held = column[minion_id] = (stamp, whole.get(name, _NOTHING))
+            self._new[bank, name] = self._new.get((bank, name), 0) + 1
+        return held[1]
+
+    def _column(self, bank: str, name: str) -> Column:
+        column = self._columns.get((bank, name))
+        if column is None:
+            column = self._columns[bank, name] = self._saved(bank, name)
+            while len(self._columns) > COLUMNS_KEPT:
+                self._columns.popitem(last=False)
+        return column
+
+    def _saved(self, bank: str, name: str) -> Column:
+        value = _decode(self._column_path(name)) if bank == GRAINS else None
+        if value is None or value.get("name") != name:
+            return {}
+        rows = value.get("rows")
+        return {
+            str(minion): ((when, number), held[0] if held else _NOTHING)
+            for minion, when, number, *held in (rows if isinstance(rows, list) else [])
+        }
+
+    def _save_columns(self) -> None:
+        new, self._new = self._new, {}
+        for (bank, name), count in new.items():
+            if bank == GRAINS and count >= SAVE_FROM:
+                self._save(name, self._columns.get((bank, name), {}))
+
+    def _save(self, name: str, column: Column) -> None:
+        """Best effort: without it the next process reads the files."""
+        rows = [
+            [minion, *stamp] if value is _NOTHING else [minion, *stamp, value]
+            for minion, (stamp, value) in column.items()
+        ]
+        path = self._column_path(name)
+        try:
+            disk.make_dir(path.parent)
+            disk.write_file(path, pack_bin({"name": name, "rows": rows}), flush=False)
+            others = sorted(path.parent.glob("*.p"), key=lambda one: one.stat().st_mtime_ns)
+            for old in others[:-COLUMNS_KEPT]:
+                disk.remove(old)
+        except (OSError, StoreError, WireError) as error:
+            log.debug("The column of %s is not kept: %s", name, error)
+
+    def _column_path(self, name: str) -> Path:
+        import hashlib
+
+        return self._cachedir / COLUMNS / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.p"
 
     def delete(self, minion_id: str, bank: str) -> None:
         """Forget one bank of a minion."""
@@ -117,6 +207,44 @@ class MinionCache:
         if bank not in BANKS or not valid_minion_id(minion_id):
             raise ValueError(f"no such bank or id: {bank!r}, {minion_id!r}")
         return disk.child(self._cachedir / bank, f"{minion_id}.p")
+
+
+class _View(Mapping[str, Any]):
+    """A minion's map of which single entries are asked for; all of it is read only if it must."""
+
+    __slots__ = ("_bank", "_cache", "_id", "_stamp")
+
+    def __init__(self, cache: MinionCache, bank: str, minion_id: str, stamp: Stamp) -> None:
+        self._cache = cache
+        self._bank = bank
+        self._id = minion_id
+        self._stamp = stamp
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """One entry."""
+        if type(key) is str:
+            value = self._cache.value(self._bank, self._id, self._stamp, key)
+        else:
+            value = self._whole().get(key, _NOTHING)
+        return default if value is _NOTHING else value
+
+    def __getitem__(self, key: str) -> Any:
+        value = self.get(key, _NOTHING)
+        if value is _NOTHING:
+            raise KeyError(key)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole())
+
+    def __len__(self) -> int:
+        return len(self._whole())
+
+    def _whole(self) -> dict[str, Any]:
+        whole = self._cache.read(self._bank, self._id)
+        if whole is None:
+            raise FactsUnread(self._id)
+        return whole
 
 
 def _decode(path: Path) -> dict[str, Any] | None:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from saltlite.core.targets import Expected, Target, expected
+from saltlite.core.targets import Expected, Target, expected, looks_at
 from saltlite.master.context import MasterContext
 from saltlite.master.keystore import KeyState
-
-_BY_NAME: Final = frozenset({"glob", "list", "pcre"})
-_BY_GRAINS: Final = frozenset({"grain", "grain_pcre", "ipcidr"})
-_BY_PILLAR: Final = frozenset({"pillar", "pillar_pcre", "pillar_exact"})
 
 
 def minions_of(ctx: MasterContext, target: Target, *, greedy: bool = True) -> Expected:
@@ -22,10 +16,6 @@ def minions_of(ctx: MasterContext, target: Target, *, greedy: bool = True) -> Ex
     Raises:
         TargetError: the expression is not well formed.
     """
-    kind = target.tgt_type
-    facts = ctx.minions.facts(
-        ctx.keys.ids(KeyState.ACCEPTED),
-        grains=kind not in _BY_NAME and kind not in _BY_PILLAR,
-        pillar=kind not in _BY_NAME and kind not in _BY_GRAINS,
-    )
+    grains, pillar = looks_at(target.tgt_type)
+    facts = ctx.minions.facts(ctx.keys.ids(KeyState.ACCEPTED), grains=grains, pillar=pillar)
     return expected(target, facts, greedy=greedy, nodegroups=ctx.config.targets.nodegroups)

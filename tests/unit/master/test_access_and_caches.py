@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from saltlite.config.master import AccessOptions, KeyOptions, MasterConfig, PathOptions
+from saltlite.core.targets import Target, expected
 from saltlite.crypto.cipher import new_key_string
 from saltlite.errors import StoreError
 from saltlite.master.acl import Access, User, key_path, process_user, write_keys
@@ -20,7 +21,7 @@ from saltlite.master.autosign import AutoSign
 from saltlite.master.keyactions import KeyActions
 from saltlite.master.keystore import KeyState
 from saltlite.master.maintenance import remove_leftovers
-from saltlite.master.minioncache import GRAINS, MINE, PILLAR, MinionCache
+from saltlite.master.minioncache import GRAINS, MINE, PILLAR, SAVE_FROM, MinionCache
 from saltlite.master.presence import connected_addresses, connected_minions
 from saltlite.master.rates import Rates
 from saltlite.master.refusals import LINE_LIMIT, Refusals, printable
@@ -263,6 +264,63 @@ def test_damaged_minion_data_count_as_none(tmp_path: Path, content: bytes) -> No
     (tmp_path / "grains").mkdir()
     (tmp_path / "grains/web1.p").write_bytes(content)
     assert MinionCache(tmp_path).read(GRAINS, "web1") is None
+
+
+# --- columns -----------------------------------------------------------------------------------
+
+
+def meant(cache: MinionCache, tgt: str, kind: str = "grain", *, greedy: bool = False) -> set[str]:
+    return expected(Target(tgt, kind), cache.facts(["a", "b", "c"]), greedy=greedy).minions
+
+
+def test_targeting_sees_what_has_changed(tmp_path: Path) -> None:
+    cache = MinionCache(tmp_path)
+    cache.write(GRAINS, "a", {"os": "Debian", "deep": {"x": {"y": 1}}})
+    cache.write(GRAINS, "b", {"os": "Arch"})
+    assert meant(cache, "os:debian") == {"a"}
+    assert meant(cache, "os:debian", greedy=True) == {"a", "c"}
+    cache.write(GRAINS, "b", {"os": "Debian", "7": 8})
+    assert meant(cache, "os:debian") == {"a", "b"}
+    assert meant(cache, "nope:*") == set()
+    assert meant(cache, "7:8") == {"b"}
+    assert meant(cache, "deep:x:y:1") == {"a"}
+    assert meant(cache, "*:x:y:1") == {"a"}
+    cache.write(PILLAR, "c", {"role": "web", "n": {5: 6}})
+    assert meant(cache, "role:web", "pillar") == {"c"}
+    assert meant(cache, "n:5:6", "pillar") == {"c"}
+    assert meant(cache, "G@os:debian or I@role:web", "compound") == {"a", "b", "c"}
+    cache.delete("a", GRAINS)
+    assert meant(cache, "os:debian") == {"b"}
+
+
+def test_damaged_grains_are_not_known(tmp_path: Path) -> None:
+    cache = MinionCache(tmp_path)
+    cache.write(GRAINS, "a", {"os": "Arch"})
+    (tmp_path / "grains/b.p").write_bytes(b"\xc1")
+    for tgt in ("os:debian", "*:debian:x", "nope:x"):
+        assert meant(cache, tgt, greedy=True) == {"b", "c"}
+        assert meant(cache, tgt) == set()
+
+
+def _stamp_of(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_ino
+
+
+def test_columns_are_kept_for_other_processes(tmp_path: Path) -> None:
+    cache, ids = MinionCache(tmp_path), [f"m{number}" for number in range(SAVE_FROM + 1)]
+    for number, minion in enumerate(ids):
+        cache.write(GRAINS, minion, {"n": number} if number else {})
+    target = Target("n:5", "grain")
+    assert expected(target, cache.facts(ids)).minions == {"m5"}
+    [column] = (tmp_path / "columns").iterdir()
+    assert stat.S_IMODE(column.stat().st_mode) == 0o600
+    cache.write(GRAINS, "m7", {"n": 5})
+    other = MinionCache(tmp_path)
+    assert expected(target, other.facts(ids)).minions == {"m5", "m7"}
+    assert other.value(GRAINS, "m6", _stamp_of(tmp_path / "grains/m6.p"), "n") == 6
+    column.write_bytes(b"\xc1")
+    assert expected(target, MinionCache(tmp_path).facts(ids)).minions == {"m5", "m7"}
 
 
 @pytest.mark.parametrize("minion_id", ["..", "../x", "a/b", ""])
