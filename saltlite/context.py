@@ -144,3 +144,6 @@ class LocalCommands(Protocol):
         self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
     ) -> PlainMap:
         """Publish, wait, and give back ``{minion id: return}``."""
+
+    def call_master(self, load: PlainMap) -> Plain:
+        """One clear command with the local user's key; raises MasterRefused, RequestTimeout."""

@@ -6,6 +6,7 @@ other; here they meet.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +16,10 @@ from saltlite.errors import MasterAbsent
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
+    from saltlite.master.runs import RunOutcome, RunRequest
     from saltlite.runners.context import Listener, RunnerContext
+
+log = logging.getLogger(__name__)
 
 BUS_TIMEOUT_S = 5.0
 
@@ -63,6 +67,26 @@ def runner_context(
         )
         context.functions = RunnerFunctions(context)
         yield context
+
+
+def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
+    """Run a runner or wheel function that the master was asked for; never raises for its faults.
+
+    What it prints goes to the log.
+    """
+    from saltlite.client.runner import RunnerClient, WheelClient
+    from saltlite.errors import SaltliteError
+    from saltlite.master.runs import RunOutcome
+
+    with runner_context(config, lambda line: log.info("%s", line), request.user) as ctx:
+        client = WheelClient(ctx) if request.kind == "wheel" else RunnerClient(ctx)
+        try:
+            ran = client.run(request.fun, request.arg, request.kwarg, jid=request.jid)
+        except SaltliteError as error:
+            return RunOutcome(str(error), success=False)
+        if ran.wrong is not None:
+            return RunOutcome(f"Passed invalid arguments: {ran.wrong}", success=False)
+        return RunOutcome(ran.return_, ran.success)
 
 
 def why_missing(

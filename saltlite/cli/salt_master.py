@@ -14,6 +14,7 @@ from saltlite.errors import ConfigError, SaltliteError
 if TYPE_CHECKING:
     from saltlite.cli.options import CommandParser
     from saltlite.config.master import MasterConfig
+    from saltlite.master.runs import RunOutcome, RunRequest
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +36,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         _warn_of_unread(config)
         from saltlite.master.daemon import Master
 
-        return Master(config, reload=lambda: _reload_logs(options)).run()
+        return Master(config, execute=_execute, reload=lambda: _reload_logs(options)).run()
     except SaltliteError as error:
         if options["daemon"]:  # nobody sees standard error any more
             log.critical("%s", error)
         sys.stderr.write(f"salt-master: {error}\n")
         return EX_CANNOT_START
+
+
+def _execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
+    """Run a runner or wheel function, in a process of the master's that does nothing else."""
+    from saltlite.cli.runs import execute
+
+    return execute(config, request)
 
 
 def _warn_of_unread(config: MasterConfig) -> None:

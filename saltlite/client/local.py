@@ -42,6 +42,9 @@ CONNECT_TIMEOUT_S = 1.0
 PUBLISH_TIMEOUT_S = 15.0
 """How long the master may take to answer ``publish``; never repeated, it could run twice."""
 
+CALL_TIMEOUT_S = 60.0
+"""How long the master may take to answer ``runner``, or to do what ``wheel`` asks."""
+
 ASK_TIMEOUT_S = 5.0
 POLL_S = 0.01
 
@@ -263,6 +266,16 @@ class LocalClient:
         if refused is not None:
             raise MasterRefused(*refused)
         return answer
+
+    def call_master(self, load: Mapping[str, Any]) -> Any:
+        """One clear command (``runner``, ``wheel``), with the local key unless it has credentials.
+
+        Raises:
+            MasterRefused: the answer is an error.
+            RequestTimeout: there is none.
+        """
+        own = {"user": sender(), "key": self._key(load)}
+        return self.send({**own, **load}, timeout_s=CALL_TIMEOUT_S)
 
     def lost_text(self, outcome: NotReturned) -> str:
         """Salt's words about a minion that was given up. Source: cli.md 4."""

@@ -1,4 +1,6 @@
-"""Runs runners in this process, with the events and the record that go with them.
+"""Runs runners and wheel functions in this process, with the events and the record that go along.
+
+``cmd_async`` and ``cmd_sync`` have the running master do it instead.
 
 Source: protocol.md 12.2 (``salt/run/<jid>/new``, ``/ret``), modules.md 4.
 """
@@ -6,17 +8,18 @@ Source: protocol.md 12.2 (``salt/run/<jid>/new``, ``/ret``), modules.md 4.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, ClassVar, Final
 
-from saltlite.client.identity import sender
 from saltlite.core import tags
 from saltlite.core.jid import new_jid
-from saltlite.errors import MasterAbsent, StoreError, WireError
-from saltlite.runners.context import RunnerContext
+from saltlite.errors import MasterAbsent, RequestTimeout, StoreError, WireError
+from saltlite.runners.context import Listener, RunnerContext
 from saltlite.runners.registry import Runner, call, resolve, wrong_arguments
+from saltlite.wheel.registry import resolve as resolve_wheel
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +35,24 @@ class Ran:
     doc: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What differs between runners and wheel functions."""
+
+    name: str
+    resolve: Callable[[str, RunnerContext], Runner]
+    new: Callable[[str], str]
+    ret: Callable[[str], str]
+
+
+RUNNER: Final = Kind("runner", resolve, tags.run_new, tags.run_ret)
+WHEEL: Final = Kind("wheel", resolve_wheel, tags.wheel_new, tags.wheel_ret)
+
+
 class RunnerClient:
     """Runs one runner after another."""
+
+    kind: ClassVar[Kind] = RUNNER
 
     def __init__(self, ctx: RunnerContext) -> None:
         self._ctx = ctx
@@ -62,13 +81,14 @@ class RunnerClient:
         Raises:
             FunctionUnavailable: there is no such runner.
         """
-        runner = resolve(fun, self._ctx)
+        runner = self.kind.resolve(fun, self._ctx)
         jid = jid or self.next_jid()
+        self._ctx.jid = jid
         wrong = wrong_arguments(runner, arg, kwarg)
         if wrong is not None:
             return Ran(jid, None, success=False, wrong=wrong, doc=runner.doc)
-        started = _started(runner, jid, arg, kwarg)
-        self._fire(tags.run_new(jid), started)
+        started = self._started(runner, jid, arg, kwarg)
+        self._fire(self.kind.new(jid), started)
         ran = self._call(runner, jid, arg, kwarg)
         self._finish(started, ran)
         return ran
@@ -81,12 +101,13 @@ class RunnerClient:
         except Exception:  # noqa: BLE001 - a runner is a user's job: it ends as a text
             import traceback
 
-            text = f"Exception occurred in runner {runner.name}: {traceback.format_exc()}"
+            text = f"Exception occurred in {self.kind.name} {runner.name}: {traceback.format_exc()}"
             return Ran(jid, text.rstrip("\n"), success=False)
 
     def _finish(self, started: dict[str, Any], ran: Ran) -> None:
-        done = {**started, "return": _shown(ran.return_), "success": ran.success}
-        self._fire(tags.run_ret(ran.jid), done)
+        told = _told(self.kind.name, started["fun"], _shown(ran.return_))
+        done = {**started, "return": told, "success": ran.success}
+        self._fire(self.kind.ret(ran.jid), done)
         master_id = self._ctx.config.process.id
         load = {
             "fun": started["fun"],
@@ -112,21 +133,76 @@ class RunnerClient:
         except WireError as error:
             log.warning("Event %s was not fired: %s", tag, error)
 
+    def _started(
+        self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        fun_args = [*arg, dict(kwarg)] if kwarg else list(arg)
+        started = {
+            "fun": f"{self.kind.name}.{runner.name}",
+            "jid": jid,
+            "user": self._ctx.user,
+            "fun_args": fun_args,
+        }
+        if self.kind is WHEEL:
+            started["tag"] = self.kind.new(jid).removesuffix("/new")
+        return started
 
-def _started(
-    runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
-) -> dict[str, Any]:
-    fun_args = [*arg, dict(kwarg)] if kwarg else list(arg)
-    return {
-        "fun": f"runner.{runner.name}",
-        "jid": jid,
-        "user": sender(),
-        "fun_args": fun_args,
-    }
+    # --- by the running master -------------------------------------------------------------------
+
+    def cmd_async(self, low: Mapping[str, Any]) -> Any:
+        """Have the master run ``low["fun"]``; ``{"tag", "jid"}`` of a runner, at once.
+
+        ``low`` has ``fun``, ``arg``, ``kwarg`` and, unless the local key is to be shown,
+        credentials. A wheel function is waited for and its answer given back. Source: protocol.md
+        11.2.
+
+        Raises:
+            MasterRefused: the master does not allow it.
+            RequestTimeout: there is no master, or it does not answer.
+        """
+        return self._ctx.local.call_master({"cmd": self.kind.name, **low})
+
+    def cmd_sync(self, low: Mapping[str, Any], timeout: float = 300.0) -> Any:
+        """As :meth:`cmd_async`, and wait for the value, at most ``timeout`` seconds.
+
+        Raises:
+            RequestTimeout: it takes longer; it goes on.
+        """
+        prefix = "salt/run/" if self.kind is RUNNER else "salt/wheel/"
+        listener = self._ctx.listen(prefix)
+        try:
+            answer = self.cmd_async(low)
+            if self.kind is WHEEL:
+                return answer["data"]["return"]
+            return _awaited(listener, f"{answer['tag']}/ret", timeout)
+        finally:
+            listener.close()
+
+
+class WheelClient(RunnerClient):
+    """Runs one wheel function after another; its methods are those of :class:`RunnerClient`."""
+
+    kind: ClassVar[Kind] = WHEEL
+
+
+def _awaited(listener: Listener, tag: str, timeout_s: float) -> Any:
+    until_s = time.monotonic() + timeout_s
+    while (left_s := until_s - time.monotonic()) > 0:
+        event = listener.get(left_s)
+        if event is not None and event.tag == tag:
+            return event.data.get("return")
+    raise RequestTimeout(tag, timeout_s)
 
 
 def _shown(value: Any) -> Any:
     """What a runner returned, without the hint for the printer."""
     if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
         return value["data"]
+    return value
+
+
+def _told(kind: str, fun: str, value: Any) -> Any:
+    """What goes on the bus and on record of a value: never a private key."""
+    if kind == WHEEL.name and fun.startswith("wheel.key.gen") and isinstance(value, Mapping):
+        return {name: one for name, one in value.items() if name != "priv"}
     return value

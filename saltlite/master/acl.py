@@ -135,6 +135,21 @@ class Access:
             for function in functions
         )
 
+    def allows_run(self, user: User, kind: str, function: str) -> bool:
+        """Whether ``user`` may have a ``runner`` or ``wheel`` function run.
+
+        A limited user needs a rule that says so: ``@runner`` or ``@wheel`` for all, ``@jobs`` for
+        the functions of one module, or a map from one of these to function names.
+        """
+        if self.blacklisted(user.name, []):
+            return False
+        if user.rules is None:
+            return True
+        module, _, name = function.partition(".")
+        if not module or not name:
+            return False
+        return any(_grants_run(rule, kind, module, function) for rule in user.rules)
+
     def _rules(self, user: str) -> Sequence[Any]:
         found: list[Any] = []
         for name, rules in self._options.publisher_acl.items():
@@ -195,6 +210,25 @@ def _granted(
             )
             if named and minions and minions <= matching(str(target)):
                 return True
+    return False
+
+
+def _grants_run(rule: Any, kind: str, module: str, function: str) -> bool:
+    """Whether one rule covers a runner or wheel function. Source: Salt's external_auth pages."""
+    if isinstance(rule, str):
+        return rule in (f"@{kind}", f"@{kind}s", f"@{module}")
+    if not isinstance(rule, Mapping):
+        return False
+    for name, functions in rule.items():
+        listed = [one for one in _as_list(functions) if isinstance(one, str)]
+        if name in (f"@{kind}", f"@{kind}s"):
+            wanted = function
+        elif name == f"@{module}":
+            wanted = function.partition(".")[2]
+        else:
+            continue
+        if any(expression_fits(one, wanted) for one in listed):
+            return True
     return False
 
 

@@ -95,6 +95,11 @@ class Life:
             self._attend()
         return theirs
 
+    def let_go(self) -> None:
+        """In a child of this child: close what ties to the master; it has its own ties."""
+        for fd in (self._wake_fd, self._signal_fd, self._parent_fd):
+            os.close(fd)
+
     def beat(self) -> None:
         """Show life, and that nothing is in hand."""
         self._beats.write(self._slot, Beat(time.monotonic(), 0.0, 0.0, self._requests))

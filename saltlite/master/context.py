@@ -26,6 +26,7 @@ from saltlite.master.minioncache import MinionCache
 from saltlite.master.rates import Rates
 from saltlite.master.refusals import LINES_PER_S, Refusals
 from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
+from saltlite.master.runs import RunQueue, RunRequest
 from saltlite.master.sessions import Sessions
 from saltlite.master.shared import (
     Counter,
@@ -116,6 +117,13 @@ class JobSink(Protocol):
         """Hand a job to the Publisher; raises StoreError if that is away for too long."""
 
 
+class RunSink(Protocol):
+    """Where runners and wheel functions go to be run."""
+
+    def start(self, request: RunRequest) -> None:
+        """Hand a request over; raises StoreError if none is taken now."""
+
+
 @dataclass(slots=True)
 class MasterContext:
     """All that a handler may reach. ``wall_s`` and ``steady_s`` are the only clocks."""
@@ -135,6 +143,7 @@ class MasterContext:
     rates: Rates
     events: EventSink
     publisher: JobSink
+    runs: RunSink
     extend: Callable[[float], None] = lambda _limit_s: None
     """Says that the request in hand may take this many seconds."""
     wall_s: Callable[[], float] = time.time
@@ -182,5 +191,6 @@ def make_context(
         rates=Rates(share=1 / workers),
         events=events,
         publisher=publisher,
+        runs=RunQueue(shared.sockets.runs),
     )
     return replace(context, **overrides)

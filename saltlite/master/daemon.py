@@ -35,6 +35,7 @@ from saltlite.master.maintenance import Maintenance
 from saltlite.master.mworker import MWorker
 from saltlite.master.publisher import Publisher, PublishQueue
 from saltlite.master.reqserver import ReqServer
+from saltlite.master.runs import Execute, RunServer
 from saltlite.master.supervisor import ChildSpec, Supervisor
 from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EventPusher
@@ -46,16 +47,25 @@ UMASK: Final = 0o077
 LOCK_FILE: Final = ".master.lock"
 WORKERS_GRACE_S: Final = 10.0
 REQSERVER_GRACE_S: Final = 11.0
+RUNS_GRACE_S: Final = 5.0
 
 
 class Master:
     """The daemon. ``run`` is its whole life; the exit code is its value.
 
-    ``reload`` re-opens the logs; it is called on SIGHUP, in every process.
+    ``reload`` re-opens the logs; it is called on SIGHUP, in every process. ``execute`` runs one
+    runner or wheel function, in a process of its own.
     """
 
-    def __init__(self, config: MasterConfig, *, reload: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        config: MasterConfig,
+        *,
+        execute: Execute,
+        reload: Callable[[], None] = lambda: None,
+    ) -> None:
         self._config = config
+        self._execute = execute
         self._reload = reload
         self._lock_fd = -1
 
@@ -182,6 +192,12 @@ class Master:
                 )
                 for number in range(workers)
             ),
+            ChildSpec(
+                "RunServer",
+                RunServer(shared, self._execute).run,
+                stop_group=1,
+                grace_s=RUNS_GRACE_S,
+            ),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
 
@@ -198,7 +214,8 @@ class Master:
     def _remove_sockets(self, shared: Shared) -> None:
         sockets = shared.sockets
         numbered = [sockets.workers(number) for number in range(self._workers)]
-        for path in (*numbered, sockets.publish_pull, sockets.event_pull, sockets.event_pub):
+        named = (sockets.publish_pull, sockets.event_pull, sockets.event_pub)
+        for path in (*numbered, *named, sockets.runs, sockets.late):
             with contextlib.suppress(StoreError):
                 disk.remove(path)
 
@@ -216,7 +233,11 @@ def answerer_maker(
         )
         publisher = PublishQueue(context, shared.sockets)
         ctx = make_context(
-            shared, events=events, publisher=publisher, workers=workers, extend=life.extend
+            shared,
+            events=events,
+            publisher=publisher,
+            workers=workers,
+            extend=life.extend,
         )
         return Dispatcher(ctx)
 

@@ -27,6 +27,7 @@ from saltlite.errors import CryptoError, StoreError, WireError
 from saltlite.master.commands import COMMANDS, Caller, Command, Repeats
 from saltlite.master.commands.returns import Due, settle
 from saltlite.master.context import MasterContext
+from saltlite.master.late import Later
 from saltlite.transport.codec import pack
 
 log = logging.getLogger(__name__)
@@ -98,6 +99,8 @@ class Dispatcher:
             return None
         try:
             reply = command.handler(self._ctx, load)
+            if isinstance(reply, Later):
+                return reply.frame
             return reply if command.caller is Caller.STRANGER_RAW else pack(reply)
         except WireError as error:
             return self._refuse(pack(command.refused), f"{command.name}: {error}")
@@ -145,6 +148,8 @@ class Dispatcher:
             value = command.handler(self._ctx, request)
             if isinstance(value, Due):
                 return Begun(request, value)
+            if isinstance(value, Later):
+                return value.frame
             if command.caller is Caller.MINION_RAW:
                 return bytes(value)
         except WireError as error:

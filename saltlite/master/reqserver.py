@@ -26,6 +26,7 @@ import zmq
 from saltlite.config.master import NetworkOptions
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.late import LATE, Owed
 from saltlite.master.mworker import ASK_ALONE
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
@@ -89,6 +90,7 @@ class ReqServer:
         self._waiting_bytes = 0
         self._free: deque[Port] = deque()
         self._last_number = 0
+        self._owed = Owed()
 
     def run(self, life: Life) -> None:
         """Open the sockets, serve until told to stop, then finish what is in hand."""
@@ -97,6 +99,7 @@ class ReqServer:
         try:
             self._router = self._bind_router(context)
             self._ports = [self._open_port(context, number) for number in range(self._workers)]
+            self._late = self._bind_late(context)
         except (zmq.ZMQError, StoreError) as error:
             log.error("ReqServer cannot listen: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
@@ -125,6 +128,15 @@ class ReqServer:
         router.bind(tcp(self._network.interface, self._network.ret_port))
         return router
 
+    def _bind_late(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+        """Where replies come that a worker has only promised."""
+        late = context.socket(zmq.PULL)
+        late.setsockopt(zmq.LINGER, 0)
+        late.bind(ipc(self._sockets.late))
+        os.chmod(self._sockets.late, 0o600)
+        self._poller.register(late, zmq.POLLIN)
+        return late
+
     def _open_port(self, context: zmq.Context[zmq.Socket[bytes]], number: int) -> Port:
         dealer = context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, LINGER_MS)
@@ -148,6 +160,10 @@ class ReqServer:
                 self._take_reply(self._by_socket[socket])
             elif socket in self._by_monitor:
                 self._note_connection(self._by_monitor[socket])
+            elif socket is self._late:
+                self._take_late_replies()
+        for identity in self._owed.given_up(time.monotonic()):
+            self._send(identity, WORKER_LOST)
 
     def _read_if_room(self) -> None:
         """Listen to the port only while there is room in the line."""
@@ -225,10 +241,25 @@ class ReqServer:
         for request, reply in zip(requests, replies, strict=True):
             if reply == ASK_ALONE and not request.alone:
                 handed_back.append(Request(request.identity, request.body, alone=True))
+            elif reply.startswith(LATE):
+                self._promise(request.identity, reply)
             else:
                 self._send(request.identity, reply)
         self._put_back(handed_back)
         self._hand_out()
+
+    def _promise(self, identity: bytes, frame: bytes) -> None:
+        reply = self._owed.promise(frame, identity, time.monotonic())
+        if reply is not None:
+            self._send(identity, reply)
+
+    def _take_late_replies(self) -> None:
+        with contextlib.suppress(zmq.Again):
+            for _ in range(BATCH):
+                frames = self._late.recv_multipart(zmq.NOBLOCK)
+                identity = self._owed.arrived(*frames) if len(frames) == 2 else None
+                if identity is not None:
+                    self._send(identity, frames[1])
 
     def _note_connection(self, port: Port) -> None:
         """A peer came or went. When one of two goes, the other is handed work again."""

@@ -47,6 +47,16 @@ class MasterSockets:
         return self.sock_dir / "publish_pull.ipc"
 
     @property
+    def runs(self) -> Path:
+        """RunServer's stream socket: what to run, from workers."""
+        return self.sock_dir / "runs.ipc"
+
+    @property
+    def late(self) -> Path:
+        """ReqServer's PULL: replies that come later than their worker's answer."""
+        return self.sock_dir / "late_pull.ipc"
+
+    @property
     def event_pull(self) -> Path:
         """EventPublisher's PULL: events, from everywhere on the master."""
         return self.sock_dir / "master_event_pull.ipc"

@@ -22,6 +22,8 @@ BROAD_HANDLERS = {
     "minion/spawner.py": "the job runner, for jobs in threads",
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",
+    "master/runs.py": "a forked child must never return into its parent's code",
+    "returners/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
     "modules/test.py": "test.try is a function that does nothing else",
     "cli/salt_call.py": "the job runner of salt-call",
     "client/runner.py": "the job runner of runners",

@@ -12,9 +12,12 @@ from saltlite.core.messages import PublishLoad, as_text
 from saltlite.core.plain import Plain
 from saltlite.core.targets import Target
 from saltlite.errors import TargetError, WireError
+from saltlite.loader.arguments import parse_arguments, split_args
 from saltlite.master.commands import matching
 from saltlite.master.commands.publish import send_job
 from saltlite.master.context import MasterContext
+from saltlite.master.late import Later
+from saltlite.master.runs import RunRequest
 
 _ASKED_BY: Final = "peer_of"
 """In the kept load of a job: the minion that asked for it."""
@@ -45,10 +48,39 @@ def minion_publish(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plai
     return {}
 
 
-def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
-    """Runners for minions are not built."""
-    ctx.refusals.refuse("minion_runner", f"minion {request.id}: not built")
-    return {}
+def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain] | Later:
+    """Run a runner for a minion, where ``peer_run`` allows it; it is answered when that is done."""
+    load = request.load
+    fun = as_text(load.get("fun"), "fun")
+    if not _permitted(ctx.config.access.peer_run, request.id, [fun]):
+        ctx.refusals.refuse("minion_runner", f"minion {request.id}: {fun!r:.80}")
+        return {}
+    arg = load.get("arg")
+    words = [] if arg is None else arg if isinstance(arg, list) else [arg]
+    args, kwargs = split_args([_parsed(one, load.get("no_parse")) for one in words])
+    later = Later()
+    ctx.runs.start(
+        RunRequest(
+            kind="runner",
+            fun=fun,
+            jid=ctx.shared.jids.next(ctx.now()),
+            user=request.id,
+            arg=args,
+            kwarg=kwargs,
+            ticket=later.ticket,
+            minion=request.id,
+            nonce=request.nonce,
+        )
+    )
+    return later
+
+
+def _parsed(word: Any, no_parse: object) -> Any:
+    """A text ``name=value`` is a keyword, any other text what it stands for; as on the minion."""
+    if not isinstance(word, str):
+        return word
+    kept = [one for one in no_parse if isinstance(one, str)] if isinstance(no_parse, list) else []
+    return parse_arguments([word], kept)[0]
 
 
 def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:

@@ -1,0 +1,310 @@
+"""Runners and wheel functions that somebody asked the master for, each in a process of its own.
+
+A worker hands a request over a Unix socket to ``RunServer``, a child of the master that owns no
+ZeroMQ, thread or lock and can therefore fork at any time. The fork runs the function, fires its
+events, keeps its record, and where somebody waits for the value pushes the reply to ReqServer
+(:mod:`saltlite.master.late`). So a runner that takes hours blocks nobody, one that crashes ends
+nothing else, and all of them end with the master.
+
+``RUNS_AT_ONCE`` processes at most; ``WAITING_MOST`` more requests wait; beyond that they are
+refused at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import zmq
+
+from saltlite import disk, process
+from saltlite.channel.master import seal_reply
+from saltlite.config.master import MasterConfig
+from saltlite.core import tags
+from saltlite.errors import StoreError, WireError
+from saltlite.master.child import Life
+from saltlite.master.late import push_reply
+from saltlite.transport.addresses import UNIX_PATH_LIMIT
+from saltlite.transport.codec import pack, pack_bin, unpack_bin
+
+if TYPE_CHECKING:
+    from saltlite.master.context import Shared
+
+log = logging.getLogger(__name__)
+
+RUNS_AT_ONCE: Final = 50
+WAITING_MOST: Final = 1000
+HAND_OVER_S: Final = 5.0
+"""How long a worker and RunServer may take to understand each other."""
+
+STOP_S: Final = 3.0
+REQUEST_LIMIT_BYTES: Final = 64 * 1024 * 1024
+BACKLOG: Final = 128
+TAKEN: Final = b"T"
+FULL: Final = b"F"
+
+_LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One function to run.
+
+    ``kind`` is ``runner`` or ``wheel``; ``user`` is who was authenticated. ``ticket`` is empty
+    where nobody waits; ``minion`` and ``nonce`` say to whom the reply is sealed, else it goes out
+    in the clear.
+    """
+
+    kind: str
+    fun: str
+    jid: str
+    user: str
+    arg: list[Any] = field(default_factory=list)
+    kwarg: dict[str, Any] = field(default_factory=dict)
+    ticket: bytes = b""
+    minion: str = ""
+    nonce: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What came of it: the value, or a text that says why there is none."""
+
+    value: Any
+    success: bool
+
+
+Execute = Callable[[MasterConfig, RunRequest], RunOutcome]
+"""Runs one request in this process; layer 5 hands it in, for it knows clients and stores."""
+
+
+class RunQueue:
+    """A worker's way to RunServer."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def start(self, request: RunRequest) -> None:
+        """Hand a request over; it runs, or will soon.
+
+        Raises:
+            StoreError: there are too many already, or RunServer is away.
+        """
+        packed = pack_bin(asdict(request))
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(HAND_OVER_S)
+                connection.connect(str(self._path))
+                connection.sendall(_LENGTH.pack(len(packed)) + packed)
+                answer = connection.recv(1)
+        except OSError as error:
+            raise StoreError(f"nothing can be run now: {error.strerror or error}") from error
+        if answer != TAKEN:
+            raise StoreError("too many runners are at work; try again later")
+
+
+class RunServer:
+    """The process that forks a child for each request. ``run`` is its whole life."""
+
+    def __init__(self, shared: Shared, execute: Execute) -> None:
+        self._shared = shared
+        self._execute = execute
+        self._waiting: deque[RunRequest] = deque()
+        self._running: dict[int, tuple[int, RunRequest]] = {}  # pidfd → pid and what it runs
+
+    def run(self, life: Life) -> None:
+        """Take requests until told to stop; then end what still runs."""
+        listener = _listen(self._shared.sockets.runs)
+        self._poller = zmq.Poller()
+        self._poller.register(listener.fileno(), zmq.POLLIN)
+        life.register(self._poller)
+        process.prepare_to_fork()
+        life.ready()
+        self._listener = listener
+        try:
+            while not life.stopping:
+                for found, _events in life.poll(self._poller):
+                    if found == listener.fileno():
+                        self._take(life)
+                    elif found in self._running:
+                        self._reap(found)
+                self._start_waiting(life)
+        finally:
+            listener.close()
+            self._stop_all()
+
+    def _take(self, life: Life) -> None:
+        try:
+            connection, _address = self._listener.accept()
+        except OSError:
+            return
+        with connection:
+            connection.settimeout(HAND_OVER_S)
+            try:
+                request = _receive(connection)
+                full = len(self._waiting) >= WAITING_MOST
+                connection.sendall(FULL if full else TAKEN)
+            except (OSError, WireError) as error:
+                log.warning("A request to run something was not understood: %s", error)
+                return
+        if full:
+            log.error("%d runs wait already; %s is refused", WAITING_MOST, request.fun)
+            return
+        self._waiting.append(request)
+        self._start_waiting(life)
+
+    def _start_waiting(self, life: Life) -> None:
+        while self._waiting and len(self._running) < RUNS_AT_ONCE:
+            self._start(self._waiting.popleft(), life)
+
+    def _start(self, request: RunRequest, life: Life) -> None:
+        parent = os.getpid()
+        pid = os.fork()
+        if not pid:
+            self._be(request, parent, life)
+        handle = os.pidfd_open(pid)
+        self._poller.register(handle, zmq.POLLIN)
+        self._running[handle] = (pid, request)
+
+    def _reap(self, handle: int) -> None:
+        pid, request = self._running.pop(handle)
+        self._poller.unregister(handle)
+        os.close(handle)
+        _pid, status = os.waitpid(pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code:
+            how = process.signal_name(-code) if code < 0 else f"exit code {code}"
+            log.error("%s %s (%s) ended with %s", request.kind, request.fun, request.jid, how)
+            self._report_lost(request)
+
+    def _report_lost(self, request: RunRequest) -> None:
+        """Tell who waits, from a process of its own: this one has no ZeroMQ."""
+        if not request.ticket:
+            return
+        parent = os.getpid()
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                process.die_with_parent(parent, signal.SIGKILL)
+                self._answer(request, RunOutcome("The run was ended before it was done.", False))
+                code = 0
+            finally:
+                os._exit(code)
+        handle = os.pidfd_open(pid)
+        self._poller.register(handle, zmq.POLLIN)
+        self._running[handle] = (pid, RunRequest("reply", request.fun, request.jid, ""))
+
+    # --- in the child --------------------------------------------------------------------
+
+    def _be(self, request: RunRequest, parent: int, life: Life) -> None:
+        """The child's whole life; never returns."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            process.die_with_parent(parent, signal.SIGTERM)
+            life.let_go()
+            self._listener.close()
+            process.set_title(f"salt-master Run {request.kind}.{request.fun} {request.jid}")
+            outcome = self._execute(self._shared.config, request)
+            if request.ticket:
+                self._answer(request, outcome)
+            code = 0
+        except BaseException:
+            log.exception("%s %s (%s)", request.kind, request.fun, request.jid)
+        finally:
+            logging.shutdown()
+            os._exit(code)
+
+    def _answer(self, request: RunRequest, outcome: RunOutcome) -> None:
+        frame = reply_frame(self._shared, request, outcome)
+        if frame is not None:
+            push_reply(self._shared.sockets.late, request.ticket, frame)
+
+    def _stop_all(self) -> None:
+        """SIGTERM, a moment, SIGKILL."""
+        for handle in self._running:
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+        until_s = time.monotonic() + STOP_S
+        for handle, (pid, request) in self._running.items():
+            poller = zmq.Poller()
+            poller.register(handle, zmq.POLLIN)
+            if not poller.poll(round(max(0.0, until_s - time.monotonic()) * 1000)):
+                log.warning("%s %s did not end; killing it", request.kind, request.fun)
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(handle)
+        self._running.clear()
+
+
+def reply_frame(shared: Shared, request: RunRequest, outcome: RunOutcome) -> bytes | None:
+    """The reply to who waits; ``None`` for a minion that has no session any more."""
+    if not request.minion:
+        return pack(wheel_reply(request, outcome))
+    session = shared.sessions().get(request.minion)
+    if session is None:
+        return None
+    try:
+        return seal_reply(session.crypticle, request.nonce, outcome.value)
+    except WireError as error:
+        log.error("The value of %s cannot be sent: %s", request.fun, error)
+        return seal_reply(session.crypticle, request.nonce, "")
+
+
+def wheel_reply(request: RunRequest, outcome: RunOutcome) -> dict[str, Any]:
+    """What a caller of a wheel function gets. Source: protocol.md 11.2."""
+    tag = tags.wheel_new(request.jid).removesuffix("/new")
+    data = {
+        "fun": f"wheel.{request.fun}",
+        "jid": request.jid,
+        "tag": tag,
+        "user": request.user,
+        "return": outcome.value,
+        "success": outcome.success,
+    }
+    return {"tag": tag, "data": data}
+
+
+def _listen(path: Path) -> socket.socket:
+    if len(bytes(path)) > UNIX_PATH_LIMIT:
+        raise StoreError(f"socket path too long: {path}")
+    disk.remove(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    listener.bind(str(path))
+    os.chmod(path, 0o600)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _receive(connection: socket.socket) -> RunRequest:
+    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
+    if size > REQUEST_LIMIT_BYTES:
+        raise WireError(f"a request of {size} bytes")
+    value: Any = unpack_bin(_exactly(connection, size))
+    if not isinstance(value, Mapping):
+        raise WireError("not a map")
+    try:
+        return RunRequest(**{str(name): item for name, item in value.items()})
+    except TypeError as error:
+        raise WireError(str(error)) from error
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(min(size - len(parts), 1 << 20))
+        if not part:
+            raise WireError("the connection ended early")
+        parts += part
+    return bytes(parts)
