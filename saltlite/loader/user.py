@@ -375,7 +375,21 @@ def _functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
             continue
         if value.__module__ != module.__name__ or (listed is not None and name not in listed):
             continue
-        yield aliases.get(name, name), value
+        there = _with_its_needs(value, module)
+        if there is not None:
+            yield aliases.get(name, name), there
+
+
+def _with_its_needs(function: FunctionType, module: ModuleType) -> FunctionType | None:
+    """The function; what stands in for it, or ``None``, if something that it needs is missing."""
+    if not hasattr(function, "__salt_depends__"):
+        return function
+    from saltlite.loader.answers.decorators import unmet
+
+    need = unmet(function, vars(module))
+    if need is None:
+        return function
+    return need.fallback if isinstance(need.fallback, FunctionType) else None
 
 
 def _mapping(module: ModuleType, name: str) -> Mapping[str, Any]:
