@@ -141,6 +141,7 @@ class _SaltCp:
         """Send one file; what each minion said last. Who failed gets no more pieces."""
         tgt, tgt_type = self._target()
         said: dict[str, Any] | None = None
+        number = 0
         for number, (piece, mode) in enumerate(self._pieces(file.source)):
             arg = [file.dest, piece, number > 0, not self.options.no_compression, mode]
             answers = self._cmd(client, tgt, tgt_type, "cp.recv_chunked", arg)
@@ -150,7 +151,25 @@ class _SaltCp:
             tgt, tgt_type = [one for one, ok in answers.items() if ok is True], "list"
             if not tgt:
                 return said
+        if said is not None and number > 0:
+            self._check(client, file, said)
         return said
+
+    def _check(self, client: LocalClient, file: _File, said: dict[str, Any]) -> None:
+        """Ask who got several pieces for the hash of the whole; ``False`` where it is another."""
+        import hashlib
+
+        digest = hashlib.sha256()
+        with file.source.open("rb") as source:
+            while piece := source.read(1 << 20):
+                digest.update(piece)
+        got = [minion for minion, ok in said.items() if ok is True]
+        hashes = self._cmd(client, got, "list", "file.get_hash", [file.dest, "sha256"]) or {}
+        for minion in got:
+            found = hashes.get(minion)
+            if found != digest.hexdigest():
+                complain(f"{minion}: {file.dest} is not what was sent ({found!r})", EX_FAILED)
+                said[minion] = False
 
     def _pieces(self, path: Path) -> Iterator[tuple[str, int]]:
         """The file in base64, and its mode; at least one piece."""

@@ -158,11 +158,13 @@ def _texts(reply: Any) -> list[str]:
 
 
 def _piece(reply: Any) -> bytes:
+    """The bytes in a reply; a daemon's connection leaves all of its texts bytes."""
     if not isinstance(reply, Mapping):
         raise WireError("the master's piece of a file is no map")
-    data = reply.get("data") or b""
-    data = data.encode() if isinstance(data, str) else bytes(data)
-    if not reply.get("gzip") or not data:
+    data = reply.get("data") or reply.get(b"data") or b""
+    data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
+    packed = reply.get("gzip") or reply.get(b"gzip")
+    if not packed or not data:
         return data
     unpacker = zlib.decompressobj(wbits=31)
     try:

@@ -42,9 +42,7 @@ def store_piece(
         raise PushRefused("no such minion")
     if not isinstance(begin, int) or isinstance(begin, bool) or begin < 0:
         raise PushRefused("no such place in a file")
-    piece = data.encode() if isinstance(data, str) else data
-    if not isinstance(piece, bytes):
-        raise PushRefused("no data")
+    piece = _bytes(data)
     if begin + len(piece) > limit_bytes:
         raise PushRefused(f"larger than {limit_bytes} bytes")
     _check_quota(cachedir / "minions" / minion_id / "files", len(piece))
@@ -53,6 +51,18 @@ def store_piece(
         _write(folder, parts[-1], begin, piece)
     finally:
         os.close(folder)
+
+
+def _bytes(data: object) -> bytes:
+    """Salt's wire does not tell bytes from text; what is no UTF-8 comes escaped."""
+    if isinstance(data, str):
+        try:
+            return data.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise PushRefused("no data") from None
+    if not isinstance(data, bytes):
+        raise PushRefused("no data")
+    return data
 
 
 def _checked_path(path: object) -> list[str]:

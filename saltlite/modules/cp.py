@@ -25,6 +25,8 @@ from saltlite.fileserver.paths import safe_parts, split_url
 log = logging.getLogger(__name__)
 
 RECEIVED_LIMIT_BYTES = 64 * 1024 * 1024
+_ESCAPED = "surrogateescape"
+"""How bytes that are no UTF-8 come through the wire among text."""
 
 
 def cache_dest(ctx: MinionContext, url: str, saltenv: str | None = None) -> str:
@@ -248,7 +250,7 @@ def get_template(
     if not source:
         log.error("Unable to fetch template %s from saltenv %s.", path, env)
         return ""
-    if template not in ENGINES:
+    if template is None or template not in ENGINES:
         log.error("Attempted to render template with unavailable engine %s", template)
         return ""
     variables = {name: value for name, value in kwargs.items() if not name.startswith("__")}
@@ -650,7 +652,7 @@ def _send(ctx: MinionContext, source: str, parts: list[str]) -> bool:
 
 
 def _received(place: str, content: Any) -> bool:
-    data = content if isinstance(content, bytes) else str(content).encode()
+    data = content if isinstance(content, bytes) else str(content).encode("utf-8", _ESCAPED)
     target = Path(os.path.realpath(place))
     try:
         write_file(target, data, mode=_mode_of(place), flush=False)
