@@ -11,9 +11,12 @@ from collections.abc import Mapping
 MODULES: Mapping[str, str] = {
     name: f"saltlite.modules.{name}"
     for name in (
+        "alternatives",
         "cmd",
         "config",
         "cp",
+        "debconf",
+        "defaults",
         "event",
         "grains",
         "group",
@@ -22,10 +25,12 @@ MODULES: Mapping[str, str] = {
         "locale",
         "match",
         "mount",
+        "network",
         "pillar",
         "pkg",
         "saltutil",
         "shadow",
+        "slsutil",
         "sys",
         "sysctl",
         "test",

@@ -76,7 +76,7 @@ class Registry:
             outputter=source.outputters.get(function),
         )
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``module.function``; raises FunctionUnavailable."""
         return self.resolve(name).call(*args, **kwargs)
 

@@ -1,0 +1,131 @@
+"""Answers to the questions that Debian packages ask when they are installed.
+
+Needs Debian's ``debconf-utils``. Source: Salt's documentation of ``debconf``; modules.md 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import CommandError, FunctionError
+
+
+def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, list[list[str]]]:
+    """The answers to all questions: package, then ``[question, type, answer]`` of each.
+
+    With ``fetchempty=False`` questions without an answer are left out.
+
+    CLI Example:
+
+        salt '*' debconf.get_selections
+    """
+    found = _parse(_output(ctx))
+    if fetchempty:
+        return found
+    answered = {
+        package: [each for each in questions if each[2]] for package, questions in found.items()
+    }
+    return {package: questions for package, questions in answered.items() if questions}
+
+
+def _output(ctx: MinionContext) -> str:
+    done = ctx.host.run(["debconf-get-selections"])
+    if done.exit_code != 0:
+        raise FunctionError(done.stderr.strip() or "debconf-get-selections failed")
+    return done.stdout
+
+
+def _parse(text: str) -> dict[str, list[list[str]]]:
+    """Lines of package, question, type and answer, parted by tabs; comments are skipped."""
+    found: dict[str, list[list[str]]] = {}
+    for line in text.splitlines():
+        words = line.split("\t")
+        if line.startswith("#") or len(words) < 3:
+            continue
+        package, question, kind = words[:3]
+        answer = "\t".join(words[3:]).rstrip("\n")
+        found.setdefault(package, []).append([question, kind, answer])
+    return found
+
+
+def show(ctx: MinionContext, name: str) -> list[list[str]] | None:
+    """The answers of one package, ``None`` without any.
+
+    CLI Example:
+
+        salt '*' debconf.show tzdata
+    """
+    return get_selections(ctx).get(name)
+
+
+def set_(
+    ctx: MinionContext, package: str, question: str, type: str, value: Any, *extra: str
+) -> bool:
+    """Answer a question.
+
+    CLI Example:
+
+        salt '*' debconf.set tzdata tzdata/Areas select Europe
+    """
+    words = [str(value), *map(str, extra)]
+    _set(ctx, f"{package} {question} {type} {' '.join(words)}\n")
+    return True
+
+
+def _set(ctx: MinionContext, lines: str) -> None:
+    """Hand lines to debconf; an answer may be a password, so it is in no error."""
+    done = ctx.host.run(["debconf-set-selections"], stdin=lines)
+    if done.exit_code != 0:
+        raise CommandError(["debconf-set-selections"], done.exit_code, "a line was refused")
+
+
+def set_file(ctx: MinionContext, path: str, saltenv: str = "base", **kwargs: Any) -> bool:
+    """Answer questions from a file with lines as ``debconf-set-selections`` takes them.
+
+    CLI Example:
+
+        salt '*' debconf.set_file salt://pathto/pkg.selections
+    """
+    text = _text(ctx, path, saltenv)
+    if text is None:
+        return False
+    _set(ctx, text)
+    return True
+
+
+def _text(ctx: MinionContext, path: str, saltenv: str) -> str | None:
+    local = path
+    if "://" in path:
+        local = str(ctx.functions.call("cp.cache_file", path, saltenv) or "")
+    return ctx.host.read_text(local) if local else None
+
+
+def set_template(
+    ctx: MinionContext,
+    path: str,
+    template: str,
+    context: Mapping[str, Any] | None,
+    defaults: Mapping[str, Any] | None,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> bool:
+    """Answer questions from a template, rendered with ``context`` over ``defaults``.
+
+    CLI Example:
+
+        salt '*' debconf.set_template salt://pathto/pkg.selections.jinja jinja None None
+    """
+    from saltlite.renderers.template import render_template
+
+    text = _text(ctx, path, saltenv)
+    if text is None:
+        return False
+    _set(
+        ctx,
+        render_template(
+            text, template, ctx, saltenv=saltenv, context=context, defaults=defaults, path=path
+        ),
+    )
+    return True

@@ -1,0 +1,186 @@
+"""Package managers: what they can do, and which one this machine has.
+
+A provider asks and changes one package manager: commands through the host, pure parsers for their
+output. What every one can do is :class:`Packages`; the other protocols are features that some have
+(``isinstance`` asks for them). Called by ``modules/pkg.py`` and by the states of packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from saltlite.errors import FunctionUnavailable
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+Versions = dict[str, list[str]]
+"""Installed versions of each package; mostly one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A package that was asked for. ``version`` ``None`` means any; it is exact, no condition.
+
+    ``file`` is a package file on this machine instead.
+    """
+
+    name: str
+    version: str | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be done: ``install``, ``remove``, ``purge``, ``upgrade`` or ``autoremove``.
+
+    ``options`` are the keyword arguments of the function, by Salt's names; a provider takes
+    those it knows. ``installed`` is what was there before.
+    """
+
+    action: str
+    targets: Sequence[Wanted] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    installed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class Packages(Protocol):
+    """What every package manager can do."""
+
+    def installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
+        """The installed packages; with ``removed`` those of which only configuration is left."""
+
+    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+        """The version that would be installed of each name, ``""`` for none."""
+
+    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+        """All versions there are of each name (globs are possible), newest first."""
+
+    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+        """The packages that an upgrade would change, and their new versions."""
+
+    def refresh(self, options: Mapping[str, Any]) -> Any:
+        """Get the lists of packages anew; Salt's answer for this package manager."""
+
+    def change(self, change: Change) -> list[str]:
+        """Do it; the complaints of commands that failed."""
+
+
+@runtime_checkable
+class Comparing(Protocol):
+    """Knows the order of its versions and the architectures in its names."""
+
+    def compare(self, first: str, second: str) -> int | None:
+        """-1, 0, 1; ``None`` if they cannot be compared."""
+
+    def normalize(self, name: str) -> str:
+        """A package name without this machine's own architecture."""
+
+    def parse_arch(self, name: str) -> dict[str, str | None]:
+        """``{"name", "arch"}``."""
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """Can keep packages as they are."""
+
+    def held(self) -> list[str]:
+        """The packages that are held."""
+
+    def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Hold them; Salt's answer for each."""
+
+    def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Let them go; Salt's answer for each."""
+
+
+@runtime_checkable
+class Repositories(Protocol):
+    """Can show and change where packages come from."""
+
+    def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """All of them, by the name that this package manager gives them."""
+
+    def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """One of them, ``{}`` for none."""
+
+    def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Make or change one; what it is then."""
+
+    def del_repo(self, repo: str, options: Mapping[str, Any]) -> Any:
+        """Remove one; Salt's sentence about it."""
+
+
+@runtime_checkable
+class Describing(Protocol):
+    """Knows the files and the details of packages."""
+
+    def files(self, names: Sequence[str]) -> tuple[dict[str, list[str]], list[str]] | str:
+        """The files of each package and the complaints; or one sentence if there is no answer."""
+
+    def owners(self, paths: Sequence[str]) -> dict[str, str]:
+        """The package each path belongs to, ``""`` for none."""
+
+    def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Details of installed packages, by Salt's names."""
+
+    def show(self, names: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
+        """Details of the versions that are offered."""
+
+
+PROVIDERS: Mapping[str, str] = {
+    "aptpkg": "apt",
+    "yumpkg": "dnf",
+    "zypperpkg": "zypper",
+    "pacmanpkg": "pacman",
+    "apkpkg": "apk",
+}
+"""Salt's name of each back end (option ``providers``), and the file here."""
+
+OF_FAMILY: Mapping[str, str] = {
+    "Debian": "aptpkg",
+    "RedHat": "yumpkg",
+    "Suse": "zypperpkg",
+    "Arch": "pacmanpkg",
+    "Alpine": "apkpkg",
+}
+"""The back end of each ``os_family``."""
+
+
+def provider(ctx: MinionContext) -> Packages:
+    """The package manager of this machine, or the one that the option ``providers`` names.
+
+    Raises:
+        FunctionUnavailable: there is none for this system.
+    """
+    chosen = ctx.config.modules.providers.get("pkg") or OF_FAMILY.get(
+        str(ctx.grains.get("os_family", ""))
+    )
+    return _made(str(chosen), ctx)
+
+
+def _made(chosen: str, ctx: MinionContext) -> Packages:
+    file = PROVIDERS.get(chosen)
+    if file == "apt":
+        from saltlite.providers.pkg.apt import Apt
+
+        return Apt(ctx)
+    if file == "dnf":
+        from saltlite.providers.pkg.dnf import Dnf
+
+        return Dnf(ctx)
+    if file == "zypper":
+        from saltlite.providers.pkg.zypper import Zypper
+
+        return Zypper(ctx)
+    if file == "pacman":
+        from saltlite.providers.pkg.pacman import Pacman
+
+        return Pacman(ctx)
+    if file == "apk":
+        from saltlite.providers.pkg.apk import Apk
+
+        return Apk(ctx)
+    raise FunctionUnavailable("pkg", "no package manager is known for this system")

@@ -1,0 +1,135 @@
+"""The keys that apt trusts: in its own key ring, or as files that sources name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltlite import disk
+from saltlite.errors import CommandError
+from saltlite.providers.pkg.tools import ask
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+KEYRINGS = "/etc/apt/keyrings"
+APT_KEY = (
+    "apt-key",
+    "adv",
+    "--batch",
+    "--list-public-keys",
+    "--with-fingerprint",
+    "--with-fingerprint",
+    "--with-colons",
+    "--fixed-list-mode",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a key comes from: a file, a text, or an id at a key server. ``url`` is for its name."""
+
+    file: str | None = None
+    text: str | None = None
+    keyserver: str | None = None
+    keyid: str | None = None
+    url: str | None = None
+
+
+def listed(ctx: MinionContext, aptkey: bool, keydir: str | None) -> dict[str, Any]:
+    """The keys, by their ids."""
+    if aptkey:
+        return parse_keys(_text(ctx, APT_KEY))
+    directory = keydir or KEYRINGS
+    found: dict[str, Any] = {}
+    for name in ctx.host.names(directory):
+        path = os.path.join(directory, name)
+        found |= parse_keys(_text(ctx, ["gpg", "--batch", "--with-colons", "--show-keys", path]))
+    return found
+
+
+def _text(ctx: MinionContext, argv: Sequence[str]) -> str:
+    try:
+        return ask(ctx, argv).stdout
+    except CommandError:
+        return ""
+
+
+def add(
+    ctx: MinionContext, source: Source, aptkey: bool, keydir: str | None, keyfile: str | None
+) -> bool:
+    """Trust a key; whether that succeeded."""
+    if not aptkey:
+        return _add_file(ctx, source, keydir or KEYRINGS, keyfile)
+    if source.file:
+        return ask(ctx, ["apt-key", "add", source.file]).exit_code == 0
+    if source.text:
+        return ask(ctx, ["apt-key", "add", "-"], stdin=source.text).exit_code == 0
+    if source.keyserver and source.keyid:
+        argv = ["apt-key", "adv", "--batch", "--keyserver", source.keyserver]
+        return ask(ctx, [*argv, "--recv", source.keyid]).exit_code == 0
+    raise TypeError("add_repo_key() takes at least 1 argument (0 given)")
+
+
+def _add_file(ctx: MinionContext, source: Source, keydir: str, keyfile: str | None) -> bool:
+    data = source.text.encode() if source.text else None
+    if source.file:
+        data = ctx.host.read_bytes(source.file)
+    name = keyfile or os.path.basename(source.url or "")
+    if data is None or not name or os.path.basename(name) != name:
+        return False
+    disk.make_dir(Path(keydir), 0o755)
+    disk.write_file(disk.child(Path(keydir), name), data, mode=0o644)
+    return True
+
+
+def delete(ctx: MinionContext, keyid: str, aptkey: bool, keydir: str | None) -> bool:
+    """Stop trusting a key: out of the key ring, or every file in ``keydir`` that has it."""
+    if aptkey:
+        return ask(ctx, ["apt-key", "del", keyid]).exit_code == 0
+    directory = keydir or KEYRINGS
+    removed = False
+    for name in ctx.host.names(directory):
+        path = os.path.join(directory, name)
+        keys = parse_keys(_text(ctx, ["gpg", "--batch", "--with-colons", "--show-keys", path]))
+        if any(known.endswith(keyid.upper()) for known in keys):
+            removed = disk.remove(Path(path)) or removed
+    return removed
+
+
+def parse_keys(text: str) -> dict[str, Any]:
+    """Gpg's ``--with-colons`` listing: each public key with its user and last sub key."""
+    keys: dict[str, Any] = {}
+    primary: dict[str, Any] = {}
+    current: dict[str, Any] = {}
+    for line in text.splitlines():
+        fields = [*line.split(":"), *([""] * 12)]
+        if fields[0] == "pub":
+            primary = current = _key(fields)
+            keys[current["keyid"]] = current
+        elif fields[0] == "sub" and primary:
+            current = primary["subkey"] = _key(fields)
+        elif fields[0] == "fpr" and current:
+            current["fingerprint"] = fields[9]
+        elif fields[0] == "uid" and primary:
+            primary |= {"uid": fields[9].replace("\\x3a", ":"), "uid_hash": fields[7]}
+    return keys
+
+
+def _key(fields: Sequence[str]) -> dict[str, Any]:
+    return {
+        "algorithm": _number(fields[3]),
+        "bits": _number(fields[2]),
+        "capability": fields[11],
+        "date_creation": _number(fields[5]),
+        "date_expiration": _number(fields[6]),
+        "keyid": fields[4],
+        "validity": fields[1],
+    }
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,221 @@
+"""Apt's sources on this machine: found, changed and written, with keys for them.
+
+The pure half is ``apt_sources``. Source: observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltlite import disk
+from saltlite.errors import FunctionError, UsageError
+from saltlite.providers.pkg import apt_sources
+from saltlite.providers.pkg.apt_sources import Entry
+from saltlite.providers.pkg.requests import truth, words
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+MAIN = "/etc/apt/sources.list"
+PARTS = "/etc/apt/sources.list.d"
+
+
+def entries(ctx: MinionContext) -> list[Entry]:
+    """All sources: those of the main file, then those of the parts by name."""
+    host = ctx.host
+    found = apt_sources.parse_list(host.read_text(MAIN) or "", MAIN)
+    for name in host.names(PARTS):
+        path = f"{PARTS}/{name}"
+        if name.endswith(".list"):
+            found += apt_sources.parse_list(host.read_text(path) or "", path)
+        elif name.endswith(".sources"):
+            found += apt_sources.parse_stanzas(host.read_text(path) or "", path)
+    return found
+
+
+def list_repos(ctx: MinionContext) -> dict[str, Any]:
+    """The sources of each address."""
+    repos: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries(ctx):
+        repos.setdefault(entry.uri.rstrip("/"), []).append(entry.as_map())
+    return repos
+
+
+def get_repo(ctx: MinionContext, repo: str) -> dict[str, Any]:
+    """The source of this type, address and distribution; ``{}`` for none."""
+    wanted = apt_sources.parse_line(repo)
+    if wanted is None:
+        return {}
+    found = next((one for one in entries(ctx) if one.same_place(wanted)), None)
+    return {} if found is None else found.as_map()
+
+
+def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Make or change a source; ``{repo: what it is}``."""
+    wanted = _wanted(repo, options)
+    there = [one for one in entries(ctx) if one.same_place(wanted)]
+    file = options.get("file")
+    chosen = next((one for one in there if file is None or one.file == str(file)), None)
+    if chosen is None:
+        _append(ctx, replace(wanted, file=str(file or MAIN)))
+        chosen = replace(wanted, file=str(file or MAIN))
+    else:
+        changed = _merged(chosen, wanted, repo, options)
+        if _differ(chosen, changed):
+            _rewrite(ctx, chosen, changed)
+        chosen = changed
+    shown = chosen.as_map()
+    return {
+        repo: {
+            "architectures": shown["architectures"],
+            "comps": shown["comps"],
+            "disabled": shown["disabled"],
+            "file": shown["file"],
+            "type": shown["type"],
+            "uri": shown["uri"],
+            "line": f"{repo}\n",
+            "signedby": shown["signedby"],
+        }
+    }
+
+
+def _wanted(repo: str, options: Mapping[str, Any]) -> Entry:
+    if repo.startswith("ppa:"):
+        raise FunctionError(f'cannot parse "ppa:" style repo definitions: {repo}')
+    entry = apt_sources.parse_line(repo)
+    if entry is None:
+        raise UsageError(
+            f"Name {repo} is not valid. This must be the complete repo entry as seen in the"
+            " sources file"
+        )
+    named = dict(entry.options)
+    if options.get("architectures"):
+        named["arch"] = ",".join(words(options["architectures"]))
+    if options.get("signedby"):
+        named["signed-by"] = str(options["signedby"])
+    return replace(
+        entry,
+        dist=str(options.get("dist") or entry.dist),
+        components=tuple(words(options.get("comps"))) or entry.components,
+        options=named,
+        disabled=_is_disabled(entry.disabled, options),
+        comment=" ".join(words_as_text(options.get("comments"))),
+        text="",
+    )
+
+
+def words_as_text(value: Any) -> list[str]:
+    """A comment, or a list of them, as it is."""
+    if value is None:
+        return []
+    return [str(one) for one in value] if isinstance(value, (list, tuple)) else [str(value)]
+
+
+def _is_disabled(now: bool, options: Mapping[str, Any]) -> bool:
+    if "disabled" in options:
+        return truth(options["disabled"])
+    return not truth(options["enabled"]) if "enabled" in options else now
+
+
+def _merged(there: Entry, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
+    """What is there, with what was asked for on top. A comment that nobody mentions stays."""
+    return replace(
+        wanted,
+        options={**there.options, **wanted.options},
+        comment=wanted.comment or there.comment,
+        disabled=_is_disabled(False, options),
+        file=there.file,
+        at=there.at,
+    )
+
+
+def _differ(first: Entry, second: Entry) -> bool:
+    return first.line().replace("  ", " ") != second.line().replace("  ", " ")
+
+
+def del_repo(ctx: MinionContext, repo: str) -> str:
+    """Remove a source; of one with more components only those named. Salt's sentence about it.
+
+    A file without sources goes with its last one.
+    """
+    wanted = apt_sources.parse_line(repo)
+    found = [] if wanted is None else [one for one in entries(ctx) if one.same_place(wanted)]
+    if wanted is None or not found:
+        raise FunctionError(f"Repo {repo} doesn't exist in the sources.list(s)")
+    said = ""
+    for entry in reversed(found):
+        left = tuple(one for one in entry.components if one not in wanted.components)
+        keep = bool(wanted.components) and bool(left)
+        _rewrite(ctx, entry, replace(entry, components=left, text="") if keep else None)
+        said = f"Repo '{repo}' has been removed from {entry.file}.\n{said}"
+        if entry.file != MAIN and not [one for one in entries(ctx) if one.file == entry.file]:
+            disk.remove(Path(entry.file))
+            said = f"File {entry.file} containing repo '{repo}' has been removed.\n{said}"
+    return said
+
+
+def _append(ctx: MinionContext, entry: Entry) -> None:
+    if entry.file.endswith(".sources"):
+        _write(entry.file, f"{_before(ctx, entry.file)}{stanza_of(entry)}")
+        return
+    _write(entry.file, apt_sources.append_to_list(ctx.host.read_text(entry.file) or "", entry))
+
+
+def _before(ctx: MinionContext, path: str) -> str:
+    text = ctx.host.read_text(path) or ""
+    return f"{text.rstrip()}\n\n" if text.strip() else ""
+
+
+def stanza_of(entry: Entry) -> str:
+    """A source as a deb822 stanza."""
+    fields = {
+        "Types": entry.kind,
+        "URIs": entry.uri,
+        "Suites": entry.dist,
+        **({"Components": " ".join(entry.components)} if entry.components else {}),
+        **({"Architectures": " ".join(entry.architectures)} if entry.architectures else {}),
+        **({"Signed-By": entry.signed_by} if entry.signed_by else {}),
+        **({"Enabled": "no"} if entry.disabled else {}),
+    }
+    return "".join(f"{name}: {value}\n" for name, value in fields.items())
+
+
+def _rewrite(ctx: MinionContext, entry: Entry, changed: Entry | None) -> None:
+    text = ctx.host.read_text(entry.file) or ""
+    if entry.file.endswith(".sources"):
+        _write(entry.file, _changed_stanza(text, entry, changed))
+    else:
+        _write(entry.file, apt_sources.change_list(text, {entry.at: changed}))
+
+
+def _changed_stanza(text: str, entry: Entry, changed: Entry | None) -> str:
+    """A stanza may stand for several sources; then only what leaves the others alone is done."""
+    together = [one for one in apt_sources.parse_stanzas(text, entry.file) if one.at == entry.at]
+    if changed is None:
+        suites = list(dict.fromkeys(each.dist for each in together))
+        if len(together) == 1:
+            return apt_sources.change_stanza(text, entry.at, None)
+        if len(together) == len(suites):
+            rest = " ".join(suite for suite in suites if suite != entry.dist)
+            return apt_sources.change_stanza(text, entry.at, {"Suites": rest})
+        raise FunctionError(
+            f"{entry.file}: the stanza of {entry.uri} {entry.dist} stands for"
+            f" {len(together)} sources; edit it by hand"
+        )
+    values = {"Enabled": "no" if changed.disabled else "yes"}
+    if changed.components:
+        values["Components"] = " ".join(changed.components)
+    if changed.architectures:
+        values["Architectures"] = " ".join(changed.architectures)
+    if changed.signed_by:
+        values["Signed-By"] = changed.signed_by
+    return apt_sources.change_stanza(text, entry.at, values)
+
+
+def _write(path: str, text: str) -> None:
+    disk.make_dir(Path(os.path.dirname(path)), 0o755)
+    disk.write_file(Path(path), text.encode(), mode=0o644)
