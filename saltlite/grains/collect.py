@@ -1,7 +1,7 @@
 """Core grains of all topics, then what the user set.
 
-Later wins: core, the file ``grains`` beside the minion's configuration, ``grains:`` in it. Custom
-grains from ``_grains`` belong between the first two.
+Later wins: core, users' ``_grains``, the file ``grains`` beside the minion's configuration,
+``grains:`` in it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from saltlite.grains import (
     process,
     virtual,
 )
+from saltlite.grains.custom import add_custom
 from saltlite.host import Host
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,8 @@ log = logging.getLogger(__name__)
 
 def collect(config: MinionConfig, host: Host) -> dict[str, Any]:
     """All grains."""
-    grains = {**core(config, host), **_from_file(config, host), **config.grains.grains}
+    known = add_custom(config, core(config, host))
+    grains = {**known, **_from_file(config, host), **config.grains.grains}
     blacklist = config.grains.grains_blacklist
     if not blacklist:
         return grains

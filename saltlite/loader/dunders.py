@@ -127,7 +127,9 @@ class SaltModule:
         try:
             return self._functions[f"{self._name}.{function}"]
         except KeyError:
-            raise AttributeError(f"{self._name}.{function}") from None
+            raise AttributeError(
+                f"No attribute by the name of {function} was found on {self._name}"
+            ) from None
 
 
 class Surroundings:
@@ -219,16 +221,26 @@ class Surroundings:
         state: MutableMapping[str, Any] | None = getattr(self.ctx, "state", None)
         return {} if state is None else state
 
-    def dunders(self) -> dict[str, Any]:
-        """What a Salt file finds in its globals, but for its own ``__opts__``."""
-        return {
-            "__salt__": self.salt,
+    def dunders(self, kind: str) -> dict[str, Any]:
+        """What a Salt file of ``kind`` finds in its globals, but for its own ``__opts__``.
+
+        Which ones a kind gets is Salt's choice. Source: observed on Salt 3006.30.
+        """
+        common = {
             "__grains__": self.grains,
             "__pillar__": self.pillar,
             "__context__": self.context,
             "__utils__": self.utils,
-            "__states__": self.states,
             "__proxy__": {},
+        }
+        if kind == "grains":
+            return common
+        if kind in ("modules", "utils"):
+            return {**common, "__salt__": self.salt}
+        return {
+            **common,
+            "__salt__": self.salt,
+            "__states__": self.states,
             "__runner__": {},
             "__serializers__": {},
             "__env__": self.opts.get("saltenv") or "base",

@@ -194,7 +194,7 @@ class UserModules:
         name = self._module_name(file.stem)
         module = _module_of(name, file.path)
         own = vars(module).get("__opts__")
-        vars(module).update(self._around.dunders())
+        vars(module).update(self._around.dunders(self.kind))
         vars(module)["__opts__"] = self._around.opts_for(own if isinstance(own, dict) else {})
         return module
 
