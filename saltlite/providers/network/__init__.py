@@ -1,0 +1,1 @@
+"""The machine's network: pure parsers of commands' output and of files below ``/proc/net``."""
