@@ -126,6 +126,8 @@ def expand_nodegroup(name: str, nodegroups: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
+    """What decides, and the ids that the expression names itself."""
+
     matcher: Matcher
     listed: Sequence[str] = ()
 

@@ -22,10 +22,12 @@ from saltlite.errors import (
     CommandError,
     FunctionError,
     FunctionUnavailable,
+    RenderError,
     SaltliteError,
     UsageError,
 )
 from saltlite.loader.arguments import KWARG, parse_argument, split_args, split_keyword
+from saltlite.loader.signature import keywords
 
 log = logging.getLogger(__name__)
 
@@ -227,11 +229,9 @@ def _accepted_kwargs(
     Raises:
         InvocationError: some are not taken. Source: observed on Salt 3006.30.
     """
-    parameters = inspect.signature(call).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    taken, any_other = keywords(call)
+    if any_other:
         return {**kwargs, **{f"__pub_{field}": value for field, value in job.items()}}
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    taken = {parameter.name for parameter in parameters if parameter.kind in named}
     stray = [f"{key}={value}" for key, value in kwargs.items() if key not in taken]
     if stray:
         raise InvocationError(f"The following keyword arguments are not valid: {', '.join(stray)}")
@@ -270,6 +270,8 @@ def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
         return f"ERROR executing '{name}': {error}"
     if isinstance(error, CommandError) and error.exit_code is None:
         return f"Command required for '{name}' not found: {error}"
+    if isinstance(error, RenderError):
+        return f"ERROR: {error.salt_text}"
     if isinstance(error, SaltliteError):
         return f"ERROR: {error}"
     if isinstance(error, TypeError):

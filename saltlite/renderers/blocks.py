@@ -108,15 +108,14 @@ def load_yaml(text: Any) -> Any:
     Raises:
         TemplateRuntimeError: it is none.
     """
-    from saltlite.config.yaml import load
+    from saltlite.config.yaml import YamlError, load
 
     try:
         return load(str(text), "")
     except ConfigError as error:
+        finding = error.finding if isinstance(error, YamlError) else error.problem
         line = f", line {error.line}" if error.line else ""
-        raise TemplateRuntimeError(
-            f"Encountered error loading yaml: {error.problem}{line}"
-        ) from error
+        raise TemplateRuntimeError(f"Encountered error loading yaml: {finding}{line}") from error
 
 
 def load_json(text: Any) -> Any:

@@ -198,7 +198,7 @@ class _FileLoader(jinja2.BaseLoader):
     def __init__(self, template: Template, ctx: MinionContext) -> None:
         self._saltenv = template.saltenv
         self._ctx = ctx
-        self._loading = 0
+        self._files: set[str] | None = None
 
     def load(
         self,
@@ -225,7 +225,10 @@ class _FileLoader(jinja2.BaseLoader):
     def _read(self, path: str) -> str | None:
         from saltlite.fileserver.client import file_client
 
-        data = file_client(self._ctx).read(path, self._saltenv)
+        client = file_client(self._ctx)
+        if self._files is None:
+            self._files = set(client.list_files(self._saltenv))
+        data = client.read(f"salt://{path}", self._saltenv) if path in self._files else None
         if data is None:
             return None
         try:

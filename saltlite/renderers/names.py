@@ -68,6 +68,7 @@ class SaltFunction:
         self.__name = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
         return self.__ctx.functions.call(self.__name, *args, **kwargs)
 
     def __repr__(self) -> str:

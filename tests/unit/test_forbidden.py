@@ -28,9 +28,12 @@ BROAD_HANDLERS = {
     "cli/salt_call.py": "the job runner of salt-call",
     "client/runner.py": "the job runner of runners",
     "renderers/jinja.py": "a template calls anything: its fault has a file and a line",
+    "renderers/mako.py": "a template runs any code: its fault has a file",
+    "renderers/python.py": "a template runs any code: its fault has a file and a line",
     "minion/link.py": "the minion's loop: one publication must not end it",
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
     "grains/custom.py": "a user's grains function that fails costs its own grains",
+    "outputters/custom.py": "a user's outputter that fails: ours shows the value",
     "loader/user.py": "a user's file that does not load costs itself, not the rest",
 }
 DYNAMIC_ATTRIBUTES = {

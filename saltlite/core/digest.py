@@ -1,0 +1,72 @@
+"""Digests, signatures and base64 of text, as modules and template filters give them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import random
+from collections.abc import Sequence
+from typing import Any
+
+
+def as_bytes(value: Any) -> bytes:
+    """Text in UTF-8; bytes as they are.
+
+    Raises:
+        TypeError: it is neither; Salt's sentence.
+    """
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    raise TypeError(f"expected str, bytes, or bytearray not {type(value)}")
+
+
+def digest(value: Any, algorithm: str) -> str:
+    """The digest in hexadecimal. Raises ValueError for an unknown algorithm."""
+    return hashlib.new(algorithm, as_bytes(value), usedforsecurity=False).hexdigest()
+
+
+def base64_encode(value: Any) -> str:
+    """Base64 without line feeds."""
+    return base64.b64encode(as_bytes(value)).decode()
+
+
+def base64_decode(value: Any) -> Any:
+    """What base64 stands for: text if it is UTF-8, else bytes."""
+    decoded = base64.b64decode(as_bytes(value))
+    try:
+        return decoded.decode()
+    except UnicodeDecodeError:
+        return decoded
+
+
+def hmac_compute(value: Any, secret: Any) -> str:
+    """HMAC-SHA256 in hexadecimal."""
+    return hmac.new(as_bytes(secret), as_bytes(value), hashlib.sha256).hexdigest()
+
+
+def hmac_matches(value: Any, secret: Any, challenge: Any) -> bool:
+    """Whether ``challenge`` is the base64 of the HMAC-SHA256."""
+    made = hmac.new(as_bytes(secret), as_bytes(value), hashlib.sha256).digest()
+    return hmac.compare_digest(base64.b64encode(made), as_bytes(challenge))
+
+
+def github_matches(value: Any, secret: Any, challenge: str) -> bool:
+    """Whether ``challenge`` is ``<algorithm>=<HMAC in hexadecimal>``, as GitHub signs."""
+    algorithm, _, expected = challenge.partition("=")
+    made = hmac.new(as_bytes(secret), as_bytes(value), algorithm).hexdigest()
+    return hmac.compare_digest(made.encode(), expected.encode())
+
+
+def sample(values: Sequence[Any], size: int, seed: Any = None) -> list[Any]:
+    """Some of ``values``, each at most once; the same ones for the same ``seed``."""
+    if seed is None:
+        return random.SystemRandom().sample(values, size)
+    return random.Random(digest(seed, "sha512")).sample(values, size)  # noqa: S311 - on purpose
+
+
+def shuffle(values: Sequence[Any], seed: Any = None) -> list[Any]:
+    """All of ``values`` in another order; in the same one for the same ``seed``."""
+    return sample(values, len(values), seed)

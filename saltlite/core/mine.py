@@ -1,0 +1,73 @@
+"""What a minion tells the others: ``mine_functions``, read. Source: protocol.md 9.5.
+
+The option, in the configuration or the pillar, is a list of function names, or a map::
+
+    network.ip_addrs: [eth0]                  # positional arguments
+    grains.items: {sanitize: True}            # keywords
+    addresses:                                # another name for a function
+      - mine_function: network.ip_addrs
+      - eth0
+      - allow_tgt: 'G@role:lb'                # who may read it
+      - allow_tgt_type: compound
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+ACL_VERSION: Final = 1
+_ACL = ("allow_tgt", "allow_tgt_type")
+
+
+@dataclass(frozen=True, slots=True)
+class MineEntry:
+    """One thing to tell: the name it is stored under, what gives it, and who may read it."""
+
+    name: str
+    fun: str
+    arg: list[Any] = field(default_factory=list)
+    kwarg: dict[str, Any] = field(default_factory=dict)
+    acl: dict[str, Any] = field(default_factory=dict)
+
+    def stored(self, value: Any) -> Any:
+        """``value`` as it is stored: bare, or with who may read it."""
+        if not self.acl:
+            return value
+        return {"__data__": value, "__saltmine_acl__": ACL_VERSION, **self.acl}
+
+
+def entries(option: Any) -> list[MineEntry]:
+    """Read ``mine_functions``; what makes no sense is left out."""
+    if isinstance(option, (list, tuple)):
+        option = {name: [] for name in option if isinstance(name, str)}
+    if not isinstance(option, Mapping):
+        return []
+    return [mine_entry(str(name), written) for name, written in option.items()]
+
+
+def mine_entry(name: str, written: Any) -> MineEntry:
+    """One entry, with what is written below its name."""
+    items = list(written) if isinstance(written, (list, tuple)) else [written or {}]
+    fun = name
+    arg: list[Any] = []
+    acl: dict[str, Any] = {}
+    kwarg: dict[str, Any] = {}
+    for item in items:
+        if not isinstance(item, Mapping):
+            arg.append(item)
+            continue
+        fun = str(item.get("mine_function", fun))
+        acl |= {key: item[key] for key in _ACL if key in item}
+        kwarg |= {
+            str(key): value for key, value in item.items() if key not in (*_ACL, "mine_function")
+        }
+    return MineEntry(name, fun, arg, kwarg, acl)
+
+
+def data_of(entry: Any) -> Any:
+    """What was told, without who may read it."""
+    if isinstance(entry, Mapping) and entry.get("__saltmine_acl__") and "__data__" in entry:
+        return entry["__data__"]
+    return entry

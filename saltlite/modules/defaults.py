@@ -1,0 +1,99 @@
+"""Default values of formulas, and maps laid on one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core import data
+
+
+def get(ctx: MinionContext, key: str, default: Any = "") -> Any:
+    """A value of ``defaults.yaml`` or ``defaults.json`` of a formula: ``formula:key:below``.
+
+    CLI Example:
+
+        salt '*' defaults.get core:users:root
+    """
+    formula, colon, below = key.partition(":")
+    values = _load(ctx, formula)
+    return data.traverse(values, below, default) if colon else values
+
+
+def _load(ctx: MinionContext, formula: str) -> Any:
+    from saltlite.fileserver.client import file_client
+    from saltlite.renderers.serializers import SERIALIZERS
+
+    saltenv = ctx.config.files.saltenv or "base"
+    client = file_client(ctx)
+    for kind in ("json", "yaml"):
+        path = f"{formula}/defaults.{kind}"
+        if path not in client.list_files(saltenv):
+            continue
+        read = SERIALIZERS[kind].deserialize
+        found = client.read(f"salt://{path}", saltenv)
+        if found is not None and read is not None:
+            return read(found) or {}
+    return {}
+
+
+def merge(
+    dest: Any,
+    src: Any,
+    merge_lists: bool = False,
+    in_place: bool = True,
+    convert_none: bool = True,
+) -> Any:
+    """``src`` laid on ``dest``; lists are joined with ``merge_lists``.
+
+    CLI Example:
+
+        salt '*' defaults.merge '{a: b}' '{d: e}'
+    """
+    if in_place and dest is None:
+        raise TypeError("Can't perform in-place merge into NoneType")
+    joined = data.update(_map(dest), _map(src) if convert_none else src, merge_lists=merge_lists)
+    return _kept(dest, joined) if in_place else joined
+
+
+def _map(value: Any) -> Any:
+    return {} if value is None else value
+
+
+def _kept(dest: Any, joined: dict[Any, Any]) -> Any:
+    """The caller's own map, changed: templates count on that."""
+    if not isinstance(dest, dict):
+        return joined
+    dest.update(joined)
+    return dest
+
+
+def deepcopy(source: Any) -> Any:
+    """A copy that shares nothing.
+
+    CLI Example:
+
+        salt '*' defaults.deepcopy '{a: [1]}'
+    """
+    return data.copied(source)
+
+
+def update(
+    dest: Any,
+    defaults: Mapping[str, Any],
+    merge_lists: bool = True,
+    in_place: bool = True,
+    convert_none: bool = True,
+) -> Any:
+    """Each map in ``dest`` laid on ``defaults``.
+
+    CLI Example:
+
+        salt '*' defaults.update '{node1: {a: 1}}' '{b: 2}'
+    """
+    made = {
+        name: data.update(defaults, _map(each) if convert_none else each, merge_lists=merge_lists)
+        for name, each in _map(dest).items()
+    }
+    return _kept(dest, made) if in_place else made

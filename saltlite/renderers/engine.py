@@ -1,0 +1,172 @@
+"""The pipe: what comes out of one renderer goes into the next.
+
+``#!jinja|yaml`` on the first line says which ones; without it, the option ``renderer``. The first
+gets text, the last gives data. A renderer is a module in the table, imported on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import posixpath
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import RenderError
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+log = logging.getLogger(__name__)
+
+RENDERERS: Mapping[str, str] = {
+    name: f"saltlite.renderers.{module}"
+    for name, module in (
+        ("gpg", "gpg"),
+        ("jinja", "texts"),
+        ("json", "serialized"),
+        ("mako", "texts"),
+        ("py", "python"),
+        ("text", "serialized"),
+        ("toml", "serialized"),
+        ("yaml", "serialized"),
+        ("yamlex", "yamlex"),
+    )
+}
+"""Salt's name of a renderer, and the module that has a function of that name."""
+
+
+_OWN = "saltlite.renderers.own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What is to be rendered.
+
+    ``path`` is the file on disk (or what errors shall call it), ``name`` its path below the root
+    of its environment. ``variables`` lie on top of what templates see anyway.
+    """
+
+    text: str
+    path: str = ""
+    name: str = ""
+    saltenv: str = "base"
+    sls: str = ""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One renderer of a pipe."""
+
+    name: str
+    argument: str
+
+
+Renderer = Callable[[Any, Source, "MinionContext", str], Any]
+"""What came before, where it is from, the context, and the renderer's argument; gives data."""
+
+
+def render(source: Source, ctx: MinionContext, *, renderer: str | None = None) -> Any:
+    """The data (or text) that a file stands for; an empty map if it stands for nothing.
+
+    ``renderer`` is the pipe for files that do not name one; without it, the configured one.
+
+    Raises:
+        RenderError: it does not render, or wants a renderer that is not there or not allowed.
+    """
+    files = ctx.config.files
+    stages = pipe(source.text, renderer or files.renderer)
+    data: Any = source.text
+    for stage in stages:
+        if not allowed(stage.name, files.renderer_whitelist, files.renderer_blacklist):
+            raise RenderError(f"renderer {stage.name!r} is not allowed here", path=source.path)
+        data = _find(stage.name, source, ctx)(data, source, ctx, stage.argument)
+    return {} if data is None else data
+
+
+def pipe(text: str, default: str) -> list[Stage]:
+    """The renderers that the first line names, else those of ``default``.
+
+    A line that names a program (``#!/bin/sh``) names no renderer.
+    """
+    first = text.partition("\n")[0].strip()
+    named = first[2:] if first.startswith("#!") and not first.startswith("#!/") else default
+    stages = []
+    for part in named.split("|"):
+        name, _, argument = part.strip().partition(" ")
+        if name:
+            stages.append(Stage(name, argument.strip()))
+    return stages
+
+
+def allowed(name: str, whitelist: Any, blacklist: Any) -> bool:
+    """Whether the two lists let a renderer run."""
+    return name not in (blacklist or ()) and (not whitelist or name in whitelist)
+
+
+def _find(name: str, source: Source, ctx: MinionContext) -> Renderer:
+    own = _of_user(name, ctx)
+    if own is not None:
+        return own
+    module = RENDERERS.get(name)
+    if module is None:
+        raise RenderError(f"renderer {name!r} is not available", path=source.path, line=1)
+    found: Renderer = importlib.import_module(module).STAGES[name]
+    return found
+
+
+def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
+    """A renderer from ``_renderers`` or ``render_dirs``, which comes before a built-in one."""
+    from saltlite.loader.user import UserModules
+
+    modules: UserModules = ctx.state.setdefault(_OWN, UserModules(ctx, "renderers"))
+    module = modules.source(name)
+    function = module.functions.get("render") if module is not None else None
+    if function is None:
+        return None
+    called: Callable[..., Any] = function
+
+    def run(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+        return called(data, source.saltenv, source.sls, argline=argument)
+
+    return run
+
+
+def source_of_file(path: str, ctx: MinionContext, saltenv: str = "base") -> Source | None:
+    """A file by its path or ``salt://`` address; ``None`` if there is none.
+
+    Raises:
+        RenderError: it is no text.
+    """
+    if path.startswith("salt://"):
+        from saltlite.fileserver.client import file_client
+
+        data = file_client(ctx).read(path, saltenv)
+    else:
+        data = ctx.host.read_bytes(path) if os.path.isabs(path) else None
+    if data is None:
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise RenderError(f"not UTF-8: {error.reason}", path=path) from error
+    return Source(
+        text=text, path=path, saltenv=saltenv, variables=place_names(path, posixpath.basename(path))
+    )
+
+
+def place_names(path: str, name: str) -> dict[str, str]:
+    """What Salt tells a template about itself when it is rendered alone."""
+    return {
+        "tplpath": path,
+        "tplfile": name,
+        "tpldir": ".",
+        "tpldot": "",
+        "slspath": "",
+        "slsdotpath": "",
+        "slscolonpath": "",
+        "sls_path": "",
+    }

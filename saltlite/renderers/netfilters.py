@@ -1,0 +1,167 @@
+"""The filters about addresses, networks and names."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from types import GeneratorType
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+
+log = logging.getLogger(__name__)
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+MAX_HOSTS = 1_000_000
+"""How many addresses ``network_hosts`` lists at most."""
+
+_KINDS: Mapping[str, Callable[[Address], bool]] = {
+    "global": lambda address: address.is_global,
+    "link-local": lambda address: address.is_link_local,
+    "loopback": lambda address: address.is_loopback,
+    "multicast": lambda address: address.is_multicast,
+    "private": lambda address: address.is_private,
+    "public": lambda address: not address.is_private,
+    "reserved": lambda address: address.is_reserved,
+    "site-local": lambda address: bool(getattr(address, "is_site_local", False)),
+    "unspecified": lambda address: address.is_unspecified,
+}
+
+
+def _interface(value: Any, version: int | None, options: str | None) -> Interface | None:
+    """The address (with its network) if it is one of that version and of all these kinds."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        address = ipaddress.ip_interface(value)
+    except ValueError:
+        return None
+    if version is not None and address.version != version:
+        return None
+    return address if all(_is_of(address.ip, kind) for kind in _kinds(options)) else None
+
+
+def _kinds(options: str | None) -> list[str]:
+    return [kind.strip() for kind in options.split(",")] if options else []
+
+
+def _is_of(address: Address, kind: str) -> bool:
+    check = _KINDS.get(kind)
+    if check is None:
+        log.error("Invalid IP address option %s", kind)
+        return True
+    return check(address)
+
+
+def _test(version: int | None) -> Callable[..., bool]:
+    def check(value: Any, options: str | None = None) -> bool:
+        return _interface(value, version, options) is not None
+
+    return check
+
+
+def _filter(version: int | None) -> Callable[..., Any]:
+    def choose(value: Any, options: str | None = None) -> Any:
+        if isinstance(value, (list, tuple, GeneratorType)):
+            return [each for each in value if _text(each, version, options) is not None]
+        return _text(value, version, options)
+
+    return choose
+
+
+def _text(value: Any, version: int | None, options: str | None) -> str | None:
+    if not isinstance(value, str):
+        return None
+    address = _interface(value, version, options)
+    if address is None:
+        return None
+    return str(address) if "/" in value else str(ipaddress.ip_address(value))
+
+
+def _per_network(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One network, or a list of them; ``None`` for what is none."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, (list, tuple, GeneratorType)):
+            return [check(each) for each in value]
+        try:
+            return function(ipaddress.ip_network(value, strict=False))
+        except ValueError:
+            return None
+
+    return check
+
+
+def _hosts(network: Any) -> list[str]:
+    if network.num_addresses > MAX_HOSTS:
+        raise OverflowError(f"{network} has more than {MAX_HOSTS} addresses")
+    return [str(host) for host in network.hosts()]
+
+
+def _size(network: Any) -> int:
+    size: int = network.num_addresses
+    return size
+
+
+def ipwrap(value: Any) -> Any:
+    """Brackets around IPv6 addresses."""
+    if isinstance(value, (list, tuple, GeneratorType)):
+        return [ipwrap(each) for each in value]
+    address = _interface(value, 6, None)
+    return f"[{value}]" if address is not None and "/" not in str(value) else value
+
+
+@pass_context
+def gen_mac(context: Context, prefix: str = "AC:DE:48") -> str:
+    """A random MAC address that begins with ``prefix``."""
+    return ":".join([prefix, *(f"{byte:02X}" for byte in secrets.token_bytes(3))])
+
+
+def mac_str_to_bytes(text: str) -> bytes:
+    """The six bytes of a MAC address.
+
+    Raises:
+        ValueError: it is none.
+    """
+    digits = text.replace(text[2], "") if len(text) == 17 else text
+    if len(digits) != 12:
+        raise ValueError("Invalid MAC address")
+    return bytes.fromhex(digits)
+
+
+@pass_context
+def dns_check(
+    context: Context, name: str, port: int, safe: bool = False, ipv6: bool = False
+) -> str:
+    """The address of a name; asks the resolver.
+
+    Raises:
+        OSError: it has none.
+    """
+    family = socket.AF_INET6 if ipv6 else socket.AF_UNSPEC
+    found = socket.getaddrinfo(name, port, family, socket.SOCK_STREAM)
+    first = next((each for each in found if each[0] == socket.AF_INET), found[0])
+    address = str(first[4][0])
+    return f"[{address}]" if ":" in address else address
+
+
+NETWORK_FILTERS: Mapping[str, Callable[..., Any]] = {
+    "dns_check": dns_check,
+    "gen_mac": gen_mac,
+    "ipaddr": _filter(None),
+    "ipv4": _filter(4),
+    "ipv6": _filter(6),
+    "ipwrap": ipwrap,
+    "is_ip": _test(None),
+    "is_ipv4": _test(4),
+    "is_ipv6": _test(6),
+    "mac_str_to_bytes": mac_str_to_bytes,
+    "network_hosts": _per_network(_hosts),
+    "network_size": _per_network(_size),
+}

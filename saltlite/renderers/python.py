@@ -1,0 +1,127 @@
+"""SLS files and templates written in Python: the function ``run`` gives the result.
+
+Such a file is code that the administrator put on the file server; it runs as Salt's does, without
+any sandbox.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import logging
+import os
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import RenderError
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+    from saltlite.renderers.engine import Source
+    from saltlite.renderers.template import Template
+
+log = logging.getLogger(__name__)
+
+MODULE = "saltlite_py_template"
+
+
+class _Text(importlib.abc.SourceLoader):
+    """The text of one file as the import system wants it; no byte code is kept."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self._text = text
+        self._path = path
+
+    def get_filename(self, fullname: str) -> str:
+        """The file's path, for tracebacks."""
+        return self._path
+
+    def get_data(self, path: str | bytes) -> bytes:
+        """The text."""
+        return self._text.encode()
+
+
+def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
+    """What the function ``run`` of a Python file returns.
+
+    Its globals are ``variables`` and, as dunders, ``__salt__``, ``__grains__``, ``__opts__``,
+    ``__pillar__``, ``__env__`` and ``__sls__``.
+
+    Raises:
+        RenderError: it is not Python, has no ``run``, or raises; line of the file where known.
+    """
+    module = ModuleType(MODULE)
+    module.__file__ = path
+    vars(module).update(variables)
+    vars(module).update(_dunders(variables))
+    try:
+        _Text(text, path).exec_module(module)
+        function = vars(module).get("run")
+        if not callable(function):
+            raise RenderError("has no function run", path=path)
+        return function()
+    except RenderError:
+        raise
+    except Exception as error:
+        raise _failed(error, text, path) from error
+
+
+def _dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("salt", "grains", "opts", "pillar", "sls")
+    found = {f"__{name}__": variables.get(name) for name in names}
+    return {**found, "__env__": variables.get("saltenv")}
+
+
+def _failed(error: Exception, text: str, path: str) -> RenderError:
+    from saltlite.renderers.excerpt import excerpt
+
+    line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
+    return RenderError(
+        f"{type(error).__name__}: {error}",
+        path=path,
+        line=line,
+        excerpt=excerpt(text, line) if line else "",
+    )
+
+
+def _line(error: Exception, path: str) -> int | None:
+    """The line of the file that the error passed through last."""
+    line = None
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == path:
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return line
+
+
+def render_text(template: Template, ctx: MinionContext) -> str:
+    """The text that ``run`` of a template returns.
+
+    Raises:
+        RenderError: as :func:`run`.
+    """
+    return str(run(template.text, template.path or ":string:", template.variables))
+
+
+def py(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+    """The data that ``run`` of an SLS file returns.
+
+    Raises:
+        RenderError: as :func:`run`; or it is no file.
+    """
+    from saltlite.renderers.names import file_names
+    from saltlite.renderers.template import base_variables
+
+    if not os.path.isabs(source.path) and "://" not in source.path:
+        raise RenderError(f"Template {source.path or ':string:'} is not a file!", path="")
+    variables = {
+        **base_variables(ctx, source.saltenv, source.sls),
+        **(file_names(source.sls, source.path, source.name) if source.sls else {}),
+        **source.variables,
+    }
+    return run(str(data), source.path, variables)
+
+
+STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"py": py}

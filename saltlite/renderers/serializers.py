@@ -1,0 +1,146 @@
+"""Formats that values are written in and read from: the serializers of ``slsutil`` and states."""
+
+from __future__ import annotations
+
+import json
+import pprint
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.errors import ConfigError, FunctionError
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format; a direction that does not exist is ``None``."""
+
+    serialize: Callable[..., Any] | None
+    deserialize: Callable[..., Any] | None
+
+
+def _to_json(value: Any, **options: Any) -> str:
+    return json.dumps(value, **{"ensure_ascii": False, **options})
+
+
+def _from_json(text: Any, **_: Any) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _to_yaml(value: Any, default_flow_style: bool | None = None, **options: Any) -> str:
+    from saltlite.config.yaml import dump
+
+    return dump(
+        value,
+        flow=default_flow_style,
+        indent=int(options.get("indent") or 2),
+        sort_keys=bool(options.get("sort_keys", True)),
+    ).rstrip("\n")
+
+
+def _to_yamlex(value: Any, **options: Any) -> str:
+    return _to_yaml(value, **{"default_flow_style": True, **options})
+
+
+def _from_yaml(text: Any, **_: Any) -> Any:
+    from saltlite.config.yaml import YamlError, load_plain
+
+    return _read(load_plain, text, YamlError)
+
+
+def _from_yamlex(text: Any, **_: Any) -> Any:
+    from saltlite.config.yaml import YamlError, load_aggregated
+
+    return _read(lambda each: load_aggregated(each, ""), text, YamlError)
+
+
+def _read(load: Callable[[str], Any], text: Any, kind: Any) -> Any:
+    try:
+        return load(text.decode() if isinstance(text, bytes) else str(text))
+    except ConfigError as error:
+        finding = error.finding if isinstance(error, kind) else error.problem
+        raise FunctionError(f"{finding}, line {error.line}") from error
+
+
+def _to_python(value: Any, **_: Any) -> str:
+    return pprint.pformat(value)
+
+
+def _to_msgpack(value: Any, **_: Any) -> bytes:
+    import msgpack
+
+    packed: bytes = msgpack.packb(value)
+    return packed
+
+
+def _from_msgpack(data: Any, **_: Any) -> Any:
+    import msgpack
+
+    packed = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    try:
+        return msgpack.unpackb(packed, strict_map_key=False)
+    except (ValueError, msgpack.UnpackException) as error:
+        raise FunctionError(str(error)) from error
+
+
+def _to_ini(value: Mapping[str, Mapping[str, Any]], **_: Any) -> str:
+    import configparser
+    import io
+
+    parser = configparser.RawConfigParser()
+    for section, options in value.items():
+        parser.add_section(str(section))
+        for name, item in options.items():
+            parser.set(str(section), str(name), "" if item is None else str(item))
+    written = io.StringIO()
+    parser.write(written)
+    return written.getvalue()
+
+
+def _from_ini(text: Any, **_: Any) -> dict[str, dict[str, str]]:
+    import configparser
+
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(str(text))
+    except configparser.Error as error:
+        raise FunctionError(str(error)) from error
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def _to_plist(value: Any, **_: Any) -> str:
+    import plistlib
+
+    return plistlib.dumps(value, sort_keys=True).decode()
+
+
+def _from_plist(text: Any, **_: Any) -> Any:
+    import plistlib
+
+    return plistlib.loads(text.encode() if isinstance(text, str) else text)
+
+
+def _to_lines(value: Any, separator: str = "=", **_: Any) -> str:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    return "\n".join(f"{key}{separator}{item}" for key, item in pairs)
+
+
+def _from_lines(text: Any, separator: str = "=", **_: Any) -> dict[str, str]:
+    lines = (line.partition(separator) for line in str(text).splitlines() if line.strip())
+    return {key.strip(): value.strip() for key, _separator, value in lines}
+
+
+SERIALIZERS: Mapping[str, Format] = {
+    "configparser": Format(_to_ini, _from_ini),
+    "json": Format(_to_json, _from_json),
+    "keyvalue": Format(_to_lines, _from_lines),
+    "msgpack": Format(_to_msgpack, _from_msgpack),
+    "plist": Format(_to_plist, _from_plist),
+    "python": Format(_to_python, None),
+    "yaml": Format(_to_yaml, _from_yaml),
+    "yamlex": Format(_to_yamlex, _from_yamlex),
+}
+"""Salt's names of the formats."""

@@ -1,0 +1,51 @@
+"""A nested map as XML, as the filter ``xml`` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.sax import saxutils
+
+INDENT = " "
+
+
+def to_xml(value: Any) -> str:
+    """XML of one root element: plain values are attributes, maps and lists are elements.
+
+    Raises:
+        TypeError: there is no map with a root.
+    """
+    if isinstance(value, list) and value and isinstance(value[-1], Mapping):
+        value = value[-1]
+    if not isinstance(value, Mapping) or not value:
+        raise TypeError("XML needs a map with the root element")
+    name = list(value)[-1]
+    return "\n".join(['<?xml version="1.0" ?>', *_element(str(name), value[name], 0), ""])
+
+
+def _element(name: str, value: Any, depth: int) -> Iterator[str]:
+    before = INDENT * depth
+    if not isinstance(value, (Mapping, list, tuple)):
+        yield f"{before}<{name}>{saxutils.escape(str(value))}</{name}>"
+        return
+    pairs = list(_pairs(value))
+    attributes = "".join(
+        f" {key}={saxutils.quoteattr(str(item))}" for key, item in pairs if not _nests(item)
+    )
+    inner = [line for key, item in pairs if _nests(item) for line in _element(key, item, depth + 1)]
+    if not inner:
+        yield f"{before}<{name}{attributes}/>"
+        return
+    yield f"{before}<{name}{attributes}>"
+    yield from inner
+    yield f"{before}</{name}>"
+
+
+def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
+    for each in [value] if isinstance(value, Mapping) else value:
+        for key, item in each.items() if isinstance(each, Mapping) else [("item", each)]:
+            yield str(key), item
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, (Mapping, list, tuple))

@@ -1,0 +1,35 @@
+"""YAML whose values may be joined: ``!aggregate`` and ``!reset``, and keys that may come again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import ConfigError, RenderError
+from saltlite.renderers.excerpt import excerpt
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+    from saltlite.renderers.engine import Source
+
+
+def yamlex(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+    """The value of a YAML text in which tags say how values of the same key are joined.
+
+    Raises:
+        RenderError: it is not YAML.
+    """
+    from saltlite.config.yaml import YamlError, load_aggregated
+
+    if not isinstance(data, str):
+        return data
+    try:
+        value = load_aggregated(data, source.path)
+    except ConfigError as error:
+        finding = error.finding if isinstance(error, YamlError) else error.problem
+        text = excerpt(data, error.line) if error.line else ""
+        raise RenderError(finding, path=source.path, line=error.line, excerpt=text) from error
+    return {} if value is None else value
+
+
+STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"yamlex": yamlex}
