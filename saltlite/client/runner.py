@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 
 from saltlite.core import tags
 from saltlite.core.jid import new_jid
-from saltlite.errors import MasterAbsent, RequestTimeout, StoreError, WireError
+from saltlite.errors import MasterAbsent, RequestTimeout, SaltliteError, StoreError, WireError
 from saltlite.runners.context import Listener, RunnerContext
 from saltlite.runners.registry import Runner, call, resolve, wrong_arguments
 from saltlite.wheel.registry import resolve as resolve_wheel
@@ -98,6 +98,8 @@ class RunnerClient:
             return Ran(jid, call(runner, arg, kwarg), success=True)
         except MasterAbsent:
             raise
+        except SaltliteError as error:  # said on purpose: the sentence is all there is to it
+            return Ran(jid, str(error), success=False)
         except Exception:  # noqa: BLE001 - a runner is a user's job: it ends as a text
             import traceback
 

@@ -157,10 +157,12 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     proc = setup.proc()
     _note(proc, job, pid, master)
     _say(pipe, {"op": "started", "pid": pid})
-    fields = _run(job, job_context(pipe, setup, start))
+    ctx = job_context(pipe, setup, start)
+    fields = _run(job, ctx)
     load = return_load(setup.minion_id, job, fields)
     data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
     _hand_over(pipe, setup.spool(), jid, data)
+    _give_to_returners(load, ctx)
     proc.remove(jid)
 
 
@@ -183,6 +185,18 @@ def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
         return run_job(job, ctx)
     except KeyboardInterrupt:
         return failed_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
+
+
+def _give_to_returners(load: Mapping[str, Any], ctx: MinionContext) -> None:
+    """After the master's return is safe: what takes long or fails here costs it nothing."""
+    job, option = ctx.job, ctx.config.returns.return_
+    if not job.get("ret") and not option:
+        return
+    from saltlite.returners.deliver import deliver, returner_names
+
+    wanted = {name: job[name] for name in ("ret_config", "ret_kwargs") if name in job}
+    ret = {name: value for name, value in load.items() if name != "cmd"}
+    deliver(returner_names(job.get("ret"), option), {**ret, **wanted}, ctx)
 
 
 def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionContext:
