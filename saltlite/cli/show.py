@@ -22,8 +22,15 @@ class Screen:
     ``outputter`` is what the user asked for, ``None`` if nothing.
     """
 
-    def __init__(self, options: OutputOptions, outputter: str | None, stream: TextIO) -> None:
+    def __init__(
+        self,
+        options: OutputOptions,
+        outputter: str | None,
+        stream: TextIO,
+        config: MasterConfig | MinionConfig | None = None,
+    ) -> None:
         self.options = options
+        self._config = config
         self.outputter = outputter
         self._stream = stream
 
@@ -37,7 +44,7 @@ class Screen:
         wanted["color"] = color or bool(getattr(options, "force_color", False))
         if "strip_colors" not in config.source:
             wanted["strip_colors"] = True  # what a minion returns must not steer the terminal
-        return cls(OutputOptions.of(wanted), section.output, stream)
+        return cls(OutputOptions.of(wanted), section.output, stream, config)
 
     def show(self, data: Plain, outputter: str | None = None, *, retcode: int = 0) -> None:
         """Print ``data``; the user's outputter goes before ``outputter``."""
@@ -46,7 +53,7 @@ class Screen:
             import dataclasses
 
             options = dataclasses.replace(options, retcode=retcode)
-        text = render(data, self.outputter or outputter, options)
+        text = render(data, self.outputter or outputter, options, self._config)
         if text:
             self.line(text)
 

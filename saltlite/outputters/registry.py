@@ -5,9 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from saltlite.core.plain import Plain
+from saltlite.loader import places
 from saltlite.outputters.options import OutputOptions
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +47,20 @@ def outputter(name: str | None) -> Outputter:
     return chosen
 
 
-def render(data: Plain, name: str | None, options: OutputOptions) -> str:
-    """``data`` as text, no blanks or newlines at its end; ``""`` if nothing is to be printed."""
+def render(
+    data: Plain,
+    name: str | None,
+    options: OutputOptions,
+    config: MasterConfig | MinionConfig | None = None,
+) -> str:
+    """``data`` as text, no blanks or newlines at its end; ``""`` if nothing is to be printed.
+
+    With a configuration users' own outputters are asked first.
+    """
+    if config is not None and name and not places.is_empty(config, "output"):
+        from saltlite.outputters.custom import custom_text
+
+        text = custom_text(config, name, data, options)
+        if text is not None:
+            return text.rstrip()
     return outputter(name)(data, options).rstrip()
