@@ -1,0 +1,268 @@
+"""systemd's services and other units, through ``systemctl``.
+
+Names without a suffix are services; Salt shows services without theirs. Source: systemctl(1),
+modules.md 10, observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import CommandError, FunctionError
+from saltlite.host import Completed
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+log = logging.getLogger(__name__)
+
+BOOTED = "/run/systemd/system"
+LISTED = (
+    "service", "socket", "mount", "automount", "swap", "target", "path", "timer", "snapshot",
+)  # fmt: skip
+"""The kinds of units that Salt lists."""
+
+SUFFIXES = (*LISTED, "device", "slice", "scope")
+
+PLACES = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system",
+          "/lib/systemd/system")  # fmt: skip
+SCRIPTS = "/etc/init.d"
+NO_SCRIPTS = ("README", "rc", "rcS", "rc.local", "functions", "skeleton", "halt", "reboot",
+              "killall", "single")  # fmt: skip
+
+LISTS_OF_NAMES = ("Before", "After", "Wants")
+"""Properties that Salt shows as lists."""
+
+_ENABLED = ("enabled", "enabled-runtime", "linked", "linked-runtime", "alias")
+
+
+class Systemd:
+    """systemd on this machine, or the unit files below a directory (``root``)."""
+
+    def __init__(self, ctx: MinionContext) -> None:
+        self.ctx = ctx
+
+    def listed(self, kind: str, root: str | None) -> list[str]:
+        """Units by their state; services are named without their suffix."""
+        if kind == "all":
+            return self._all(root)
+        if kind == "running":
+            return parse_running(self._ask(["--full", "--no-legend", "--no-pager"], None).stdout)
+        argv = ["--full", "--no-legend", "--no-pager", "list-unit-files"]
+        found = parse_unit_files(self._ask(argv, root).stdout)
+        names = {name for name, state in found.items() if _is_kind(state, kind)}
+        if root is None and kind in ("enabled", "disabled"):
+            scripts = [name for name in self._scripts() if name not in found]
+            names |= {name for name in scripts if self._script_on(name) == (kind == "enabled")}
+        return sorted(names)
+
+    def _all(self, root: str | None) -> list[str]:
+        names = set() if root else set(self._scripts())
+        for place in PLACES:
+            for file in self.ctx.host.names(_below(root, place)):
+                stem, dot, suffix = file.rpartition(".")
+                if dot and suffix in LISTED:
+                    names.add(stem if suffix == "service" else file)
+        return sorted(names)
+
+    def _scripts(self) -> list[str]:
+        """Old init scripts, which systemd runs too."""
+        names = [name for name in self.ctx.host.names(SCRIPTS) if name not in NO_SCRIPTS]
+        return [name for name in names if os.access(f"{SCRIPTS}/{name}", os.X_OK)]
+
+    def _script_on(self, name: str) -> bool:
+        starts = re.compile(rf"S\d+{re.escape(name)}$")
+        return any(
+            starts.match(link)
+            for level in "2345"
+            for link in self.ctx.host.names(f"/etc/rc{level}.d")
+        )
+
+    def exists(self, name: str) -> bool:
+        """Whether systemd can load it; also an instance of a template."""
+        unit = canonical(name)
+        done = self._ask(["show", unit, "--property=LoadState"], None)
+        if done.exit_code == 0 and "=" in done.stdout:
+            return done.stdout.strip() != "LoadState=not-found"
+        template = re.sub(r"@.*(?=\.)", "@", unit)
+        return any(_plain(one) in self._all(None) for one in (unit, template))
+
+    def running(self, name: str) -> bool:
+        """Whether it is active."""
+        return self._ask(["is-active", canonical(name)], None).exit_code == 0
+
+    def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
+        """Start, stop and so on.
+
+        Raises:
+            FunctionError: systemd refused; its words.
+        """
+        unit = canonical(name)
+        self._read_changed(unit)
+        if options.get("unmask"):
+            self.unmask(name, False, None)
+        if options.get("unmask_runtime"):
+            self.unmask(name, True, None)
+        command = "reload-or-restart" if action == "force_reload" else action
+        block = ["--no-block"] if options.get("no_block") else []
+        done = self._systemctl([*block, command, unit], None)
+        if done.exit_code != 0:
+            raise FunctionError(_words(done))
+        return True
+
+    def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
+        """Enable or disable it.
+
+        Raises:
+            FunctionError: systemd refused; its words.
+        """
+        root = options.get("root")
+        if options.get("unmask"):
+            self.unmask(name, False, root)
+        if options.get("unmask_runtime"):
+            self.unmask(name, True, root)
+        block = ["--no-block"] if options.get("no_block") else []
+        command = "enable" if on else "disable"
+        done = self._systemctl([*block, command, canonical(name)], root)
+        if done.exit_code != 0:
+            log.error("systemctl %s %s failed with exit code %s", command, name, done.exit_code)
+        return done.exit_code == 0
+
+    def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+        """What ``is-enabled`` says; an alias counts."""
+        done = self._ask(["is-enabled", canonical(name)], options.get("root"))
+        return done.exit_code == 0 or done.stdout.strip() == "alias"
+
+    def mask(self, name: str, runtime: bool, root: str | None) -> bool:
+        """Link the unit to nothing.
+
+        Raises:
+            FunctionError: systemd refused.
+        """
+        flag = ["--runtime"] if runtime else []
+        done = self._systemctl(["mask", *flag, canonical(name)], root)
+        if done.exit_code != 0:
+            raise FunctionError(f"Failed to mask service '{name}'")
+        return True
+
+    def unmask(self, name: str, runtime: bool, root: str | None) -> bool:
+        """Remove the link to nothing; one that is not there is no fault.
+
+        Raises:
+            FunctionError: systemd refused.
+        """
+        if not self.masked(name, runtime, root):
+            return True
+        flag = ["--runtime"] if runtime else []
+        done = self._systemctl(["unmask", *flag, canonical(name)], root)
+        if done.exit_code != 0:
+            raise FunctionError(f"Failed to unmask service '{name}'")
+        return True
+
+    def masked(self, name: str, runtime: bool, root: str | None) -> bool:
+        """Whether the unit is a link to nothing."""
+        place = "/run/systemd/system" if runtime else "/etc/systemd/system"
+        return self.ctx.host.read_link(_below(root, f"{place}/{canonical(name)}")) == "/dev/null"
+
+    def show(self, name: str, root: str | None) -> dict[str, Any]:
+        """The properties; commands are maps, a few are lists of names."""
+        done = self._ask(["show", canonical(name)], root)
+        return parse_properties(done.stdout or done.stderr)
+
+    def read_again(self) -> bool:
+        """``daemon-reload``.
+
+        Raises:
+            FunctionError: systemd refused.
+        """
+        done = self._systemctl(["--system", "daemon-reload"], None)
+        if done.exit_code != 0:
+            raise FunctionError(f"Problem performing systemctl daemon-reload: {_words(done)}")
+        return True
+
+    def _read_changed(self, unit: str) -> None:
+        done = self._ask(["show", unit, "--property=NeedDaemonReload"], None)
+        if done.stdout.strip() == "NeedDaemonReload=yes":
+            self.read_again()
+
+    def _ask(self, words: Sequence[str], root: str | None) -> Completed:
+        """Run ``systemctl``; where it is not there, it failed."""
+        try:
+            return self._systemctl(words, root)
+        except CommandError as error:
+            return Completed(pid=0, exit_code=127, stdout="", stderr=error.stderr)
+
+    def _systemctl(self, words: Sequence[str], root: str | None) -> Completed:
+        place = ["--root", root] if root else []
+        scope = ["systemd-run", "--scope"] if self._wants_scope(words) else []
+        argv = [*scope, "systemctl", *place, *words]
+        return self.ctx.host.run(argv, env={"LC_ALL": "C", "SYSTEMD_COLORS": "0"})
+
+    def _wants_scope(self, words: Sequence[str]) -> bool:
+        """A restart of the minion's own service must not end the command that asked for it."""
+        changes = not set(words).isdisjoint({"start", "stop", "restart", "reload-or-restart"})
+        wanted = bool(self.ctx.config.extra.get("systemd.scope", True))
+        return changes and wanted and self.ctx.host.is_dir(BOOTED)
+
+
+def canonical(name: str) -> str:
+    """The name of a unit: with ``.service`` if it has no suffix of systemd's."""
+    suffix = name.rpartition(".")[2] if "." in name else ""
+    return name if suffix in SUFFIXES else f"{name}.service"
+
+
+def _plain(unit: str) -> str:
+    return unit.removesuffix(".service")
+
+
+def _below(root: str | None, path: str) -> str:
+    return f"{root.rstrip('/')}{path}" if root else path
+
+
+def _words(done: Completed) -> str:
+    lines = done.stderr.strip().splitlines()
+    kept = [line for line in lines if not line.startswith("Running scope as unit")]
+    return "\n".join(kept) or done.stdout.strip()
+
+
+def _is_kind(state: str, kind: str) -> bool:
+    return state in _ENABLED if kind == "enabled" else state == kind
+
+
+def parse_unit_files(text: str) -> dict[str, str]:
+    """``list-unit-files``: units and their states; services without their suffix."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= 2 and words[0].rpartition(".")[2] in LISTED:
+            found[_plain(words[0])] = words[1]
+    return found
+
+
+def parse_running(text: str) -> list[str]:
+    """``list-units``: those whose sub state is ``running``, sorted."""
+    found = set()
+    for line in text.splitlines():
+        words = line.lstrip("●*○\u00d7 ").split()
+        if len(words) >= 4 and words[3] == "running":
+            found.add(_plain(words[0]))
+    return sorted(found)
+
+
+def parse_properties(text: str) -> dict[str, Any]:
+    """``show``: ``Name=value`` lines; ``{ path=… ; argv[]=… }`` becomes a map."""
+    properties: dict[str, Any] = {}
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        if value.startswith("{"):
+            pairs = (part.strip().partition("=") for part in value.strip("{} ").split(" ; "))
+            properties[name] = {key.strip(): each.strip() for key, _, each in pairs if key.strip()}
+        elif name in LISTS_OF_NAMES:
+            properties[name] = value.split()
+        else:
+            properties[name] = value
+    return properties
