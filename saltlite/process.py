@@ -49,13 +49,16 @@ def _libc() -> ctypes.CDLL:
 def prepare_to_fork() -> None:
     """Make what is in memory now stay shared with every child.
 
-    Each child asks the C library for something (:func:`die_with_parent`); loaded here it is loaded
-    once. The garbage collector leaves alone what is there now, since a look changes the pages.
+    The garbage collector leaves alone what is there now, since a look changes the pages.
     """
-    with contextlib.suppress(OSError, AttributeError):
-        _ = _libc().prctl
     gc.collect()
     gc.freeze()
+
+
+def prepare_to_die_with_parent() -> None:
+    """Load once, before the forks, what :func:`die_with_parent` asks the C library for."""
+    with contextlib.suppress(OSError, AttributeError):
+        _ = _libc().prctl
 
 
 def die_with_parent(parent_pid: int, number: int = signal.SIGTERM) -> None:

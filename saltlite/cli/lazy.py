@@ -13,6 +13,7 @@ from types import ModuleType
 
 UNUSED: Mapping[str, Mapping[str, object]] = {
     "asyncio.sslproto": {},  # asyncio; TLS, which Salt's wire has not
+    "inspect": {},  # dataclasses, for those without a docstring
     "ipaddress": {},  # pathlib, by way of urllib.parse
     "json": {},  # zmq's send_json
     "locale": {},  # subprocess, for text

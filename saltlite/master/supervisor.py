@@ -103,6 +103,7 @@ class Supervisor:
         """Watch over the children until SIGTERM or SIGINT; the exit code."""
         self._child_end_fd, self._parent_end_fd = os.pipe2(os.O_CLOEXEC)
         self._take_signals()
+        process.prepare_to_die_with_parent()
         process.prepare_to_fork()
         try:
             while not self._terms and not self._failed:

@@ -31,7 +31,6 @@ from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup, run_forked
 from saltlite.process import (
     become_user,
-    die_with_parent,
     go_background,
     notify,
     prepare_to_fork,
@@ -243,11 +242,9 @@ class Parent:
     def _start_loop(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         grains = self._start_grains()
-        parent_pid = os.getpid()
 
         def live() -> int:
             ours.close()
-            die_with_parent(parent_pid)
             return _live_as_loop(self._setup, theirs, grains)
 
         pid = self._fork(live)

@@ -65,6 +65,8 @@ class JobServices(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Running:
+    """A job that was taken, until its return is in the spool."""
+
     job: dict[str, Any]
     master: str
     pid: int = 0

@@ -17,6 +17,7 @@ import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, cast
 
 import zmq
@@ -128,8 +129,7 @@ async def _live(setup: Setup, control: socket.socket, grains: socket.socket) -> 
     spawner = ForkSpawner(control)
     minion = Minion(setup, spawner, grains)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, minion.stop)
+    _stop_on_signals(loop, minion)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a log file that was moved is noticed without
     orphaned = loop.create_task(_stop_with_parent(spawner, minion))
     try:
@@ -137,6 +137,16 @@ async def _live(setup: Setup, control: socket.socket, grains: socket.socket) -> 
     finally:
         orphaned.cancel()
         spawner.close()
+
+
+def _stop_on_signals(loop: asyncio.AbstractEventLoop, minion: Minion) -> None:
+    """As ``loop.add_signal_handler``, which would load ``inspect`` to look at what it is given."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(minion.stop)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
 
 
 async def _stop_with_parent(spawner: ForkSpawner, minion: Minion) -> None:

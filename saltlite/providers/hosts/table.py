@@ -17,6 +17,8 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    """One line with an address."""
+
     address: str
     names: tuple[str, ...]
     comment: str

@@ -1,0 +1,41 @@
+"""What keywords a function takes, without loading what Python needs to tell everything about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+_TAKES_ANY = 0x08
+"""``CO_VARKEYWORDS`` of a code object: there is a ``**kwargs``."""
+
+
+def keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    """The names that may be given as keywords, and whether any other may be given too.
+
+    A plain function's code tells, with or without its first arguments bound. All else is asked
+    through ``inspect``, which takes longer to load than most jobs take.
+    """
+    plain: Any = function
+    bound = 0
+    while isinstance(plain, partial) and not plain.keywords:
+        bound += len(plain.args)
+        plain = plain.func
+    if not isinstance(plain, FunctionType) or hasattr(plain, "__wrapped__"):
+        return _inspected(function)
+    code = plain.__code__
+    first = min(max(bound, code.co_posonlyargcount), code.co_argcount)
+    last = code.co_argcount + code.co_kwonlyargcount
+    return frozenset(code.co_varnames[first:last]), bool(code.co_flags & _TAKES_ANY)
+
+
+def _inspected(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    import inspect
+
+    parameters = inspect.signature(function).parameters.values()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return (
+        frozenset(each.name for each in parameters if each.kind in named),
+        any(each.kind is each.VAR_KEYWORD for each in parameters),
+    )
