@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain, not_supported
+from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain
 from saltlite.cli.options import (
     ONE_METHOD,
     CommandParser,
@@ -53,7 +53,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(ONE_METHOD)
     if options.priv or options.proxyid:
         parser.error("--priv and --proxyid are not supported yet")
-    not_supported(options, {"returner": "--return", "executor_opts": "--executor-opts"})
     from saltlite.config.load import load_minion
 
     config = load_config(load_minion, options, _overrides(options))
@@ -152,6 +151,8 @@ def _call(
     job: dict[str, Any] = {"fun": fun, "jid": jid, "pid": os.getpid(), "tgt": "salt-call"}
     if options.module_executors:
         job["module_executors"] = options.module_executors
+    if options.executor_opts:
+        job["executor_opts"] = _metadata(options.executor_opts)
     ctx.job = job
     try:
         outcome = call_function(fun, arguments, job, ctx)
@@ -164,6 +165,7 @@ def _call(
         outcome = begun
     fields = _return_fields(ctx, outcome, words, jid, options)
     _print(screen, options, fields, outcome)
+    _deliver(ctx, options.returner, fields, outcome)
     if caller is not None and not options.no_return_event:
         _send_return(caller, fields, outcome)
     return _exit_code(outcome.retcode, passthrough=options.retcode_passthrough)
@@ -210,6 +212,18 @@ def _send_return(caller: Caller, fields: Mapping[str, Any], outcome: Outcome) ->
         caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
     except SaltliteError as error:
         complain(f"salt-call: the master did not get the return: {error}")
+
+
+def _deliver(
+    ctx: MinionContext, wanted: str | None, fields: Mapping[str, Any], outcome: Outcome
+) -> None:
+    """Hand the return to the returners of ``--return`` and of the configuration."""
+    if not wanted and not ctx.config.returns.return_:
+        return
+    from saltlite.returners.deliver import deliver, returner_names
+
+    names = returner_names(wanted, ctx.config.returns.return_)
+    deliver(names, {**fields, "success": outcome.success}, ctx)
 
 
 def _print(
@@ -309,7 +323,7 @@ def _call_options(parser: CommandParser) -> None:
     flag(parser, "--output-diff", dest="state_output_diff", help="Show only states with changes.")
     parser.add_option("--master", help="Use this master instead of the configured one.")
     parser.add_option("--id", help="Use this minion id instead of the configured one.")
-    parser.add_option("--return", dest="returner", help="Not supported yet.")
+    parser.add_option("--return", dest="returner", help="Hand the return to these returners too.")
     parser.add_option("--set-metadata", metavar="METADATA", help="Metadata to search the job by.")
     parser.add_option("--file-root", help="Use this directory as the base file root.")
     parser.add_option("--pillar-root", help="Use this directory as the base pillar root.")
@@ -323,7 +337,7 @@ def _call_options(parser: CommandParser) -> None:
     parser.add_option(
         "--module-executors", help="How to run the function; only direct_call is there yet."
     )
-    parser.add_option("--executor-opts", help="Not supported yet.")
+    parser.add_option("--executor-opts", help="Options for executors, as a dictionary.")
     parser.add_option(
         "--no-parse", metavar="argname1,argname2,...", help="Keywords whose values stay as typed."
     )

@@ -56,12 +56,14 @@ def test_prints_what_the_function_gives_back(run):
     )  # fmt: skip
 
 
-def test_options_that_do_nothing_yet_say_so(run):
-    assert run("--local", "test.ping", "--return", "local", "--executor-opts", "{a: 1}") == (
-        0,
-        "local:\n    True\n",
-        "--return is not supported yet\n--executor-opts is not supported yet\n",
-    )
+def test_returners_of_the_command_line(run, directory):
+    code, out, err = run("--local", "test.ping", "--return", "local", "--out=quiet")
+    assert (code, err) == (0, "")
+    assert "'fun': 'test.ping'" in out
+    assert "'success': True" in out
+    with open(directory / "minion", "a") as file:
+        file.write("return: local\n")
+    assert run("--local", "test.ping", "--return", "local", "--out=quiet")[1].count("'jid'") == 1
 
 
 def test_only_the_direct_executor(run):
