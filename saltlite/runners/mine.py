@@ -39,8 +39,8 @@ def update(
     tgt_type: str = "glob",
     clear: bool = False,
     mine_functions: Mapping[str, Any] | None = None,
-) -> bool:
-    """Have the targeted minions send their mine data anew.
+) -> Mapping[str, Any]:
+    """Have the targeted minions send their mine data anew; what they say of it.
 
     CLI Example:
 
@@ -48,7 +48,7 @@ def update(
         salt-run mine.update 'juniper-edges' tgt_type='nodegroup'
     """
     kwarg = {"clear": clear, "mine_functions": mine_functions}
-    return bool(ctx.local.cmd(tgt, "mine.update", tgt_type=tgt_type, kwarg=kwarg))
+    return ctx.local.cmd(tgt, "mine.update", tgt_type=tgt_type, kwarg=kwarg)
 
 
 def _value(entry: Any) -> Any:

@@ -122,6 +122,7 @@ RUNNERS: Final = Catalogue(
             "mine",
             "pillar",
             "salt",
+            "saltutil",
             "state",
             "survey",
             "test",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from typing import Any
 
 from saltlite.runners.context import RunnerContext
@@ -22,26 +21,31 @@ def hash_(ctx: RunnerContext, *args: Any, **kwargs: Any) -> list[dict[str, Any]]
     return _pools(ctx, args, kwargs)
 
 
-def diff(ctx: RunnerContext, *args: Any, **kwargs: Any) -> str:
-    """Run a function on minions and print how each group's return differs from the first's.
+def diff(ctx: RunnerContext, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+    """Run a function on minions, and print how each group's return differs from the first's.
 
     CLI Example:
 
         salt-run survey.diff survey_sort=up '*' cp.get_file_str file:///etc/hosts
     """
-    first: list[str] | None = None
-    for pool in _pools(ctx, args, kwargs):
-        lines = str(pool["result"]).splitlines()
-        ctx.write(f"minion pool :\n{'-' * 12}\n{pool['pool']}\npool size :\n{'-' * 10}")
-        ctx.write(f"    {len(pool['pool'])}")
-        if first is None:
-            first = lines
-            ctx.write(f"pool result :\n{'-' * 12}\n    {pool['result']}\n")
-            continue
-        ctx.write(f"differences from the first pool :\n{'-' * 31}")
-        for line in difflib.unified_diff(first, lines, "first pool", "this pool", lineterm=""):
-            ctx.write(line)
-    return ""
+    pools = _pools(ctx, args, kwargs)
+    for pool in pools:
+        _print(ctx, pool, pools[0])
+    return pools
+
+
+def _print(ctx: RunnerContext, pool: dict[str, Any], first: dict[str, Any]) -> None:
+    ctx.write(f"minion pool :\n{'-' * 12}\n{pool['pool']}")
+    ctx.write(f"pool size :\n{'-' * 10}\n    {len(pool['pool'])}")
+    if pool is first:
+        ctx.write(f"pool result :\n{'-' * 12}\n    {pool['result']}\n")
+        return
+    head = f'differences from "{first["pool"][0]}" results :'
+    ctx.write(f"{head}\n{'-' * 30}")
+    lines = (first["result"].splitlines(), pool["result"].splitlines())
+    for line in difflib.unified_diff(*lines, first["pool"][0], pool["pool"][0], lineterm=""):
+        ctx.write(line)
+    ctx.write("\n")
 
 
 def _pools(ctx: RunnerContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -50,11 +54,9 @@ def _pools(ctx: RunnerContext, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if len(args) < 2:
         raise ValueError("a target and a function are needed")
     tgt, fun, *arg = args
-    tgt_type = options.pop("tgt_type", "glob")
-    answers = ctx.local.cmd(tgt, fun, arg, tgt_type=tgt_type, kwarg=options or None)
+    answers = ctx.local.cmd(tgt, fun, arg, tgt_type="compound", kwarg=options or None)
     pools: dict[str, dict[str, Any]] = {}
     for minion in sorted(answers):
-        result = answers[minion]
-        alike = json.dumps(result, sort_keys=True, default=str)
-        pools.setdefault(alike, {"pool": [], "result": result})["pool"].append(minion)
+        result = str(answers[minion])
+        pools.setdefault(result, {"pool": [], "result": result})["pool"].append(minion)
     return sorted(pools.values(), key=lambda one: len(one["pool"]), reverse=order != "up")
