@@ -12,15 +12,18 @@ MODULES: Mapping[str, str] = {
     name: f"saltlite.modules.{name}"
     for name in (
         "alternatives",
+        "archive",
         "cmd",
         "config",
         "cp",
         "debconf",
         "defaults",
+        "disk",
         "event",
         "grains",
         "group",
         "hosts",
+        "http",
         "kmod",
         "locale",
         "match",
@@ -34,6 +37,7 @@ MODULES: Mapping[str, str] = {
         "service",
         "shadow",
         "slsutil",
+        "status",
         "sys",
         "sysctl",
         "test",
@@ -45,6 +49,7 @@ MODULES: Mapping[str, str] = {
 
 NAMED_OTHERWISE = frozenset(
     {
+        "archive",
         "cmd",
         "debconf",
         "group",

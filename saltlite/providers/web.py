@@ -66,11 +66,7 @@ class WebReply:
 
 
 class WebError(FunctionError):
-    """No answer came, or none that is meant as one. ``status`` is ``None`` without an answer."""
-
-    def __init__(self, message: str, status: int | None = None) -> None:
-        self.status = status
-        super().__init__(message)
+    """No answer came, or none that is meant as one; the text has no address."""
 
 
 def ask(request: WebRequest) -> WebReply:
@@ -80,7 +76,7 @@ def ask(request: WebRequest) -> WebReply:
         WebError: there is no answer, or it is larger than ``BODY_LIMIT_BYTES``.
     """
     with _opened(request) as response:
-        body = _read(response, request)
+        body = _read(response)
         return WebReply(
             status=int(response.status or 0),
             reason=str(response.reason),
@@ -95,8 +91,15 @@ def download(url: str, target: Path, *, verify_ssl: bool = True, use_etag: bool 
     A user and password in the address are sent as basic authentication.
 
     Raises:
-        WebError: it cannot be fetched; the text says which address and why, without a password.
+        WebError: it cannot be fetched; the text says why and which address, without a password.
     """
+    try:
+        return _download(url, target, verify_ssl, use_etag)
+    except WebError as error:
+        raise WebError(f"Error: {error} reading {shown(url)}") from error
+
+
+def _download(url: str, target: Path, verify_ssl: bool, use_etag: bool) -> bool:
     etag_file = target.with_name(target.name + ".etag")
     headers = {}
     if use_etag and target.is_file() and etag_file.is_file():
@@ -106,11 +109,8 @@ def download(url: str, target: Path, *, verify_ssl: bool = True, use_etag: bool 
         if response.status == http.client.NOT_MODIFIED:
             return False
         if response.status and response.status >= http.client.BAD_REQUEST:
-            raise WebError(
-                f"Error: HTTP {response.status}: {response.reason} reading {shown(url)}",
-                response.status,
-            )
-        write_file(target, _pieces(response, url), mode=FILE_MODE, flush=False)
+            raise WebError(f"HTTP {response.status}: {response.reason}")
+        write_file(target, _pieces(response), mode=FILE_MODE, flush=False)
         if use_etag and response.headers.get("Etag"):
             write_file(etag_file, response.headers["Etag"].encode(), mode=FILE_MODE, flush=False)
     return True
@@ -134,7 +134,7 @@ def _opened(request: WebRequest) -> Iterator[Any]:
     try:
         response = opener.open(prepared, timeout=request.timeout_s)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise WebError(_words(error, request.url)) from error
+        raise WebError(_words(error)) from error
     with response:
         yield response
 
@@ -154,7 +154,7 @@ def _prepared(request: WebRequest) -> urllib.request.Request:
     url, credentials = _without_credentials(request.url)
     parsed = urllib.parse.urlsplit(url)
     if parsed.scheme not in SCHEMES or not parsed.hostname:
-        raise WebError(f"Unsupported URL: {shown(request.url)}")
+        raise WebError(f"Unsupported url scheme: {shown(request.url)}")
     quoted = urllib.parse.quote(url, safe="%/:=&?~#+!$,;'@()*[]")
     headers = {"User-Agent": f"Salt/{__version__}", **request.headers}
     prepared = urllib.request.Request(  # noqa: S310 - the scheme was checked above
@@ -198,37 +198,35 @@ def _tls(request: WebRequest) -> ssl.SSLContext:
     return context
 
 
-def _read(response: IO[bytes], request: WebRequest) -> bytes:
+def _read(response: IO[bytes]) -> bytes:
     try:
         body = response.read(BODY_LIMIT_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
-        raise WebError(_words(error, request.url)) from error
+        raise WebError(_words(error)) from error
     if len(body) > BODY_LIMIT_BYTES:
-        raise WebError(f"Error: more than {BODY_LIMIT_BYTES} bytes from {shown(request.url)}")
+        raise WebError(f"more than {BODY_LIMIT_BYTES} bytes")
     return body
 
 
-def _pieces(response: Any, url: str) -> Iterator[bytes]:
+def _pieces(response: Any) -> Iterator[bytes]:
     """The body piece by piece; an error when it ends early."""
     announced, got = response.headers.get("Content-Length", ""), 0
     while True:
         try:
             piece = response.read(PIECE_BYTES)
         except (OSError, http.client.HTTPException) as error:
-            raise WebError(_words(error, url)) from error
+            raise WebError(_words(error)) from error
         if not piece:
             break
         got += len(piece)
         yield piece
     if announced.isdigit() and int(announced) != got:
-        raise WebError(f"Error: {got} of {announced} bytes reading {shown(url)}")
+        raise WebError(f"{got} of {announced} bytes came")
 
 
-def _words(error: Exception, url: str) -> str:
+def _words(error: Exception) -> str:
     """Why there was no answer. Source: observed on Salt 3006.30."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    if isinstance(reason, ssl.SSLError):
-        return f"Error: {reason} reading {shown(url)}"
-    if isinstance(reason, OSError) and reason.errno is not None:
-        return f"Error: [Errno {reason.errno}] {os.strerror(reason.errno)} reading {shown(url)}"
-    return f"Error: {reason} reading {shown(url)}"
+    if isinstance(reason, OSError) and not isinstance(reason, ssl.SSLError) and reason.errno:
+        return f"[Errno {reason.errno}] {reason.strerror or os.strerror(reason.errno)}"
+    return str(reason)

@@ -1,0 +1,239 @@
+"""Ask web servers. Source: modules.md 10; observed on Salt 3006.30."""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.disk import write_file
+from saltlite.errors import FunctionError
+
+DECODE_TYPES = ("json", "xml", "yaml", "plain")
+OUT_MODE = 0o600
+FORM = "application/x-www-form-urlencoded"
+
+
+def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
+    """Ask a web server and return ``{"body"}``, or ``{"error"}`` with a ``status`` if it says no.
+
+    ``method``, ``params`` (into the address), ``data`` (text, or a map that becomes a form),
+    ``data_file``; ``header_dict``, ``header_list``, ``header_file``; ``username`` and ``password``,
+    or both in a list as ``auth``; ``verify_ssl``, ``ca_bundle``, ``cert``; ``timeout`` in seconds.
+    ``data_render`` and ``header_render`` render what comes from a file, with ``template_dict``.
+
+    ``status``, ``headers`` and ``text`` add these to the answer. ``decode`` adds ``dict``, by
+    ``decode_type`` (json, xml, yaml, plain) or the answer's own. ``text_out``, ``decode_out`` and
+    ``headers_out`` are files to write. With ``raise_error=False`` a refusal is a body as any other.
+
+    CLI Example:
+
+        salt '*' http.query http://somelink.com/
+        salt '*' http.query http://somelink.com/ method=POST params='{key1: val1}'
+        salt '*' http.query http://somelink.com/ method=POST data='<xml>somecontent</xml>'
+    """
+    from saltlite.providers import web
+
+    options = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    test = options.get("test", ctx.config.files.test)
+    if test and not options.get("test_url"):
+        return {}
+    given_up = options.get("raise_error", True)
+    _check_address(url)
+    try:
+        reply = web.ask(_request(ctx, url, options))
+    except web.WebError as error:
+        if not given_up:
+            return {"body": None}
+        return ({"status": 0} if options.get("status") else {}) | {"error": str(error)}
+    answer = {"test": True} if test else {}
+    if given_up and reply.status >= 400:
+        refused = {"status": reply.status, "error": f"HTTP {reply.status}: {reply.reason}"}
+        return answer | refused | {"body": _text(reply.body)}
+    return answer | _answer(reply, options)
+
+
+def wait_for_successful_query(
+    ctx: MinionContext, url: str, wait_for: float = 300, **kwargs: Any
+) -> dict[str, Any]:
+    """Ask until the answer is no error, for ``wait_for`` seconds; the last answer.
+
+    ``request_interval`` is the time between two tries, in seconds.
+
+    CLI Example:
+
+        salt '*' http.wait_for_successful_query http://somelink.com/ wait_for=160
+    """
+    pause_s = float(kwargs.pop("request_interval", 1))
+    deadline_s = time.monotonic() + float(wait_for)
+    while True:
+        answer = query(ctx, url, **kwargs)
+        left_s = deadline_s - time.monotonic()
+        if "error" not in answer or left_s <= 0:
+            return answer
+        time.sleep(min(pause_s, left_s))
+
+
+def _check_address(url: str) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise FunctionError(f"Unsupported url scheme: {url}")
+
+
+def _request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
+    from saltlite.providers import web
+
+    method = str(options.get("method") or "GET").upper()
+    headers = _headers(ctx, options)
+    body = _body(ctx, options)
+    if method == "POST" and not any(name.lower() == "content-type" for name in headers):
+        headers["Content-Type"] = FORM
+    cert = options.get("cert")
+    return web.WebRequest(
+        url=_with_query(url, options.get("params")),
+        method=method,
+        body=b"" if body is None and method in ("POST", "PUT", "PATCH") else body,
+        headers=headers,
+        credentials=_credentials(options),
+        verify_ssl=bool(options.get("verify_ssl", True)),
+        ca_bundle=options.get("ca_bundle"),
+        cert=tuple(cert) if isinstance(cert, (list, tuple)) else cert,
+        timeout_s=float(options.get("timeout") or web.TIMEOUT_S),
+    )
+
+
+def _with_query(url: str, params: Any) -> str:
+    if not params:
+        return url
+    text = params if isinstance(params, str) else urllib.parse.urlencode(params, doseq=True)
+    return f"{url}{'&' if '?' in url else '?'}{text}"
+
+
+def _credentials(options: Mapping[str, Any]) -> Any:
+    from saltlite.providers.web import Credentials
+
+    auth = options.get("auth")
+    if isinstance(auth, (list, tuple)) and len(auth) == 2:
+        return Credentials(str(auth[0]), str(auth[1]))
+    if options.get("username"):
+        return Credentials(str(options["username"]), str(options.get("password") or ""))
+    return None
+
+
+def _headers(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, str]:
+    lines: list[str] = []
+    if options.get("header_file"):
+        text = _file_text(ctx, options["header_file"], options, "header_render")
+        lines += text.splitlines()
+    lines += [str(line) for line in options.get("header_list") or ()]
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, mark, value = line.partition(":")
+        if mark:
+            headers[name.strip()] = value.strip()
+    headers |= {str(name): str(value) for name, value in (options.get("header_dict") or {}).items()}
+    if any("\n" in text or "\r" in text for pair in headers.items() for text in pair):
+        raise FunctionError("a header holds a line break")
+    return headers
+
+
+def _body(ctx: MinionContext, options: Mapping[str, Any]) -> bytes | None:
+    data = options.get("data")
+    if options.get("data_file"):
+        data = _file_text(ctx, options["data_file"], options, "data_render")
+    if isinstance(data, Mapping):
+        data = urllib.parse.urlencode(data, doseq=True)
+    if data is None or isinstance(data, bytes):
+        return data
+    return str(data).encode()
+
+
+def _file_text(ctx: MinionContext, path: str, options: Mapping[str, Any], flag: str) -> str:
+    content = ctx.host.read_bytes(path)
+    if content is None:
+        raise FunctionError(f"cannot read {path}")
+    text = content.decode("utf-8", "replace")
+    if not options.get(flag):
+        return text
+    from saltlite.renderers.template import render_template
+
+    engine = str(options.get("data_renderer" if flag == "data_render" else "header_renderer", ""))
+    variables = options.get("template_dict") or {}
+    rendered = render_template(text, engine or "jinja", ctx, context=variables, path=path)
+    return rendered.removesuffix("\n")
+
+
+def _answer(reply: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    text = _text(reply.body)
+    answer: dict[str, Any] = {"body": text}
+    shown = "".join(f"{name}: {value}\n" for name, value in reply.headers.items())
+    if options.get("status"):
+        answer["status"] = reply.status
+    if options.get("headers"):
+        answer["headers"] = shown
+    if options.get("text"):
+        answer["text"] = text
+    for name, content in (("text_out", text), ("headers_out", shown), ("decode_out", text)):
+        if options.get(name):
+            write_file(Path(options[name]), content.encode(), mode=OUT_MODE, flush=False)
+    if options.get("decode"):
+        answer |= _decoded(text, options.get("decode_type") or "auto", reply.headers)
+    return answer
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _decoded(text: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    if kind == "auto":
+        content_type = {name.lower(): value for name, value in headers.items()}.get(
+            "content-type", "application/json"
+        )
+        kind = next((name for name in DECODE_TYPES[:3] if name in content_type), "plain")
+    if kind not in DECODE_TYPES:
+        return {"error": f"Invalid decode_type specified. Valid decode types are: {DECODE_TYPES!r}"}
+    if kind == "plain":
+        return {"text": text}
+    return {"dict": _READERS[kind](text)}
+
+
+def _json(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise FunctionError(f"the answer is no JSON: {error}") from error
+
+
+def _yaml(text: str) -> Any:
+    from saltlite.config.yaml import load_plain
+
+    return load_plain(text)
+
+
+def _xml(text: str) -> Any:
+    from xml.etree import ElementTree
+
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise FunctionError("the answer is XML with a document type, which is not read")
+    try:
+        return _element(ElementTree.fromstring(text))  # noqa: S314 - without entities, see above
+    except ElementTree.ParseError as error:
+        raise FunctionError(f"the answer is no XML: {error}") from error
+
+
+def _element(element: Any) -> Any:
+    """The text of an element, or one map for each element in it."""
+    if len(element) == 0:
+        return element.text
+    return [{child.tag.rpartition("}")[2]: _element(child)} for child in element]
+
+
+_READERS = {"json": _json, "yaml": _yaml, "xml": _xml}

@@ -1,0 +1,246 @@
+"""What is in archives, and how ZIP files are made and unpacked, by Python's own libraries.
+
+Called by ``archive.*`` and the archive states. Nothing that an archive holds is written outside the
+directory it is unpacked into: neither by its name nor through a link.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from saltlite.errors import FunctionError
+
+if TYPE_CHECKING:
+    import zipfile
+
+ENDINGS = {
+    "tar": (
+        ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tbz", ".tar.xz", ".txz", ".tar.lzma",
+        ".tlz", ".tar.zst",
+    ),
+    "zip": (".zip",),
+    "rar": (".rar",),
+}  # fmt: skip
+"""How the names of archives end, by Salt's ``archive_format``."""
+
+LINK_LIMIT_BYTES = 4096
+PIECE_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Contents:
+    """The members of an archive; directories end in ``/``."""
+
+    dirs: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    links: set[str] = field(default_factory=set)
+
+    def stripped(self, components: int) -> Contents:
+        """Without the first ``components`` parts of each path; what has no more is left out."""
+        return Contents(
+            *(
+                {short for name in names if (short := "/".join(name.split("/")[components:]))}
+                for names in (self.dirs, self.files, self.links)
+            )
+        )
+
+    def names(self) -> list[str]:
+        """All members, sorted."""
+        return sorted(self.dirs | self.files | self.links)
+
+    def verbose(self) -> dict[str, list[str]]:
+        """As ``archive.list`` shows them with ``verbose``."""
+        below = {f"{name.split('/')[0]}/" for name in self.dirs | self.files if "/" in name}
+        return {
+            "dirs": sorted(self.dirs),
+            "files": sorted(self.files),
+            "links": sorted(self.links),
+            "top_level_dirs": sorted(below),
+            "top_level_files": sorted(name for name in self.files if "/" not in name),
+            "top_level_links": sorted(name for name in self.links if "/" not in name),
+        }
+
+
+def format_of(name: str) -> str | None:
+    """The kind of an archive by its name: ``tar``, ``zip``, ``rar`` or ``None``."""
+    lower = name.lower()
+    return next((kind for kind, ends in ENDINGS.items() if lower.endswith(ends)), None)
+
+
+def tar_contents(path: str) -> Contents | None:
+    """What is in a tar file, ``None`` if Python cannot read it; raises OSError."""
+    import tarfile
+
+    found = Contents()
+    try:
+        with tarfile.open(path, "r:*") as archive:
+            for member in archive:
+                if member.isdir():
+                    found.dirs.add(member.name.rstrip("/") + "/")
+                else:
+                    (found.links if member.issym() else found.files).add(member.name)
+    except (tarfile.TarError, EOFError, zlib.error):
+        return None
+    return found
+
+
+def listed_contents(lines: Iterable[str]) -> Contents:
+    """What is in an archive by a listing of names only."""
+    names = {line for line in lines if line}
+    dirs = {name for name in names if name.endswith("/")}
+    return Contents(dirs, names - dirs)
+
+
+def zip_contents(path: str) -> Contents:
+    """What is in a ZIP file, directories that only its paths name among it.
+
+    Raises:
+        FunctionError: it is no ZIP file.
+        OSError: it cannot be read.
+    """
+    found = Contents()
+    with _opened_zip(path) as archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                found.dirs.add(info.filename)
+                continue
+            (found.links if _is_link(info) else found.files).add(info.filename)
+            parent = info.filename.rpartition("/")[0]
+            if parent:
+                found.dirs.add(f"{parent}/")
+    return found
+
+
+def is_encrypted(path: str) -> bool:
+    """Whether any member of a ZIP file needs a password; raises as :func:`zip_contents`."""
+    with _opened_zip(path) as archive:
+        return any(info.flag_bits & 1 for info in archive.infolist())
+
+
+@contextlib.contextmanager
+def _opened_zip(path: str) -> Iterator[zipfile.ZipFile]:
+    import zipfile
+
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise FunctionError(str(error)) from error
+    with archive:
+        yield archive
+
+
+def _is_link(info: zipfile.ZipInfo) -> bool:
+    return stat.S_ISLNK(info.external_attr >> 16)
+
+
+def unzip(
+    path: str,
+    dest: str,
+    *,
+    excludes: Sequence[str] = (),
+    password: str | None = None,
+    modes: bool = True,
+) -> list[str]:
+    """Unpack a ZIP file; the names of its members but ``excludes``, in its order.
+
+    Raises:
+        FunctionError: it is no ZIP file, it needs another password, or a member's place is outside.
+        OSError: it cannot be read, or the disk does not take it.
+    """
+    import zipfile
+
+    with _opened_zip(path) as archive:
+        wanted = [info for info in archive.infolist() if info.filename not in excludes]
+        links = [info for info in wanted if _is_link(info)]
+        secret = password.encode() if password else None
+        try:
+            for info in wanted:
+                if not _is_link(info):
+                    _refuse_outside(dest, info.filename)
+                    _extract(archive, info, dest, secret, modes)
+            for info in links:  # last, so that nothing is written through them
+                _refuse_outside(dest, info.filename)
+                _link(archive, info, dest, secret)
+        except (RuntimeError, zipfile.BadZipFile, NotImplementedError, zlib.error) as error:
+            raise FunctionError(str(error)) from error
+        return [info.filename for info in wanted]
+
+
+def _refuse_outside(dest: str, name: str) -> None:
+    parts = name.split("/")
+    place = os.path.realpath(os.path.join(dest, os.path.dirname(name)))
+    top = os.path.realpath(dest)
+    if name.startswith("/") or ".." in parts or not f"{place}/".startswith(f"{top.rstrip('/')}/"):
+        raise FunctionError(f"{name} would be written outside of {dest}")
+
+
+def _extract(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, dest: str, secret: bytes | None, modes: bool
+) -> None:
+    place = os.path.join(dest, info.filename)
+    if os.path.islink(place):
+        os.unlink(place)
+    archive.extract(info, dest, secret)
+    mode = stat.S_IMODE(info.external_attr >> 16)
+    if modes and mode:
+        os.chmod(place, mode)
+
+
+def _link(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dest: str, secret: bytes | None) -> None:
+    place = Path(dest, info.filename)
+    target = archive.read(info, secret)
+    if len(target) > LINK_LIMIT_BYTES:
+        raise FunctionError(f"{info.filename} is no link")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        place.unlink()
+    place.symlink_to(os.fsdecode(target))
+
+
+def make_zip(path: str, sources: Sequence[str], cwd: str | None, *, large: bool) -> list[str]:
+    """Put files and directories into a new ZIP file; the names of its members.
+
+    Names are relative to ``cwd`` where that is given, else the whole paths without their first
+    ``/``. The file takes the place of an older one when it is whole. ``large`` allows more than
+    2 GiB.
+
+    Raises:
+        OSError: a source cannot be read, or the disk does not take it.
+        FunctionError: it would become too large.
+    """
+    import zipfile
+
+    temporary = f"{path}.{os.getpid()}.tmp"
+    names = []
+    try:
+        kind = zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(temporary, "x", kind, allowZip64=large) as archive:
+            for source in sources:
+                for place in _walked(source):
+                    name = os.path.relpath(place, cwd) if cwd else place.lstrip("/")
+                    name += "/" if os.path.isdir(place) else ""
+                    archive.write(place, name)
+                    names.append(name)
+        os.rename(temporary, path)
+    except zipfile.LargeZipFile as error:
+        raise FunctionError(f"{error}; use zip64=True") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+    return names
+
+
+def _walked(source: str) -> Iterator[str]:
+    yield source
+    if os.path.isdir(source) and not os.path.islink(source):
+        for folder, folders, files in os.walk(source):
+            folders.sort()
+            yield from (os.path.join(folder, name) for name in sorted(folders))
+            yield from (os.path.join(folder, name) for name in sorted(files))
