@@ -95,7 +95,7 @@ class SaltFunctions(Mapping[str, Any]):
             found = self._functions().resolve(name)
         except FunctionUnavailable:
             raise KeyError(name) from None
-        return SaltFunction(name, found.call, found.doc)
+        return SaltFunction(name, found.call, found.text if hasattr(found, "text") else found.doc)
 
     def __contains__(self, name: object) -> bool:
         try:

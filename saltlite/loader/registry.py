@@ -8,7 +8,6 @@ consulted first, in :meth:`Registry._source`; where there are none, that is a lo
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,12 +28,20 @@ CONTEXT = "ctx"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that is ready to be called. ``outputter`` is ``None`` for the default one."""
+    """A function that is ready to be called.
+
+    ``text`` is its docstring as it was written, ``outputter`` ``None`` for the default one.
+    """
 
     name: str
     call: Callable[..., Any]
-    doc: str | None
+    text: str | None
     outputter: str | None
+
+    @property
+    def doc(self) -> str | None:
+        """The docstring as Salt's tools show it."""
+        return self.text if is_user_function(self.call) else documentation(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class Registry:
         return Function(
             name=name,
             call=partial(found, self._ctx) if takes_context else found,
-            doc=found.__doc__ if _is_user_function(found) else documentation(found.__doc__),
+            text=found.__doc__,
             outputter=source.outputters.get(function),
         )
 
@@ -149,7 +156,7 @@ class Registry:
         theirs = user.source(module) if user is not None else None
         if module not in MODULES or self._is_hidden(module):
             return theirs
-        ours = _builtin(module, importlib.import_module(MODULES[module]))
+        ours = builtin_source(module, importlib.import_module(MODULES[module]))
         return ours if theirs is None else _joined(theirs, ours)
 
     def _is_hidden(self, module: str) -> bool:
@@ -187,15 +194,17 @@ def _joined(first: Source, second: Source) -> Source:
     )
 
 
-def _is_user_function(function: Callable[..., Any]) -> bool:
-    return function.__module__.startswith("salt.loaded.")
+def is_user_function(function: Callable[..., Any]) -> bool:
+    """Whether a function comes from a user's file."""
+    return (getattr(function, "__module__", None) or "").startswith("salt.loaded.")
 
 
-def _builtin(name: str, module: ModuleType) -> Source:
+def builtin_source(name: str, module: ModuleType) -> Source:
+    """The functions of one of our own modules, by Salt's names."""
     return Source(
         name=name,
         path=module.__name__.rpartition(".")[2],
-        doc=documentation(module.__doc__),
+        doc=module.__doc__,
         functions=dict(_public(module)),
         outputters=getattr(module, "OUTPUTTERS", {}),
     )
@@ -219,6 +228,8 @@ def documentation(text: str | None) -> str | None:
     """A docstring as Salt's tools show it: a line feed, the text indented by four, a line feed."""
     if not text:
         return None
+    import inspect  # which takes longer to load than most functions take
+
     lines = inspect.cleandoc(text).splitlines()
     body = "\n".join(f"    {line}" if line else "" for line in lines)
     return f"\n{body}\n    "
@@ -226,6 +237,8 @@ def documentation(text: str | None) -> str | None:
 
 def argspec(function: Callable[..., Any]) -> dict[str, Any]:
     """How a function is called, in the words of ``sys.argspec``: absent is ``None``."""
+    import inspect  # which takes longer to load than most functions take
+
     parameters = inspect.signature(function).parameters.values()
     named = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     kinds = {each.kind for each in parameters}

@@ -103,7 +103,7 @@ class UserModules:
         outputters = {key: out for file in reversed(found) for key, out in file.outputters.items()}
         return Source(
             name=name,
-            path=found[0].path,
+            path=found[0].stem,
             doc=found[0].doc,
             functions=functions,
             outputters=outputters,

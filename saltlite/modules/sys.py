@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.loader import places
+from saltlite.loader.registry import argspec as spec_of
+from saltlite.loader.registry import builtin_source, documentation, is_user_function
+
+_STATES: Mapping[str, str] = {}
+"""Built-in states, by Salt's names: none yet."""
+
+# --- execution modules ---------------------------------------------------------------------------
 
 
 def list_modules(ctx: MinionContext, *args: str) -> list[str]:
@@ -16,10 +26,7 @@ def list_modules(ctx: MinionContext, *args: str) -> list[str]:
 
         salt '*' sys.list_modules 's*'
     """
-    modules = {name.partition(".")[0] for name in ctx.functions.names()}
-    return sorted(
-        name for name in modules if not args or any(fnmatchcase(name, glob) for glob in args)
-    )
+    return _modules((name for name in ctx.functions.names()), args)
 
 
 def list_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
@@ -41,7 +48,7 @@ def doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
         salt '*' sys.doc network.traceroute user.info
     """
     names = _fitting(ctx.functions.names(), args)
-    return {name: text for name in names if (text := ctx.functions.doc(name))}
+    return {name: _without_markup(ctx.functions.doc(name)) for name in names}
 
 
 def argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
@@ -65,6 +72,269 @@ def reload_modules(
         salt '*' sys.reload_modules
     """
     ctx.functions.reload()
+
+
+# --- states --------------------------------------------------------------------------------------
+
+
+def list_state_modules(ctx: MinionContext, *args: str) -> list[str]:
+    """The names of all state modules, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_state_modules 'mysql_*'
+    """
+    return _modules(_states(ctx), args)
+
+
+def list_state_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
+    """The names of all state functions, of those of some modules, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_state_functions file pkg
+    """
+    return _fitting(sorted(_states(ctx)), args)
+
+
+def state_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
+    """The documentation of states: of their modules, and of their functions.
+
+    CLI Example:
+
+        salt '*' sys.state_doc service.running
+    """
+    functions = _states(ctx)
+    found: dict[str, str | None] = {}
+    for name in _fitting(sorted(functions), args):
+        module = name.partition(".")[0]
+        if module not in found:
+            found[module] = _without_markup(_module_doc(ctx, "states", _STATES, module))
+        found[name] = _text(functions[name])
+    return found
+
+
+def state_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
+    """How state functions are called.
+
+    CLI Example:
+
+        salt '*' sys.state_argspec pkg.installed
+    """
+    return _specs(_states(ctx), module)
+
+
+# --- returners, runners, renderers ---------------------------------------------------------------
+
+
+def list_returners(ctx: MinionContext, *args: str) -> list[str]:
+    """The names of all returners, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_returners 's*'
+    """
+    return _modules(_returners(ctx), args)
+
+
+def list_returner_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
+    """The names of all functions of returners, of some, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_returner_functions local
+    """
+    return _fitting(sorted(_returners(ctx)), args)
+
+
+def returner_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
+    """The documentation of returners.
+
+    CLI Example:
+
+        salt '*' sys.returner_doc local.returner
+    """
+    return _docs(_returners(ctx), args)
+
+
+def returner_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
+    """How the functions of returners are called.
+
+    CLI Example:
+
+        salt '*' sys.returner_argspec local
+    """
+    return _specs(_returners(ctx), module)
+
+
+def list_runners(ctx: MinionContext, *args: str) -> list[str]:
+    """The names of all runners, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_runners 'm*'
+    """
+    return _modules(_runners(ctx), args)
+
+
+def list_runner_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
+    """The names of all functions of runners, of some, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_runner_functions state
+    """
+    return _fitting(sorted(_runners(ctx)), args)
+
+
+def runner_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
+    """The documentation of runners.
+
+    CLI Example:
+
+        salt '*' sys.runner_doc cache.grains
+    """
+    return _docs(_runners(ctx), args)
+
+
+def runner_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
+    """How runners are called.
+
+    CLI Example:
+
+        salt '*' sys.runner_argspec state
+    """
+    return _specs(_runners(ctx), module)
+
+
+def list_renderers(ctx: MinionContext, *args: str) -> list[str]:
+    """The names of all renderers, or of those that fit a glob.
+
+    CLI Example:
+
+        salt '*' sys.list_renderers 'yaml*'
+    """
+    return _modules(_renderers(ctx), args)
+
+
+def renderer_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
+    """The documentation of renderers.
+
+    CLI Example:
+
+        salt '*' sys.renderer_doc jinja
+    """
+    found = _renderers(ctx)
+    return {name.partition(".")[0]: text for name, text in _docs(found, args).items()}
+
+
+# --- what there is -------------------------------------------------------------------------------
+
+
+def _states(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+    return _of_kind(ctx, "states", _STATES)
+
+
+def _returners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+    from saltlite.returners.registry import RETURNERS
+
+    return _of_kind(ctx, "returners", RETURNERS)
+
+
+def _runners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+    from saltlite.runners.registry import RUNNERS
+
+    return _of_kind(ctx, "", RUNNERS.table)
+
+
+def _renderers(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+    """Each renderer under the name of its one function, ``<name>.render``."""
+    from saltlite.renderers.engine import RENDERERS
+
+    ours = {
+        f"{name}.render": vars(importlib.import_module(place))["STAGES"][name]
+        for name, place in RENDERERS.items()
+    }
+    return ours | _of_kind(ctx, "renderers", {})
+
+
+def _of_kind(
+    ctx: MinionContext, kind: str, table: Mapping[str, str]
+) -> dict[str, Callable[..., Any]]:
+    """All functions of a kind, ours and users', by Salt's names."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name, place in table.items():
+        ours = builtin_source(name, importlib.import_module(place))
+        found |= {f"{name}.{each}": _open(call) for each, call in ours.functions.items()}
+    if kind and not places.is_empty(ctx.config, kind):
+        theirs = _users(ctx, kind)
+        found |= {name: theirs.resolve(name).call for name in theirs.names()}
+    return found
+
+
+def _open(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The function without the context that its callers do not see."""
+    names = call.__code__.co_varnames[:1]
+    return partial(call, None) if names == ("ctx",) else call
+
+
+def _users(ctx: MinionContext, kind: str) -> Any:
+    from saltlite.loader.dunders import surroundings
+
+    return surroundings(ctx).modules(kind)
+
+
+def _module_doc(ctx: MinionContext, kind: str, table: Mapping[str, str], module: str) -> str | None:
+    theirs = None if places.is_empty(ctx.config, kind) else _users(ctx, kind).source(module)
+    if theirs is not None:
+        text: str | None = theirs.doc
+        return text
+    return importlib.import_module(table[module]).__doc__ if module in table else None
+
+
+# --- how it is shown -----------------------------------------------------------------------------
+
+
+def _docs(
+    functions: Mapping[str, Callable[..., Any]], wanted: Iterable[str]
+) -> dict[str, str | None]:
+    return {name: _text(functions[name]) for name in _fitting(sorted(functions), wanted)}
+
+
+def _specs(functions: Mapping[str, Callable[..., Any]], module: str) -> dict[str, Any]:
+    names = _fitting(sorted(functions), [module] if module else [])
+    return {name: spec_of(functions[name]) for name in names}
+
+
+def _text(call: Callable[..., Any]) -> str | None:
+    raw = call.func.__doc__ if isinstance(call, partial) else call.__doc__
+    return _without_markup(raw if is_user_function(call) else documentation(raw))
+
+
+_MARKUP = (
+    (r"(?m)^ *\.\. code-block:: \w+\n(?: *\n)*", ""),
+    (r"(?m)^( *)\.\. versionadded:: +", r"\1New in version "),
+    (r"(?m)^( *)\.\. versionchanged:: +", r"\1Changed in version "),
+)
+"""Marks of Salt's own manual and what its users see instead."""
+
+
+def _without_markup(text: str | None) -> str | None:
+    if text is None or ".. " not in text:
+        return text
+    import re
+
+    for pattern, words in _MARKUP:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+def _modules(names: Iterable[str], globs: Iterable[str]) -> list[str]:
+    wanted = list(globs)
+    modules = {name.partition(".")[0] for name in names}
+    return sorted(
+        name for name in modules if not wanted or any(fnmatchcase(name, glob) for glob in wanted)
+    )
 
 
 def _fitting(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
