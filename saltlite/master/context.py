@@ -23,6 +23,7 @@ from saltlite.master.autosign import AutoSign
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore
 from saltlite.master.minioncache import MinionCache
+from saltlite.master.mirror import JobMirror
 from saltlite.master.rates import Rates
 from saltlite.master.refusals import LINES_PER_S, Refusals
 from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
@@ -144,6 +145,7 @@ class MasterContext:
     events: EventSink
     publisher: JobSink
     runs: RunSink
+    mirror: JobMirror
     extend: Callable[[float], None] = lambda _limit_s: None
     """Says that the request in hand may take this many seconds."""
     wall_s: Callable[[], float] = time.time
@@ -192,5 +194,6 @@ def make_context(
         events=events,
         publisher=publisher,
         runs=RunQueue(shared.sockets.runs),
+        mirror=JobMirror(config),
     )
     return replace(context, **overrides)

@@ -451,8 +451,6 @@ class Minion:
             return
         log.info("job %s: %s for %s", job.jid, ",".join(job.functions), job.user or "nobody")
         fields: dict[str, Any] = dict(job.to_wire())
-        if job.ret:
-            log.warning("job %s: --return %s is not supported yet", job.jid, job.ret)
         if job.start_event:
             self._background(self._fire_job_start(link, job.jid))
         if isinstance(job.fun, str) and job.fun in CONTROL:

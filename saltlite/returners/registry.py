@@ -64,6 +64,8 @@ def resolve(name: str, ctx: ReturnerContext) -> Returner:
     Raises:
         FunctionUnavailable: there is none.
     """
+    if _is_disabled(name, ctx):
+        raise FunctionUnavailable(f"{name}.returner", f"the returner {name} is disabled")
     users = _of_users(name, ctx)
     if users:
         return Returner(name, users)
@@ -80,6 +82,14 @@ def resolve(name: str, ctx: ReturnerContext) -> Returner:
             and not function.startswith("_")
         },
     )
+
+
+def _is_disabled(name: str, ctx: ReturnerContext) -> bool:
+    """Whether a minion's option ``disable_returners`` names it; a master has no such option."""
+    from saltlite.config.minion import MinionConfig
+
+    config = ctx.config
+    return isinstance(config, MinionConfig) and name in config.modules.disable_returners
 
 
 def _of_users(name: str, ctx: ReturnerContext) -> Mapping[str, Callable[..., Any]]:

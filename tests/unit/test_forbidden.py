@@ -23,6 +23,7 @@ BROAD_HANDLERS = {
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",
     "modules/mine.py": "a job runner of its own: one mine function must not lose the others",
+    "master/mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
     "master/runs.py": "a forked child must never return into its parent's code",
     "returners/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
     "modules/test.py": "test.try is a function that does nothing else",

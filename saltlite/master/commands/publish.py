@@ -118,8 +118,9 @@ def send_job(
             ctx.events.fire(tags.job_error(jid), {**record, "error": problem})
             return {"error": problem}
         remember_asked(ctx, jid, frozenset(minions))
+        ctx.mirror.job(jid, record, minions)
         _announce(ctx, wanted, jid, minions, missing)
-        job = _job(wanted, jid, asked_by)
+        job = _job(wanted, jid, asked_by, ctx.config.jobs.ext_job_cache)
         ctx.publisher.publish(job, _topics(ctx, wanted, minions))
     except StoreError as problem_:
         who = printable(wanted.user, 80)
@@ -162,14 +163,19 @@ def _announce(
     )
 
 
-def _job(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Plain]:
-    """The job map that minions get. Source: protocol.md 10.3."""
+def _job(
+    wanted: PublishLoad, jid: str, asked_by: str | None, ext_job_cache: str
+) -> dict[str, Plain]:
+    """The job map that minions get. Source: protocol.md 10.3.
+
+    They give their returns to ``ext_job_cache`` as well.
+    """
     job: dict[str, Plain] = {
         "fun": wanted.fun,
         "arg": wanted.arg,
         "tgt": wanted.tgt,
         "jid": jid,
-        "ret": wanted.ret,
+        "ret": ",".join(name for name in (wanted.ret, ext_job_cache) if name),
         "tgt_type": wanted.tgt_type,
     }
     if asked_by is not None:

@@ -131,6 +131,7 @@ def _announce(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     if stored is Stored.CONFLICT:
         ctx.refusals.refuse("return", f"minion {due.minion_id} returned {due.jid} differently")
         return False
+    ctx.mirror.returned({**due.load, "jid": due.jid})
     ctx.events.fire(tags.job_ret(due.jid, due.minion_id), due.load)
     return None
 

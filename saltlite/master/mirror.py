@@ -1,0 +1,60 @@
+"""Jobs and returns, given to a returner as well: ``master_job_cache``, ``ext_job_cache``.
+
+The master's own store stays what everything is decided by: who was asked, which return was the
+first. A returner gets copies, after that; where it fails, a line in the log says so and nothing
+else is lost. With ``ext_job_cache`` minions give their returns to it themselves, so the master only
+gives it the jobs, and keeps no returns.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.config.master import MasterConfig
+from saltlite.returners.jobs import OWN
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Given:
+    """What a returner may reach on the master: options, and nothing that could publish."""
+
+    config: MasterConfig
+    functions: Any = None
+
+
+class JobMirror:
+    """The returner of one worker, found when it is needed first."""
+
+    def __init__(self, config: MasterConfig) -> None:
+        jobs = config.jobs
+        self._loads = [
+            name for name in (jobs.ext_job_cache, jobs.master_job_cache) if name not in OWN
+        ]
+        own_returns = not jobs.ext_job_cache and jobs.job_cache
+        self._returns = [name for name in self._loads if own_returns]
+        self._context = Given(config)
+
+    def job(self, jid: str, load: Mapping[str, Any], minions: Sequence[str]) -> None:
+        """A job was published."""
+        for name in self._loads:
+            self._call(name, "save_load", jid, {**load, "Minions": list(minions)}, list(minions))
+
+    def returned(self, load: Mapping[str, Any]) -> None:
+        """A return has been recorded, the first of its minion."""
+        for name in self._returns:
+            self._call(name, "returner", dict(load))
+
+    def _call(self, name: str, function: str, *args: Any) -> None:
+        from saltlite.returners.registry import resolve
+
+        try:
+            returner = resolve(name, self._context)
+            if returner.can(function):
+                returner.call(function, *args)
+        except Exception:
+            log.exception("The returner %s failed at %s", name, function)
