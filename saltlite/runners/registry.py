@@ -116,6 +116,7 @@ RUNNERS: Final = Catalogue(
             "doc",
             "error",
             "event",
+            "fileserver",
             "jobs",
             "manage",
             "match",

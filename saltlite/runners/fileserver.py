@@ -1,0 +1,131 @@
+"""``fileserver.*``: what the master's file server has. Source: modules.md 4; Salt 3006.30.
+
+The server reads directories again when they change, in every process for itself, and keeps nothing
+on disk. So there is no cache to clear and no lock to hold, and the functions for these say so as
+Salt does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltlite.fileserver.server import FileServer
+from saltlite.runners.context import RunnerContext
+
+
+def envs(ctx: RunnerContext, backend: Any = None, sources: bool = False) -> list[str]:
+    """Return the environments; with ``sources`` the back ends that have any.
+
+    CLI Example:
+
+        salt-run fileserver.envs
+        salt-run fileserver.envs backend=roots
+    """
+    server = FileServer(ctx.config.files)
+    if sources:
+        return [name for name in server.backends if server.envs([name])]
+    return server.envs(_backends(backend))
+
+
+def file_list(
+    ctx: RunnerContext, saltenv: str = "base", backend: Any = None, prefix: str = ""
+) -> list[str]:
+    """Return the files of an environment.
+
+    CLI Example:
+
+        salt-run fileserver.file_list
+        salt-run fileserver.file_list saltenv=prod prefix=http
+    """
+    return FileServer(ctx.config.files).files(saltenv, prefix, _backends(backend))
+
+
+def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
+    """Return the directories of an environment.
+
+    CLI Example:
+
+        salt-run fileserver.dir_list saltenv=prod
+    """
+    return FileServer(ctx.config.files).dirs(saltenv, only=_backends(backend))
+
+
+def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
+    """Return the empty directories of an environment.
+
+    CLI Example:
+
+        salt-run fileserver.empty_dir_list
+    """
+    return FileServer(ctx.config.files).empty_dirs(saltenv, only=_backends(backend))
+
+
+def symlink_list(
+    ctx: RunnerContext, saltenv: str = "base", backend: Any = None, prefix: str = ""
+) -> dict[str, str]:
+    """Return the links of an environment and where they lead.
+
+    CLI Example:
+
+        salt-run fileserver.symlink_list
+    """
+    return FileServer(ctx.config.files).symlinks(saltenv, prefix, _backends(backend))
+
+
+def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
+    """Fetch what back ends serve from elsewhere; the directories of this machine are up to date.
+
+    CLI Example:
+
+        salt-run fileserver.update
+    """
+    return True
+
+
+def clear_cache(ctx: RunnerContext, backend: Any = None) -> str:
+    """Forget what back ends have fetched from elsewhere.
+
+    CLI Example:
+
+        salt-run fileserver.clear_cache
+    """
+    return "No cache was cleared"
+
+
+def clear_file_list_cache(
+    ctx: RunnerContext, saltenv: Any = None, backend: Any = None
+) -> dict[str, list[str]]:
+    """Forget lists of files, by back end; there are none that do not follow the disk.
+
+    CLI Example:
+
+        salt-run fileserver.clear_file_list_cache saltenv=base
+    """
+    return {}
+
+
+def lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> str:
+    """Keep back ends from updating.
+
+    CLI Example:
+
+        salt-run fileserver.lock
+    """
+    return "No locks were set"
+
+
+def clear_lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> str:
+    """Let them update again.
+
+    CLI Example:
+
+        salt-run fileserver.clear_lock
+    """
+    return "No locks were removed"
+
+
+def _backends(wanted: Any) -> list[str]:
+    """Names of back ends, in a list or with commas; none for all."""
+    if not wanted:
+        return []
+    return [name.strip() for name in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
