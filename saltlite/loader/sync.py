@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -105,6 +105,18 @@ def environments(saltenv: Any, own: str | None) -> list[str]:
     if isinstance(saltenv, str):
         return [name.strip() for name in saltenv.split(",") if name.strip()]
     return [str(name) for name in saltenv] if saltenv else [own or "base"]
+
+
+def listed(value: Any, kind: str) -> list[str]:
+    """The names of files that a list of wanted or unwanted ones has for one kind.
+
+    It is a map from kinds, a list, or a text with commas.
+    """
+    if isinstance(value, Mapping):
+        value = value.get(kind)
+    if isinstance(value, str):
+        return [name.strip() for name in value.split(",") if name.strip()]
+    return [str(name) for name in value or ()]
 
 
 def copy_code(

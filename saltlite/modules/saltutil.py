@@ -535,19 +535,10 @@ def _sync(
 def _fetch(ctx: MinionContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
     extra = ctx.config.extra
     choice = sync.Choice(
-        _listed(only if only is not None else extra.get("extmod_whitelist"), kind),
-        _listed(never if never is not None else extra.get("extmod_blacklist"), kind),
+        sync.listed(only if only is not None else extra.get("extmod_whitelist"), kind),
+        sync.listed(never if never is not None else extra.get("extmod_blacklist"), kind),
     )
     return sync.sync(ctx, _DIRECTORIES.get(kind, kind), saltenv, choice)
-
-
-def _listed(value: Any, kind: str) -> list[str]:
-    """The names for one kind, of a map from kinds, of a list, or of a text with commas."""
-    if isinstance(value, Mapping):
-        value = value.get(kind)
-    if isinstance(value, str):
-        return [name.strip() for name in value.split(",") if name.strip()]
-    return [str(name) for name in value or ()]
 
 
 def _is_masterless(ctx: MinionContext) -> bool:

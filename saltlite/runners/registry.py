@@ -124,6 +124,7 @@ RUNNERS: Final = Catalogue(
             "pillar",
             "salt",
             "saltutil",
+            "saltutil",
             "state",
             "survey",
             "test",

@@ -1,101 +1,446 @@
-"""``saltutil.*``: copy custom code from the file roots to where the master loads it."""
+"""Custom code of the master: copied from its own file roots to where its commands look for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from saltlite.loader import sync
 from saltlite.runners.context import RunnerContext
 
-KINDS: Final = (
-    "clouds", "modules", "states", "grains", "renderers", "returners", "output", "proxymodules",
-    "runners", "wheel", "engines", "thorium", "queues", "pillar", "utils", "sdb", "cache",
-    "fileserver", "tops", "tokens", "serializers", "executors", "roster",
-)  # fmt: skip
-"""What ``sync_all`` copies, in Salt's order. Source: observed on Salt 3006.30."""
+_KINDS = (
+    "clouds",
+    "modules",
+    "states",
+    "grains",
+    "renderers",
+    "returners",
+    "output",
+    "proxymodules",
+    "runners",
+    "wheel",
+    "engines",
+    "thorium",
+    "queues",
+    "pillar",
+    "utils",
+    "sdb",
+    "cache",
+    "fileserver",
+    "tops",
+    "tokens",
+    "serializers",
+    "executors",
+    "roster",
+)
+"""The kinds that ``sync_all`` fetches, in its order."""
 
-DIRECTORIES: Final = {"proxymodules": "proxy"}
-"""Kinds whose directories have other names."""
-
-Sync = Callable[..., list[str]]
+_DIRECTORIES = {"proxymodules": "proxy"}
+"""Kinds whose directory has another name."""
 
 
 def sync_all(
     ctx: RunnerContext,
-    saltenv: str = "base",
+    saltenv: Any = "base",
     extmod_whitelist: Any = None,
     extmod_blacklist: Any = None,
 ) -> dict[str, list[str]]:
-    """Copy custom code of every kind; the names of what was copied, by kind.
+    """Fetch custom code of every kind; the names of what is new or has changed.
 
-    extmod_whitelist, extmod_blacklist
-        Names that are wanted and not wanted: a list for all kinds, or a map from kinds to lists.
+    ``saltenv`` names one environment, or several with commas. The lists are maps from kinds to
+    names of files: only these, or all but these.
 
     CLI Example:
 
         salt-run saltutil.sync_all
-        salt-run saltutil.sync_all extmod_whitelist={'runners': ['custom_runner'], 'grains': []}
+        salt-run saltutil.sync_all extmod_whitelist='{runners: [custom]}'
     """
-    return {kind: _synced(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist) for kind in KINDS}
+    return {kind: _fetch(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist) for kind in _KINDS}
 
 
-def _syncer(function: str, kind: str) -> Sync:
-    def sync(
-        ctx: RunnerContext,
-        saltenv: str = "base",
-        extmod_whitelist: Any = None,
-        extmod_blacklist: Any = None,
-    ) -> list[str]:
-        return _synced(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist)
+def sync_eauth_tokens(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom stores of tokens from ``salt://_tokens``."""
+    return _fetch(ctx, "tokens", saltenv, extmod_whitelist, extmod_blacklist)
 
-    sync.__name__ = function
-    source = f"salt://_{DIRECTORIES.get(kind, kind)}"
-    sync.__doc__ = f"""Copy custom code from ``{source}`` to the master.
+
+def sync_cache(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_cache``.
+
+    The lists name files, with globs; commas separate several.
 
     CLI Example:
 
-        salt-run saltutil.{function}
+        salt-run saltutil.sync_cache
     """
-    return sync
+    return _fetch(ctx, "cache", saltenv, extmod_whitelist, extmod_blacklist)
 
 
-sync_cache = _syncer("sync_cache", "cache")
-sync_clouds = _syncer("sync_clouds", "clouds")
-sync_eauth_tokens = _syncer("sync_eauth_tokens", "tokens")
-sync_engines = _syncer("sync_engines", "engines")
-sync_executors = _syncer("sync_executors", "executors")
-sync_fileserver = _syncer("sync_fileserver", "fileserver")
-sync_grains = _syncer("sync_grains", "grains")
-sync_modules = _syncer("sync_modules", "modules")
-sync_output = _syncer("sync_output", "output")
-sync_pillar = _syncer("sync_pillar", "pillar")
-sync_proxymodules = _syncer("sync_proxymodules", "proxymodules")
-sync_queues = _syncer("sync_queues", "queues")
-sync_renderers = _syncer("sync_renderers", "renderers")
-sync_returners = _syncer("sync_returners", "returners")
-sync_roster = _syncer("sync_roster", "roster")
-sync_runners = _syncer("sync_runners", "runners")
-sync_sdb = _syncer("sync_sdb", "sdb")
-sync_serializers = _syncer("sync_serializers", "serializers")
-sync_states = _syncer("sync_states", "states")
-sync_thorium = _syncer("sync_thorium", "thorium")
-sync_tops = _syncer("sync_tops", "tops")
-sync_utils = _syncer("sync_utils", "utils")
-sync_wheel = _syncer("sync_wheel", "wheel")
-
-
-def _synced(
-    ctx: RunnerContext, kind: str, saltenv: str, whitelist: Any, blacklist: Any
+def sync_clouds(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
 ) -> list[str]:
-    from saltlite.loader.sync import Choice, sync_master
+    """Fetch custom code from ``salt://_clouds``.
 
-    choice = Choice(only=_of_kind(whitelist, kind), never=_of_kind(blacklist, kind))
-    return sync_master(ctx.config, DIRECTORIES.get(kind, kind), saltenv, choice).names
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_clouds
+    """
+    return _fetch(ctx, "clouds", saltenv, extmod_whitelist, extmod_blacklist)
 
 
-def _of_kind(names: Any, kind: str) -> Sequence[str]:
-    if isinstance(names, Mapping):
-        names = names.get(kind)
-    if isinstance(names, str):
-        return [one.strip() for one in names.split(",")]
-    return [str(one) for one in names or ()]
+def sync_engines(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_engines``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_engines
+    """
+    return _fetch(ctx, "engines", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_executors(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_executors``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_executors
+    """
+    return _fetch(ctx, "executors", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_fileserver(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_fileserver``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_fileserver
+    """
+    return _fetch(ctx, "fileserver", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_grains(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_grains``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_grains
+    """
+    return _fetch(ctx, "grains", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_modules(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_modules``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_modules
+    """
+    return _fetch(ctx, "modules", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_output(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_output``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_output
+    """
+    return _fetch(ctx, "output", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_pillar(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_pillar``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_pillar
+    """
+    return _fetch(ctx, "pillar", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_proxymodules(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_proxy``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_proxymodules
+    """
+    return _fetch(ctx, "proxymodules", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_queues(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_queues``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_queues
+    """
+    return _fetch(ctx, "queues", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_renderers(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_renderers``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_renderers
+    """
+    return _fetch(ctx, "renderers", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_returners(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_returners``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_returners
+    """
+    return _fetch(ctx, "returners", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_roster(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_roster``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_roster
+    """
+    return _fetch(ctx, "roster", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_runners(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_runners``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_runners
+    """
+    return _fetch(ctx, "runners", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_sdb(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_sdb``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_sdb
+    """
+    return _fetch(ctx, "sdb", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_serializers(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_serializers``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_serializers
+    """
+    return _fetch(ctx, "serializers", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_states(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_states``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_states
+    """
+    return _fetch(ctx, "states", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_thorium(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_thorium``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_thorium
+    """
+    return _fetch(ctx, "thorium", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_tops(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_tops``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_tops
+    """
+    return _fetch(ctx, "tops", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_utils(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_utils``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_utils
+    """
+    return _fetch(ctx, "utils", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def sync_wheel(
+    ctx: RunnerContext,
+    saltenv: Any = "base",
+    extmod_whitelist: Any = None,
+    extmod_blacklist: Any = None,
+) -> list[str]:
+    """Fetch custom code from ``salt://_wheel``.
+
+    The lists name files, with globs; commas separate several.
+
+    CLI Example:
+
+        salt-run saltutil.sync_wheel
+    """
+    return _fetch(ctx, "wheel", saltenv, extmod_whitelist, extmod_blacklist)
+
+
+def _fetch(ctx: RunnerContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
+    choice = sync.Choice(sync.listed(only, kind), sync.listed(never, kind))
+    return sync.sync_master(ctx.config, _DIRECTORIES.get(kind, kind), saltenv, choice).names
