@@ -545,6 +545,147 @@ def _is_masterless(ctx: MinionContext) -> bool:
     return ctx.master is None or ctx.config.files.file_client == "local"
 
 
+# --- on the master's own machine -----------------------------------------------------------------
+
+
+def runner(
+    ctx: MinionContext,
+    name: str,
+    arg: Any = None,
+    kwarg: Mapping[str, Any] | None = None,
+    full_return: bool = False,
+    saltenv: str = "base",
+    jid: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Run a runner: here, on the machine of a master; else by the master, if ``peer_run`` lets us.
+
+    CLI Example:
+
+        salt master_minion saltutil.runner jobs.list_jobs
+        salt master_minion saltutil.runner test.arg arg="['baz']" kwarg="{'foo': 'bar'}"
+    """
+    del saltenv, jid
+    args = [] if arg is None else list(arg) if isinstance(arg, (list, tuple)) else [arg]
+    keywords = {**(kwarg or {}), **_own(kwargs)}
+    if _has_master(ctx):
+        found = _run_here(ctx, "runner", name, args, keywords)
+        told = {"jid": found.get("jid"), "user": found.get("user"), "fun": f"runner.{name}"}
+        return {**told, **found} if full_return else found["return"]
+    if ctx.master is None:
+        raise FunctionError("saltutil.runner needs the machine of a master, or a master")
+    words = [*args, {**keywords, "__kwarg__": True}] if keywords else args
+    return ctx.master.request({"cmd": "minion_runner", "fun": name, "arg": words, "no_parse": []})
+
+
+def wheel(ctx: MinionContext, name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Run a wheel function, on the machine of a master.
+
+    CLI Example:
+
+        salt master_minion saltutil.wheel key.accept jerry
+    """
+    if not _has_master(ctx):
+        raise FunctionError("saltutil.wheel needs the machine of a master")
+    keywords = {**_own(kwargs), **(kwargs.get("kwarg") or {})}
+    keywords = {key: value for key, value in keywords.items() if key not in ("arg", "kwarg")}
+    listed = [*args, *(kwargs.get("arg") or [])]
+    found = _run_here(ctx, "wheel", name, listed, keywords)
+    return {"fun": f"wheel.{name}", **found}
+
+
+def cmd(
+    ctx: MinionContext,
+    tgt: Any,
+    fun: str,
+    arg: Any = (),
+    timeout: float | None = None,
+    tgt_type: str = "glob",
+    ret: str = "",
+    kwarg: Mapping[str, Any] | None = None,
+    ssh: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Publish a job and wait for it, on the machine of a master; full returns by minion.
+
+    CLI Example:
+
+        salt master_minion saltutil.cmd '*' test.ping
+    """
+    if ssh or not _has_master(ctx):
+        raise FunctionError("saltutil.cmd needs the machine of a master, and no ssh")
+    request = {
+        "tgt": tgt, "fun": fun, "arg": [arg] if isinstance(arg, str) else list(arg),
+        "timeout": timeout, "tgt_type": tgt_type, "ret": ret, "full_return": True,
+        "kwarg": {**(kwarg or {}), **_own(kwargs)},
+    }  # fmt: skip
+    return _run_here(ctx, "local", fun, [], request)["return"]
+
+
+def cmd_iter(
+    ctx: MinionContext,
+    tgt: Any,
+    fun: str,
+    arg: Any = (),
+    timeout: float | None = None,
+    tgt_type: str = "glob",
+    ret: str = "",
+    kwarg: Mapping[str, Any] | None = None,
+    ssh: bool = False,
+    **kwargs: Any,
+) -> list[dict[str, Any]]:
+    """As ``saltutil.cmd``, a list with one map per minion.
+
+    CLI Example:
+
+        salt master_minion saltutil.cmd_iter '*' test.ping
+    """
+    found = cmd(ctx, tgt, fun, arg, timeout, tgt_type, ret, kwarg, ssh, **kwargs)
+    return [{minion: value} for minion, value in found.items()]
+
+
+def received(ctx: MinionContext, jid: str) -> bool:
+    """Whether this minion has ever received a job; for ``jobs.why``. Not in Salt.
+
+    CLI Example:
+
+        salt '*' saltutil.received <job id>
+    """
+    path = os.path.join(ctx.config.paths.cachedir, "minion_jids")
+    return str(jid) in (ctx.host.read_text(path) or "").splitlines()
+
+
+def _own(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kwargs.items() if not name.startswith("__")}
+
+
+def _master_dir(ctx: MinionContext) -> str:
+    return os.path.dirname(ctx.config.paths.conf_file)
+
+
+def _has_master(ctx: MinionContext) -> bool:
+    """Whether a master is configured beside this minion."""
+    return ctx.host.exists(os.path.join(_master_dir(ctx), "master"))
+
+
+def _run_here(
+    ctx: MinionContext, kind: str, fun: str, arg: list[Any], kwarg: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Run it with the master's configuration, in a process of its own."""
+    import json
+    import sys
+
+    asked = {"config_dir": _master_dir(ctx), "kind": kind, "fun": fun, "arg": arg, "kwarg": kwarg}
+    command = [sys.executable, "-m", "saltlite.cli.run_for_minion"]
+    done = ctx.host.run(command, stdin=json.dumps(asked, default=str))
+    if done.exit_code:
+        raise FunctionError(f"{kind} {fun}: {done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    if "error" in found:
+        raise FunctionError(str(found["error"]))
+    return found
+
+
 # --- keys and caches -----------------------------------------------------------------------------
 
 

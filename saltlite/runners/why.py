@@ -90,7 +90,11 @@ def reason(facts: Facts) -> dict[str, Any]:
     since = f"last return at {heard:%Y-%m-%d %H:%M:%S} UTC" if heard else "never heard of"
     told = {"last_heard": f"{heard:%Y-%m-%dT%H:%M:%S}" if heard else None}
     if facts.connected:
-        return {"reason": SILENT, "text": f"connected, but does not answer; {since}", **told}
+        return {
+            "reason": SILENT,
+            "text": f"its address is connected, but it does not answer; {since}",
+            **told,
+        }
     return {"reason": NOT_CONNECTED, "text": f"not connected; {since}", **told}
 
 
