@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from saltlite.errors import SaltliteError
+
 DELIMITER = ":"
 
 _MISSING = object()
@@ -167,15 +169,27 @@ def choose(
 
     Nothing that fits means the entry ``default``. ``base`` names an entry that lies below the
     chosen one; ``merged`` lies on top. Source: modules.md 10, ``grains.filter_by``.
+
+    Raises:
+        SaltliteError: the chosen one is no map and has to be laid on ``base``.
+        TypeError: it is no map and has to be joined with ``merged``.
     """
     chosen = _first_fitting(lookup, values if isinstance(values, (list, tuple)) else [values])
     if chosen is _MISSING:
         chosen = lookup.get(default)
     if base and base in lookup:
-        chosen = merge(lookup[base], chosen) if chosen is not None else copy.deepcopy(lookup[base])
+        chosen = _on_base(lookup[base], chosen)
     if merged:
-        chosen = merge(chosen, merged) if isinstance(chosen, Mapping) else copy.deepcopy(merged)
+        chosen = copied(merged) if chosen is None else update(chosen, merged)
     return chosen
+
+
+def _on_base(base: Any, chosen: Any) -> Any:
+    if chosen is None or chosen is base:
+        return copied(base)
+    if not isinstance(chosen, Mapping):
+        raise SaltliteError("filter_by default and look-up values must both be dictionaries.")
+    return merge(base, chosen)
 
 
 def _first_fitting(lookup: Mapping[Any, Any], values: Sequence[Any]) -> Any:

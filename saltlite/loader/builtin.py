@@ -42,6 +42,7 @@ MODULES: Mapping[str, str] = {
         "publish",
         "random",
         "saltutil",
+        "sdb",
         "service",
         "shadow",
         "slsutil",

@@ -1,14 +1,24 @@
-"""Look at grains."""
+"""Look at grains, and change those that the minion keeps in its own file."""
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.data import DELIMITER, choose, traverse
+from saltlite.core.data import DELIMITER, choose, copied, traverse
+from saltlite.disk import locked, make_dir, read_regular, write_file
+from saltlite.errors import ConfigError, FunctionError, SaltliteError
+
+log = logging.getLogger(__name__)
 
 OUTPUTTERS = {"items": "nested", "item": "nested", "setval": "nested"}
+
+FILE = "grains"
+"""The file of such grains, beside the minion's configuration."""
 
 _SANITIZED = {
     "domain": "DOMAINNAME",
@@ -130,5 +140,250 @@ def filter_by(
 
         salt '*' grains.filter_by '{Debian: Debheads rule, RedHat: I love my hat}'
     """
+    if merge is not None and not isinstance(merge, Mapping):
+        raise SaltliteError("filter_by merge argument must be a dictionary.")
     values = traverse(ctx.grains, grain, [])
     return choose(lookup_dict, values, merged=merge, default=default, base=base)
+
+
+def setval(
+    ctx: MinionContext, key: str, val: Any, destructive: bool = False, refresh_pillar: bool = True
+) -> dict[str, Any]:
+    """Set one grain, whatever it was; with ``destructive`` ``None`` removes it.
+
+    CLI Example:
+
+        salt '*' grains.setval key val
+    """
+    return setvals(ctx, {key: val}, destructive, refresh_pillar)
+
+
+def setvals(
+    ctx: MinionContext,
+    grains: Mapping[str, Any],
+    destructive: bool = False,
+    refresh_pillar: bool = True,
+) -> dict[str, Any]:
+    """Set several grains.
+
+    CLI Example:
+
+        salt '*' grains.setvals "{'key1': 'val1', 'key2': 'val2'}"
+    """
+    if not isinstance(grains, Mapping):
+        raise SaltliteError("setvals grains must be a dictionary.")
+    path = Path(os.path.dirname(ctx.config.paths.conf_file), FILE)
+    make_dir(path.parent, 0o755)
+    with locked(path.with_name(f".{FILE}.lock")):
+        kept = _kept(path)
+        known = dict(ctx.grains)
+        for name, value in grains.items():
+            for place in (kept, known):
+                if value is None and destructive is True:
+                    place.pop(name, None)
+                else:
+                    place[name] = value
+        _write(path, kept)
+    ctx.grains = known
+    _refresh(ctx, refresh_pillar)
+    return dict(grains)
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """What the file has; one that cannot be read is not replaced."""
+    from saltlite.config.yaml import load
+
+    stored = read_regular(path)
+    if not stored:
+        return {}
+    try:
+        grains = load(stored.decode(), str(path))
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise FunctionError(f"Unable to read existing grains file: {error}") from error
+    if grains is None:
+        return {}
+    if not isinstance(grains, dict):
+        raise FunctionError(f"Unable to read existing grains file: {path}: found no map")
+    return dict(grains)
+
+
+def _write(path: Path, grains: Mapping[str, Any]) -> None:
+    from saltlite.config.yaml import dump
+
+    try:
+        mode = os.stat(path).st_mode & 0o7777
+    except OSError:
+        mode = 0o644
+    write_file(path, dump(dict(grains)).encode(), mode=mode)
+
+
+def _refresh(ctx: MinionContext, refresh_pillar: bool) -> None:
+    """Have the minion collect its grains anew, and ask for its pillar."""
+    if ctx.refresh_grains is not None:
+        ctx.refresh_grains()
+    if refresh_pillar and ctx.master is not None:
+        ctx.functions.call("saltutil.refresh_pillar")
+
+
+def append(
+    ctx: MinionContext, key: str, val: Any, convert: bool = False, delimiter: str = DELIMITER
+) -> Any:
+    """Append to a grain that is a list; with ``convert`` another value becomes one first.
+
+    CLI Example:
+
+        salt '*' grains.append key val
+    """
+    found = get(ctx, key, [], delimiter)
+    if convert and not isinstance(found, list):
+        found = [] if found is None else [found]
+    if not isinstance(found, list):
+        return f"The key {key} is not a valid list"
+    if val in found:
+        return f"The val {val} was already in the list {key}"
+    values = [*found, *val] if isinstance(val, list) else [*found, val]
+    return _set_below(ctx, key, values, delimiter)
+
+
+def remove(ctx: MinionContext, key: str, val: Any, delimiter: str = DELIMITER) -> Any:
+    """Remove a value from a grain that is a list.
+
+    CLI Example:
+
+        salt '*' grains.remove key val
+    """
+    found = get(ctx, key, [], delimiter)
+    if not isinstance(found, list):
+        return f"The key {key} is not a valid list"
+    if val not in found:
+        return f"The val {val} was not in the list {key}"
+    at = found.index(val)
+    return _set_below(ctx, key, [*found[:at], *found[at + 1 :]], delimiter)
+
+
+def _set_below(ctx: MinionContext, key: str, value: Any, delimiter: str) -> dict[str, Any]:
+    """Set a value below ``a:b:c``; what is on the way and no map is replaced by one."""
+    top, *way = key.split(delimiter)
+    if not way:
+        return setval(ctx, top, value)
+    whole = _as_map(copied(ctx.grains.get(top)))
+    below = whole
+    for name in way[:-1]:
+        below[name] = below = _as_map(below.get(name))
+    below[way[-1]] = value
+    return setval(ctx, top, whole)
+
+
+def _as_map(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def delval(
+    ctx: MinionContext, key: str, destructive: bool = False, force: bool = False
+) -> dict[str, Any]:
+    """Empty a grain, or with ``destructive`` remove it; a list or map only with ``force``.
+
+    CLI Example:
+
+        salt '*' grains.delval key
+    """
+    return set_(ctx, key, None, force, destructive)
+
+
+def delkey(ctx: MinionContext, key: str, force: bool = False) -> dict[str, Any]:
+    """Remove a grain; a list or map only with ``force``.
+
+    CLI Example:
+
+        salt '*' grains.delkey key
+    """
+    return delval(ctx, key, destructive=True, force=force)
+
+
+def set_(
+    ctx: MinionContext,
+    key: str,
+    val: Any = "",
+    force: bool = False,
+    destructive: bool = False,
+    delimiter: str = DELIMITER,
+) -> dict[str, Any]:
+    """Set a grain, also within others (``a:b``); lists and maps are replaced only with ``force``.
+
+    CLI Example:
+
+        salt '*' grains.set 'apps:myApp:port' 2209
+    """
+    found = traverse(ctx.grains, key, _MISSING, delimiter)
+    if found is not _MISSING and found == val and not (val is None and destructive):
+        return _outcome("Grain is already set", {})
+    if found is not _MISSING and found is not None and not force:
+        refused = _refusal(key, found, val)
+        if refused:
+            return _outcome(refused, {}, result=False)
+    try:
+        top, value = _nested(ctx.grains, key, val, delimiter, force, destructive)
+    except KeyTaken as error:
+        return _outcome(str(error), {}, result=False)
+    setval(ctx, top, value, destructive)
+    return _outcome("", {top: value})
+
+
+def _outcome(comment: str, changes: dict[str, Any], *, result: bool = True) -> dict[str, Any]:
+    return {"comment": comment, "changes": changes, "result": result}
+
+
+def _refusal(key: str, found: Any, val: Any) -> str:
+    if isinstance(found, (dict, list)):
+        return f"The key '{key}' exists but is a dict or a list. Use 'force=True' to overwrite."
+    if isinstance(val, (dict, list)):
+        return (
+            f"The key '{key}' exists and the given value is a dict or a list. "
+            "Use 'force=True' to overwrite."
+        )
+    return ""
+
+
+class KeyTaken(Exception):
+    """A part of the way to a nested grain has a value of its own."""
+
+
+def _nested(
+    grains: Mapping[str, Any], key: str, val: Any, delimiter: str, force: bool, destructive: bool
+) -> tuple[str, Any]:
+    """The top grain and its new value, for a value somewhere below it."""
+    while delimiter in key:
+        key, _, last = key.rpartition(delimiter)
+        around = copied(traverse(grains, key, {}, delimiter))
+        if isinstance(around, list):
+            val = _into_list(around, last, val)
+        elif isinstance(around, dict) or around is None:
+            val = _into_map(around or {}, last, val, destructive)
+        elif around == last or force:
+            val = {last: val}
+        else:
+            raise KeyTaken(
+                f"The key '{key}' value is '{around}', which is different from the provided key "
+                f"'{last}'. Use 'force=True' to overwrite."
+            )
+    return key, val
+
+
+def _into_list(around: list[Any], key: str, val: Any) -> list[Any]:
+    """A list with ``{key: val}`` in place of the key or in the map that has it, else at its end."""
+    for at, each in enumerate(around):
+        if isinstance(each, dict) and key in each:
+            each[key] = val
+            return around
+        if each == key:
+            around[at] = {key: val}
+            return around
+    return [*around, {key: val}]
+
+
+def _into_map(around: dict[Any, Any], key: str, val: Any, destructive: bool) -> dict[Any, Any]:
+    if val is None and destructive:
+        around.pop(key, None)
+    else:
+        around[key] = val
+    return around

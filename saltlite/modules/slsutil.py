@@ -97,7 +97,7 @@ def merge_all(
 
 
 def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> Any:
-    """A value in one of the formats json, yaml, yamlex, python, msgpack, configparser, plist.
+    """A value in one of the formats json, yaml, yamlex, python, configparser, keyvalue, plist.
 
     CLI Example:
 

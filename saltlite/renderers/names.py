@@ -98,15 +98,16 @@ class SaltModule:
 
 
 def opts_of(ctx: MinionContext) -> dict[str, Any]:
-    """The flat options with ``grains`` and ``pillar``; made once in the life of a context."""
-    made: dict[str, Any] | None = ctx.state.get(_OPTS)
-    if made is None:
-        from saltlite.config.opts import flat_opts
+    """The flat options with ``grains`` and ``pillar``; made anew when one of them is another."""
+    of = (ctx.config, ctx.grains, ctx.pillar)
+    kept = ctx.state.get(_OPTS)
+    if kept is not None and all(old is new for old, new in zip(kept[0], of, strict=True)):
+        opts: dict[str, Any] = kept[1]
+        return opts
+    from saltlite.config.opts import flat_opts
 
-        made = flat_opts(ctx.config)
-        made["grains"] = ctx.grains
-        made["pillar"] = ctx.pillar
-        ctx.state[_OPTS] = made
+    made = {**flat_opts(ctx.config), "grains": ctx.grains, "pillar": ctx.pillar}
+    ctx.state[_OPTS] = (of, made)
     return made
 
 

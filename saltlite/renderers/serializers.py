@@ -69,23 +69,6 @@ def _to_python(value: Any, **_: Any) -> str:
     return pprint.pformat(value)
 
 
-def _to_msgpack(value: Any, **_: Any) -> bytes:
-    import msgpack
-
-    packed: bytes = msgpack.packb(value)
-    return packed
-
-
-def _from_msgpack(data: Any, **_: Any) -> Any:
-    import msgpack
-
-    packed = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    try:
-        return msgpack.unpackb(packed, strict_map_key=False)
-    except (ValueError, msgpack.UnpackException) as error:
-        raise FunctionError(str(error)) from error
-
-
 def _to_ini(value: Mapping[str, Mapping[str, Any]], **_: Any) -> str:
     import configparser
     import io
@@ -137,7 +120,6 @@ SERIALIZERS: Mapping[str, Format] = {
     "configparser": Format(_to_ini, _from_ini),
     "json": Format(_to_json, _from_json),
     "keyvalue": Format(_to_lines, _from_lines),
-    "msgpack": Format(_to_msgpack, _from_msgpack),
     "plist": Format(_to_plist, _from_plist),
     "python": Format(_to_python, None),
     "yaml": Format(_to_yaml, _from_yaml),

@@ -1,0 +1,173 @@
+"""Digests, signatures and base64."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+from saltlite.core import digest as digests
+from saltlite.disk import write_file
+from saltlite.errors import FunctionError
+
+_KNOWN = ("md5", "sha256", "sha512")
+
+
+def digest(instr: Any, checksum: str = "md5") -> str:
+    """The digest of a text: md5, sha256 or sha512.
+
+    CLI Example:
+
+        salt '*' hashutil.digest 'get salted'
+    """
+    if checksum not in _KNOWN:
+        raise FunctionError(f"Hash func '{checksum}' is not supported.")
+    return digests.digest(instr, checksum)
+
+
+def digest_file(infile: str, checksum: str = "md5") -> str:
+    """The digest of a file.
+
+    CLI Example:
+
+        salt '*' hashutil.digest_file /path/to/file
+    """
+    return digest(_content(infile), checksum)
+
+
+def _content(path: str) -> bytes:
+    if not os.path.isfile(path):
+        raise FunctionError(f"File path '{path}' not found.")
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def md5_digest(instr: Any) -> str:
+    """The MD5 digest of a text.
+
+    CLI Example:
+
+        salt '*' hashutil.md5_digest 'get salted'
+    """
+    return digests.digest(instr, "md5")
+
+
+def sha256_digest(instr: Any) -> str:
+    """The SHA-256 digest of a text.
+
+    CLI Example:
+
+        salt '*' hashutil.sha256_digest 'get salted'
+    """
+    return digests.digest(instr, "sha256")
+
+
+def sha512_digest(instr: Any) -> str:
+    """The SHA-512 digest of a text.
+
+    CLI Example:
+
+        salt '*' hashutil.sha512_digest 'get salted'
+    """
+    return digests.digest(instr, "sha512")
+
+
+def base64_b64encode(instr: Any) -> str:
+    """Base64 on one line.
+
+    CLI Example:
+
+        salt '*' hashutil.base64_b64encode 'get salted'
+    """
+    return digests.base64_encode(instr)
+
+
+def base64_b64decode(instr: Any) -> Any:
+    """What base64 stands for.
+
+    CLI Example:
+
+        salt '*' hashutil.base64_b64decode 'Z2V0IHNhbHRlZA=='
+    """
+    return digests.base64_decode(instr)
+
+
+def base64_encodestring(instr: Any) -> str:
+    """Base64 in lines of 76 characters.
+
+    CLI Example:
+
+        salt '*' hashutil.base64_encodestring 'get salted'
+    """
+    return base64.encodebytes(digests.as_bytes(instr)).decode()
+
+
+def base64_decodestring(instr: Any) -> Any:
+    """What base64 in lines stands for.
+
+    CLI Example:
+
+        salt '*' hashutil.base64_decodestring 'Z2V0IHNhbHRlZA=='
+    """
+    return digests.base64_decode(instr)
+
+
+def base64_encodefile(fname: str) -> str:
+    """A file's content as base64 in lines.
+
+    CLI Example:
+
+        salt '*' hashutil.base64_encodefile /path/to/binary_file
+    """
+    return base64.encodebytes(_content(fname)).decode()
+
+
+def base64_decodefile(instr: Any, outfile: str) -> bool:
+    """Write what base64 stands for to a file.
+
+    CLI Example:
+
+        salt '*' hashutil.base64_decodefile instr='Z2V0IHNhbHRlZAo=' outfile='/path/to/binary_file'
+    """
+    data = base64.b64decode(digests.as_bytes(instr))
+    write_file(Path(outfile), data, mode=_mode(outfile))
+    return True
+
+
+def _mode(path: str) -> int:
+    """The mode of a file that is there; a new one only its owner can change."""
+    try:
+        return os.stat(path).st_mode & 0o7777
+    except OSError:
+        return 0o644
+
+
+def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
+    """Whether a challenge is the base64 of the HMAC-SHA256 of a text.
+
+    CLI Example:
+
+        salt '*' hashutil.hmac_signature 'get salted' 'shared secret' 'eBWf9bstXg+NiP5AOwppB5HM='
+    """
+    return digests.hmac_matches(string, shared_secret, challenge_hmac)
+
+
+def hmac_compute(string: Any, shared_secret: Any) -> str:
+    """The HMAC-SHA256 of a text.
+
+    CLI Example:
+
+        salt '*' hashutil.hmac_compute 'get salted' 'shared secret'
+    """
+    return digests.hmac_compute(string, shared_secret)
+
+
+def github_signature(string: Any, shared_secret: Any, challenge_hmac: str) -> bool:
+    """Whether a challenge is GitHub's signature of a text.
+
+    CLI Example:
+
+        salt '*' hashutil.github_signature '{"ref": "x"}' 'shared secret' 'sha1=bc6550fc290acf5b42'
+    """
+    return digests.github_matches(string, shared_secret, challenge_hmac)
