@@ -49,6 +49,7 @@ MODULES: Mapping[str, str] = {
         "status",
         "sys",
         "sysctl",
+        "system",
         "test",
         "timezone",
         "user",

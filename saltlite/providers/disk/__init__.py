@@ -1,0 +1,1 @@
+"""File systems' room and devices' properties: pure parsers of commands' output."""

@@ -1,0 +1,1 @@
+"""How busy the machine is: pure parsers of files below ``/proc``."""
