@@ -1,7 +1,7 @@
 """Runs a runner, a wheel function or a job for a minion on the master's own machine.
 
-``saltutil.runner``, ``saltutil.wheel`` and ``saltutil.cmd`` start it in a process of its own, as the
-same user: ``python -m saltlite.cli.run_for_minion``. It reads one JSON map from standard input
+``saltutil.runner``, ``saltutil.wheel`` and ``saltutil.cmd`` start it in a process of its own, as
+the same user: ``python -m saltlite.cli.run_for_minion``. It reads one JSON map from standard input
 (``config_dir``, ``kind``, ``fun``, ``arg``, ``kwarg``) and writes one: ``return``, ``success``,
 ``jid``, ``user``. Whoever can start it can start ``salt-run`` and read the master's keys as well.
 """

@@ -63,7 +63,12 @@ def sync_eauth_tokens(
     extmod_whitelist: Any = None,
     extmod_blacklist: Any = None,
 ) -> list[str]:
-    """Fetch custom stores of tokens from ``salt://_tokens``."""
+    """Fetch custom stores of tokens from ``salt://_tokens``.
+
+    CLI Example:
+
+        salt-run saltutil.sync_eauth_tokens
+    """
     return _fetch(ctx, "tokens", saltenv, extmod_whitelist, extmod_blacklist)
 
 

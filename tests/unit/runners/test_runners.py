@@ -9,9 +9,9 @@ import pytest
 from saltlite.client.runner import RunnerClient
 from saltlite.config.master import MasterConfig, ProcessOptions, TargetOptions
 from saltlite.errors import FunctionUnavailable, StoreError
-from saltlite.runners import jobs, manage, state
+from saltlite.runners import cache, jobs, manage, match, mine, saltutil, state, survey
 from saltlite.runners.context import RunnerContext
-from saltlite.runners.registry import docs, resolve
+from saltlite.runners.registry import RunnerFunctions, docs, resolve
 from saltlite.transport.bus import Event
 
 ONE = "20260102030405000001"
@@ -64,7 +64,7 @@ class Local:
 
     def cmd(self, tgt, fun, arg=(), **kwargs):
         self.asked.append((tgt, fun, kwargs))
-        return self.answers.get(fun, {})
+        return self.answers.get(fun if isinstance(fun, str) else tuple(fun), {})
 
 
 class Keys:
@@ -327,6 +327,136 @@ def test_state_event_pretty_quiet_and_bytes(ctx):
     ctx.listen = lambda prefix: Listener(events("t"))
     state.event(ctx, count=1, quiet=True)
     assert len(lines) == 1
+
+
+# --- the rest of them ----------------------------------------------------------------------------
+
+
+def test_why_names_each_that_is_missing(ctx):
+    ctx.jobs.known[ONE].minions += ["new1", "ghost"]
+    ctx.local.answers[("saltutil.find_job", "saltutil.received")] = {
+        "db1": {"saltutil.find_job": {"jid": ONE, "fun": "test.echo", "pid": 9}}
+    }
+    found = jobs.why(ctx, ONE)
+    assert {minion: one["reason"] for minion, one in found.items()} == {
+        "db1": "running",
+        "new1": "key",
+        "ghost": "not connected",
+    }
+    assert jobs.why(ctx, "20300101000000000000") == {"Error": jobs.UNKNOWN}
+
+
+def test_why_does_not_ask_who_is_known_to_be_silent(ctx):
+    from saltlite.runners.why import reasons
+
+    assert reasons(ctx, ONE, ["db1"], silent={"db1"})["db1"]["reason"] == "not connected"
+    assert ctx.local.asked == []
+
+
+def test_changes_of_a_minion(ctx):
+    found = jobs.changes(ctx, "web1", since="2026-01-01")
+    assert {jid: entry["Changes"] for jid, entry in found.items()} == {THREE: "not told"}
+    assert found[THREE]["Function"] == "cmd.run"
+    assert jobs.changes(ctx, "web1", since="2026-01-01", until="2026-01-02 23:00") == {}
+    assert jobs.changes(ctx, "web1", since="2026-01-04") == {}
+
+
+def test_jobs_of_a_user(ctx):
+    ctx.jobs.known[TWO].load["user"] = "sudo_alice"
+    assert list(jobs.list_jobs(ctx, search_user="sudo_*")) == [TWO]
+
+
+def test_caches(ctx):
+    ctx.cache.store("grains", "web1", {"os": "Debian"})
+    ctx.cache.store("mine", "web1", {"a": 1, "b": 2})
+    assert cache.grains(ctx, "*") == {"web1": {"os": "Debian"}}
+    assert cache.mine(ctx, "db*") == {}
+    assert cache.clear_mine_func(ctx, "web1", clear_mine_func_flag="a") is True
+    assert cache.mine(ctx) == {"web1": {"b": 2}}
+    assert cache.clear_all(ctx) is False
+    assert cache.clear_all(ctx, "web*") is True
+    assert cache.grains(ctx, "*") == {}
+
+
+def test_banks(ctx):
+    client = RunnerClient(ctx)
+    assert client.cmd("cache.store", ["a/b", "k", {"x": 1}]) is None
+    assert client.cmd("cache.fetch", ["a/b", "k"]) == {"x": 1}
+    assert client.cmd("cache.fetch", ["a/b", "none"]) == {}
+    assert client.cmd("cache.list", ["a/b"]) == ["k"]
+    assert client.cmd("cache.contains", ["a/b", "k"]) is True
+    assert client.cmd("cache.updated", ["a/b", "k"]) == 5
+    assert client.cmd("cache.flush", ["a/b"]) is True
+    assert client.cmd("cache.contains", ["a/b"]) is False
+    assert "not supported" in client.cmd("cache.list", ["a"], {"cachedir": "/etc"})
+
+
+def test_the_mine_from_the_master(ctx):
+    hidden = {"__data__": [1], "__saltmine_acl__": 1, "allow_tgt": "db1"}
+    ctx.cache.store("mine", "web1", {"a": hidden, "b": 2})
+    ctx.cache.store("mine", "db1", {"a": 3})
+    assert mine.get(ctx, "*", "a") == {"db1": 3, "web1": [1]}
+    assert mine.get(ctx, "*", "a,b,c") == {"a": {"db1": 3, "web1": [1]}, "b": {"web1": 2}}
+    ctx.local.answers["mine.update"] = {"web1": True}
+    assert mine.update(ctx, "*") == {"web1": True}
+
+
+def test_surveys_group_by_what_is_returned(ctx):
+    ctx.local.answers["test.x"] = {"a": {"k": 1}, "b": "two\nlines", "c": {"k": 1}}
+    pools = survey.hash_(ctx, "*", "test.x")
+    assert pools == [
+        {"pool": ["a", "c"], "result": "{'k': 1}"},
+        {"pool": ["b"], "result": "two\nlines"},
+    ]
+    assert survey.hash_(ctx, "*", "test.x", survey_sort="up") == pools[::-1]
+    lines = []
+    ctx.write = lines.append
+    assert survey.diff(ctx, "*", "test.x") == pools
+    assert "+two" in lines
+    with pytest.raises(ValueError, match="target"):
+        survey.hash_(ctx, "*")
+
+
+def test_compound_targets_are_tried_out(ctx):
+    assert match.compound_matches(ctx, "web*", "web1") == {"matches": "web1"}
+    assert match.compound_matches(ctx, "db*", "web1") == {"matches": None}
+
+
+def test_custom_code_is_copied_to_the_master(ctx, tmp_path, monkeypatch):
+    from saltlite.config.master import FileOptions, PathOptions
+
+    (tmp_path / "srv" / "_runners").mkdir(parents=True)
+    (tmp_path / "srv" / "_runners" / "mine_own.py").write_text(
+        "def hello(name='you'):\n    return [name, sorted(__salt__)[0]]\n"
+    )
+    ctx.config = MasterConfig(
+        paths=PathOptions(cachedir=str(tmp_path), extension_modules=str(tmp_path / "ext")),
+        files=FileOptions(file_roots={"base": [str(tmp_path / "srv")]}),
+    )
+    ctx.functions = RunnerFunctions(ctx)
+    assert saltutil.sync_runners(ctx) == ["runners.mine_own"]
+    found = saltutil.sync_all(ctx, extmod_blacklist=["mine_own"])
+    assert found["runners"] == []
+    saltutil.sync_runners(ctx)
+    assert RunnerClient(ctx).cmd("mine_own.hello") == ["you", "cache.clear_all"]
+
+
+def test_execution_functions_on_the_master(ctx):
+    assert RunnerClient(ctx).cmd("salt.cmd", ["test.echo", "hi"]) == "hi"
+    ctx.local.answers["test.ping"] = {"web1": True}
+    assert RunnerClient(ctx).cmd("salt.execute", ["*", "test.ping"]) == {"web1": True}
+
+
+def test_events_are_sent(ctx):
+    assert RunnerClient(ctx).cmd("event.send", ["my/tag", {"a": 1}]) is True
+    assert ("my/tag", {"a": 1}) in ctx.events
+
+
+def test_what_is_not_here_is_said_in_a_sentence(ctx):
+    for name, arg in (("pillar.show_top", []), ("manage.safe_accept", ["web1"])):
+        ran = RunnerClient(ctx).run(name, arg, {})
+        assert not ran.success
+        assert "Traceback" not in ran.return_
 
 
 # --- how runners are run -------------------------------------------------------------------------
