@@ -170,13 +170,15 @@ class RequisiteError(SaltliteError):
 
 
 class CommandError(SaltliteError):
-    """A command on the host could not be started or failed."""
+    """A command on the host could not be started (``exit_code`` ``None``) or failed."""
 
     def __init__(self, argv: Sequence[str], exit_code: int | None, stderr: str) -> None:
         self.argv = tuple(argv)
         self.exit_code = exit_code
         self.stderr = stderr
-        super().__init__(f"{argv[0] if argv else ''}: exit code {exit_code}: {stderr.strip()}")
+        said = stderr.strip()
+        ended = f"{argv[0] if argv else ''}: exit code {exit_code}: {said}"
+        super().__init__(said if exit_code is None else ended)
 
 
 class FunctionUnavailable(SaltliteError):

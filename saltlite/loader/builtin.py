@@ -37,6 +37,7 @@ MODULES: Mapping[str, str] = {
         "mount",
         "network",
         "pillar",
+        "pip",
         "pkg",
         "ps",
         "publish",
@@ -53,6 +54,7 @@ MODULES: Mapping[str, str] = {
         "test",
         "timezone",
         "user",
+        "virtualenv",
     )
 }
 """Salt's name of a module and the Python module that has its functions."""

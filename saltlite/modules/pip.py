@@ -1,0 +1,359 @@
+"""Python packages: install and remove them with pip.
+
+``bin_env`` is a virtual environment or a pip; without it the minion's own Python is meant.
+Source: modules.md 10; answers observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.providers import command
+from saltlite.providers import pip as _pip
+from saltlite.providers.command import Options, Outcome
+
+NOTHING = {"retcode": 0, "stdout": "No packages to install."}
+
+
+def _run(
+    ctx: MinionContext,
+    words: Sequence[str],
+    *,
+    bin_env: str | None,
+    user: str | None = None,
+    cwd: str | None = None,
+    env_vars: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Run pip; addresses of indexes may have passwords, so nothing is logged."""
+    options = Options(
+        cwd=cwd, runas=user, python_shell=False, env=env_vars or None, output_loglevel="quiet"
+    )
+    return command.run(ctx, [*_pip.command(ctx, bin_env), *words], options)
+
+
+def install(
+    ctx: MinionContext,
+    pkgs: Any = None,
+    requirements: Any = None,
+    bin_env: str | None = None,
+    use_wheel: bool = False,
+    no_use_wheel: bool = False,
+    log: str | None = None,
+    proxy: str | None = None,
+    timeout: Any = None,
+    editable: Any = None,
+    find_links: Any = None,
+    index_url: str | None = None,
+    extra_index_url: str | None = None,
+    no_index: bool = False,
+    mirrors: Any = None,
+    build: str | None = None,
+    target: str | None = None,
+    download: str | None = None,
+    download_cache: str | None = None,
+    source: str | None = None,
+    upgrade: bool = False,
+    force_reinstall: bool = False,
+    ignore_installed: bool = False,
+    exists_action: str | None = None,
+    no_deps: bool = False,
+    no_install: bool = False,
+    no_download: bool = False,
+    global_options: Any = None,
+    install_options: Any = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    pre_releases: bool = False,
+    cert: str | None = None,
+    allow_all_external: bool = False,
+    allow_external: Any = None,
+    allow_unverified: Any = None,
+    process_dependency_links: bool = False,
+    saltenv: str = "base",
+    env_vars: Mapping[str, Any] | None = None,
+    use_vt: bool = False,
+    trusted_host: str | None = None,
+    no_cache_dir: bool = False,
+    extra_args: Any = None,
+    cache_dir: str | None = None,
+    no_binary: Any = None,
+    disable_version_check: bool = False,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Install packages, or those of files with requirements; what pip said.
+
+    ``pkgs`` is a list or a text parted by commas; ``requirements`` may be on the master
+    (``salt://``). ``extra_args`` is a list of words and ``{option: value}``. Options that pip has
+    dropped long ago (``use_wheel``, ``allow_external`` and the like) have no effect.
+
+    CLI Example:
+
+        salt '*' pip.install pkg1,pkg2
+        salt '*' pip.install requirements=/path/to/requirements.txt bin_env=/path/to/venv
+    """
+    options = dict(locals())
+    packages = _pip.names_of(pkgs)
+    editables = _pip.names_of(editable)
+    files = _requirements(ctx, requirements, saltenv)
+    words = _pip.install_words(options)
+    for file in files:
+        words += ["--requirement", file]
+    if not (packages or editables or files):
+        return dict(NOTHING)
+    for each in editables:
+        words += ["--editable", each]
+    if not editables:
+        words += packages
+    words += _extra(extra_args)
+    done = _run(ctx, ["install", *words], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    return done.as_map()
+
+
+def _requirements(ctx: MinionContext, requirements: Any, saltenv: str) -> list[str]:
+    """The files with requirements on this machine; those of the master are fetched."""
+    found = []
+    for each in _pip.names_of(requirements):
+        path = each
+        if each.startswith("salt://"):
+            path = str(ctx.functions.call("cp.cache_file", each, saltenv) or "")
+            if not path:
+                raise FunctionError(f"pip requirements file '{each}' not found")
+        found.append(path)
+    return found
+
+
+def _extra(extra_args: Any) -> list[str]:
+    words: list[str] = []
+    for each in [extra_args] if isinstance(extra_args, str) else extra_args or []:
+        if isinstance(each, Mapping):
+            for name, value in each.items():
+                words += [str(name), str(value)]
+        else:
+            words.append(str(each))
+    return words
+
+
+def uninstall(
+    ctx: MinionContext,
+    pkgs: Any = None,
+    requirements: Any = None,
+    bin_env: str | None = None,
+    log: str | None = None,
+    proxy: str | None = None,
+    timeout: Any = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    saltenv: str = "base",
+    use_vt: bool = False,
+    extra_args: Any = None,
+) -> dict[str, Any]:
+    """Remove packages, or those of files with requirements; what pip said.
+
+    CLI Example:
+
+        salt '*' pip.uninstall pkg1,pkg2
+    """
+    _pip.check_timeout(timeout)
+    words = ["uninstall", "-y"]
+    for flag, value in (("--log", log), ("--proxy", proxy), ("--timeout", timeout)):
+        words += [flag, str(value)] if value else []
+    words += _pip.names_of(pkgs)
+    for file in _requirements(ctx, requirements, saltenv):
+        words += ["--requirement", file]
+    words += _extra(extra_args)
+    return _run(ctx, words, bin_env=bin_env, user=user, cwd=cwd).as_map()
+
+
+def freeze(
+    ctx: MinionContext,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    use_vt: bool = False,
+    env_vars: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> list[str]:
+    """The installed packages as lines of a file with requirements; pip itself among them.
+
+    CLI Example:
+
+        salt '*' pip.freeze bin_env=/home/code/path/to/virtualenv
+    """
+    done = _run(ctx, ["freeze", "--all"], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    if done.retcode != 0:
+        raise FunctionError(done.stderr)
+    return done.stdout.splitlines()
+
+
+def list_(
+    ctx: MinionContext,
+    prefix: str | None = None,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    env_vars: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> dict[str, str]:
+    """The installed packages and their versions; those whose name begins with ``prefix``.
+
+    CLI Example:
+
+        salt '*' pip.list salt
+    """
+    words = ["list", "--format=json"]
+    done = _run(ctx, words, bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    if done.retcode != 0:
+        raise FunctionError(done.stderr)
+    return _pip.parse_listed(done.stdout, prefix)
+
+
+def list_freeze_parse(
+    ctx: MinionContext,
+    prefix: str | None = None,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    env_vars: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> dict[str, str]:
+    """As ``pip.list``, from what ``pip.freeze`` tells.
+
+    CLI Example:
+
+        salt '*' pip.list_freeze_parse salt
+    """
+    lines = freeze(ctx, bin_env, user, cwd, env_vars=env_vars)
+    return _pip.parse_freeze(lines, prefix)
+
+
+def is_installed(
+    ctx: MinionContext,
+    pkgname: str,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+) -> bool:
+    """Whether a package is installed; spellings of its name do not matter.
+
+    CLI Example:
+
+        salt '*' pip.is_installed salt
+    """
+    wanted = _pip.normalized(str(pkgname))
+    names = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
+    return any(_pip.normalized(name) == wanted for name in names)
+
+
+def version(
+    ctx: MinionContext,
+    bin_env: str | None = None,
+    cwd: str | None = None,
+    user: str | None = None,
+) -> str | None:
+    """The version of pip.
+
+    CLI Example:
+
+        salt '*' pip.version
+    """
+    done = _run(ctx, ["--version"], bin_env=bin_env, user=user, cwd=cwd)
+    found = _pip.parse_version(done.stdout)
+    if done.retcode != 0 or found is None:
+        raise FunctionError(done.stderr or done.stdout)
+    return found
+
+
+def list_upgrades(
+    ctx: MinionContext,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+) -> dict[str, str]:
+    """The packages that are not the newest, and which version is: ``2.0 [wheel]``.
+
+    CLI Example:
+
+        salt '*' pip.list_upgrades
+    """
+    done = _run(ctx, ["list", "--outdated", "--format=json"], bin_env=bin_env, user=user, cwd=cwd)
+    if done.retcode != 0:
+        raise FunctionError(done.stderr or done.stdout)
+    return _pip.parse_outdated(done.stdout)
+
+
+def upgrade_available(
+    ctx: MinionContext,
+    pkg: str,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+) -> bool:
+    """Whether there is a newer version of a package.
+
+    CLI Example:
+
+        salt '*' pip.upgrade_available <package name>
+    """
+    return pkg in list_upgrades(ctx, bin_env, user, cwd)
+
+
+def upgrade(
+    ctx: MinionContext,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    use_vt: bool = False,
+) -> dict[str, Any]:
+    """Bring all packages up to date: ``{"changes", "result", "comment"}``.
+
+    CLI Example:
+
+        salt '*' pip.upgrade
+    """
+    before = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
+    comments = []
+    for name in list_upgrades(ctx, bin_env, user, cwd):
+        done = _run(ctx, ["install", "-U", name], bin_env=bin_env, user=user, cwd=cwd)
+        comments += [done.stderr or done.stdout] if done.retcode != 0 else []
+    after = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
+    changes = {
+        name: {"old": before.get(name, ""), "new": after.get(name, "")}
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
+    }
+    return {"changes": changes, "result": not comments, "comment": "\n".join(comments)}
+
+
+def list_all_versions(
+    ctx: MinionContext,
+    pkg: str,
+    bin_env: str | None = None,
+    include_alpha: bool = False,
+    include_beta: bool = False,
+    include_rc: bool = False,
+    user: str | None = None,
+    cwd: str | None = None,
+    index_url: str | None = None,
+    extra_index_url: str | None = None,
+) -> list[str]:
+    """All versions of a package that the index has, the oldest first.
+
+    CLI Example:
+
+        salt '*' pip.list_all_versions <package name>
+    """
+    words = ["install", f"{pkg}==9999999999999"]
+    words += ["--index-url", index_url] if index_url else []
+    words += ["--extra-index-url", extra_index_url] if extra_index_url else []
+    done = _run(ctx, words, bin_env=bin_env, user=user, cwd=cwd)
+    _, found, rest = f"{done.stdout}\n{done.stderr}".partition("(from versions: ")
+    versions = [each.strip() for each in rest.partition(")")[0].split(",")] if found else []
+    left_out = "a" * (not include_alpha) + "b" * (not include_beta) + "c" * (not include_rc)
+    return [
+        each
+        for each in versions
+        if each and each != "none" and not set(each.replace("rc", "c")) & set(left_out)
+    ]

@@ -1,0 +1,212 @@
+"""pip: which one is meant, its command lines, its output taken apart.
+
+Called by ``modules/pip.py``. Source: observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import CommandError, FunctionError
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+EXISTS_ACTIONS = ("s", "i", "w", "b")
+ADDRESSES = ("file", "http", "https", "ftp", "gs", "s3", "salt")
+
+_VERSION = re.compile(r"^pip (\S+)")
+_OUTDATED = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
+
+
+def command(ctx: MinionContext, bin_env: str | None) -> list[str]:
+    """How to start pip: of a virtual environment, a program, or the minion's own Python.
+
+    Raises:
+        CommandError: there is none.
+    """
+    if not bin_env:
+        return [sys.executable, "-m", "pip"]
+    if ctx.host.is_dir(bin_env):
+        for place in ("bin/python", "python", "Scripts/python.exe"):
+            python = os.path.join(bin_env, place)
+            if ctx.host.which(os.path.abspath(python)):
+                return [os.path.normpath(python), "-m", "pip"]
+        raise CommandError(["pip"], None, f"Could not find a pip binary in virtualenv {bin_env}")
+    if ctx.host.which(bin_env) is None:
+        raise CommandError(
+            ["pip"], None, f"Access denied to {bin_env}, could not find a pip binary"
+        )
+    if os.path.basename(bin_env).startswith("python"):
+        return [os.path.normpath(bin_env), "-m", "pip"]
+    return [os.path.normpath(bin_env)]
+
+
+def parse_version(text: str) -> str | None:
+    """The version in the output of ``pip --version``."""
+    match = _VERSION.match(text)
+    return match.group(1) if match else None
+
+
+def parse_freeze(lines: Sequence[str], prefix: str | None) -> dict[str, str]:
+    """``pip freeze``: names and versions; what is there in another form is skipped.
+
+    A package installed from a repository has the whole line for its version's name.
+    """
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.startswith(("-f", "#", "-i", "--")):
+            continue
+        if line.startswith("-e"):
+            version, _, name = line.removeprefix("-e").strip().rpartition("#egg=")
+        elif " @ " in line:
+            name, _, version = line.partition(" @ ")
+        elif "===" in line:
+            name, _, version = line.partition("===")
+        else:
+            name, _, version = line.partition("==")
+        if name and version and (not prefix or name.lower().startswith(prefix.lower())):
+            found[name.strip()] = version.strip()
+    return found
+
+
+def parse_listed(text: str, prefix: str | None) -> dict[str, str]:
+    """``pip list --format=json``: names and versions."""
+    import json
+
+    return {
+        str(each["name"]): str(each["version"])
+        for each in json.loads(text or "[]")
+        if not prefix or str(each["name"]).lower().startswith(prefix.lower())
+    }
+
+
+def parse_outdated(text: str) -> dict[str, str]:
+    """``pip list --outdated --format=json``: the newest version and its kind: ``2.0 [wheel]``."""
+    import json
+
+    return {
+        str(each["name"]): f"{each['latest_version']} [{each['latest_filetype']}]"
+        for each in json.loads(text or "[]")
+    }
+
+
+def normalized(name: str) -> str:
+    """A name as all spellings of it become one. Source: PEP 503."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def names_of(pkgs: Any) -> list[str]:
+    """Packages as a list, or as a text parted by commas that are not in brackets or conditions."""
+    if pkgs is None:
+        return []
+    if isinstance(pkgs, str):
+        return [part.strip() for part in _split(pkgs) if part.strip()]
+    return [str(each) for each in pkgs]
+
+
+def _split(text: str) -> list[str]:
+    """A comma before a condition (``a>=1,<2``) or in brackets (``a[x,y]``) does not part."""
+    parts: list[str] = []
+    depth = 0
+    current = ""
+    for index, character in enumerate(text):
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        goes_on = text[index + 1 :].lstrip()[:1] in ("<", ">", "=", "!", "~")
+        if character == "," and depth == 0 and not goes_on:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    return [*parts, current]
+
+
+def install_words(options: Mapping[str, Any]) -> list[str]:
+    """The words of ``pip install`` but for packages; ``options`` are Salt's, by their names.
+
+    Raises:
+        FunctionError: options exclude one another, or a value is not one of those possible.
+    """
+    _check(options)
+    words: list[str] = []
+    for name, flag in _SWITCHES.items():
+        if options.get(name):
+            words.append(flag)
+    for name, flag in _VALUES.items():
+        if options.get(name):
+            words += [flag, str(options[name])]
+    for name, flag in _LISTS.items():
+        for value in names_of(options.get(name)):
+            words += [flag, value]
+    if options.get("no_binary"):
+        words.append(f"--no-binary={','.join(names_of(options['no_binary']))}")
+    return words
+
+
+_SWITCHES = {
+    "no_index": "--no-index",
+    "upgrade": "--upgrade",
+    "force_reinstall": "--force-reinstall",
+    "ignore_installed": "--ignore-installed",
+    "no_deps": "--no-deps",
+    "pre_releases": "--pre",
+    "no_cache_dir": "--no-cache-dir",
+    "disable_version_check": "--disable-pip-version-check",
+}
+_VALUES = {
+    "proxy": "--proxy",
+    "log": "--log",
+    "timeout": "--timeout",
+    "index_url": "--index-url",
+    "extra_index_url": "--extra-index-url",
+    "build": "--build",
+    "target": "--target",
+    "download": "--download",
+    "source": "--src",
+    "cert": "--cert",
+    "cache_dir": "--cache-dir",
+    "trusted_host": "--trusted-host",
+    "exists_action": "--exists-action",
+}
+_LISTS = {
+    "find_links": "--find-links",
+    "global_options": "--global-option",
+    "install_options": "--install-option",
+}
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    if options.get("no_index") and (options.get("index_url") or options.get("extra_index_url")):
+        raise FunctionError(
+            "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive."
+        )
+    if options.get("mirrors"):
+        raise FunctionError(
+            "pip >= 7.0.0 does not support mirror argument: use index_url and/or extra_index_url"
+            " instead"
+        )
+    check_timeout(options.get("timeout"))
+    action = options.get("exists_action")
+    if action and str(action).lower() not in EXISTS_ACTIONS:
+        raise FunctionError(
+            "The exists_action pip option only supports the values s, i, w, and b."
+            f" '{action}' is not valid."
+        )
+    for link in names_of(options.get("find_links")):
+        scheme = link.partition(":")[0] if "://" in link else ""
+        if not (link.startswith("/") or scheme in ADDRESSES):
+            raise FunctionError(f"'{link}' is not a valid URL or path")
+
+
+def check_timeout(timeout: Any) -> None:
+    """Raise ValueError, as Salt does, if a timeout is no number of seconds."""
+    if timeout is None:
+        return
+    try:
+        int(timeout)
+    except (TypeError, ValueError):
+        raise ValueError(f"'{timeout}' is not a valid timeout, must be an integer") from None
