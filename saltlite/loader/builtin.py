@@ -16,6 +16,7 @@ MODULES: Mapping[str, str] = {
         "cmd",
         "config",
         "cp",
+        "cron",
         "data",
         "debconf",
         "defaults",

@@ -373,11 +373,16 @@ def _functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
     for name, value in vars(module).items():
         if name.startswith("_") or not isinstance(value, FunctionType):
             continue
-        if value.__module__ != module.__name__ or (listed is not None and name not in listed):
+        if not _is_own(value, module) or (listed is not None and name not in listed):
             continue
         there = _with_its_needs(value, module)
         if there is not None:
             yield aliases.get(name, name), there
+
+
+def _is_own(function: FunctionType, module: ModuleType) -> bool:
+    """Whether a function was made in this file or, for a package, in one below it."""
+    return f"{function.__module__}.".startswith(f"{module.__name__}.")
 
 
 def _with_its_needs(function: FunctionType, module: ModuleType) -> FunctionType | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from saltlite.loader.answers.exceptions import SaltInvocationError
-from saltlite.loader.arguments import parse_argument, split_args, split_keyword
+from saltlite.loader.arguments import parse_argument, split_keyword
 
 
 class ArgSpec(NamedTuple):
@@ -25,10 +25,8 @@ def clean_kwargs(**kwargs: Any) -> dict[str, Any]:
     return {key: value for key, value in kwargs.items() if not key.startswith("__")}
 
 
-def invalid_kwargs(invalid: Any, raise_exc: bool = True) -> str | None:
-    """Complain about keyword arguments; raises SaltInvocationError unless told not to."""
-    if not invalid:
-        return None
+def invalid_kwargs(invalid: Any, raise_exc: bool = True) -> str:
+    """Complain about keyword arguments, even of none; raises SaltInvocationError if told to."""
     words = [f"{key}={value}" for key, value in invalid.items()] if isinstance(
         invalid, dict
     ) else list(invalid)  # fmt: skip
@@ -72,8 +70,7 @@ def yamlify_arg(arg: Any) -> Any:
 
 def condition_input(args: Sequence[Any], kwargs: dict[str, Any] | None) -> list[Any]:
     """Arguments and keyword arguments in one list, as jobs carry them."""
-    listed = [parse_argument(arg) if isinstance(arg, str) else arg for arg in args]
-    return [*listed, {**kwargs, "__kwarg__": True}] if kwargs else listed
+    return [*args, {**kwargs, "__kwarg__": True}] if kwargs else list(args)
 
 
 def parse_input(
@@ -104,8 +101,14 @@ def parse_function(s: str) -> tuple[str | None, list[Any] | None, dict[str, Any]
     if not s.rstrip().endswith(")") or "(" not in s:
         return None, None, None
     name, _, inside = s.rstrip()[:-1].partition("(")
-    words = split_input(inside)
-    args, kwargs = split_args(parse_input([word.strip() for word in words]))
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for word in split_input(inside) if inside.strip() else []:
+        key, text = split_keyword(word)
+        if key is None:
+            args.append(word)
+        else:
+            kwargs[key] = text
     return name, args, kwargs
 
 

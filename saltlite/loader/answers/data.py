@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import (
     Callable,
     Hashable,
@@ -198,8 +197,8 @@ def repack_dictlist(
     for item in data:
         if isinstance(item, (str, int, float)):
             pairs = [] if strict else [(item, None)]
-        elif isinstance(item, dict) and (len(item) == 1 or not strict):
-            pairs = list(item.items())[:1]
+        elif isinstance(item, dict) and len(item) == 1:
+            pairs = list(item.items())
         else:
             return {}
         if not pairs:
@@ -274,9 +273,9 @@ def simple_types_filter(data: Any) -> Any:
     return repr(data)
 
 
-def mysql_to_dict(data: Iterable[str], key: str) -> dict[str, Any]:
+def mysql_to_dict(data: Iterable[str], key: str) -> dict[Any, Any]:
     """Rows of ``mysql``'s tables by one column."""
-    rows: dict[str, Any] = {}
+    rows: dict[Any, Any] = {}
     headers: list[str] = []
     for line in data:
         if not line.startswith("|"):
@@ -285,7 +284,8 @@ def mysql_to_dict(data: Iterable[str], key: str) -> dict[str, Any]:
         if not headers:
             headers = cells
             continue
-        row = dict(zip(headers, cells, strict=False))
+        values = [int(cell) if cell.isdigit() else cell for cell in cells]
+        row = dict(zip(headers, values, strict=False))
         rows[row[key]] = row
     return rows
 
@@ -326,22 +326,6 @@ def _unordered(value: Any) -> Any:
 def hashable(value: Any) -> bool:
     """Whether it can be a key."""
     return isinstance(value, Hashable)
-
-
-def get_value(obj: Any, path: str, default: Any = None) -> list[Any]:
-    """The values below ``a:b`` or ``a.b``; lists on the way give several."""
-    values = [obj]
-    for part in re.split(r"[:.]", path) if path else []:
-        values = [found for value in values for found in _steps(value, part)]
-    return values or ([] if default is None else [default])
-
-
-def _steps(value: Any, part: str) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [value[part]] if part in value else []
-    if isinstance(value, list):
-        return [item[part] for item in value if isinstance(item, Mapping) and part in item]
-    return []
 
 
 def flatten(data: Iterable[Any], levels: int | None = None, preserve_nulls: bool = False) -> Any:

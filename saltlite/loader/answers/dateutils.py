@@ -38,12 +38,9 @@ def date_cast(date: Any) -> datetime:
     raise ValueError(f"Unable to parse {date!r}")
 
 
-def date_format(date: Any = None, format: str = "%Y-%m-%d") -> str:
+def strftime(date: Any = None, format: str = "%Y-%m-%d") -> str:
     """A moment as text; now without one."""
     return date_cast(date).strftime(format)
-
-
-strftime = date_format
 
 
 def total_seconds(td: timedelta) -> float:

@@ -51,11 +51,8 @@ def _updated(old: Any, new: Any, merge_lists: bool) -> Any:
 
 
 def merge_list(obj_a: Any, obj_b: Any) -> dict[Any, Any]:
-    """Both values of each key that is in both."""
-    joined = dict(obj_a)
-    for key, value in obj_b.items():
-        joined[key] = [obj_a[key], value] if key in obj_a else value
-    return joined
+    """The keys of the first map; a list of both values where both have one."""
+    return {key: [value, obj_b[key]] if key in obj_b else value for key, value in obj_a.items()}
 
 
 def merge_recurse(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
@@ -64,8 +61,8 @@ def merge_recurse(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
 
 
 def merge_aggregate(obj_a: Any, obj_b: Any) -> Any:
-    """A new map of both, as aggregated data are joined."""
-    return update(copy.deepcopy(obj_a), obj_b, merge_lists=True)
+    """A new map of both; plain values are not joined but replaced."""
+    return {**obj_a, **obj_b}
 
 
 def merge_overwrite(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
@@ -85,9 +82,9 @@ def merge(
         return merge_list(obj_a, obj_b)
     if strategy == "overwrite":
         return merge_overwrite(obj_a, obj_b)
-    if strategy == "none":
-        return obj_a
-    return merge_recurse(obj_a, obj_b, merge_lists=merge_lists or strategy == "aggregate")
+    if strategy == "aggregate":
+        return merge_aggregate(obj_a, obj_b)
+    return merge_recurse(obj_a, obj_b, merge_lists=merge_lists)
 
 
 def _parent(in_dict: Any, keys: str, delimiter: str, ordered_dict: bool) -> tuple[Any, str]:
@@ -129,10 +126,8 @@ def update_dict_key_value(
     try:
         place[last].update(value)
     except (AttributeError, TypeError, ValueError):
-        kind = type(place[last]).__name__
-        raise SaltInvocationError(
-            f"The last key contains a {kind}, which cannot update with {value}."
-        ) from None
+        kind = type(place[last])
+        raise SaltInvocationError(f"The last key contains a {kind}, which cannot update.") from None
     return in_dict
 
 
@@ -147,7 +142,7 @@ def append_dict_key_value(
         place[last].append(value)
     except AttributeError:
         raise SaltInvocationError(
-            f"The last key contains a {type(place[last]).__name__}, which cannot append."
+            f"The last key contains a {type(place[last])}, which cannot append."
         ) from None
     return in_dict
 

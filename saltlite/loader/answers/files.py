@@ -236,7 +236,7 @@ def get_encoding(path: str) -> str:
             data = file.read(2048)
     except OSError as error:
         raise CommandExecutionError(f"Not a file: {path}") from error
-    for name in ("ascii", "utf-8", "utf-16"):
+    for name in ("UTF-8", "UTF-16"):
         try:
             data.decode(name)
         except UnicodeDecodeError:

@@ -51,7 +51,7 @@ def find_json(raw: str) -> Any:
             return decoder.raw_decode(text)[0]
         except ValueError:
             continue
-    raise ValueError("no JSON in the text")
+    raise ValueError
 
 
 def serialize(obj: Any, **options: Any) -> str:

@@ -54,8 +54,7 @@ def _is(kind: type, value: Any) -> bool:
 
 def sanitize_host(host: str, underscore_ok: bool = False) -> str:
     """The name of a host without what cannot be in one."""
-    allowed = r"[^A-Za-z0-9._-]" if underscore_ok else r"[^A-Za-z0-9.-]"
-    return re.sub(allowed, "", host)
+    return re.sub(r"[^A-Za-z0-9._-]", "", host)
 
 
 def get_fqhostname() -> str | None:
@@ -137,11 +136,6 @@ def is_reachable_host(entity_name: str) -> bool:
 def is_loopback(ip_addr: str) -> bool:
     """Whether it is an address of this machine alone."""
     return ipaddress.ip_address(ip_addr).is_loopback
-
-
-def is_private(ip_addr: str) -> bool:
-    """Whether it is an address of nobody's network."""
-    return ipaddress.ip_address(ip_addr).is_private
 
 
 def mac_str_to_bytes(mac_str: str) -> bytes:

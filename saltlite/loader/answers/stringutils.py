@@ -179,12 +179,13 @@ def _many(value: Iterable[str] | None) -> list[str]:
 def build_whitespace_split_regex(text: str) -> str:
     """A regular expression that finds the text whatever white space is between its words."""
     words = (re.escape(each) for each in shlex.split(text, posix=False))
-    return r"(?m)^[\s]*" + r"(?:[\s]+)?".join(words) + r"[\s]*$"
+    blanks = r"(?:[\s]+)?"
+    return f"(?m)^{blanks}{blanks.join(words)}{blanks}$"
 
 
 def get_diff(a: Any, b: Any, *args: Any, **kwargs: Any) -> str:
-    """What differs, as ``diff -u`` shows it."""
-    first, second = (to_unicode(each).splitlines(True) for each in (a, b))
+    """What differs between two lists of lines, as ``diff -u`` shows it."""
+    first, second = ([to_unicode(line) for line in each] for each in (a, b))
     return "".join(difflib.unified_diff(first, second, *args, **kwargs))
 
 

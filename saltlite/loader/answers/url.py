@@ -58,9 +58,8 @@ def split_env(url: str) -> tuple[str, str | None]:
 
 
 def validate(url: str, protos: list[str] | tuple[str, ...]) -> bool:
-    """Whether a URL has one of the schemes, or is an absolute path."""
-    scheme = urlsplit(url).scheme
-    return url.startswith("/") if not scheme else scheme in protos
+    """Whether a URL has one of the schemes."""
+    return urlsplit(url).scheme in protos
 
 
 def strip_proto(url: str) -> str:

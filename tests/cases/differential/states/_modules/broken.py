@@ -1,0 +1,5 @@
+"""Does not parse."""
+
+
+def f(:
+    return 1

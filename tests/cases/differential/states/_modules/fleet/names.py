@@ -1,0 +1,5 @@
+"""Beside it."""
+
+
+def first():
+    return "alpha"
