@@ -145,6 +145,8 @@ class Batch:
                 chunk, pending = pending[:free], pending[free:]
                 yield from self._send(collector, chunk, active)
             outcomes = collector.step(self._patience(closed_until if pending else [], now))
+            while outcomes and not collector.done and (more := collector.step(0.0)):
+                outcomes += more  # one job for all whose place is free, not one for each
             if self._pulse_s is not None and not outcomes:
                 yield Waiting(frozenset(active), len(pending))
             for outcome in outcomes:
