@@ -23,6 +23,7 @@ MODULES: Mapping[str, str] = {
         "disk",
         "environ",
         "event",
+        "file",
         "git",
         "grains",
         "group",

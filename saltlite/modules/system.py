@@ -181,10 +181,10 @@ def set_system_date_time(
     given = (years, months, days, hours, minutes, seconds)
     present = (now.year, now.month, now.day, now.hour, now.minute, now.second)
     try:
-        moment = datetime(
-            *(old if new is None else int(new) for new, old in zip(given, present, strict=True)),
-            tzinfo=now.tzinfo,
+        year, month, day, hour, minute, second = (
+            old if new is None else int(new) for new, old in zip(given, present, strict=True)
         )
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=now.tzinfo)
     except (ValueError, TypeError) as error:
         raise FunctionError(str(error)) from error
     argv = ["date"]

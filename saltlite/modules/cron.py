@@ -1,0 +1,298 @@
+"""Users' crontabs, by way of ``crontab``."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.host import Completed
+from saltlite.providers import command
+from saltlite.providers.command import Options
+from saltlite.providers.cron import crontab
+from saltlite.providers.cron.crontab import Job, Table
+
+
+def list_tab(ctx: MinionContext, user: str) -> dict[str, Any]:
+    """A user's crontab: what is his own, jobs, jobs at named moments, settings.
+
+    CLI Example:
+
+        salt '*' cron.list_tab root
+    """
+    return _load(ctx, user).as_map()
+
+
+def ls(ctx: MinionContext, user: str) -> dict[str, Any]:
+    """The same as ``cron.list_tab``."""
+    return list_tab(ctx, user)
+
+
+def raw_cron(ctx: MinionContext, user: str) -> str:
+    """A user's crontab as it is; empty without one.
+
+    CLI Example:
+
+        salt '*' cron.raw_cron root
+    """
+    options = Options(python_shell=False, rstrip=False, ignore_retcode=True)
+    return command.run(ctx, [*_crontab(ctx, user), "-l"], options).stdout
+
+
+def get_entry(
+    ctx: MinionContext, user: str, identifier: Any = None, cmd: str | None = None
+) -> dict[str, Any] | bool:
+    """A job by its identifier or its command, ``False`` if there is none.
+
+    CLI Example:
+
+        salt '*' cron.get_entry root identifier=task1
+    """
+    jobs = sorted(_load(ctx, user).jobs, key=lambda job: job.special)
+    for job in jobs:
+        if identifier is not None and job.identifier == str(identifier):
+            return job.as_map()
+        if identifier is None and cmd is not None and job.cmd == cmd:
+            return job.as_map()
+    return False
+
+
+def set_job(
+    ctx: MinionContext,
+    user: str,
+    minute: Any,
+    hour: Any,
+    daymonth: Any,
+    month: Any,
+    dayweek: Any,
+    cmd: str,
+    commented: bool = False,
+    comment: Any = None,
+    identifier: Any = None,
+) -> str:
+    """Set a job: ``new``, ``updated``, ``present``, or what went wrong.
+
+    ``random`` stands for a number that is drawn once. ``identifier`` finds the job again when its
+    command changes; ``commented`` leaves it there without running it.
+
+    CLI Example:
+
+        salt '*' cron.set_job root '*' '*' '*' '*' 1 /usr/local/weekly
+    """
+    when = tuple(str(each).lower() for each in (minute, hour, daymonth, month, dayweek))
+    return _set(ctx, user, when, cmd, commented, comment, identifier)
+
+
+def set_special(
+    ctx: MinionContext,
+    user: str,
+    special: str,
+    cmd: str,
+    commented: bool = False,
+    comment: Any = None,
+    identifier: Any = None,
+) -> str:
+    """Set a job that runs at a named moment: ``@daily``, ``@reboot`` ...
+
+    CLI Example:
+
+        salt '*' cron.set_special root @hourly 'echo foobar'
+    """
+    return _set(ctx, user, (str(special),), cmd, commented, comment, identifier)
+
+
+def _set(
+    ctx: MinionContext,
+    user: str,
+    when: tuple[str, ...],
+    cmd: str,
+    commented: bool,
+    comment: Any,
+    identifier: Any,
+) -> str:
+    wanted = Job(
+        when=when,
+        cmd=str(cmd),
+        identifier=_identifier(identifier),
+        comment=None if comment is None else str(comment),
+        commented=bool(commented),
+    )
+    if "\n" in "".join((wanted.cmd, wanted.identifier or "", *when)):
+        raise FunctionError("A line of a crontab cannot hold a line feed")
+    table = _load(ctx, user)
+    answer = crontab.put(table, wanted)
+    if answer == "present":
+        return answer
+    table.jobs[-1] = _drawn(table.jobs[-1])
+    return _saved(ctx, user, table, answer)
+
+
+def _identifier(given: Any) -> str | None:
+    """As text; whatever counts as nothing but is given finds no job and is not written."""
+    if given is None:
+        return None
+    return str(given) if given else ""
+
+
+def _drawn(job: Job) -> Job:
+    if job.special:
+        return job
+    when = tuple(
+        str(random.randint(*crontab.RANGES[name])) if value == crontab.RANDOM else value  # noqa: S311 - to spread load
+        for name, value in zip(crontab.FIELDS, job.when, strict=True)
+    )
+    return replace(job, when=when)
+
+
+def rm_job(
+    ctx: MinionContext,
+    user: str,
+    cmd: str,
+    minute: Any = None,
+    hour: Any = None,
+    daymonth: Any = None,
+    month: Any = None,
+    dayweek: Any = None,
+    identifier: Any = None,
+) -> str:
+    """Remove a job: ``removed``, ``absent``, or what went wrong. Times that are given must agree.
+
+    CLI Example:
+
+        salt '*' cron.rm_job root /usr/local/weekly
+        salt '*' cron.rm_job root /usr/bin/foo dayweek=1
+    """
+    given = (minute, hour, daymonth, month, dayweek)
+    when = {place: str(each).lower() for place, each in enumerate(given) if each is not None}
+    return _drop(ctx, user, cmd, when, identifier, special=False)
+
+
+def rm(
+    ctx: MinionContext,
+    user: str,
+    cmd: str,
+    minute: Any = None,
+    hour: Any = None,
+    daymonth: Any = None,
+    month: Any = None,
+    dayweek: Any = None,
+    identifier: Any = None,
+) -> str:
+    """The same as ``cron.rm_job``."""
+    return rm_job(ctx, user, cmd, minute, hour, daymonth, month, dayweek, identifier)
+
+
+def rm_special(
+    ctx: MinionContext, user: str, cmd: str, special: str | None = None, identifier: Any = None
+) -> str:
+    """Remove a job that runs at a named moment: ``removed`` or ``absent``.
+
+    CLI Example:
+
+        salt '*' cron.rm_special root /usr/bin/foo
+    """
+    when = {} if special is None else {0: str(special)}
+    return _drop(ctx, user, cmd, when, identifier, special=True)
+
+
+def _drop(
+    ctx: MinionContext,
+    user: str,
+    cmd: str,
+    when: dict[int, str],
+    identifier: Any,
+    *,
+    special: bool,
+) -> str:
+    table = _load(ctx, user)
+    answer = crontab.drop(table, str(cmd), when, _identifier(identifier), special=special)
+    return answer if answer == "absent" else _saved(ctx, user, table, answer)
+
+
+def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
+    """Set a variable for all jobs: ``new``, ``updated`` or ``present``.
+
+    CLI Example:
+
+        salt '*' cron.set_env root MAILTO user@example.com
+    """
+    text = '""' if value in (None, "") else str(value)
+    table = _load(ctx, user)
+    if table.env.get(name) == text and isinstance(value, str):
+        return "present"
+    answer = "updated" if name in table.env else "new"
+    table.env[name] = text
+    return _saved(ctx, user, table, answer)
+
+
+def rm_env(ctx: MinionContext, user: str, name: str) -> str:
+    """Remove a variable: ``removed`` or ``absent``.
+
+    CLI Example:
+
+        salt '*' cron.rm_env root MAILTO
+    """
+    table = _load(ctx, user)
+    if name not in table.env:
+        return "absent"
+    del table.env[name]
+    return _saved(ctx, user, table, "removed")
+
+
+def write_cron_file(ctx: MinionContext, user: str, path: str) -> bool:
+    """Make a file a user's crontab, ``False`` if that fails.
+
+    CLI Example:
+
+        salt '*' cron.write_cron_file root /tmp/new_cron
+    """
+    found: bool = write_cron_file_verbose(ctx, user, path)["retcode"] == 0
+    return found
+
+
+def write_cron_file_verbose(ctx: MinionContext, user: str, path: str) -> dict[str, Any]:
+    """Make a file a user's crontab; gives back as ``cmd.run_all``.
+
+    CLI Example:
+
+        salt '*' cron.write_cron_file_verbose root /tmp/new_cron
+    """
+    options = Options(python_shell=False)
+    return command.run(ctx, [*_crontab(ctx, user), _local(ctx, path)], options).as_map()
+
+
+def _local(ctx: MinionContext, path: str) -> str:
+    if "://" not in path:
+        return path
+    try:
+        return str(ctx.functions.call("cp.cache_file", path) or path)
+    except FunctionUnavailable:
+        return path
+
+
+def _load(ctx: MinionContext, user: str) -> Table:
+    return crontab.parse(raw_cron(ctx, user))
+
+
+def _saved(ctx: MinionContext, user: str, table: Table, answer: str) -> str:
+    """Write a table; the answer if that went well, else what ``crontab`` said."""
+    data = table.text().encode("utf-8", "surrogateescape")
+    with ctx.host.private_file(data) as path:
+        done: Completed = ctx.host.run([*_crontab(ctx, user), path])
+    return answer if done.exit_code == 0 else done.stderr.rstrip()
+
+
+def _crontab(ctx: MinionContext, user: str) -> list[str]:
+    """The command, for another user if it is another one."""
+    import pwd
+
+    if ctx.host.which("crontab") is None:
+        raise FunctionUnavailable("cron", "'cron' __virtual__ returned False")
+    try:
+        own = pwd.getpwuid(os.geteuid()).pw_name == user
+    except KeyError:
+        own = False
+    return ["crontab"] if own else ["crontab", "-u", str(user)]

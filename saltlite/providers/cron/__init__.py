@@ -1,0 +1,1 @@
+"""Users' tables of commands that run at set times."""
