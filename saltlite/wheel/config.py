@@ -41,7 +41,8 @@ def apply(ctx: RunnerContext, key: str, value: Any) -> bool:
         raise ValueError(f"this cannot be an option: {key!r}")
     path = Path(ctx.config.paths.conf_file)
     text = (disk.read_regular(path) or b"").decode()
-    line = dump({str(key): value}, flow=isinstance(value, (dict, list)))
+    nested = isinstance(value, (dict, list))
+    line = f"{key}: {dump(value, flow=True)}" if nested else dump({str(key): value})
     disk.write_file(path, _with_option(text, str(key), line).encode(), mode=0o640)
     return True
 

@@ -95,7 +95,8 @@ def _is_allowed(ctx: MasterContext, user: User, wanted: PublishLoad, meant: Expe
         except TargetError:
             return set()
 
-    return ctx.access.allows(user, wanted.functions, sorted(meant.minions), matching_rule)
+    minions = sorted(meant.minions)
+    return ctx.access.allows(user, wanted.functions, minions, matching_rule, wanted.arguments)
 
 
 def send_job(

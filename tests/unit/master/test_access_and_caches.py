@@ -121,6 +121,82 @@ def test_who_may_call_what(
     assert access(tmp_path).allows(user, functions, minions, lambda _tgt: WEB) is allowed
 
 
+KW = "__kwarg__"
+ECHO = [{"*": [{"test.echo": {"args": ["a.*"], "kwargs": {"name": "b+"}}}]}]
+FIRST = [{"*": [{"test.*": {"args": ["a.*"]}}]}]
+ARGUED: list[tuple[Any, list[str], list[list[Any]], bool]] = [
+    (ECHO, ["test.echo"], [["abc", {KW: True, "name": "bb"}]], True),
+    (ECHO, ["test.echo"], [["abc", "more", {KW: True, "name": "bb", "other": 1}]], True),
+    (ECHO, ["test.echo"], [["abc"]], False),
+    (ECHO, ["test.echo"], [[{KW: True, "name": "bb"}]], False),
+    (ECHO, ["test.echo"], [["xabc", {KW: True, "name": "bb"}]], False),
+    (ECHO, ["test.echo"], [["abc", {KW: True, "name": "bbc"}]], False),
+    (ECHO, ["test.ping"], [["abc", {KW: True, "name": "bb"}]], False),
+    (FIRST, ["test.echo"], [["a"]], True),
+    (FIRST, ["test.echo"], [["a=1", "evil"]], False),
+    (FIRST, ["test.echo"], [["a", "text=evil"]], False),
+    (FIRST, ["test.echo", "test.arg"], [["a"], ["b"]], False),
+    (FIRST, ["test.echo", "test.arg"], [["a"], ["a"]], True),
+    (FIRST, ["test.echo", "test.arg"], [["a"]], False),
+    ([{"*": [{"test.*": {}}]}], ["test.echo"], [["x"]], True),
+    ([{"*": [{"test.*": {"arg": ["a"]}}]}], ["test.echo"], [["a"]], False),
+    ([{"*": [{"test.*": {"args": "a"}}]}], ["test.echo"], [["a"]], False),
+    ([{"*": [{"test.*": {"args": ["(a"]}}]}], ["test.echo"], [["(a"]], False),
+    ([{"*": [{"test.*": None}]}], ["test.echo"], [["a"]], False),
+    ([{"*": [{5: {}}]}], ["test.echo"], [["a"]], False),
+    ([{"*": [{"test.*": {"args": ["5"]}}]}], ["test.echo"], [[5]], True),
+]
+
+
+@pytest.mark.parametrize(("rules", "functions", "arguments", "allowed"), ARGUED)
+def test_who_may_call_with_what(
+    tmp_path: Path, rules: Any, functions: list[str], arguments: list[list[Any]], allowed: bool
+) -> None:
+    user = User("alice", rules)
+    found = access(tmp_path).allows(user, functions, ["web1"], lambda _tgt: WEB, arguments)
+    assert found is allowed
+
+
+RUNS: list[tuple[Any, str, str, bool]] = [
+    (None, "runner", "jobs.list_jobs", True),
+    (None, "wheel", "key.delete", True),
+    ([], "runner", "jobs.list_jobs", False),
+    ([".*"], "runner", "jobs.list_jobs", False),
+    (["*"], "wheel", "key.list_all", False),
+    (["jobs.*"], "runner", "jobs.list_jobs", False),
+    (["@runner"], "runner", "jobs.list_jobs", True),
+    (["@runner"], "wheel", "key.list_all", False),
+    (["@wheel"], "wheel", "key.list_all", True),
+    (["@wheels"], "wheel", "key.list_all", True),
+    (["@jobs"], "runner", "jobs.list_jobs", True),
+    (["@jobs"], "runner", "jobsx.list_jobs", False),
+    (["@job"], "runner", "jobs.list_jobs", False),
+    (["@key"], "wheel", "key.list_all", True),
+    ([{"@runner": ["jobs.list_*"]}], "runner", "jobs.list_jobs", True),
+    ([{"@runner": ["jobs.list_*"]}], "runner", "jobs.lookup_jid", False),
+    ([{"@runner": "jobs.list_*"}], "wheel", "jobs.list_jobs", False),
+    ([{"@jobs": ["list_.*"]}], "runner", "jobs.list_jobs", True),
+    ([{"@jobs": ["list_"]}], "runner", "jobs.list_jobs", False),
+    ([{"@runner": None}], "runner", "jobs.list_jobs", False),
+    ([{"*": ["@runner"]}], "runner", "jobs.list_jobs", False),
+    ([5, None, {5: 5}], "runner", "jobs.list_jobs", False),
+    (["@runner"], "runner", "jobs", False),
+    (["@runner"], "runner", "", False),
+]
+
+
+@pytest.mark.parametrize(("rules", "kind", "function", "allowed"), RUNS)
+def test_who_may_have_what_run(
+    tmp_path: Path, rules: Any, kind: str, function: str, allowed: bool
+) -> None:
+    assert access(tmp_path).allows_run(User("alice", rules), kind, function) is allowed
+
+
+def test_a_blacklisted_user_has_nothing_run(tmp_path: Path) -> None:
+    rules = access(tmp_path, publisher_acl_blacklist={"users": ["eve"]})
+    assert not rules.allows_run(User("eve", None), "runner", "jobs.list_jobs")
+
+
 def test_the_blacklist(tmp_path: Path) -> None:
     listed = {"users": ["eve", "sudo_.*"], "modules": ["cmd", r"cmd\..*"]}
     rules = access(tmp_path, publisher_acl_blacklist=listed)
