@@ -11,12 +11,13 @@ import itertools
 import json
 import os
 import pprint
+import pwd
 import re
 import secrets
 import shlex
 import shutil
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from typing import Any, cast
@@ -423,6 +424,36 @@ def method_call(context: Context, value: Any, name: str, *args: Any, **kwargs: A
     return sandbox.call(context, method, *args, **kwargs)
 
 
+def compare_dicts(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> dict[Any, Any]:
+    """``{key: {"old": ..., "new": ...}}`` of what differs; absent is an empty text."""
+    keys = [*(key for key in new if key not in old), *old]
+    return {
+        key: {"old": old.get(key, ""), "new": new.get(key, "")}
+        for key in keys
+        if old.get(key, "") != new.get(key, "")
+    }
+
+
+def compare_lists(old: Sequence[Any], new: Sequence[Any]) -> dict[str, list[Any]]:
+    """``{"new": [...], "old": [...]}``: what only one list has."""
+    added = [value for value in new if value not in old]
+    gone = [value for value in old if value not in new]
+    return {name: values for name, values in (("new", added), ("old", gone)) if values}
+
+
+def mysql_to_dict(lines: Any, key: str) -> dict[Any, dict[str, Any]]:
+    """The rows of a table as ``mysql`` draws it, by the value of one column."""
+    if isinstance(lines, str):
+        lines = lines.splitlines()
+    drawn = [line for line in lines if line.lstrip().startswith("|")]
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in drawn]
+    if not rows:
+        return {}
+    header, *others = rows
+    table = [dict(zip(header, map(to_num, row), strict=False)) for row in others]
+    return {row[key]: row for row in table if key in row}
+
+
 # This machine
 
 
@@ -461,6 +492,29 @@ def is_text_file(context: Context, path: str) -> bool:
     except UnicodeDecodeError as error:
         return error.start > len(begin) - 4
     return True
+
+
+@pass_context
+def is_bin_file(context: Context, path: str) -> bool:
+    """Whether a file begins with what is no text."""
+    return os.path.isfile(path) and os.path.getsize(path) > 0 and not is_text_file(context, path)
+
+
+@pass_context
+def is_empty(context: Context, path: str) -> bool:
+    """Whether a file is there and empty."""
+    return os.path.isfile(path) and os.path.getsize(path) == 0
+
+
+@pass_context
+def get_uid(context: Context, user: Any = None) -> int | None:
+    """The number of a user, ``None`` without one of that name."""
+    if user is None:
+        return os.geteuid()
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        return None
 
 
 @pass_context
@@ -509,6 +563,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "check_whitelist_blacklist": check_whitelist_blacklist,
     "combinations": itertools.combinations,
     "combinations_with_replacement": itertools.combinations_with_replacement,
+    "compare_dicts": compare_dicts,
+    "compare_lists": compare_lists,
     "compress": itertools.compress,
     "contains_whitespace": contains_whitespace,
     "date_format": strftime,
@@ -519,11 +575,14 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "extend_dict_key_value": extend_dict_key_value,
     "file_hashsum": file_hashsum,
     "flatten": flatten,
+    "get_uid": get_uid,
     "hmac": digest.hmac_matches,
     "hmac_compute": digest.hmac_compute,
     "http_query": http_query,
     "human_to_bytes": human_to_bytes,
     "intersect": intersect,
+    "is_bin_file": is_bin_file,
+    "is_empty": is_empty,
     "is_hex": is_hex,
     "is_iter": is_iterable,
     "is_list": lambda value: isinstance(value, list),
@@ -540,6 +599,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "load_yaml": load_yaml,
     "md5": _hashed("md5"),
     "method_call": method_call,
+    "mysql_to_dict": mysql_to_dict,
     "path_join": path_join,
     "permutations": itertools.permutations,
     "product": itertools.product,
@@ -558,6 +618,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "sha1": _hashed("sha1"),
     "sha256": _hashed("sha256"),
     "sha512": _hashed("sha512"),
+    "skip": lambda value: "",
     "sorted_ignorecase": sorted_ignorecase,
     "str_to_num": to_num,
     "strftime": strftime,

@@ -84,6 +84,24 @@ def _text(value: Any, version: int | None, options: str | None) -> str | None:
     return str(address) if "/" in value else str(ipaddress.ip_address(value))
 
 
+def ip_host(value: Any, options: str | None = None) -> Any:
+    """An address with its network; those of a list that are addresses."""
+    if isinstance(value, (list, tuple, GeneratorType)):
+        return [found for each in value if (found := ip_host(each, options)) is not None]
+    address = _interface(value, None, options) if isinstance(value, str) else None
+    return None if address is None else str(address)
+
+
+def filter_by_networks(values: Any, networks: Any) -> Any:
+    """The addresses of a list (or of each list in a map) that are in one of the networks."""
+    if values is None or networks is None:
+        return values
+    within = [ipaddress.ip_network(each) for each in networks]
+    if isinstance(values, Mapping):
+        return {name: filter_by_networks(each, networks) for name, each in values.items()}
+    return [each for each in values if any(ipaddress.ip_address(each) in net for net in within)]
+
+
 def _per_network(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """One network, or a list of them; ``None`` for what is none."""
 
@@ -153,7 +171,9 @@ def dns_check(
 
 NETWORK_FILTERS: Mapping[str, Callable[..., Any]] = {
     "dns_check": dns_check,
+    "filter_by_networks": filter_by_networks,
     "gen_mac": gen_mac,
+    "ip_host": ip_host,
     "ipaddr": _filter(None),
     "ipv4": _filter(4),
     "ipv6": _filter(6),
