@@ -1,0 +1,103 @@
+"""Copies of files that were changed, as Salt keeps them.
+
+``cachedir/file_backup/<path>_<Weekday_Month_day_time_microseconds_year>``, times of this place.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from saltlite.disk import make_dir
+from saltlite.modules._file.place import copy
+
+STAMP = "%a_%b_%d_%H:%M:%S_%f_%Y"
+SHOWN = "%a %b %d %Y %H:%M:%S.%f"
+
+
+class Backups:
+    """The copies below one directory."""
+
+    def __init__(self, cachedir: str) -> None:
+        self._root = os.path.join(cachedir, "file_backup")
+
+    def keep(self, path: str) -> str:
+        """Copy a file here; where the copy is. Owner and mode are the file's.
+
+        Raises:
+            OSError: it cannot be copied.
+        """
+        now = datetime.now(tz=timezone.utc).astimezone()
+        target = f"{self._place(path)}_{now.strftime(STAMP)}"
+        make_dir(Path(target).parent)
+        copy(path, target)
+        return target
+
+    def of(self, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:
+        """The copies of a file, newest first, numbered from 0; ``limit`` of them."""
+        place = self._place(path)
+        rows = self._rows(os.path.dirname(place), os.path.basename(place))
+        return dict(enumerate(rows[: _number(limit)]))
+
+    def of_directory(self, path: str, limit: Any = None) -> dict[str, dict[int, dict[str, Any]]]:
+        """The copies of all files beside ``path``, or in it if it ends in ``/``."""
+        folder = os.path.dirname(self._place(path, keep_end=True))
+        names = {_original(name) for name in _names(folder)}
+        return {
+            name: dict(enumerate(self._rows(folder, name)[: _number(limit)]))
+            for name in sorted(names)
+        }
+
+    def _place(self, path: str, *, keep_end: bool = False) -> str:
+        end = "/" if keep_end and path.endswith("/") else ""
+        return f"{self._root}/{os.path.normpath('/' + path).lstrip('/')}{end}"
+
+    def _rows(self, folder: str, name: str) -> list[dict[str, Any]]:
+        rows = []
+        for found in _names(folder):
+            moment = _moment(found, name)
+            if moment is None:
+                continue
+            location = os.path.join(folder, found)
+            shown = moment.strftime(SHOWN)
+            size = os.stat(location).st_size
+            rows.append((moment, {"Backup Time": shown, "Size": size, "Location": location}))
+        return [row for _, row in sorted(rows, key=lambda row: row[0], reverse=True)]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _moment(found: str, name: str) -> datetime | None:
+    """When a copy was made, ``None`` if it is none of this file."""
+    if not found.startswith(f"{name}_"):
+        return None
+    try:
+        return datetime.strptime(found[len(name) + 1 :], STAMP).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+
+
+def _original(found: str) -> str:
+    """The name of the file that a copy is of."""
+    name = found.rsplit("_", 6)[0] if found.count("_") >= 6 else found
+    return name if name != found and _moment(found, name) else found
+
+
+def _number(limit: Any) -> int | None:
+    try:
+        return None if limit is None else int(limit)
+    except (TypeError, ValueError):
+        return None
+
+
+def timestamped(path: str) -> str:
+    """Where ``file.line`` keeps its copy: beside the file, named by the second."""
+    return f"{path}.{time.strftime('%Y-%m-%d-%H-%M-%S')}"

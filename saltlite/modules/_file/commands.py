@@ -1,0 +1,94 @@
+"""What ``file.*`` leaves to programs: sed, grep, patch."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, UsageError
+from saltlite.providers import command
+from saltlite.providers.command import Options
+
+_SPECIAL = re.compile(r"([\[\](){}.*+?^$|\\])")
+
+
+def escaped(text: Any, escape_all: bool = False) -> str:
+    """Text for a place in a sed command, as Salt escapes it: also for a shell that is not there."""
+    result = str(text)
+    if escape_all:
+        result = _SPECIAL.sub(r"\\\1", result)
+    return result.replace("'", "'\"'\"'").replace("/", "\\/")
+
+
+def run(ctx: MinionContext, argv: Sequence[str]) -> dict[str, Any]:
+    """Run a program; ``pid retcode stdout stderr``."""
+    return command.run(ctx, list(argv), Options(python_shell=False)).as_map()
+
+
+def sed(
+    ctx: MinionContext,
+    path: str,
+    before: str,
+    after: str,
+    limit: str,
+    backup: Any,
+    options: str,
+    flags: str,
+    negate: bool,
+) -> dict[str, Any]:
+    """Change a file with sed; the texts are escaped."""
+    place = f"/{limit}/ " if limit else ""
+    script = f"{place}{'!' if negate else ''}s/{before}/{after}/{flags}"
+    argv = ["sed", f"-i{backup}" if backup else "-i", *shlex.split(str(options)), script, path]
+    return run(ctx, argv)
+
+
+def sed_finds(ctx: MinionContext, path: str, text: str, limit: str, flags: str) -> bool:
+    """Whether sed prints anything for a substitution."""
+    place = f"/{limit}/ " if limit else ""
+    argv = ["sed", "-n", "-r", "-e", f"{place}s/{text}/$/{flags}p", path]
+    done = run(ctx, argv)
+    return bool(done["stdout"] or done["stderr"])
+
+
+def grep(ctx: MinionContext, path: str, pattern: Any, opts: Sequence[Any]) -> dict[str, Any]:
+    """Search files with grep; a pattern is never an option."""
+    options = []
+    for opt in opts:
+        words = shlex.split(str(opt))
+        if len(words) > 1:
+            raise UsageError(
+                "Passing multiple command line arguments in a single string is not supported,"
+                f" please pass the following arguments separately: {opt}"
+            )
+        options += words
+    paths = glob.glob(path) or [path]
+    return run(ctx, ["grep", *options, "-e", str(pattern), "--", *paths])
+
+
+def patch(
+    ctx: MinionContext, path: str, patchfile: str, options: Any, dry_run: bool
+) -> dict[str, Any]:
+    """Apply a patch to a file or to the files of a directory."""
+    program = ctx.host.which("patch")
+    if program is None:
+        raise FunctionError(
+            "patch executable not found in path. Is the corresponding package installed?"
+        )
+    given = shlex.split(options) if isinstance(options, str) else [str(opt) for opt in options]
+    argv = [program, *given, "--forward", "--reject-file=-"]
+    if dry_run:
+        argv.append("--dry-run")
+    argv += ["-i", patchfile]
+    if os.path.isdir(path):
+        argv += ["-d", path]
+        if not any(opt.startswith(("-p", "--strip")) for opt in given):
+            argv.append("-p0")
+    else:
+        argv.append(path)
+    return run(ctx, argv)

@@ -1,0 +1,367 @@
+"""Make a file what it shall be, or say what would change: ``manage_file`` and its checks."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.modules._file import compared, hashes, owners, permissions, place, sources
+from saltlite.modules._file.backups import Backups
+from saltlite.modules._file.permissions import Wanted
+
+NEW_FILE_MODE = "0600"
+"""What Salt makes a new file with before it sets the mode; a mode other than this is a change."""
+
+
+@dataclass(slots=True, kw_only=True)
+class File:
+    """A file as it is declared: where, with which content, whose.
+
+    ``sfn`` is the path of the content, ``""`` while it is at ``source``; ``source_sum`` what its
+    hash shall be. ``contents`` is the content itself.
+    """
+
+    name: str
+    sfn: str = ""
+    source: Any = None
+    source_sum: dict[str, str]
+    wanted: Wanted
+    saltenv: str = "base"
+    contents: Any = None
+    follow: bool = True
+    backup: Any = ""
+    makedirs: bool = False
+    dir_mode: Any = None
+    show_changes: Any = True
+    skip_verify: bool = False
+    keep_mode: bool = False
+    encoding: str | None = None
+    encoding_errors: str = "strict"
+    verify_ssl: bool = True
+    use_etag: bool = False
+    template: Any = None
+
+    def data(self) -> bytes:
+        """``contents`` as they are written.
+
+        Raises:
+            TypeError: they are no text.
+            UnicodeEncodeError: the encoding has no such letters.
+        """
+        if isinstance(self.contents, bytes):
+            return self.contents
+        if not isinstance(self.contents, str):
+            kind = type(self.contents)
+            raise TypeError(f"expected str, bytes, or bytearray not {kind}")
+        return self.contents.encode(self.encoding or "utf-8", self.encoding_errors)
+
+    def hash_type(self, ctx: MinionContext) -> str:
+        """The hash that the source is known by."""
+        return self.source_sum.get("hash_type") or ctx.config.files.hash_type
+
+
+class _Stop(Exception):
+    """The file cannot be managed; the text is the comment."""
+
+
+def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[str, Any]:
+    """Write the file if its content differs, then owner, mode and attributes.
+
+    Gives back ``{"name", "changes", "comment", "result"}`` as a state does.
+
+    Raises:
+        OSError: something cannot be read or written.
+    """
+    ret = ret or {"name": file.name, "changes": {}, "comment": "", "result": True}
+    target = os.path.realpath(file.name) if file.follow else file.name
+    try:
+        if os.path.isdir(target):
+            raise _Stop(f"Specified target {file.name} is a directory")
+        if os.path.lexists(target):
+            return _existing(ctx, file, target, ret)
+        return _new(ctx, file, target, ret)
+    except _Stop as stop:
+        ret["comment"], ret["result"] = str(stop), False
+        return ret
+    finally:
+        place.drop_scratch(file.sfn)
+
+
+def _existing(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
+    if file.source:
+        _fetch(ctx, file)
+        if not _is_same(target, file.sfn):
+            _verify(file, ctx)
+            _show(ctx, file, target, file.sfn, ret)
+            _replace(ctx, file, target, lambda: place.pieces(file.sfn))
+    if file.contents is not None:
+        data = file.data()
+        with place.scratch(data) as scratch:
+            if not _is_same(target, scratch):
+                _show(ctx, file, target, scratch, ret)
+                _replace(ctx, file, target, lambda: data)
+    wanted = _with_source_mode(ctx, file)
+    ret, _ = permissions.check(file.name, ret, wanted, ctx.host, follow=file.follow, test=False)
+    if ret["changes"]:
+        ret["comment"] = f"File {file.name} updated"
+    elif ret["result"]:
+        ret["comment"] = f"File {file.name} is in the correct state"
+    return ret
+
+
+def _is_same(target: str, other: str) -> bool:
+    try:
+        return os.path.isfile(target) and hashes.file_hash(target) == hashes.file_hash(other)
+    except OSError:
+        return False
+
+
+def _fetch(ctx: MinionContext, file: File) -> None:
+    """Have the content here."""
+    if file.sfn:
+        return
+    source = str(file.source)
+    if sources.is_local(source):
+        path = sources.local_path(source)
+        file.sfn = path if os.path.isfile(path) else ""
+    else:
+        file.sfn = sources.client(ctx).cache_file(
+            source,
+            file.saltenv,
+            source_hash=file.source_sum.get("hsum"),
+            verify_ssl=file.verify_ssl,
+            use_etag=file.use_etag,
+        )
+    if not file.sfn:
+        raise _Stop(f"Source file '{source}' not found")
+
+
+def _verify(file: File, ctx: MinionContext) -> None:
+    """What did not come from the file server must have the hash that was given for it."""
+    wanted = file.source_sum.get("hsum")
+    if file.skip_verify or not wanted or sources.scheme_of(str(file.source)) == "salt":
+        return
+    form = file.hash_type(ctx)
+    actual = hashes.file_hash(file.sfn, form)
+    if actual != wanted:
+        raise _Stop(
+            f"Specified {form} checksum for {file.source} ({wanted}) does not match actual"
+            f" checksum ({actual}). If the 'source_hash' value refers to a remote file with"
+            " multiple possible matches, then it may be necessary to set 'source_hash_name'."
+        )
+
+
+def _show(ctx: MinionContext, file: File, old: str, new: str, ret: dict[str, Any]) -> None:
+    if os.path.islink(old) and not os.path.exists(old):
+        ret["changes"]["diff"] = "New file"
+        return
+    try:
+        ret["changes"]["diff"] = compared.difference(
+            old,
+            new,
+            names=False,
+            show=file.show_changes,
+            obfuscate=bool(file.template) and obfuscates(ctx),
+        )
+    except FunctionError as error:
+        warning = f"Failed to detect changes to file: {error}"
+        ret.setdefault("warnings", []).append(warning)
+
+
+def obfuscates(ctx: MinionContext) -> bool:
+    """Whether differences of templates are not to be shown."""
+    return bool(ctx.config.extra.get("obfuscate_templates"))
+
+
+def _replace(ctx: MinionContext, file: File, target: str, data: Any) -> None:
+    """New content for a file that is there; a link that is not followed becomes a file."""
+    keeps = _backup_mode(ctx, file)
+    if keeps and os.path.isfile(target):
+        Backups(ctx.config.paths.cachedir).keep(target)
+    if os.path.islink(target):
+        os.unlink(target)
+        place.create(target, data())
+        return
+    place.put(target, data())
+
+
+def _backup_mode(ctx: MinionContext, file: File) -> bool:
+    """Whether a copy is kept; on the master it never is, in Salt neither."""
+    return file.backup in ("minion", "both")
+
+
+def _with_source_mode(ctx: MinionContext, file: File) -> Wanted:
+    wanted = file.wanted
+    if not file.keep_mode or not file.source:
+        return wanted
+    mode = source_mode(ctx, str(file.source), file.saltenv)
+    if mode is None:
+        return wanted
+    return Wanted(user=wanted.user, group=wanted.group, mode=mode, attrs=wanted.attrs)
+
+
+def source_mode(ctx: MinionContext, source: str, saltenv: str) -> str | None:
+    """The mode of a source on the file server or this machine; ``None`` for any other."""
+    if sources.is_local(source):
+        path = sources.local_path(source)
+        return owners.mode_text(os.stat(path).st_mode) if os.path.exists(path) else None
+    if sources.scheme_of(source) != "salt":
+        return None
+    found = sources.client(ctx).stat(source, saltenv)
+    return owners.mode_text(int(found[0])) if found else None
+
+
+def _new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
+    if file.source:
+        _fetch(ctx, file)
+        _verify(file, ctx)
+    _make_parents(file, target)
+    wanted = _with_source_mode(ctx, file)
+    if file.source:
+        _create(target, place.pieces(file.sfn), wanted)
+        ret["changes"]["diff"] = "New file"
+    elif file.contents is not None:
+        _create(target, file.data(), wanted)
+        ret["changes"]["diff"] = "New file"
+    else:
+        _create(target, b"", wanted)
+        ret["changes"]["new"] = f"file {file.name} created"
+        ret["comment"] = "Empty file"
+    _note_new(ret, file, wanted)
+    ret, _ = permissions.check(file.name, ret, wanted, ctx.host, follow=file.follow, test=False)
+    if not ret["comment"]:
+        ret["comment"] = f"File {file.name} updated"
+    return ret
+
+
+def _make_parents(file: File, target: str) -> None:
+    folder = os.path.dirname(target)
+    if os.path.isdir(folder):
+        return
+    if not file.makedirs:
+        raise _Stop("Parent directory not present")
+    mode = file.dir_mode if file.dir_mode is not None else _dir_mode(file.wanted.mode)
+    number = None if mode is None else owners.mode_number(mode)
+    try:
+        place.make_dirs(folder, number, file.wanted.owner())
+    except OSError as error:
+        raise FunctionError(error.strerror or str(error)) from error
+
+
+def _dir_mode(mode: Any) -> str | None:
+    """The mode of directories around a file: who may read it may enter them."""
+    if mode is None:
+        return None
+    digits = owners.normalized(mode)
+    return "".join(
+        str(int(digit) | 1) if digit in "456" and index else digit
+        for index, digit in enumerate(digits[-4:])
+    )
+
+
+def _create(target: str, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
+    """With owner and mode right from the first moment."""
+    mode = owners.default_mode()
+    if wanted.mode is not None:
+        try:
+            mode = owners.mode_number(wanted.mode)
+        except ValueError:
+            mode = int(NEW_FILE_MODE, 8)
+    owner = wanted.owner()
+    place.create(target, data, mode, None if owner == (-1, -1) else owner)
+
+
+def _note_new(ret: dict[str, Any], file: File, wanted: Wanted) -> None:
+    """What Salt calls changes of a file that was not there: it begins as root's, with 0600."""
+    now = os.lstat(file.name if not file.follow else os.path.realpath(file.name))
+    for part, value, own, number in (
+        ("user", wanted.user, os.geteuid(), now.st_uid),
+        ("group", wanted.group, os.getegid(), now.st_gid),
+    ):
+        if value not in (None, "") and number != own:
+            ret["changes"][part] = value
+    mode = owners.mode_text(now.st_mode)
+    if (file.source or wanted.mode is not None) and mode != NEW_FILE_MODE:
+        ret["changes"]["mode"] = mode
+
+
+def check_meta(ctx: MinionContext, file: File) -> dict[str, Any]:
+    """What of a file is not as declared: ``newfile``, ``diff``, ``sum``, owner, mode, ``attrs``."""
+    try:
+        found = owners.status(file.name, follow=file.follow)
+    except FunctionError:
+        return {"newfile": file.name}
+    changes: dict[str, Any] = {}
+    _check_source(ctx, file, changes)
+    if file.contents is not None:
+        _check_contents(ctx, file, changes)
+    return changes | _other_owners(file.wanted, found) | _other_attrs(ctx, file)
+
+
+def _check_source(ctx: MinionContext, file: File, changes: dict[str, Any]) -> None:
+    wanted = file.source_sum.get("hsum")
+    if not wanted or hashes.file_hash(file.name, file.hash_type(ctx)) == wanted:
+        return
+    if not file.sfn and file.source:
+        file.sfn = sources.client(ctx).cache_file(
+            str(file.source), file.saltenv, source_hash=wanted, verify_ssl=file.verify_ssl
+        )
+    if not file.sfn:
+        changes["sum"] = "Checksum differs"
+        return
+    changes["diff"] = compared.difference(
+        file.name, file.sfn, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
+    )
+
+
+def _check_contents(ctx: MinionContext, file: File, changes: dict[str, Any]) -> None:
+    with place.scratch(file.data()) as scratch:
+        try:
+            found = compared.difference(
+                file.name, scratch, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
+            )
+        except FunctionError as error:
+            found = str(error)
+    if found:
+        changes["diff"] = found
+
+
+def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
+    parts = (
+        ("user", wanted.user, found.st_uid, owners.user_name(found.st_uid)),
+        ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid)),
+    )
+    changes: dict[str, Any] = {
+        part: value for part, value, number, name in parts if value not in (None, "", number, name)
+    }
+    if wanted.mode is not None:
+        mode = owners.normalized(wanted.mode)
+        if mode != owners.mode_text(found.st_mode):
+            changes["mode"] = mode
+    return changes
+
+
+def _other_attrs(ctx: MinionContext, file: File) -> dict[str, Any]:
+    from saltlite.modules._file import attributes
+
+    if file.wanted.attrs is None:
+        return {}
+    now = (attributes.read(ctx.host, file.name) or {}).get(file.name)
+    if now is None or not any(attributes.differing(now, file.wanted.attrs)):
+        return {}
+    return {"attrs": file.wanted.attrs}
+
+
+def without_owners(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Salt's ``check_managed`` does not mind who owns a file below the temporary directory."""
+    if not os.path.realpath(name).startswith(os.path.join(tempfile.gettempdir(), "")):
+        return changes
+    return {part: value for part, value in changes.items() if part not in _OWNERSHIP}
+
+
+_OWNERSHIP = frozenset({"user", "group", "mode"})

@@ -1,0 +1,132 @@
+"""Users, groups and modes of files: from names to numbers and back, and who owns what.
+
+Salt's functions answer ``""`` for a name that nobody has, and the number for a number.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+from typing import Any
+
+from saltlite.errors import FunctionError
+
+UNCHANGED = -1
+
+
+def user_name(uid: Any) -> Any:
+    """The name of a user id; the id itself without one."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return uid
+
+
+def group_name(gid: Any) -> Any:
+    """The name of a group id; the id itself without one, ``""`` for what is no number."""
+    try:
+        number = int(gid)
+    except ValueError:
+        return ""
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return gid
+
+
+def user_id(user: Any) -> Any:
+    """The id of a user name, ``""`` without one; ``None`` is who we are, a number itself."""
+    if user is None:
+        return os.geteuid()
+    if isinstance(user, int):
+        return user
+    try:
+        return pwd.getpwnam(str(user)).pw_uid
+    except KeyError:
+        return ""
+
+
+def group_id(group: Any) -> Any:
+    """The id of a group name, ``""`` without one; a number is itself."""
+    if group is None:
+        return ""
+    if isinstance(group, int):
+        return group
+    try:
+        return grp.getgrnam(str(group)).gr_gid
+    except KeyError:
+        return ""
+
+
+def ids(user: Any, group: Any) -> tuple[int, int, str]:
+    """User id, group id and Salt's complaint about names that nobody has.
+
+    Without a name the id is ``UNCHANGED``.
+    """
+    complaint = ""
+    uid: Any = UNCHANGED if user in (None, "") else user_id(user)
+    if uid == "":
+        uid, complaint = UNCHANGED, "User does not exist\n"
+    gid: Any = UNCHANGED if group in (None, "") else group_id(group)
+    if gid == "":
+        gid, complaint = UNCHANGED, f"{complaint}Group does not exist\n"
+    return int(uid), int(gid), complaint
+
+
+def chown(path: str, user: Any, group: Any, *, follow: bool) -> str | None:
+    """Give a file away; ``None``, or Salt's complaint. A link to nowhere is itself given away.
+
+    Raises:
+        OSError: it cannot be done.
+    """
+    uid, gid, complaint = ids(user, group)
+    if complaint:
+        return complaint
+    if follow and not os.path.exists(path):
+        if not os.path.islink(path):
+            return "File not found"
+        follow = False
+    os.chown(path, uid, gid, follow_symlinks=follow)
+    return None
+
+
+def normalized(mode: Any) -> str:
+    """A mode as Salt writes it: ``0644`` for ``644``, ``"0o644"`` and ``'0644'``."""
+    return str(mode).strip("\"'").lstrip("0Oo").zfill(4)
+
+
+def mode_number(mode: Any) -> int:
+    """A mode as the system takes it.
+
+    Raises:
+        ValueError: it has other digits than octal ones.
+    """
+    return int(normalized(mode), 8) & 0o7777
+
+
+def mode_text(mode: int) -> str:
+    """A mode of the system as Salt shows it."""
+    return f"{stat.S_IMODE(mode):04o}"
+
+
+def status(path: str, *, follow: bool = True) -> os.stat_result:
+    """The status of a file; a link to nowhere has its own.
+
+    Raises:
+        FunctionError: there is no such file.
+    """
+    try:
+        return os.stat(path) if follow and os.path.exists(path) else os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FunctionError(f"Path not found: {path}") from None
+    except OSError as error:
+        raise FunctionError(error.strerror or str(error)) from error
+
+
+def default_mode() -> int:
+    """The mode of a new file that nobody gave a mode."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask

@@ -1,0 +1,149 @@
+"""Owner, group, mode and attributes as wanted; what was and what changed, in Salt's words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.errors import FunctionError
+from saltlite.host import Host
+from saltlite.modules._file import attributes, owners
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a file shall have; ``None`` (and ``""`` for owners) leaves it as it is."""
+
+    user: Any = None
+    group: Any = None
+    mode: Any = None
+    attrs: str | None = None
+
+    def owner(self) -> tuple[int, int]:
+        """User and group id, -1 for what is not given or not there."""
+        uid, gid, _ = owners.ids(self.user, self.group)
+        return uid, gid
+
+
+def check(
+    name: str, ret: dict[str, Any] | None, wanted: Wanted, host: Host, *, follow: bool, test: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Change what is not as wanted; a state's return, and what was (``l...``) and comes (``c...``).
+
+    Raises:
+        FunctionError: there is no such file.
+    """
+    ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
+    checked = _Check(name, ret, wanted, host, follow, test)
+    checked.owners()
+    checked.mode()
+    checked.attrs()
+    earlier = ret["comment"]
+    said: Any = checked.comments
+    if isinstance(earlier, str):
+        said = "; ".join(part for part in (earlier, *checked.comments) if part)
+    ret["comment"] = said
+    return ret, checked.seen
+
+
+class _Check:
+    """One file under examination."""
+
+    def __init__(
+        self, name: str, ret: dict[str, Any], wanted: Wanted, host: Host, follow: bool, test: bool
+    ) -> None:
+        self.name, self.ret, self.wanted, self.host = name, ret, wanted, host
+        self.follow, self.test = follow, test
+        self.comments: list[str] = []
+        self.seen: dict[str, Any] = {
+            "luser": self._user(),
+            "lgroup": self._group(),
+            "lmode": owners.mode_text(self._status().st_mode),
+        }
+
+    def _status(self) -> os.stat_result:
+        return owners.status(self.name, follow=self.follow)
+
+    def _user(self) -> Any:
+        uid = self._status().st_uid
+        return uid if isinstance(self.wanted.user, int) else owners.user_name(uid)
+
+    def _group(self) -> Any:
+        gid = self._status().st_gid
+        return gid if isinstance(self.wanted.group, int) else owners.group_name(gid)
+
+    def owners(self) -> None:
+        """Give the file away, if it belongs to others."""
+        parts: list[tuple[str, Any, Callable[[], Any]]] = [
+            ("user", self.wanted.user, self._user),
+            ("group", self.wanted.group, self._group),
+        ]
+        other = [part for part in parts if part[1] not in (None, "") and part[1] != part[2]()]
+        for part, value, _ in other:
+            self.seen[f"c{part}"] = value
+        if other and not self.test:
+            given = {part: value for part, value, _ in other}
+            self._give(given.get("user", ""), given.get("group", ""))
+        for part, value, now in other:
+            if self.test or now() == value:
+                self.ret["changes"][part] = value
+            else:
+                self._failed(f"Failed to change {part} to {value}")
+
+    def _give(self, user: Any, group: Any) -> None:
+        uid, gid, complaint = owners.ids(user, group)
+        if complaint:
+            self.comments.append(complaint)
+        try:
+            os.chown(self.name, uid, gid, follow_symlinks=self.follow)
+        except OSError as error:
+            self.comments.append(str(error))
+
+    def mode(self) -> None:
+        """Set the mode; links have none of their own."""
+        if self.wanted.mode is None or (os.path.islink(self.name) and not self.follow):
+            return
+        mode = owners.normalized(self.wanted.mode)
+        if mode == owners.mode_text(self._status().st_mode):
+            return
+        self.seen["cmode"] = mode
+        if not self.test:
+            self._set_mode(mode)
+        if self.test or owners.mode_text(self._status().st_mode) == mode:
+            self.ret["changes"]["mode"] = mode
+        else:
+            self._failed(f"Failed to change mode to {mode}")
+
+    def _set_mode(self, mode: str) -> None:
+        try:
+            os.chmod(self.name, owners.mode_number(mode))
+        except (ValueError, OSError):
+            return
+
+    def attrs(self) -> None:
+        """Add and remove attributes, where there are any."""
+        if self.wanted.attrs is None or os.path.islink(self.name):
+            return
+        try:
+            now = (attributes.read(self.host, self.name) or {}).get(self.name)
+        except FunctionError:
+            return
+        if now is None:
+            return
+        added, removed = attributes.differing(now, self.wanted.attrs)
+        if not added and not removed:
+            return
+        for operator, letters in (("add", added), ("remove", removed)):
+            if letters and not self.test:
+                self._change_attrs(operator, letters)
+        self.ret["changes"]["attrs"] = {"old": "".join(now), "new": self.wanted.attrs}
+
+    def _change_attrs(self, operator: str, letters: str) -> None:
+        if not attributes.change(self.host, [self.name], operator, letters):
+            self._failed(f"Failed to {operator} attributes {letters}")
+
+    def _failed(self, text: str) -> None:
+        self.ret["result"] = False
+        self.comments.append(text)

@@ -1,0 +1,283 @@
+"""Where the content of a managed file comes from: addresses, their hashes, templates."""
+
+from __future__ import annotations
+
+import os
+import urllib.parse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, SaltliteError
+from saltlite.modules._file import hashes
+from saltlite.modules._file.place import keep_scratch
+
+if TYPE_CHECKING:
+    from saltlite.fileserver.client import FileClient
+
+WEB = ("http", "https", "ftp", "swift", "s3")
+NONE_FOUND = "none of the specified sources were found"
+
+Managed = tuple[str, dict[str, str], str]
+"""Path of the content, its hash and a complaint; an empty path: still at its source."""
+
+
+def client(ctx: MinionContext) -> FileClient:
+    """The file client of a context."""
+    from saltlite.fileserver.client import file_client
+
+    return file_client(ctx)
+
+
+def scheme_of(source: str) -> str:
+    """``salt``, ``http`` ...; empty for a path."""
+    scheme, found, _ = source.partition("://")
+    return scheme.lower() if found else ""
+
+
+def local_path(source: str) -> str:
+    """The path that a ``file://`` address names, or the path itself."""
+    if scheme_of(source) == "file":
+        return urllib.parse.unquote(source.partition("://")[2])
+    return source
+
+
+def is_local(source: str) -> bool:
+    """Whether a source is a file of this machine."""
+    return scheme_of(source) in ("", "file")
+
+
+def chosen(ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any) -> tuple[Any, Any]:
+    """The first of several sources that is there, and its hash; a single one is not looked at.
+
+    Raises:
+        FunctionError: none of them is there.
+    """
+    if not isinstance(source, list):
+        return source, source_hash
+    for one in source:
+        name, its_hash = one, source_hash
+        if isinstance(one, Mapping) and len(one) == 1:
+            (name, given), *_ = one.items()
+            its_hash = given or source_hash
+        if _is_there(ctx, str(name), saltenv or "base"):
+            return name, its_hash
+    raise FunctionError(NONE_FOUND)
+
+
+def _is_there(ctx: MinionContext, source: str, saltenv: str) -> bool:
+    scheme = scheme_of(source)
+    if is_local(source):
+        path = local_path(source)
+        return os.path.isabs(path) and os.path.exists(path)
+    if scheme == "salt":
+        return _on_the_server(ctx, source, saltenv)
+    try:
+        return bool(client(ctx).cache_file(source, saltenv))
+    except SaltliteError:
+        return False
+
+
+def _on_the_server(ctx: MinionContext, source: str, saltenv: str) -> bool:
+    """Whether the file server has a file or directory."""
+    from saltlite.fileserver.paths import split_url
+
+    files = client(ctx)
+    if files.hash_file(source, saltenv) is not None:
+        return True
+    location = split_url(source)
+    env = location.saltenv or saltenv
+    return location.path.rstrip("/") in files.list_dirs(env, location.path)
+
+
+def source_sum(
+    ctx: MinionContext,
+    file_name: str,
+    source: str,
+    source_hash: Any,
+    source_hash_name: Any,
+    saltenv: str,
+    *,
+    verify_ssl: bool = True,
+) -> dict[str, str]:
+    """``{"hash_type", "hsum"}`` of an expression, or from a file with hashes.
+
+    Raises:
+        FunctionError: there is none.
+        OSError: the file with hashes cannot be read.
+    """
+    if not isinstance(source_hash, str):
+        kind = type(source_hash).__name__
+        raise TypeError(f"expected str, bytes or os.PathLike object, not {kind}")
+    if not hashes.is_location(source_hash):
+        return hashes.from_expression(source_hash)
+    path = local_path(source_hash)
+    if not is_local(source_hash):
+        path = client(ctx).cache_file(source_hash, saltenv, verify_ssl=verify_ssl)
+    if not path:
+        raise FunctionError(f"Source hash file {source_hash} not found")
+    found = extract(path, "", file_name, source, source_hash_name)
+    if found is None:
+        raise hashes.invalid(source_hash)
+    return {"hsum": found["hsum"].lower(), "hash_type": found["hash_type"]}
+
+
+def extract(
+    path: str, hash_type: Any, file_name: str, source: str, source_hash_name: Any
+) -> dict[str, str] | None:
+    """The hash that a file with hashes has for another file; raises OSError."""
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        return hashes.extracted(lines, hash_type, file_name, source, source_hash_name)
+
+
+def managed(
+    ctx: MinionContext,
+    name: str,
+    source: Any,
+    source_hash: Any,
+    source_hash_name: Any,
+    saltenv: str,
+    *,
+    template: Any = None,
+    context: Any = None,
+    defaults: Any = None,
+    skip_verify: bool = False,
+    verify_ssl: bool = True,
+    use_etag: bool = False,
+) -> Managed:
+    """Have the content of a managed file, rendered if it is a template.
+
+    Raises:
+        RenderError: the template does not render.
+        OSError: a file of this machine cannot be read.
+    """
+    if not source:
+        return "", {}, ""
+    try:
+        found = _located(
+            ctx, name, str(source), source_hash, source_hash_name, saltenv, skip_verify, verify_ssl
+        )
+    except FunctionError as error:
+        return "", {}, str(error)
+    if isinstance(found, str):
+        return "", {}, found
+    path = local_path(source) if is_local(source) else ""
+    if not path and (template or scheme_of(source) in WEB):
+        path, complaint = _fetched(ctx, source, saltenv, found, verify_ssl, use_etag)
+        if complaint:
+            return "", {}, complaint
+    if not template:
+        return path, found, ""
+    return _rendered(ctx, path, str(source), str(template), saltenv, context, defaults)
+
+
+def _located(
+    ctx: MinionContext,
+    name: str,
+    source: str,
+    source_hash: Any,
+    source_hash_name: Any,
+    saltenv: str,
+    skip_verify: bool,
+    verify_ssl: bool,
+) -> dict[str, str] | str:
+    """The hash that a source shall have, or a complaint."""
+    if scheme_of(source) == "salt":
+        found = client(ctx).hash_file(source, saltenv)
+        return found or f"Source file {source} not found in saltenv '{saltenv}'"
+    path = local_path(source)
+    if is_local(source) and not os.path.exists(path):
+        return f"Local file source {path} does not exist"
+    if source_hash and not skip_verify:
+        return source_sum(
+            ctx, name, source, source_hash, source_hash_name, saltenv, verify_ssl=verify_ssl
+        )
+    if is_local(source):
+        form = ctx.config.files.hash_type
+        return {"hsum": hashes.file_hash(path, form), "hash_type": form}
+    if skip_verify:
+        return {}
+    return (
+        f"Unable to verify upstream hash of source file {source}, please set source_hash or set"
+        " skip_verify to True"
+    )
+
+
+def _fetched(
+    ctx: MinionContext,
+    source: str,
+    saltenv: str,
+    wanted: Mapping[str, str],
+    verify_ssl: bool,
+    use_etag: bool,
+) -> tuple[str, str]:
+    """The path of the copy, and a complaint."""
+    try:
+        path = client(ctx).cache_file(
+            source,
+            saltenv,
+            source_hash=wanted.get("hsum") if scheme_of(source) in WEB else None,
+            verify_ssl=verify_ssl,
+            use_etag=use_etag,
+        )
+    except SaltliteError as error:
+        return "", f"Failed to cache {source}: {error}"
+    return path, "" if path else f"Source file {source} not found in saltenv '{saltenv}'"
+
+
+def _rendered(
+    ctx: MinionContext,
+    path: str,
+    source: str,
+    template: str,
+    saltenv: str,
+    context: Any,
+    defaults: Any,
+) -> Managed:
+    if not is_engine(template):
+        return path, {}, f"Specified template format {template} is not supported"
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    name = source.removeprefix("salt://").partition("?")[0] if scheme_of(source) == "salt" else ""
+    data = render(ctx, text, template, saltenv, context, defaults, path=path, name=name).encode()
+    form = ctx.config.files.hash_type
+    scratch = keep_scratch(data)
+    return scratch, {"hash_type": form, "hsum": hashes.file_hash(scratch, form)}, ""
+
+
+def is_engine(template: str) -> bool:
+    """Whether there is a template engine of this name."""
+    from saltlite.renderers.template import ENGINES
+
+    return template in ENGINES
+
+
+def render(
+    ctx: MinionContext,
+    text: str,
+    template: str,
+    saltenv: str,
+    context: Any,
+    defaults: Any,
+    *,
+    path: str = "",
+    name: str = "",
+) -> str:
+    """A text template with what lies in ``context`` on top of ``defaults``.
+
+    Raises:
+        RenderError: it does not render.
+        ValueError: context or defaults are no maps.
+    """
+    from saltlite.renderers.template import render_template
+
+    return render_template(
+        text,
+        template,
+        ctx,
+        saltenv=saltenv or "base",
+        context=dict(context or {}),
+        defaults=dict(defaults or {}),
+        path=path,
+        name=name,
+    )
