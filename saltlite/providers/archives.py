@@ -57,15 +57,25 @@ class Contents:
 
     def verbose(self) -> dict[str, list[str]]:
         """As ``archive.list`` shows them with ``verbose``."""
-        below = {f"{name.split('/')[0]}/" for name in self.dirs | self.files if "/" in name}
         return {
             "dirs": sorted(self.dirs),
             "files": sorted(self.files),
             "links": sorted(self.links),
-            "top_level_dirs": sorted(below),
+            "top_level_dirs": self._top_dirs(),
             "top_level_files": sorted(name for name in self.files if "/" not in name),
             "top_level_links": sorted(name for name in self.links if "/" not in name),
         }
+
+    def _top_dirs(self) -> list[str]:
+        """Those that are members, or else the one that everything is in.
+
+        Source: observed on Salt 3006.30.
+        """
+        found = sorted(name for name in self.dirs if name.count("/") == 1)
+        first = {name.split("/")[0] for name in self.names()}
+        if found or len(first) != 1 or first & (self.files | self.links):
+            return found
+        return [f"{first.pop()}/"]
 
 
 def format_of(name: str) -> str | None:

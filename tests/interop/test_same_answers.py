@@ -99,7 +99,7 @@ class Salt:
         )
         files = CASES / "states"
         if files.is_dir():
-            shutil.copytree(files, self.folder / "states", dirs_exist_ok=True)
+            shutil.copytree(files, self.folder / "states", symlinks=True, dirs_exist_ok=True)
 
     def environ(self) -> dict[str, str]:
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
