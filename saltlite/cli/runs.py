@@ -80,13 +80,17 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
 
     with runner_context(config, lambda line: log.info("%s", line), request.user) as ctx:
         client = WheelClient(ctx) if request.kind == "wheel" else RunnerClient(ctx)
+        fun, arg, kwarg = request.fun, request.arg, request.kwarg
         try:
-            ran = client.run(request.fun, request.arg, request.kwarg, jid=request.jid)
+            ran = client.run(fun, arg, kwarg, jid=request.jid)
         except SaltliteError as error:
-            return RunOutcome(str(error), success=False)
-        if ran.wrong is not None:
-            return RunOutcome(f"Passed invalid arguments: {ran.wrong}", success=False)
-        return RunOutcome(ran.return_, ran.success)
+            why = str(error)
+        else:
+            if ran.wrong is None:
+                return RunOutcome(ran.return_, ran.success)
+            why = f"Passed invalid arguments: {ran.wrong}"
+        client.fail(fun, arg, kwarg, request.jid, why)
+        return RunOutcome(why, success=False)
 
 
 def why_missing(

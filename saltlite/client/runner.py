@@ -87,11 +87,19 @@ class RunnerClient:
         wrong = wrong_arguments(runner, arg, kwarg)
         if wrong is not None:
             return Ran(jid, None, success=False, wrong=wrong, doc=runner.doc)
-        started = self._started(runner, jid, arg, kwarg)
+        started = self._started(runner.name, jid, arg, kwarg)
         self._fire(self.kind.new(jid), started)
         ran = self._call(runner, jid, arg, kwarg)
         self._finish(started, ran)
         return ran
+
+    def fail(
+        self, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any], jid: str, why: str
+    ) -> None:
+        """Tell whoever waits for a run that did not come about; it goes on record too."""
+        started = self._started(fun, jid, arg, kwarg)
+        self._fire(self.kind.new(jid), started)
+        self._finish(started, Ran(jid, why, success=False))
 
     def _call(self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> Ran:
         try:
@@ -136,11 +144,11 @@ class RunnerClient:
             log.warning("Event %s was not fired: %s", tag, error)
 
     def _started(
-        self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+        self, name: str, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
     ) -> dict[str, Any]:
         fun_args = [*arg, dict(kwarg)] if kwarg else list(arg)
         started = {
-            "fun": f"{self.kind.name}.{runner.name}",
+            "fun": f"{self.kind.name}.{name}",
             "jid": jid,
             "user": self._ctx.user,
             "fun_args": fun_args,
