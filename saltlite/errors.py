@@ -4,6 +4,7 @@ The tree::
 
     SaltliteError
     ├── ConfigError          a configuration file, option or id is wrong
+    │   └── NoSuchUser       the user that a daemon is to be is not there
     ├── WireError            bytes from a peer do not have the form they must have
     ├── CryptoError          a key, signature or ciphertext is wrong
     ├── AuthError            the master did not let the minion in
@@ -60,6 +61,13 @@ class ConfigError(SaltliteError):
         if path and line is not None:
             place = f"{path}:{line}"
         super().__init__(": ".join(part for part in (place, option, problem) if part))
+
+
+class NoSuchUser(ConfigError):
+    """The user that a daemon is to be is not there; Salt's sentence, exit code 67."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The user is not available. There is no user {name}", option="user")
 
 
 class WireError(SaltliteError):

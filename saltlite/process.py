@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltlite.disk import write_file
-from saltlite.errors import ConfigError, StoreError
+from saltlite.errors import ConfigError, NoSuchUser, StoreError
 
 if TYPE_CHECKING:
     import ctypes
@@ -119,7 +119,7 @@ def become_user(name: str) -> None:
     try:
         user = pwd.getpwnam(name)
     except KeyError:
-        raise ConfigError(f"there is no user {name}", option="user") from None
+        raise NoSuchUser(name) from None
     if os.geteuid() == user.pw_uid:
         return
     if os.geteuid() != 0:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import optparse
 
     from saltlite.cli.show import Screen
-    from saltlite.wheel.keyring import KeyClient
     from saltlite.config.master import MasterConfig
+    from saltlite.wheel.keyring import KeyClient
 
 NO_MATCH = "The key glob '{}' does not match any {} keys."
 NO_PRIVATE_KEY = "No usable private-key found"

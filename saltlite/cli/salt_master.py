@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.aside import read_aside, remake_master
-from saltlite.errors import ConfigError, SaltliteError
+from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
 
 if TYPE_CHECKING:
     from saltlite.cli.options import CommandParser
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EX_CANNOT_START = 1
+EX_NO_USER = 67
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options["daemon"]:  # nobody sees standard error any more
             log.critical("%s", error)
         sys.stderr.write(f"salt-master: {error}\n")
-        return EX_CANNOT_START
+        return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
 
 
 def _execute(config: MasterConfig, request: RunRequest) -> RunOutcome:

@@ -87,6 +87,7 @@ def load_minion(
     found = _gather("minion", config_dir, environ)
     found.override(overrides)
     _rename_environment(found.settings)
+    _forget_odd_grains(found.settings)
     schema = _Schema("minion", SECTIONS)
     values, extra = schema.checked(found.settings)
     _finish(values, schema, found)
@@ -300,6 +301,14 @@ def _rename_environment(settings: Settings) -> None:
         return
     log.warning("%s: environment: this option is called saltenv now", old.source)
     settings.setdefault("saltenv", old)
+
+
+def _forget_odd_grains(settings: Settings) -> None:
+    """``grains`` without a map: no reason for a minion not to start. Source: Salt 3006.30."""
+    odd = settings.get("grains")
+    if odd is not None and odd.value is not None and not isinstance(odd.value, dict):
+        del settings["grains"]
+        log.warning("%s: grains: is no map, and not used", odd.source)
 
 
 def _check_id(minion_id: str, settings: Settings) -> None:

@@ -23,7 +23,7 @@ from saltlite import disk, process
 from saltlite.config.master import MasterConfig
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
-from saltlite.errors import ConfigError, StoreError
+from saltlite.errors import ConfigError, NoSuchUser, StoreError
 from saltlite.master import noncefile
 from saltlite.master.acl import Access, process_user, write_keys
 from saltlite.master.child import Life
@@ -125,7 +125,7 @@ class Master:
         try:
             account = pwd.getpwnam(name)
         except KeyError:
-            raise ConfigError(f"there is no user {name}", option="user") from None
+            raise NoSuchUser(name) from None
         return account.pw_uid, account.pw_gid
 
     def _become_user(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -116,3 +117,13 @@ def test_a_wrong_option_is_a_usage_error(command: str) -> None:
     done = run(command, "--bogus")
     assert done.returncode == 64
     assert f"{command}: error: no such option: --bogus" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["salt-master", "salt-minion"])
+def test_a_user_that_is_not_there_is_67(command: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # paths of sockets must be short
+        options = f"root_dir: {folder}\nuser: no-such-user-here\nid: m1\nmaster: 127.0.0.1\n"
+        (Path(folder) / command.removeprefix("salt-")).write_text(options)
+        done = run(command, "-c", folder)
+    assert done.returncode == 67
+    assert "The user is not available. There is no user no-such-user-here\n" in done.stderr

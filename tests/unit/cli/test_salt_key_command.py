@@ -10,9 +10,9 @@ import stat
 import pytest
 
 from saltlite.cli import salt_key
-from saltlite.wheel.keyring import KeyClient, states_of
 from saltlite.core import tags
 from saltlite.crypto.keys import PrivateKey
+from saltlite.wheel.keyring import KeyClient, states_of
 
 FOLDERS = {
     "minions": ["db1", "web1"],

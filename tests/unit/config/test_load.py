@@ -336,3 +336,10 @@ def test_the_flat_dict_has_everything(tmp_path):
     assert opts["__role"] == "minion"
     assert opts["config_dir"] == str(tmp_path)
     assert opts["conf_file"] == str(tmp_path / "minion")
+
+
+@pytest.mark.parametrize("value", ["foo", "42", "[1, 2]", "''", "[]", ""])
+def test_grains_that_are_no_map_are_passed_over(tmp_path, value, caplog):
+    (tmp_path / "minion").write_text(f"id: m1\nroot_dir: {tmp_path}\ngrains: {value}\n")
+    assert load_minion(tmp_path).grains.grains == {}
+    assert ("is no map" in caplog.text) is bool(value)
