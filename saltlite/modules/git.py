@@ -369,7 +369,7 @@ def config_unset(
         raise FunctionError(
             f"Multiple values for key '{key}' match value_regex: {value_regex}"
             if value_regex
-            else f"Multiple values for key '{key}'"
+            else f"Multiple values exist for key '{key}'"
         )
     if outcome.retcode != 0:
         raise FunctionError(outcome.stderr.strip() or f"Key '{key}' could not be unset")
@@ -402,13 +402,13 @@ def describe(
     ignore_retcode: bool = False,
     output_encoding: str | None = None,
 ) -> str:
-    """A revision by the newest tag before it.
+    """A revision by the newest tag before it, by its hash without one.
 
     CLI Example:
 
         salt myminion git.describe /path/to/repo
     """
-    return _text(ctx, locals(), "describe", str(rev))
+    return _text(ctx, locals(), "describe", "--always", str(rev))
 
 
 def diff(

@@ -385,8 +385,8 @@ def purge(
     gone = _removed(ctx, "purge", name, pkgs, kwargs)
     if not _keeps_configuration(back_end):
         return gone
-    left = asked.changes(before, back_end.installed(removed=True))
-    return {"installed": gone, "removed": dict(left)}
+    left = dict(asked.changes(before, back_end.installed(removed=True)))
+    return {"installed": gone, "removed": left} if gone or left else {}
 
 
 def _keeps_configuration(back_end: Packages) -> bool:

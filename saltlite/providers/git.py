@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import command
@@ -132,8 +133,9 @@ def with_login(url: str, user: str | None, password: str | None) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator or scheme.lower() != "https":
         raise UsageError("Basic Auth only supported for HTTPS")
-    login = str(user) if password is None else f"{user}:{password}"
-    return f"{scheme}://{login}@{rest.rpartition('@')[2] if '@' in rest.split('/')[0] else rest}"
+    login = ":".join(quote(str(part), safe="") for part in (user, password) if part is not None)
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{login}@{host.rpartition('@')[2]}{slash}{path}"
 
 
 def option_words(opts: Any) -> list[str]:

@@ -12,6 +12,8 @@ from itertools import zip_longest
 QUERY_FORMAT = "${Status}\t${Package}\t${Version}\t${Architecture}\n"
 """For ``dpkg-query -W``: what :func:`parse_packages` reads."""
 
+GREATEST_EPOCH = 2**31 - 1
+
 INFO_FIELDS = {
     "name": "Package",
     "architecture": "Architecture",
@@ -59,10 +61,13 @@ def compare(first: str, second: str) -> int | None:
 
 
 def _readable(version: str) -> bool:
-    epoch, colon, rest = version.strip().partition(":")
-    if any(character.isspace() for character in version.strip()):
+    text = version.strip()
+    epoch, colon, rest = text.partition(":")
+    if any(character.isspace() for character in text) or text.endswith("-"):
         return False
-    return not colon or (epoch.isascii() and epoch.isdigit() and bool(rest))
+    if not colon:
+        return not text.startswith("-")
+    return bool(rest) and epoch.isascii() and epoch.isdigit() and int(epoch) <= GREATEST_EPOCH
 
 
 def _split(version: str) -> tuple[int, str, str]:

@@ -146,7 +146,7 @@ class Systemd:
         flag = ["--runtime"] if runtime else []
         done = self._systemctl(["mask", *flag, canonical(name)], root)
         if done.exit_code != 0:
-            raise FunctionError(f"Failed to mask service '{name}'")
+            raise FunctionError(_failed("mask", name, done))
         return True
 
     def unmask(self, name: str, runtime: bool, root: str | None) -> bool:
@@ -160,7 +160,7 @@ class Systemd:
         flag = ["--runtime"] if runtime else []
         done = self._systemctl(["unmask", *flag, canonical(name)], root)
         if done.exit_code != 0:
-            raise FunctionError(f"Failed to unmask service '{name}'")
+            raise FunctionError(_failed("unmask", name, done))
         return True
 
     def masked(self, name: str, runtime: bool, root: str | None) -> bool:
@@ -227,6 +227,12 @@ def _words(done: Completed) -> str:
     lines = done.stderr.strip().splitlines()
     kept = [line for line in lines if not line.startswith("Running scope as unit")]
     return "\n".join(kept) or done.stdout.strip()
+
+
+def _failed(doing: str, name: str, done: Completed) -> str:
+    said = _words(done)
+    failed = f"Failed to {doing} service '{name}'"
+    return f"{failed}. Additional info follows:\n\n{said}" if said else failed
 
 
 def _is_kind(state: str, kind: str) -> bool:
