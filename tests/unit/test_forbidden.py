@@ -50,6 +50,8 @@ DYNAMIC_ATTRIBUTES = {
     "loader/places.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
+    "modules/_file/find.py": "ages of files, by their mtime",
+    "modules/file.py": "ages of directories, and times of files for touch",
     "modules/shadow.py": "the day a password was changed, kept on disk",
     "modules/test.py": "Salt's test.* functions report it",
     "modules/saltutil.py": "age of files, by their mtime",
