@@ -130,6 +130,8 @@ def access(path: str, mode: Any) -> bool:
     modes = {"f": os.F_OK, "r": os.R_OK, "w": os.W_OK, "x": os.X_OK}
     if mode in modes:
         return os.access(path, modes[mode])
+    if mode in (os.F_OK, os.R_OK, os.W_OK, os.X_OK):
+        return os.access(path, mode)
     raise UsageError("Invalid mode specified.")
 
 
@@ -1283,13 +1285,14 @@ def psed(
     repl = str(after).replace("\\", "\\\\") if escape_all else str(after)
     with open(path, encoding="utf-8", newline="") as file:
         old = file.read()
-    count = 0 if "g" in flags else 1
-    new = [
-        pattern.sub(repl, part, count) if re.search(str(limit), part) else part
-        for part in ([old] if multi else texts.split_lines(old))
-    ]
+    parts = [old] if multi else texts.split_lines(old)
+    chosen = [index for index, part in enumerate(parts) if re.search(str(limit), part)]
+    for index in chosen:
+        parts[index], times = pattern.subn(repl, parts[index], 0 if "g" in flags else 1)
+        if times and "g" not in flags:
+            break
     shutil.copy2(path, f"{path}{backup}")
-    place.put(path, "".join(new).encode())
+    place.put(path, "".join(parts).encode())
 
 
 def patch(
@@ -1980,7 +1983,7 @@ def check_managed_changes(
 
     CLI Example:
 
-        salt '*' file.check_managed_changes /etc/motd salt://motd '' '' root root 644 '' '' {} {} base
+        salt '*' file.check_managed_changes /etc/m salt://m '' '' root root 644 '' '' {} {} base
     """
     source, source_hash = sources.chosen(ctx, source, source_hash, saltenv)
     sfn = ""
@@ -2002,7 +2005,7 @@ def check_managed_changes(
         if complaint:
             place.drop_scratch(sfn)
             return False, complaint
-    if keep_mode and source:
+    if keep_mode and source and sfn:
         mode = managing.source_mode(ctx, str(source), saltenv) or mode
     try:
         return check_file_meta(

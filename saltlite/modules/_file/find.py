@@ -46,8 +46,10 @@ class Finder:
         self._questions = [
             self._question(name, options[name]) for name in _CHEAP_FIRST if name in options
         ]
-        given = [name for name in options if name in _ACTIONS]
-        self._actions = [self._action(name, options[name]) for name in given or ["print"]]
+        actions = {name: options[name] for name in options if name in _ACTIONS}
+        self._actions = [
+            self._action(name, value) for name, value in (actions or {"print": "path"}).items()
+        ]
 
     def _question(self, name: str, value: Any) -> Question:
         simple = criteria.SIMPLE.get(name)
@@ -62,7 +64,7 @@ class Finder:
         pattern = criteria.containing(value)
         return lambda entry: _contains(entry, pattern)
 
-    def _action(self, name: str, value: Any = "path") -> Action:
+    def _action(self, name: str, value: Any) -> Action:
         if name == "print":
             return _printing(value)
         if name == "exec":

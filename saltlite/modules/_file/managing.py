@@ -78,7 +78,9 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
         OSError: something cannot be read or written.
     """
     ret = ret or {"name": file.name, "changes": {}, "comment": "", "result": True}
-    target = os.path.realpath(file.name) if file.follow else file.name
+    target = file.name
+    if file.follow and os.path.islink(target):
+        target = os.path.realpath(target)
     try:
         if os.path.isdir(target):
             raise _Stop(f"Specified target {file.name} is a directory")
@@ -245,6 +247,8 @@ def _make_parents(file: File, target: str) -> None:
         return
     if not file.makedirs:
         raise _Stop("Parent directory not present")
+    if os.path.lexists(folder):
+        raise FunctionError("Not a directory")
     mode = file.dir_mode if file.dir_mode is not None else _dir_mode(file.wanted.mode)
     number = None if mode is None else owners.mode_number(mode)
     try:
@@ -254,14 +258,11 @@ def _make_parents(file: File, target: str) -> None:
 
 
 def _dir_mode(mode: Any) -> str | None:
-    """The mode of directories around a file: who may read it may enter them."""
+    """The mode of directories around a file: who may read or write it may enter them."""
     if mode is None:
         return None
-    digits = owners.normalized(mode)
-    return "".join(
-        str(int(digit) | 1) if digit in "456" and index else digit
-        for index, digit in enumerate(digits[-4:])
-    )
+    digits = owners.normalized(mode)[-3:]
+    return "".join(str(int(digit) | 1) if digit in "246" else digit for digit in digits)
 
 
 def _create(target: str, data: bytes | Iterable[bytes], wanted: Wanted) -> None:

@@ -22,9 +22,9 @@ class Wanted:
     attrs: str | None = None
 
     def owner(self) -> tuple[int, int]:
-        """User and group id, -1 for what is not given or not there."""
-        uid, gid, _ = owners.ids(self.user, self.group)
-        return uid, gid
+        """User and group id, -1 for what is not given; nobody's if one of them is not there."""
+        uid, gid, complaint = owners.ids(self.user, self.group)
+        return (owners.UNCHANGED, owners.UNCHANGED) if complaint else (uid, gid)
 
 
 def check(
