@@ -49,6 +49,7 @@ MODULES: Mapping[str, str] = {
         "service",
         "shadow",
         "slsutil",
+        "ssh",
         "status",
         "sys",
         "sysctl",
