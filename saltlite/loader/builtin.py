@@ -30,6 +30,7 @@ MODULES: Mapping[str, str] = {
         "hashutil",
         "hosts",
         "http",
+        "jinja",
         "key",
         "kmod",
         "locale",

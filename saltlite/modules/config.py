@@ -176,7 +176,7 @@ def manage_mode(mode: Any) -> str | None:
     """
     if mode is None:
         return None
-    digits = str(mode).lstrip("0Oo")
+    digits = str(mode).strip("\"'").lstrip("0Oo")
     return digits.zfill(4)
 
 

@@ -7,6 +7,7 @@ database: path}``.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from saltlite.core.data import merge, traverse
 from saltlite.errors import ConfigError, FunctionError, UsageError
 
 PREFIX = "sdb://"
+
+_NAME = re.compile(r"\w[\w.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ class _Table:
         import sqlite3
 
         name = str(profile.get("table") or "sdb")
-        if not name.isidentifier():
+        if not _NAME.fullmatch(name):
             raise FunctionError(f"not a table's name: {name!r}")
         if not profile.get("database"):
             raise FunctionError("the profile names no database")
@@ -152,7 +155,7 @@ class _Table:
         self._file = sqlite3.connect(str(profile["database"]))
         with self._file:
             self._file.execute(
-                f"CREATE TABLE IF NOT EXISTS {name} (key TEXT PRIMARY KEY, value BLOB)"
+                f'CREATE TABLE IF NOT EXISTS "{name}" (key TEXT PRIMARY KEY, value BLOB)'
             )
 
     def __enter__(self) -> _Table:
@@ -164,7 +167,7 @@ class _Table:
     def run(self, statement: str, *values: Any) -> Any:
         """The first column of the first row of a statement, whose ``{}`` is the table."""
         with self._file:
-            row = self._file.execute(statement.format(self._name), values).fetchone()
+            row = self._file.execute(statement.format(f'"{self._name}"'), values).fetchone()
         return row[0] if row else None
 
 
@@ -173,7 +176,10 @@ def _from_table(key: str, profile: Mapping[str, Any]) -> Any:
 
     with _Table(profile) as table:
         stored = table.run("SELECT value FROM {} WHERE key = ?", key)
-    return None if stored is None else json.loads(stored)
+    try:
+        return None if stored is None else json.loads(stored)
+    except ValueError as error:
+        raise FunctionError(f"{profile['database']}: {key} was not stored by this sdb") from error
 
 
 def _into_table(key: str, value: Any, profile: Mapping[str, Any]) -> bool:

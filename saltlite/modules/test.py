@@ -195,14 +195,14 @@ def retcode(ctx: MinionContext, code: int = 42) -> bool:
     return True
 
 
-def sleep(length: float) -> bool:
+def sleep(length: Any) -> bool:
     """Answer ``True`` after this many seconds.
 
     CLI Example:
 
         salt '*' test.sleep 20
     """
-    time.sleep(float(length))
+    time.sleep(int(length))
     return True
 
 
@@ -240,7 +240,7 @@ def random_hash(
     return hashlib.new(name, str(number).encode()).hexdigest()
 
 
-def collatz(start: int) -> list[Any]:
+def collatz(start: Any) -> list[Any]:
     """The Collatz sequence from this number, and how many seconds it took.
 
     CLI Example:
@@ -249,7 +249,7 @@ def collatz(start: int) -> list[Any]:
     """
     begun = time.time()
     steps: list[float] = []
-    number: float = start
+    number: float = int(start)
     while number != 1:
         steps.append(number)
         number = number * 3 + 1 if number % 2 else number / 2

@@ -127,7 +127,8 @@ def load_json(text: Any) -> Any:
     try:
         return json.loads(text)
     except (ValueError, TypeError, AttributeError) as error:
-        raise TemplateRuntimeError(f"Unable to load json from {text}") from error
+        shown = str(text).rstrip("\n")
+        raise TemplateRuntimeError(f"Unable to load json from {shown}") from error
 
 
 def load_text(text: Any) -> Any:

@@ -1,0 +1,58 @@
+"""Look at what maps and files of formulas give inside templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltlite.context import MinionContext
+
+
+def load_map(ctx: MinionContext, path: str, data: str) -> Any:
+    """A variable of a template, as another template that imports it with context sees it.
+
+    CLI Example:
+
+        salt '*' jinja.load_map myformula/map.jinja myformula
+    """
+    return _rendered(
+        ctx, f"{{% from {_quoted(path)} import {data} with context %}}\n{{{{ {data} | tojson }}}}"
+    )
+
+
+def import_yaml(ctx: MinionContext, path: str, saltenv: str = "base") -> Any:
+    """What ``import_yaml`` gives for a file.
+
+    CLI Example:
+
+        salt '*' jinja.import_yaml myformula/foo.yaml
+    """
+    return _imported(ctx, "yaml", path, saltenv)
+
+
+def import_json(ctx: MinionContext, path: str, saltenv: str = "base") -> Any:
+    """What ``import_json`` gives for a file.
+
+    CLI Example:
+
+        salt '*' jinja.import_json myformula/foo.json
+    """
+    return _imported(ctx, "json", path, saltenv)
+
+
+def _imported(ctx: MinionContext, kind: str, path: str, saltenv: str) -> Any:
+    text = f"{{% import_{kind} {_quoted(path)} as imported %}}\n{{{{ imported | tojson }}}}"
+    return _rendered(ctx, text, saltenv)
+
+
+def _quoted(path: str) -> str:
+    """A path as a text in a template."""
+    import json
+
+    return json.dumps(path, ensure_ascii=False)
+
+
+def _rendered(ctx: MinionContext, text: str, saltenv: str = "base") -> Any:
+    from saltlite.renderers.engine import Source, place_names, render
+
+    source = Source(text=text, saltenv=saltenv, variables=place_names(":string:", ":string:"))
+    return render(source, ctx, renderer="jinja|json")
