@@ -223,7 +223,7 @@ def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
     table = _load(ctx, user)
     if table.env.get(name) == text and isinstance(value, str):
         return "present"
-    answer = "updated" if name in table.env else "new"
+    answer = "new" if table.env.pop(name, None) is None else "updated"
     table.env[name] = text
     return _saved(ctx, user, table, answer)
 

@@ -1,4 +1,4 @@
-"""A copy of ``/etc`` that a test may change: functions of ours, run in a mount namespace.
+"""A copy of ``/etc`` that a test may change: functions of ours, run in namespaces of their own.
 
 ``calls`` are ``[fun, *args]`` lists, a last map with ``__kw`` being keywords; the answers come back
 in order. Nothing that is done reaches the machine.
@@ -37,20 +37,27 @@ def unshare() -> list[str]:
     program = shutil.which("unshare")
     if program is None:
         pytest.skip("needs unshare")
-    argv = [program, "-m", "--propagation", "private"]
+    argv = [program, "-m", "-n", "--propagation", "private"]
     probe = "mount -t tmpfs none /mnt"
     if subprocess.run([*argv, "sh", "-c", probe], capture_output=True, check=False).returncode:
         pytest.skip("needs the right to make a mount namespace")
     return argv
 
 
-def answers(calls: list[Any], etc: Path | None, tmp_path: Path) -> list[dict[str, Any]]:
-    """What our functions answer: ``{"return": ...}`` or ``{"error": text}`` for each call."""
+def answers(
+    calls: list[Any], etc: Path | None, tmp_path: Path, *, programs: Path | None = None
+) -> list[dict[str, Any]]:
+    """What our functions answer: ``{"return": ...}`` or ``{"error": text}`` for each call.
+
+    ``etc`` is laid over the copy of ``/etc``; ``programs`` come before those of the machine.
+    """
     work = tmp_path / "namespace"
     work.mkdir()
     argv = [*unshare(), "sh", "-c", SETUP, "sh", str(work), str(etc or "/nonexistent")]
+    path = os.environ["PATH"] if programs is None else f"{programs}:{os.environ['PATH']}"
     done = subprocess.run(
         [*argv, sys.executable, __file__],
+        env={**os.environ, "PATH": path},
         input=json.dumps(calls),
         capture_output=True,
         text=True,
@@ -62,7 +69,7 @@ def answers(calls: list[Any], etc: Path | None, tmp_path: Path) -> list[dict[str
 
 
 def main() -> None:
-    from saltlite.config.minion import MinionConfig
+    from saltlite.config.minion import MinionConfig, PathOptions
     from saltlite.context import MinionContext
     from saltlite.errors import SaltliteError
     from saltlite.host import Host
@@ -70,7 +77,8 @@ def main() -> None:
     from saltlite.minion.job import as_plain
 
     grains = {"os_family": "Debian", "os": "Debian", "kernel": "Linux", "osmajorrelease": 12}
-    ctx = MinionContext(config=MinionConfig(), host=Host(), grains=grains, pillar={})
+    config = MinionConfig(paths=PathOptions(cachedir="/home/cache"))
+    ctx = MinionContext(config=config, host=Host(), grains=grains, pillar={})
     ctx.functions = Registry(ctx)
     found: list[dict[str, Any]] = []
     for fun, *args in json.load(sys.stdin):
