@@ -175,11 +175,11 @@ class Registry:
     def _user_modules(self) -> UserModules | None:
         """The modules that users wrote, ``None`` if there are none: nothing is imported then."""
         if not self._user_known:
-            self._user_known = True
             if not places.is_empty(self._ctx.config, "modules"):
                 from saltlite.loader.dunders import surroundings
 
                 self._user = surroundings(self._ctx).modules("modules")
+            self._user_known = True
         return self._user
 
 

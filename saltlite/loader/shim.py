@@ -17,16 +17,19 @@ import types
 from collections.abc import Sequence
 from typing import Any, Final
 
-from saltlite.loader.answers import ANSWERS
+from saltlite.loader.answers import ANSWERS, STANDARD
 from saltlite.version import __version__
 
 ROOT: Final = "salt"
 HOME: Final = "saltlite.loader.answers"
 LOADED: Final = "salt.loaded"
 
+_PLACES: Final = {**{name: f"{HOME}.{place}" for name, place in ANSWERS.items()}, **STANDARD}
+"""Each answer and the module that gives it."""
+
 PACKAGES: Final = frozenset(
     ".".join(parts[:depth])
-    for parts in (name.split(".") for name in ANSWERS)
+    for parts in (name.split(".") for name in _PLACES)
     for depth in range(1, len(parts))
 )
 """The names above an answer: ``salt``, ``salt.utils`` …"""
@@ -70,17 +73,17 @@ class _Answer(importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Our module, which keeps its own name and spec."""
-        if spec.name not in ANSWERS:
+        if spec.name not in _PLACES:
             return _Package(spec.name)
-        self._ours = importlib.import_module(f"{HOME}.{ANSWERS[spec.name]}")
-        self._spec = self._ours.__spec__
-        return self._ours
+        found = importlib.import_module(_PLACES[spec.name])
+        self._spec = found.__spec__
+        return found
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Nothing is left to execute."""
-        if module.__name__ == ROOT:
+        if isinstance(module, _Package):
             vars(module)["__version__"] = __version__
-        if module.__name__.startswith(HOME):
+        else:
             module.__spec__ = self._spec
 
 
@@ -101,7 +104,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if fullname.partition(".")[0] != ROOT or fullname.startswith(f"{LOADED}."):
             return None
         package = fullname in PACKAGES
-        if package or fullname in ANSWERS:
+        if package or fullname in _PLACES:
             return importlib.machinery.ModuleSpec(fullname, _Answer(), is_package=package)
         raise ImportError(
             f"saltlite has no {fullname} (docs/modules.md lists what it has of salt.*)",

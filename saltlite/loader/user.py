@@ -20,6 +20,7 @@ import os
 import re
 import stat
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +42,9 @@ TAGS: Final = {"modules": "module", "renderers": "render", "runners": "runner"}
 
 WORLD_WRITABLE: Final = stat.S_IWOTH
 
+_LOADING: Final = threading.RLock()
+"""Held while a file is loaded: ``sys.path`` and ``sys.modules`` are everybody's."""
+
 _STEM = re.compile(r"[A-Za-z][\w-]*")
 _VIRTUAL = re.compile(r"^def __virtual__\b.*?(?=^\S(?<!\))|\Z)", re.MULTILINE | re.DOTALL)
 _VIRTUAL_NAME = re.compile(r"^__virtualname__\s*=\s*[\"']([\w.-]+)[\"']", re.MULTILINE)
@@ -56,6 +60,7 @@ class _File:
     stem: str
     path: str
     claims: frozenset[str] | None
+    begun: bool = False
     loaded: bool = False
     names: tuple[str, ...] = ()
     reason: str | None = None
@@ -162,17 +167,22 @@ class UserModules:
 
     def _files(self) -> dict[str, _File]:
         if self._index is None:
-            self._index = {}
+            found: dict[str, _File] = {}
             for directory in directories(self._ctx.config, self.kind):
                 for stem, path in _python_files(directory):
-                    if stem not in self._index:
-                        self._index[stem] = _File(stem, path, _claims(stem, path))
+                    if stem not in found:
+                        found[stem] = _File(stem, path, _claims(stem, path))
+            self._index = found
         return self._index
 
     def _ready(self, file: _File) -> _File:
-        if not file.loaded:
-            file.loaded = True  # also if it fails: once is enough
-            self._load(file)
+        if file.loaded:
+            return file
+        with _LOADING:
+            if not file.loaded and not file.begun:
+                file.begun = True  # a file that asks for itself meanwhile is not there yet
+                self._load(file)
+                file.loaded = True  # also if it failed: once is enough
         return file
 
     # --- loading one file ------------------------------------------------------------------------

@@ -14,6 +14,7 @@ ANSWERS: Mapping[str, str] = {
     "salt.defaults.exitcodes": "exitcodes",
     "salt.exceptions": "exceptions",
     "salt.ext.six": "six",
+    "salt.ext.six.moves": "six_moves",
     "salt.fileclient": "fileclient",
     "salt.loader": "loaders",
     "salt.output": "output",
@@ -50,3 +51,18 @@ ANSWERS: Mapping[str, str] = {
     "salt.version": "version",
 }
 """Salt's name of a module → ours in this package."""
+
+STANDARD: Mapping[str, str] = {
+    f"salt.ext.six.moves.{name}": place
+    for name, place in (
+        ("builtins", "builtins"),
+        ("configparser", "configparser"),
+        ("http_client", "http.client"),
+        ("queue", "queue"),
+        ("urllib", "urllib"),
+        ("urllib.error", "urllib.error"),
+        ("urllib.parse", "urllib.parse"),
+        ("urllib.request", "urllib.request"),
+    )
+}
+"""Names below ``salt`` that stand for modules of Python."""

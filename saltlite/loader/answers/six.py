@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import collections.abc
-import functools
 import io
-import itertools
-import shlex
 import sys
-import types
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
+
+from saltlite.loader.answers import six_moves as moves
+
+__all__ = ["moves"]
 
 PY2 = False
 PY3 = True
@@ -113,34 +109,3 @@ def add_metaclass(metaclass: Any) -> Any:
 def python_2_unicode_compatible(klass: Any) -> Any:
     """The class as it is."""
     return klass
-
-
-moves = types.ModuleType("salt.ext.six.moves")
-vars(moves).update(
-    range=range,
-    xrange=range,
-    map=map,
-    zip=zip,
-    filter=filter,
-    input=input,
-    reduce=functools.reduce,
-    zip_longest=itertools.zip_longest,
-    filterfalse=itertools.filterfalse,
-    StringIO=io.StringIO,
-    cStringIO=io.StringIO,
-    builtins=builtins,
-    collections_abc=collections.abc,
-    shlex_quote=shlex.quote,
-    urllib=urllib,
-)
-_BELOW = {
-    "salt.ext.six.moves": moves,
-    "salt.ext.six.moves.builtins": builtins,
-    "salt.ext.six.moves.urllib": urllib,
-    "salt.ext.six.moves.urllib.parse": urllib.parse,
-    "salt.ext.six.moves.urllib.error": urllib.error,
-    "salt.ext.six.moves.urllib.request": urllib.request,
-}
-"""Modules that exist as ``six.moves.…``."""
-vars(moves)["__path__"] = []
-sys.modules.update({name: module for name, module in _BELOW.items() if name not in sys.modules})
