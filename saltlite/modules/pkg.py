@@ -246,8 +246,12 @@ def install(
 def _let_go(
     back_end: Packages, wanted: Sequence[Wanted], options: Mapping[str, Any]
 ) -> Iterator[None]:
-    """Packages that are held and named all the same are not held meanwhile."""
-    held = set(back_end.held()) if isinstance(back_end, Holding) else set()
+    """Packages that are held and named all the same are not held meanwhile.
+
+    apt would refuse otherwise; elsewhere it has to be asked for (``update_holds``).
+    """
+    lets_go = truth(options.get("update_holds", _keeps_configuration(back_end)))
+    held = set(back_end.held()) if lets_go and isinstance(back_end, Holding) else set()
     names = [each.name for each in wanted if each.name in held]
     if not names or not isinstance(back_end, Holding):
         yield

@@ -67,7 +67,9 @@ def _readable(version: str) -> bool:
         return False
     if not colon:
         return not text.startswith("-")
-    return bool(rest) and epoch.isascii() and epoch.isdigit() and int(epoch) <= GREATEST_EPOCH
+    if not rest or rest.startswith("-"):
+        return False
+    return epoch.isascii() and epoch.isdigit() and int(epoch) <= GREATEST_EPOCH
 
 
 def _split(version: str) -> tuple[int, str, str]:

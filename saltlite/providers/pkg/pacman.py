@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 QUIET = ("--noprogressbar", "--noconfirm")
 
 _FRESH = re.compile(r"^\s*(\S+) is up to date")
-_GOT = re.compile(r"^\s*(?:downloading )?(\S+?)(?:\.db)? (?:downloading|\d)|^downloading (\S+)\.db")
+_GOT = re.compile(r"^\s*(\S+)\s+(?:downloading|\d)|^downloading (\S+)\.db")
 _SYNC_FAILED = re.compile(r"failed (?:to (?:update|synchronize)|retrieving file '([^'.]+)\.db)")
 
 
