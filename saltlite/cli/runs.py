@@ -51,7 +51,7 @@ def runner_context(
 
         context = RunnerContext(
             config=config,
-            jobs=stores.JobReader(store),
+            jobs=stores.JobReader(store, config),
             keys=stores.KeyDirectory(config, fire=events.fire),
             key_material=stores.KeyMaterial(config),
             cache=stores.data_cache(config),

@@ -88,8 +88,9 @@ def expected_minions(config: MasterConfig, target: Target, *, greedy: bool = Tru
 class JobReader:
     """The job store as runners see it."""
 
-    def __init__(self, store: SqliteJobStore) -> None:
+    def __init__(self, store: SqliteJobStore, config: MasterConfig) -> None:
         self._store = store
+        self._config = config
 
     def job(self, jid: str) -> JobRecord | None:
         """One job, ``None`` if it is not known."""
@@ -134,9 +135,14 @@ class JobReader:
     def record(
         self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
     ) -> None:
-        """Keep a job that is done already, with its one return."""
+        """Keep a job that is done already, with its one return; also where jobs are mirrored."""
+        from saltlite.master.mirror import JobMirror
+
         self._store.new_job(jid, load, [])
         self._store.add_return(jid, minion, ret)
+        mirror = JobMirror(self._config)
+        mirror.job(jid, load, [])
+        mirror.returned({"jid": jid, "id": minion, "fun": load.get("fun"), "fun_args": [], **ret})
 
 
 class KeyDirectory:
