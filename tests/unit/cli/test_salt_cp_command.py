@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 from functools import partial
 
 import pytest
@@ -9,12 +10,21 @@ from standin import StandIn
 
 from saltlite.cli import salt_cp
 
+RECEIVED = {}
+
 
 def receives(load):
     if load["fun"] == "cp.recv":
         files, dest = load["arg"]
         return {"return": {dest + path.rpartition("/")[2]: True for path in files}}
-    return {"return": not load["arg"][0].startswith("/nodir")}
+    if load["fun"] == "file.get_hash":
+        assert load["arg"][1] == "sha256"
+        return {"return": hashlib.sha256(RECEIVED[load["arg"][0]]).hexdigest()}
+    dest, piece, append, compressed, _mode = load["arg"]
+    data = base64.b64decode(piece)
+    before = RECEIVED.get(dest, b"") if append else b""
+    RECEIVED[dest] = before + (gzip.decompress(data) if compressed else data)
+    return {"return": not dest.startswith("/nodir")}
 
 
 @pytest.fixture
@@ -97,11 +107,27 @@ def test_pieces(run, master, tmp_path):
         "web1:\n    ----------\n    /m/big:\n        True\n",
         "",
     )
-    loads = [load["arg"] for load in master.published]
+    *pieces, last = master.published
+    loads = [load["arg"] for load in pieces]
     assert [arg[0] for arg in loads] == ["/m/big"] * 3
     assert [arg[2] for arg in loads] == [False, True, True]
     assert {arg[4] for arg in loads} == {0o600}
     assert b"".join(gzip.decompress(base64.b64decode(arg[1])) for arg in loads) == data
+    assert (last["fun"], last["arg"], last["tgt"]) == (
+        "file.get_hash", ["/m/big", "sha256"], ["web1"]
+    )  # fmt: skip
+
+
+def test_a_file_that_did_not_arrive_whole_is_said(run, master, tmp_path):
+    big = tmp_path / "big"
+    big.write_bytes(b"x" * 200_000)
+    master.minions["web1"] = lambda load: {
+        "return": "0" * 64 if load["fun"] == "file.get_hash" else True
+    }
+    code, out, err = run("-C", "web1", big, "/m/big")
+    assert code == 0
+    assert out == "web1:\n    ----------\n    /m/big:\n        False\n"
+    assert "web1: /m/big is not what was sent" in err
 
 
 def test_pieces_without_compression(run, master, text):
