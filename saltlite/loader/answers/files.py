@@ -258,9 +258,9 @@ def wait_lock(
     time_start: Any = None,
 ) -> Iterator[None]:  # fmt: skip
     """Hold a lock on a path."""
-    with open(lock_fn or f"{path}.w", "a", encoding="utf-8") as file:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+    from pathlib import Path
+
+    from saltlite.disk import locked
+
+    with locked(Path(lock_fn or f"{path}.w")):
+        yield
