@@ -45,6 +45,8 @@ _UNITS = "bkmgtpezy"
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Undefined):
+        return str(value)  # says in its own words what is missing
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
