@@ -272,7 +272,7 @@ def ping_master(ctx: MinionContext, master: str) -> bool:
 
 
 def master(ctx: MinionContext, master: str | None = None, connected: bool = True) -> bool | None:
-    """Whether the minion is connected to its master; ``None`` if its name does not resolve.
+    """Whether the minion is connected to its master; ``None`` if there is none to connect to.
 
     If that is not what ``connected`` says, an event tells the minion.
 
@@ -280,6 +280,8 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
 
         salt '*' status.master
     """
+    if master is None and ctx.master is None:
+        return None
     named = ctx.config.network.master
     name = master or (named if isinstance(named, str) else next(iter(named), ""))
     try:

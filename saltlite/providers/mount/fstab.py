@@ -126,13 +126,15 @@ def with_entry(
     A line that agrees in all ``keys`` is the one; ``not_change`` leaves it as it is.
     """
     lines = text.splitlines(keepends=True)
-    for index, line in enumerate(lines):
-        entry = parse_line(line)
-        if entry is None or any(entry.field(key) != wanted.field(key) for key in keys):
-            continue
-        if not_change or entry.same(wanted):
-            return text, "present"
-        lines[index] = wanted.line()
+    found = [
+        (index, entry)
+        for index, entry in enumerate(map(parse_line, lines))
+        if entry is not None and all(entry.field(key) == wanted.field(key) for key in keys)
+    ]
+    if any(not_change or entry.same(wanted) for _, entry in found):
+        return text, "present"
+    if found:
+        lines[found[0][0]] = wanted.line()
         return "".join(lines), "change"
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
