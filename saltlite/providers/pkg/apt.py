@@ -422,7 +422,7 @@ def parse_versions(text: str) -> Iterator[tuple[str, str]]:
         key, _, value = line.strip().partition(": ")
         if key == "Package":
             name = value.split()[0] if value.strip() else ""
-        elif key == "Version" and name:
+        elif key == "Version" and name and not value.startswith("("):  # (null): only depended on
             yield name, value.strip()
 
 
