@@ -212,11 +212,12 @@ class Host:
 
     @contextlib.contextmanager
     def private_file(
-        self, data: bytes, *, owner: str | None = None, suffix: str = ""
+        self, data: bytes, *, owner: str | None = None, suffix: str = "", keep: bool = False
     ) -> Iterator[str]:
         """The path of a program file that only its owner can reach, and that is gone afterwards.
 
         The directory around it has a name that nobody can foretell and belongs to ``owner`` too.
+        ``keep`` leaves it to the program to remove both, unless it could not be started.
         """
         import shutil
         import tempfile
@@ -232,8 +233,12 @@ class Host:
                 os.chown(path, account.uid, account.gid)
                 os.chown(directory, account.uid, account.gid)
             yield path
+        except BaseException:
+            keep = False
+            raise
         finally:
-            shutil.rmtree(directory, ignore_errors=True)
+            if not keep:
+                shutil.rmtree(directory, ignore_errors=True)
 
     def account(self, name: str) -> Account:
         """A user by name.

@@ -258,6 +258,8 @@ class FileClient:
             return self._cache_salt(url, saltenv, gzip)
         if scheme in WEB_SCHEMES:
             return self._cache_web(url, saltenv, source_hash, verify_ssl, use_etag)
+        if scheme not in ("", "file"):
+            raise FunctionError(f"Unsupported url scheme: {url}")
         path = urllib.parse.unquote(url.removeprefix("file://")) if scheme == "file" else url
         if not os.path.isabs(path):
             raise FunctionError(f"Path '{path}' is not absolute")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import DEFAULT_SHELL, Options
 
@@ -350,7 +351,7 @@ def script(
 
         salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
     """
-    return _script(ctx, source, args, Options.of(locals()), saltenv, wait=not bg)
+    return _script(ctx, source, args, Options.of(locals()), kwargs, wait=not bg)
 
 
 def script_retcode(
@@ -385,7 +386,7 @@ def script_retcode(
 
         salt '*' cmd.script_retcode salt://scripts/runme.sh 'arg1 arg2'
     """
-    code: int = _script(ctx, source, args, Options.of(locals()), saltenv)["retcode"]
+    code: int = _script(ctx, source, args, Options.of(locals()), kwargs)["retcode"]
     return code
 
 
@@ -497,28 +498,32 @@ def tty(ctx: MinionContext, device: str, echo: str = "") -> dict[str, str]:
     return {"Success": f"Message was successfully echoed to {path}"}
 
 
+_THEN_REMOVE = '"$@"; rm -f -- "$0"; rmdir -- "${0%/*}"'
+"""For a shell: run a command, then remove the script and its directory. Holds no user's words."""
+
+
 def _script(
     ctx: MinionContext,
     source: str,
     args: Any,
     options: Options,
-    saltenv: str | None,
+    variables: Mapping[str, Any],
     *,
     wait: bool = True,
 ) -> dict[str, Any]:
-    if options.template:
-        raise FunctionError(
-            f"Attempted to render file paths with unavailable engine {options.template}"
-        )
-    content = _content(ctx, source, saltenv)
+    content = _content(ctx, source, options, variables)
     if content is None:
         return dict(_NOT_CACHED)
+    options = replace(options, template=None)
     given = shlex.split(args) if isinstance(args, str) else [str(arg) for arg in args or []]
-    with ctx.host.private_file(content, owner=options.runas, suffix=_suffix(source)) as path:
+    with ctx.host.private_file(
+        content, owner=options.runas, suffix=_suffix(source), keep=not wait
+    ) as path:
         argv = [path, *given] if content.startswith(b"#!") else [options.shell, path, *given]
-        if not wait:
-            raise FunctionError("a script cannot be left alone: its private copy would be gone")
-        return command.run(ctx, argv, options, shown=path).as_map()
+        if wait:
+            return command.run(ctx, argv, options, shown=path).as_map()
+        pid = command.start(ctx, [DEFAULT_SHELL, "-c", _THEN_REMOVE, path, *argv], options)
+    return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
 
 
 def _suffix(source: str) -> str:
@@ -527,33 +532,26 @@ def _suffix(source: str) -> str:
     return f"{dot}{ending}" if dot and ending.isalnum() else ""
 
 
-def _content(ctx: MinionContext, source: str, saltenv: str | None) -> bytes | None:
-    """What a script says, ``None`` if it cannot be had."""
-    path = source.removeprefix("file://")
-    if not path.startswith("/"):
-        path = _cached(ctx, source, saltenv or ctx.config.files.saltenv or "base")
-    return ctx.host.read_bytes(path) if path else None
+def _content(
+    ctx: MinionContext, source: str, options: Options, variables: Mapping[str, Any]
+) -> bytes | None:
+    """What a script says, ``None`` if it cannot be had; raises RenderError."""
+    from saltlite.fileserver.client import file_client
 
+    saltenv = options.saltenv or ctx.config.files.saltenv or "base"
+    path = file_client(ctx).cache_file(source, saltenv)
+    content = ctx.host.read_bytes(path) if path else None
+    if content is None or not options.template:
+        return content
+    from saltlite.renderers.template import ENGINES, render_template
 
-def _cached(ctx: MinionContext, source: str, saltenv: str) -> str:
-    try:
-        found: str = ctx.functions.call("cp.cache_file", source, saltenv)
-    except FunctionUnavailable:
-        found = _local(ctx, source, saltenv)
-    if not found:
-        log.error("Unable to cache file '%s' from saltenv '%s'.", source, saltenv)
-    return found
-
-
-def _local(ctx: MinionContext, source: str, saltenv: str) -> str:
-    """A ``salt://`` file of a minion without a master."""
-    import os
-
-    scheme, _, name = source.partition("salt://")
-    if scheme or not name or ctx.config.files.file_client != "local":
-        return ""
-    for root in ctx.config.files.file_roots.get(saltenv, ()):
-        path = os.path.normpath(os.path.join(root, name))
-        if path.startswith(os.path.join(root, "")) and os.path.isfile(path):
-            return path
-    return ""
+    if options.template not in ENGINES:
+        log.error("Attempted to render template with unavailable engine %s", options.template)
+        return None
+    own = {name: value for name, value in variables.items() if not name.startswith("__")}
+    context = {**own, **(own.pop("context", None) or {})}
+    text = content.decode("utf-8", "surrogateescape")
+    rendered = render_template(
+        text, options.template, ctx, saltenv=saltenv, context=context, path=source
+    )
+    return rendered.encode("utf-8", "surrogateescape")

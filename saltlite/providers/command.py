@@ -75,6 +75,7 @@ class Options:
     env: Any = None
     clean_env: bool = False
     template: str | None = None
+    saltenv: str | None = None
     rstrip: bool = True
     umask: Any = None
     output_encoding: str | None = None
@@ -173,19 +174,21 @@ def log_output(text: str, options: Options, retcode: int) -> None:
 
 def _prepare(ctx: MinionContext, cmd: Any, options: Options, shown: str | None) -> _Prepared:
     command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
+    wanted_cwd = options.cwd
+    if options.template:
+        parts = [command] if isinstance(command, str) else command
+        parts = [_rendered(ctx, part, options) for part in parts]
+        command = parts[0] if isinstance(command, str) else parts
+        wanted_cwd = _rendered(ctx, wanted_cwd, options) if wanted_cwd else wanted_cwd
     _permitted(ctx, command)
     _numbers(options.success_retcodes)
-    if options.template:
-        raise FunctionError(
-            f"Attempted to render file paths with unavailable engine {options.template}"
-        )
     account = _account(ctx.host, options.runas)
     _known_group(options.group)
     shell = options.shell or DEFAULT_SHELL
     if not (ctx.host.which(shell) and os.path.isabs(shell)):
         raise FunctionError(f"The shell {shell} is not available")
     argv = _argv(command, _wants_shell(ctx, options))
-    cwd = _cwd(options.cwd, account)
+    cwd = _cwd(wanted_cwd, account)
     name = shown or _first_word(command)
     _log_start(name, account, cwd, _level(options))
     keywords = {
@@ -199,6 +202,18 @@ def _prepare(ctx: MinionContext, cmd: Any, options: Options, shown: str | None) 
     if argv is None:
         return _Prepared(str(command), shell, name, keywords)
     return _Prepared(argv, None, name, keywords)
+
+
+def _rendered(ctx: MinionContext, text: str, options: Options) -> str:
+    """A command or its directory, which may be templates; raises RenderError."""
+    from saltlite.renderers.template import ENGINES, render_template
+
+    if options.template not in ENGINES:
+        raise FunctionError(
+            f"Attempted to render file paths with unavailable engine {options.template}"
+        )
+    env = options.saltenv or ctx.config.files.saltenv or "base"
+    return render_template(text, str(options.template), ctx, saltenv=env)
 
 
 def _permitted(ctx: MinionContext, command: list[str] | str) -> None:

@@ -7,9 +7,10 @@ import os
 
 import pytest
 
+from cluster import eventually
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, RenderError
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
 from saltlite.providers import command
@@ -181,8 +182,56 @@ def test_a_script_leaves_nothing_behind(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["s.sh"]
 
 
-@pytest.mark.parametrize(
-    "source", ["salt://../../etc/passwd", "salt:///etc/passwd", "salt://", "x"]
-)
-def test_a_script_comes_from_below_the_file_roots(source, tmp_path):
+@pytest.mark.parametrize("source", ["salt://../../etc/passwd", "salt:///etc/passwd", "salt://"])
+def test_a_script_comes_from_below_the_file_roots(source):
     assert make().functions.call("cmd.script", source)["cache_error"] is True
+
+
+@pytest.mark.parametrize("source", ["x", "", "nosuch://x"])
+def test_a_script_has_an_address(source):
+    with pytest.raises(FunctionError, match=r"is not absolute|Unsupported url scheme"):
+        make().functions.call("cmd.script", source)
+
+
+def test_a_script_may_be_a_template(tmp_path):
+    script = tmp_path / "s.sh"
+    script.write_text("#!/bin/sh\necho {{ grains.os }} {{ colour }} $1\n")
+    ctx = make()
+    ctx.grains = {"os": "Debian"}
+    for variables in ({"colour": "red"}, {"context": {"colour": "red"}}):
+        answer = ctx.functions.call("cmd.script", str(script), "x", template="jinja", **variables)
+        assert answer["stdout"] == "Debian red x"
+    with pytest.raises(RenderError, match=f"{script}:2: .*'colour' is undefined"):
+        ctx.functions.call("cmd.script", str(script), template="jinja")
+    assert ctx.functions.call("cmd.script", str(script), template="nosuch")["cache_error"] is True
+
+
+def test_a_command_and_its_directory_may_be_templates(tmp_path):
+    ctx = make()
+    ctx.grains = {"name": tmp_path.name}
+    where = f"{tmp_path.parent}/{{{{ grains.name }}}}"
+    said = ctx.functions.call("cmd.run", "pwd", cwd=where, template="jinja")
+    assert said == str(tmp_path)
+    said = ctx.functions.call("cmd.run", "echo {{ saltenv }}", template="jinja", saltenv="dev")
+    assert said == "dev"
+    assert ctx.functions.call("cmd.run", ["echo", "{{ 1 + 1 }}"], template="jinja") == "2"
+    with pytest.raises(FunctionError, match="unavailable engine nosuch"):
+        ctx.functions.call("cmd.run", "x", template="nosuch")
+
+
+def test_a_script_that_runs_on_removes_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "private"))
+    (tmp_path / "private").mkdir()
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    done = tmp_path / "done"
+    os.mkfifo(done)
+    script = tmp_path / "s.sh"
+    script.write_text(f'#!/bin/sh\nread go < {done}\necho "$1 $go" > {done}\n')
+    answer = make().functions.call("cmd.script", str(script), ["a b"], bg=True)
+    assert answer["retcode"] is None and answer["pid"] > 0
+    assert len(os.listdir(tmp_path / "private")) == 1
+    done.write_text("on\n")
+    assert done.read_text() == "a b on\n"
+    eventually(lambda: not os.listdir(tmp_path / "private"), what="the script's copy is gone")
