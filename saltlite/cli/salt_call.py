@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from saltlite.cli.show import Screen
     from saltlite.config.minion import MinionConfig
     from saltlite.context import MinionContext
+    from saltlite.core.plain import PlainMap
     from saltlite.minion.caller import Caller
     from saltlite.minion.job import Outcome
 
@@ -110,6 +111,7 @@ def _context(
     from saltlite.grains import LazyGrains
     from saltlite.host import Host
     from saltlite.loader.registry import Registry
+    from saltlite.pillar.lazy import LazyPillar
 
     host = Host()
     grains: Any = {} if options.skip_grains else LazyGrains(config, host)
@@ -121,7 +123,15 @@ def _context(
         master=caller,
     )
     ctx.functions = Registry(ctx)
+    if caller is None:
+        ctx.pillar = LazyPillar(lambda: _masterless_pillar(ctx))
     return ctx
+
+
+def _masterless_pillar(ctx: MinionContext) -> PlainMap:
+    from saltlite.pillar.context import compile_masterless
+
+    return compile_masterless(ctx)
 
 
 def _print_docs(ctx: MinionContext, words: Sequence[str]) -> int:

@@ -277,11 +277,13 @@ class PillarOptions:
     pillarenv: str | None = option(None, "Pillar of this environment only.")
     pillarenv_from_saltenv: bool = option(False, "As `saltenv`.")
     ext_pillar: Sequence[Any] = option([], "Further sources of pillar, with `file_client: local`.")
+    ext_pillar_first: bool = option(False, "Ask them before the files.")
     pillar_source_merging_strategy: str = option(
         "smart", "How sources join.", choices=PILLAR_MERGES
     )
     pillar_merge_lists: bool = option(False, "Append lists when sources join.")
     pillar_includes_override_sls: bool = option(False, "Included files win.")
+    pillar_safe_render_error: bool = option(True, "Keep details of errors out of pillar.")
     pillar_opts: bool = option(False, "Put the options into pillar, under `master`.")
     pillar_mask_output: bool = option(True, "Mask values that `pillar.*` prints.")
 

@@ -21,6 +21,7 @@ from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import AuthError, CryptoError, KeyPending, KeyRejected, RequestTimeout
 from saltlite.minion.masters import MasterAddress, masters_of, tcp_options
 from saltlite.minion.pki import MinionKeys
+from saltlite.pillar.request import pillar_load
 from saltlite.transport.addresses import tcp
 from saltlite.transport.req import Requester
 
@@ -51,22 +52,16 @@ class Caller:
             RequestTimeout: no reply in ``request_channel_timeout``.
             CryptoError: it cannot be read, with fresh keys neither.
         """
+        if load.get("cmd") == "_pillar":  # answered in a form of its own
+            return self._ask(load, lambda channel, reply, nonce: channel.open_pillar(reply, nonce))
         return self._ask(load, lambda channel, reply, nonce: channel.open(reply, nonce))
 
     def pillar(self, grains: PlainMap) -> dict[str, Any]:
         """The pillar as the master compiles it now. Raises as :meth:`request`."""
-        files, pillar = self._config.files, self._config.pillar
-        load = {
-            "cmd": "_pillar",
-            "id": self._config.identity.id,
-            "grains": dict(grains),
-            "saltenv": files.saltenv,
-            "pillarenv": files.saltenv if pillar.pillarenv_from_saltenv else pillar.pillarenv,
-            "pillar_override": {},
-            "extra_minion_data": {},
-            "ver": "2",
-        }
-        return self._ask(load, lambda channel, reply, nonce: channel.open_pillar(reply, nonce))
+        return self._ask(
+            pillar_load(self._config, grains),
+            lambda channel, reply, nonce: channel.open_pillar(reply, nonce),
+        )
 
     def authenticate(self, deadline_s: float) -> None:
         """Be let in before ``deadline_s`` (of ``time.monotonic``).

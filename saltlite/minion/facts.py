@@ -18,6 +18,7 @@ from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.stream import open_stream, read_map
+from saltlite.pillar.request import pillar_load
 
 log = logging.getLogger(__name__)
 
@@ -108,24 +109,10 @@ class Facts:
     async def load_pillar(self, link: Link) -> bool:
         """Ask a master for the pillar; the one of before stays if that fails."""
         try:
-            self._pillars[link.name] = await link.pillar(self.pillar_load())
+            self._pillars[link.name] = await link.pillar(
+                pillar_load(self._setup.config, self.grains)
+            )
         except (RequestTimeout, CryptoError, WireError, SaltliteError) as error:
             log.error("master %s gives no pillar: %s", link.name, error)
             return False
         return True
-
-    def pillar_load(self) -> dict[str, Any]:
-        """The load of a ``_pillar`` request. Source: protocol.md 9.1."""
-        files, pillar = self._setup.config.files, self._setup.config.pillar
-        saltenv = files.saltenv
-        pillarenv = saltenv if pillar.pillarenv_from_saltenv else pillar.pillarenv
-        return {
-            "cmd": "_pillar",
-            "id": self._setup.minion_id,
-            "grains": self.grains,
-            "saltenv": saltenv,
-            "pillarenv": pillarenv,
-            "pillar_override": {},
-            "extra_minion_data": {},
-            "ver": "2",
-        }

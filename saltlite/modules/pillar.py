@@ -9,6 +9,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core import data as nested
 from saltlite.core.data import DELIMITER, choose, traverse
+from saltlite.errors import FunctionError
+from saltlite.pillar.request import pillar_load
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ def get(
         salt '*' pillar.get pkg:apache
     """
     given = "" if isinstance(default, str) and default == _NOT_GIVEN else default
-    found = traverse(ctx.pillar, key, given, delimiter)
+    found = traverse(_of_env(ctx, pillarenv, saltenv), key, given, delimiter)
     if not merge or found is given:
         return found
     return _merged(given, found, merge_lists=merge_nested_lists is not False)
@@ -61,15 +63,41 @@ fetch = get
 
 
 def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
-    """The whole pillar; ``pillar`` lies on top of it.
+    """The whole pillar, compiled now; ``pillar`` lies on top of it.
+
+    What the minion has in memory, and functions and targets see, stays as it is.
 
     CLI Example:
 
         salt '*' pillar.items
     """
     over = kwargs.get("pillar")
-    whole: dict[str, Any] = nested.merge(ctx.pillar, over if isinstance(over, Mapping) else {})
-    return whole
+    if over is not None and not isinstance(over, Mapping):
+        raise FunctionError("Pillar data must be formatted as a dictionary")
+    return _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
+
+
+def _of_env(ctx: MinionContext, pillarenv: str | None, saltenv: str | None) -> Mapping[str, Any]:
+    """The pillar in memory; that of an environment, if one is named, is compiled."""
+    if pillarenv is None and saltenv is None:
+        return ctx.pillar
+    return _compiled(ctx, pillarenv, saltenv, {})
+
+
+def _compiled(
+    ctx: MinionContext, pillarenv: str | None, saltenv: str | None, override: Mapping[str, Any]
+) -> dict[str, Any]:
+    if pillarenv is None and ctx.config.pillar.pillarenv_from_saltenv:
+        pillarenv = saltenv
+    if ctx.master is None:
+        from saltlite.pillar.context import compile_masterless
+
+        return compile_masterless(ctx, pillarenv=pillarenv, override=dict(override))
+    load = pillar_load(
+        ctx.config, ctx.grains, saltenv=saltenv, pillarenv=pillarenv, override=dict(override)
+    )
+    found = ctx.master.request(load)
+    return dict(found) if isinstance(found, Mapping) else {}
 
 
 def data(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
@@ -95,7 +123,8 @@ def item(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
         salt '*' pillar.item foo bar:baz
     """
     default, delimiter = kwargs.get("default", ""), kwargs.get("delimiter") or DELIMITER
-    return {str(name): traverse(ctx.pillar, name, default, delimiter) for name in args}
+    pillar = _of_env(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"))
+    return {str(name): traverse(pillar, name, default, delimiter) for name in args}
 
 
 def raw(ctx: MinionContext, key: str | None = None) -> Any:
@@ -157,3 +186,25 @@ def filter_by(
     """
     values = traverse(ctx.pillar, pillar, [])
     return choose(lookup_dict, values, merged=merge, default=default, base=base)
+
+
+def file_exists(ctx: MinionContext, path: str, saltenv: str | None = None) -> bool:
+    """Whether there is such a file in ``pillar_roots``: in any environment, or in one.
+
+    Only for minions without a master, which have their pillar themselves.
+
+    CLI Example:
+
+        salt-call --local pillar.file_exists passwords/top.sls
+    """
+    import dataclasses
+
+    from saltlite.fileserver.server import FileServer
+
+    roots = ctx.config.pillar.pillar_roots
+    files = dataclasses.replace(
+        ctx.config.files, file_roots=roots, fileserver_backend=["roots"], file_client="local"
+    )
+    server = FileServer(files)
+    envs = [saltenv] if saltenv else list(roots)
+    return any(server.find(path, env) is not None for env in envs)

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "saltlite"
 
 BROAD_HANDLERS = {
+    "pillar/external.py": "a callback of users: one source of pillar must not cost all others",
     "cli/aside.py": "a child must never return into its parent's code",
     "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",
     "master/mworker.py": "the worker loop: every request is answered",
@@ -24,6 +25,7 @@ BROAD_HANDLERS = {
     "master/supervisor.py": "a forked child must never return into its parent's code",
     "modules/mine.py": "a job runner of its own: one mine function must not lose the others",
     "master/mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
+    "master/eventreturn.py": "a plug-in's callback: a returner must not end the process",
     "master/runs.py": "a forked child must never return into its parent's code",
     "returners/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
     "modules/test.py": "test.try is a function that does nothing else",

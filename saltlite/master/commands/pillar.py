@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 
 from saltlite.channel.master import OpenedRequest, seal_pillar
+from saltlite.config.master import PillarOptions
 from saltlite.core.plain import PlainMap
 from saltlite.errors import CryptoError, StoreError, WireError
 from saltlite.master.context import MasterContext
@@ -21,7 +23,9 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     grains = request.load.get("grains")
     compiled: PlainMap = {}
     if isinstance(grains, dict):
-        _remember(ctx, request.id, {**grains, "id": request.id}, compiled)
+        grains = {**grains, "id": request.id}
+        compiled = _compiled(ctx, request, grains)
+        _remember(ctx, request.id, grains, compiled)
     try:
         return seal_pillar(
             compiled,
@@ -33,6 +37,30 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
         )
     except CryptoError as error:
         raise WireError(str(error)) from error
+
+
+def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> PlainMap:
+    """The pillar of who asks, and of nobody else: the id is the one that was proven."""
+    override = request.load.get("pillar_override")
+    override = override if isinstance(override, dict) else {}
+    if not _has_sources(ctx.config.pillar):
+        return override
+    from saltlite.pillar.context import compile_for_minion
+
+    pillarenv = request.load.get("pillarenv")
+    return compile_for_minion(
+        ctx.config,
+        request.id,
+        grains,
+        pillarenv=pillarenv if isinstance(pillarenv, str) and pillarenv else None,
+        override=override,
+    )
+
+
+def _has_sources(options: PillarOptions) -> bool:
+    """Whether there is anything to compile; a master without pillar loads nothing for it."""
+    roots = (root for paths in options.pillar_roots.values() for root in paths)
+    return bool(options.ext_pillar or options.pillar_opts) or any(map(os.path.isdir, roots))
 
 
 def _remember(ctx: MasterContext, minion_id: str, grains: PlainMap, compiled: PlainMap) -> None:

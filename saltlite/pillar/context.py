@@ -1,0 +1,108 @@
+"""The context in which a pillar is compiled: it stands for the minion; its files are pillar's."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from saltlite.config.minion import MinionConfig
+from saltlite.context import EventSink, Functions, MinionContext, NoEvents
+from saltlite.core.plain import PlainMap
+from saltlite.host import Host
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+
+NO_OVERRIDE: PlainMap = {}
+
+
+def compile_for_minion(
+    config: MasterConfig,
+    minion_id: str,
+    grains: PlainMap,
+    *,
+    pillarenv: str | None = None,
+    override: PlainMap = NO_OVERRIDE,
+) -> dict[str, Any]:
+    """The pillar of a minion, on its master. Plain data that belongs to nobody else."""
+    from saltlite.config.asminion import as_minion
+
+    standing = as_minion(config, minion_id)
+    return _compiled(
+        standing,
+        config.pillar,
+        grains,
+        pillarenv=pillarenv or config.pillar.pillarenv,
+        override=override,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+    )
+
+
+def compile_masterless(
+    ctx: MinionContext, *, pillarenv: str | None = None, override: PlainMap = NO_OVERRIDE
+) -> dict[str, Any]:
+    """The pillar of a minion without a master, of its own ``pillar_roots``."""
+    config = ctx.config
+    saltenv = config.files.saltenv if config.pillar.pillarenv_from_saltenv else None
+    return _compiled(
+        config,
+        config.pillar,
+        ctx.grains,
+        pillarenv=pillarenv or config.pillar.pillarenv or saltenv,
+        override=override,
+        nodegroups=config.extra.get("nodegroups") or {},
+        events=ctx.events,
+        before=ctx.pillar,
+    )
+
+
+def _compiled(
+    config: MinionConfig,
+    options: Any,
+    grains: PlainMap,
+    *,
+    pillarenv: str | None,
+    override: PlainMap,
+    nodegroups: Mapping[str, Any],
+    events: EventSink,
+    before: PlainMap = NO_OVERRIDE,
+) -> dict[str, Any]:
+    from saltlite.fileserver.server import FileServer
+    from saltlite.loader.registry import Registry
+    from saltlite.pillar import external
+    from saltlite.pillar.compiler import Compiler
+    from saltlite.pillar.tree import PillarTree
+
+    files = dataclasses.replace(
+        config.files,
+        file_client="local",
+        file_roots=options.pillar_roots,
+        fileserver_backend=["roots"],
+    )
+    ctx = MinionContext(
+        config=dataclasses.replace(config, files=files),
+        host=Host(),
+        grains=grains,
+        pillar=before,
+        functions=cast(Functions, None),
+        events=events,
+    )
+    ctx.functions = Registry(ctx)
+    compiler = Compiler(
+        ctx=ctx,
+        options=options,
+        tree=PillarTree(FileServer(files), list(options.pillar_roots)),
+        nodegroups=nodegroups,
+        external=partial(external.ask, ctx),
+        top_name=files.state_top,
+        pillarenv=pillarenv,
+    )
+    pillar = compiler.compile(override)
+    if options.pillar_opts:
+        from saltlite.config.opts import flat_opts
+
+        pillar["master"] = flat_opts(ctx.config)
+    return pillar

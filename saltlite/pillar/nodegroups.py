@@ -1,0 +1,33 @@
+"""``nodegroups``: which of the master's groups a minion is in. Source: observed on Salt 3006.30."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.errors import TargetError
+
+
+def groups_of(ctx: MinionContext, pillar: Mapping[str, Any]) -> list[str]:
+    """The names of the groups that the minion of this context is in."""
+    groups: Mapping[str, Any] = ctx.config.extra.get("nodegroups") or {}
+    facts = MinionFacts(ctx.config.identity.id, ctx.grains, pillar)
+    return [name for name in groups if _is_in(name, facts, groups)]
+
+
+def _is_in(name: str, facts: MinionFacts, groups: Mapping[str, Any]) -> bool:
+    try:
+        return matches(Target(name, "nodegroup"), facts, nodegroups=groups)
+    except TargetError:
+        return False
+
+
+def _nodegroups(
+    ctx: MinionContext, pillar: Mapping[str, Any], pillar_name: str = "nodegroups"
+) -> Mapping[str, Any]:
+    return {pillar_name: groups_of(ctx, pillar)}
+
+
+SOURCES = {"nodegroups": _nodegroups}

@@ -1,0 +1,36 @@
+"""The request for a pillar. Source: protocol.md 9.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.config.minion import MinionConfig
+from saltlite.core.plain import PlainMap
+
+NO_OVERRIDE: PlainMap = {}
+
+
+def pillar_load(
+    config: MinionConfig,
+    grains: Mapping[str, Any],
+    *,
+    saltenv: str | None = None,
+    pillarenv: str | None = None,
+    override: PlainMap = NO_OVERRIDE,
+) -> dict[str, Any]:
+    """The load of ``_pillar``; environments that are not given are those of the configuration."""
+    saltenv = saltenv or config.files.saltenv
+    if pillarenv is None:
+        follows = config.pillar.pillarenv_from_saltenv
+        pillarenv = saltenv if follows else config.pillar.pillarenv
+    return {
+        "cmd": "_pillar",
+        "id": config.identity.id,
+        "grains": dict(grains),
+        "saltenv": saltenv,
+        "pillarenv": pillarenv,
+        "pillar_override": dict(override),
+        "extra_minion_data": {},
+        "ver": "2",
+    }

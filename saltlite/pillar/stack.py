@@ -1,0 +1,158 @@
+"""``stack``: YAML files that a rendered list names, laid one upon the other.
+
+A list (``stack.cfg``) has a glob on each line, relative to its directory. Each file sees what the
+earlier ones came to as ``stack``. ``__`` in a map or at the head of a list says how it joins what
+is there: ``merge-last`` (so it is without it), ``merge-first``, ``overwrite``, ``remove``. Source:
+Salt's documentation of the driver; observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from saltlite.config.opts import flat_opts
+from saltlite.context import MinionContext
+from saltlite.core.data import copied, traverse
+from saltlite.pillar.external import ExternalFailed
+from saltlite.renderers.engine import Source, render
+from saltlite.renderers.template import render_template
+
+log = logging.getLogger(__name__)
+
+HOW = "__"
+STRATEGIES = ("merge-last", "merge-first", "overwrite", "remove")
+
+
+def _stack(
+    ctx: MinionContext, pillar: Mapping[str, Any], *args: Any, **kwargs: Any
+) -> Mapping[str, Any]:
+    configs = [str(each) for each in args]
+    for name, choices in kwargs.items():
+        configs += _chosen(ctx, pillar, name, choices)
+    stack: dict[str, Any] = {}
+    for config in configs:
+        stack = _laid(ctx, pillar, config, stack)
+    return stack
+
+
+def _chosen(ctx: MinionContext, pillar: Mapping[str, Any], name: str, choices: Any) -> list[str]:
+    """``grains:os: {Debian: stack.cfg}``: the lists for the value that is there."""
+    kind, _, key = name.partition(":")
+    places: Mapping[str, Callable[[], Any]] = {
+        "pillar": lambda: pillar,
+        "__pillar__": lambda: pillar,
+        "grains": lambda: ctx.grains,
+        "__grains__": lambda: ctx.grains,
+        "opts": lambda: flat_opts(ctx.config),
+        "__opts__": lambda: flat_opts(ctx.config),
+    }
+    if kind not in places or not isinstance(choices, Mapping):
+        raise ExternalFailed(f"{name} is none of pillar:..., grains:..., opts:...")
+    found = choices.get(traverse(places[kind](), key), [])
+    return [found] if isinstance(found, str) else [str(each) for each in found]
+
+
+def _laid(
+    ctx: MinionContext, pillar: Mapping[str, Any], config: str, stack: dict[str, Any]
+) -> dict[str, Any]:
+    for path in _files(ctx, pillar, config, stack):
+        text = _rendered(ctx, pillar, path, stack)
+        data = render(Source(text=text, path=path), ctx, renderer="yaml")
+        if not data:
+            continue
+        if not isinstance(data, Mapping):
+            log.error("stack: %s is no dictionary and is left out", path)
+            continue
+        stack = merged(stack, data)
+    return stack
+
+
+def _files(
+    ctx: MinionContext, pillar: Mapping[str, Any], config: str, stack: Mapping[str, Any]
+) -> Iterator[str]:
+    if not os.path.isfile(config):
+        log.warning("stack: there is no %s", config)
+        return
+    below = posixpath.dirname(config)
+    for line in _rendered(ctx, pillar, config, stack).splitlines():
+        if line.strip():
+            yield from sorted(glob.glob(posixpath.join(below, line.strip())))
+
+
+def _rendered(
+    ctx: MinionContext, pillar: Mapping[str, Any], path: str, stack: Mapping[str, Any]
+) -> str:
+    text = (ctx.host.read_bytes(path) or b"").decode("utf-8", "replace")
+    names = {
+        "stack": stack,
+        "minion_id": ctx.config.identity.id,
+        "pillar": pillar,
+        "__pillar__": pillar,
+        "__grains__": ctx.grains,
+        "__opts__": flat_opts(ctx.config),
+    }
+    return render_template(text, "jinja", ctx, context=names, path=path)
+
+
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """One map on another, as ``__`` in ``over`` says.
+
+    Raises:
+        ExternalFailed: it says something else.
+    """
+    over = dict(over)
+    how = _how(over.pop(HOW, "merge-last"))
+    if how == "overwrite":
+        overwritten: dict[str, Any] = _plain(over)
+        return overwritten
+    if how == "remove":
+        return {key: copied(value) for key, value in under.items() if key not in over}
+    joined = dict(copied(under))
+    for key, value in over.items():
+        joined[key] = _joined(joined[key], value, how) if key in joined else _plain(value)
+    return joined
+
+
+def _joined(under: Any, over: Any, how: str) -> Any:
+    if type(under) is not type(over):
+        return under if how == "merge-first" else _plain(over)
+    if isinstance(over, dict):
+        return merged(under, {HOW: how, **over})
+    if isinstance(over, list):
+        return _list(under, over, how)
+    return under if how == "merge-first" else over
+
+
+def _list(under: list[Any], over: list[Any], how: str) -> list[Any]:
+    if over and isinstance(over[0], Mapping) and HOW in over[0]:
+        how = _how(over[0][HOW])
+        over = over[1:]
+    if how == "overwrite":
+        return list(copied(over))
+    if how == "remove":
+        return [each for each in under if each not in over]
+    return [*over, *under] if how == "merge-first" else [*under, *over]
+
+
+def _how(word: Any) -> str:
+    if word not in STRATEGIES:
+        raise ExternalFailed(f"{HOW}: {word} is none of {', '.join(STRATEGIES)}")
+    return str(word)
+
+
+def _plain(value: Any) -> Any:
+    """A value without words about joining."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items() if key != HOW}
+    if isinstance(value, list):
+        first_says = bool(value) and isinstance(value[0], Mapping) and set(value[0]) == {HOW}
+        return [_plain(item) for item in (value[1:] if first_says else value)]
+    return value
+
+
+SOURCES = {"stack": _stack}

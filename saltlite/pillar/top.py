@@ -1,0 +1,91 @@
+"""Top files: which SLS of which environment are for this minion. Pure, but for the rendering.
+
+``{environment: {target: [{match: kind}, {ignore_missing: true}, sls, ...]}}``. Of several top
+files, a later one's list for a target takes the place of an earlier one's. Source: observed on
+Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.errors import TargetError
+
+DEFAULT_MATCH = "compound"
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What is for a minion: environment → SLS names, each once, in order."""
+
+    sls: dict[str, list[str]] = field(default_factory=dict)
+    may_be_missing: set[tuple[str, str]] = field(default_factory=set)
+    errors: list[str] = field(default_factory=list)
+
+
+def merged(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]:
+    """Several top files as one.
+
+    Raises:
+        ValueError: one is not formed as a top file.
+    """
+    joined: dict[str, dict[str, list[Any]]] = {}
+    for top in tops:
+        for saltenv, targets in top.items():
+            if saltenv == "include":
+                continue
+            if not isinstance(targets, Mapping):
+                raise ValueError(f"environment {saltenv} is no map of targets")
+            for target, entries in targets.items():
+                joined.setdefault(str(saltenv), {})[str(target)] = _as_list(entries)
+    return joined
+
+
+def _as_list(entries: Any) -> list[Any]:
+    if isinstance(entries, str):
+        return [entries]
+    if isinstance(entries, Sequence):
+        return list(entries)
+    raise ValueError(f"{entries!r} is no list of SLS names")
+
+
+def wanted(
+    top: Mapping[str, Mapping[str, Sequence[Any]]],
+    facts: MinionFacts,
+    nodegroups: Mapping[str, Any],
+    only: str | None = None,
+) -> Wanted:
+    """The SLS of those targets that ``facts`` fit; of one environment with ``only``."""
+    found = Wanted()
+    for saltenv, targets in top.items():
+        if only is not None and saltenv != only:
+            continue
+        for target, entries in targets.items():
+            try:
+                meant = matches(Target(target, _kind(entries)), facts, nodegroups=nodegroups)
+            except TargetError as error:
+                found.errors.append(f"top file, environment {saltenv}: {error}")
+                continue
+            if meant:
+                _take(found, saltenv, entries)
+    return found
+
+
+def _kind(entries: Sequence[Any]) -> str:
+    for entry in entries:
+        if isinstance(entry, Mapping) and "match" in entry:
+            return str(entry["match"])
+    return DEFAULT_MATCH
+
+
+def _take(found: Wanted, saltenv: str, entries: Sequence[Any]) -> None:
+    names = found.sls.setdefault(saltenv, [])
+    lenient = any(isinstance(entry, Mapping) and entry.get("ignore_missing") for entry in entries)
+    for entry in entries:
+        if isinstance(entry, str) and entry not in names:
+            names.append(entry)
+        if isinstance(entry, str) and lenient:
+            found.may_be_missing.add((saltenv, entry))

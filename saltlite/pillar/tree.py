@@ -1,0 +1,70 @@
+"""The files of pillar: environments, and which file an SLS name stands for."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from saltlite.fileserver.server import FileServer
+
+ROOT_SUFFIX = ".sls"
+INIT = "/init.sls"
+
+
+@dataclass(frozen=True, slots=True)
+class SlsFile:
+    """A file that was found: its path on this machine, the one below its root, its text."""
+
+    path: str
+    name: str
+    text: str
+
+
+class PillarTree:
+    """SLS files by environment. Nothing is kept but what the file server keeps."""
+
+    def __init__(self, server: FileServer, envs: Sequence[str]) -> None:
+        """``envs`` are the keys of ``pillar_roots``."""
+        self._server = server
+        self.envs = list(dict.fromkeys(["base", *(env for env in envs if env != "__env__")]))
+        self._any_env = "__env__" in envs
+        self._known = set(envs)
+
+    def has(self, saltenv: str) -> bool:
+        """Whether there is such an environment, by its name or through ``__env__``."""
+        return saltenv in self._known or self._any_env
+
+    def read(self, sls: str, saltenv: str) -> SlsFile | None:
+        """The file of an SLS, ``a.b`` being ``a/b.sls`` or ``a/b/init.sls``; ``None`` without one.
+
+        Raises:
+            UnicodeDecodeError: it is no text.
+        """
+        below = sls.replace(".", "/")
+        return self.read_file(below + ROOT_SUFFIX, saltenv) or self.read_file(below + INIT, saltenv)
+
+    def read_file(self, name: str, saltenv: str) -> SlsFile | None:
+        """A file by its path below the root; ``None`` if there is none."""
+        found = self._server.find(name, saltenv)
+        if found is None:
+            return None
+        begin, pieces = 0, []
+        while piece := self._server.piece(name, saltenv, begin):
+            pieces.append(piece)
+            begin += len(piece)
+        return SlsFile(found.path, name, b"".join(pieces).decode())
+
+    def matching(self, pattern: str, saltenv: str) -> list[str]:
+        """The SLS names of an environment that a glob fits, sorted; without a glob the name."""
+        if not any(char in pattern for char in "*?["):
+            return [pattern]
+        names = (sls_name(name) for name in self._server.files(saltenv))
+        return sorted(name for name in names if name and fnmatch.fnmatchcase(name, pattern))
+
+
+def sls_name(path: str) -> str:
+    """``a/b.sls`` is ``a.b``, ``a/init.sls`` is ``a``; ``""`` for what is no SLS."""
+    if not path.endswith(ROOT_SUFFIX):
+        return ""
+    return path.removesuffix(INIT).removesuffix(ROOT_SUFFIX).replace("/", ".")

@@ -1,0 +1,55 @@
+"""Trees of pillar give what real Salt makes of them (tests/cases/pillar/compiled.yaml)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from saltlite.config.load import load_minion
+from saltlite.context import MinionContext
+from saltlite.host import Host
+from saltlite.loader.registry import Registry
+from saltlite.pillar.context import compile_masterless
+from saltlite.pillar.lazy import LazyPillar
+
+CASES = Path(__file__).parents[2] / "cases" / "pillar" / "compiled.yaml"
+GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
+
+
+def cases() -> list[dict[str, Any]]:
+    loaded: list[dict[str, Any]] = yaml.safe_load(CASES.read_text())
+    return loaded
+
+
+def plant(tree: dict[str, dict[str, str]], root: Path) -> dict[str, list[str]]:
+    for env, files in tree.items():
+        (root / env).mkdir(parents=True)
+        for name, text in files.items():
+            path = root / env / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return {env: [str(root / env)] for env in tree}
+
+
+def context(root: Path, options: dict[str, Any]) -> MinionContext:
+    conf = root / "conf"
+    conf.mkdir()
+    settings = {"root_dir": str(root / "root"), "file_client": "local", "id": "web1", **options}
+    (conf / "minion").write_text(yaml.safe_dump(settings))
+    ctx = MinionContext(config=load_minion(conf), host=Host(), grains=GRAINS, pillar={})
+    ctx.functions = Registry(ctx)
+    return ctx
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
+def test_the_same_pillar(case: dict[str, Any], tmp_path: Path) -> None:
+    roots = plant(case["tree"], tmp_path)
+    options = json.loads(json.dumps(case.get("options", {})).replace("{tree}", str(tmp_path)))
+    ctx = context(tmp_path, {"pillar_roots": roots, **options})
+    ctx.pillar = LazyPillar(lambda: compile_masterless(ctx))  # as salt-call does
+    pillar = compile_masterless(ctx)
+    assert json.loads(json.dumps(pillar)) == case.get("ours", case["pillar"])
