@@ -272,7 +272,7 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         tag = event.tag
         if tag is None or tag == "!" or tag in self.marks:
-            plain = event.implicit if tag is None or tag == "!" else (event.style is None, False)
+            plain = event.implicit if tag is None or tag == "!" else (not event.style, False)
             tag = self._parser.resolve(yaml.ScalarNode, event.value, plain)
         name = tag.removeprefix(_TAG)
         if name in ("str", "timestamp", "value"):

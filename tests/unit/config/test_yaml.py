@@ -10,7 +10,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltlite.config.yaml import MAX_NODES, LinedMap, load
+from saltlite.config.yaml import (
+    MAX_NODES,
+    LinedMap,
+    YamlError,
+    dump,
+    dump_scalar,
+    load,
+    load_aggregated,
+    load_plain,
+)
 from saltlite.errors import ConfigError
 
 
@@ -143,3 +152,62 @@ def test_where_both_read_it_the_values_are_pyyamls(text):
     except (ConfigError, yaml.YAMLError, ValueError):
         return
     assert own == other
+
+
+def test_merged_keys_come_first_and_own_ones_count():
+    text = "x: &x {b: 1, c: 2}\nd:\n  own: 0\n  <<: *x\n  c: 3\n"
+    assert list(load(text, "t")["d"].items()) == [("b", 1), ("c", 3), ("own", 0)]
+
+
+def test_aggregated_values_and_keys_that_come_again():
+    text = (
+        "a: !aggregate 1\na: !aggregate [x]\nm: !aggregate {k: 1}\nm: !aggregate {l: 2}\nz: 1\nz: 2"
+    )
+    assert load_aggregated(text, "t") == {"a": [1, "x"], "m": {"k": 1, "l": 2}, "z": 2}
+    assert load_aggregated("a: !aggregate [1]\na: !reset [2]", "t") == {"a": [2]}
+    with pytest.raises(ConfigError):
+        load_aggregated("a: !other [1]", "t")
+
+
+def test_plain_yaml_knows_octal_numbers_and_repeated_keys():
+    assert load_plain("a: 0755\na: 010") == {"a": 8}
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("a: 1\na: 2", "found conflicting ID 'a', set first on line 1"),
+        ("a: !x 1", "could not determine a constructor for the tag '!x'"),
+        ("{a: 1}: 2", "found unacceptable key: a map cannot be a key"),
+        ("a: b: c", "mapping values are not allowed in this context"),
+    ],
+)
+def test_errors_have_the_words_of_salts_renderers(text, finding):
+    with pytest.raises(YamlError) as caught:
+        load(text, "t")
+    assert caught.value.finding == finding
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "text"),
+    [
+        ({"b": 1, "a": [1, {"x": None}]}, {"flow": True}, "{a: [1, {x: null}], b: 1}\n"),
+        ({"b": 1, "a": [1, 2]}, {"flow": None}, "a: [1, 2]\nb: 1\n"),
+        ({"b": 1, "a": 2}, {"sort_keys": False}, "b: 1\na: 2\n"),
+    ],
+)
+def test_dump_in_other_styles(value, options, text):
+    assert dump(value, **options) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "quoted"),
+    [
+        ('a"b\\', '"', '"a\\"b\\\\"'),
+        ("é\n", '"', '"\\xE9\\n"'),
+        ("it's", "'", "'it''s'"),
+        ("x " * 100, "'", f"'{'x ' * 100}'"),
+    ],
+)
+def test_one_quoted_text(text, quote, quoted):
+    assert dump_scalar(text, quote) == quoted

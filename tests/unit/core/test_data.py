@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from saltlite.core.data import choose, merge, traverse
+from saltlite.core.data import (
+    AggregatedList,
+    AggregatedMap,
+    choose,
+    copied,
+    merge,
+    merge_by,
+    traverse,
+    update,
+)
+from saltlite.errors import SaltliteError
 
 DATA = {"a": {"b": "c", "l": [1, {"k": "v"}], 5: "five", "none": None}, "x:y": 1, "": "empty"}
 
@@ -48,3 +58,58 @@ def test_choose():
     assert choose({}, "x", merged={"c": 1}) == {"c": 1}
     assert choose(lookup, []) == {"a": 2, "b": 3}
     assert lookup == {"Deb*": {"a": 1}, "default": {"a": 2, "b": 3}}
+
+
+A, B = {"a": {"b": 1, "l": [1]}, "x": 1}, {"a": {"c": 2, "l": [2]}, "y": 2}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "joined"),
+    [
+        ("recurse", {"a": {"b": 1, "l": [2], "c": 2}, "x": 1, "y": 2}),
+        ("smart", {"a": {"b": 1, "l": [2], "c": 2}, "x": 1, "y": 2}),
+        ("none", {"a": {"b": 1, "l": [2], "c": 2}, "x": 1, "y": 2}),
+        ("overwrite", {"a": {"c": 2, "l": [2]}, "x": 1, "y": 2}),
+        ("aggregate", {"a": {"c": 2, "l": [2]}, "x": 1, "y": 2}),
+        ("list", {"a": [{"b": 1, "l": [1]}, {"c": 2, "l": [2]}], "x": 1}),
+    ],
+)
+def test_strategies(strategy, joined):
+    found = merge_by(strategy, A, B)
+    assert found == joined
+    assert list(found) == list(joined)
+
+
+def test_smart_is_aggregate_for_yamlex():
+    assert merge_by("smart", A, B, renderer="jinja|yamlex")["a"] == {"c": 2, "l": [2]}
+
+
+def test_marked_values_are_aggregated():
+    under = {"l": AggregatedList([1]), "m": AggregatedMap(k=AggregatedList([1]), x=1)}
+    over = {"l": AggregatedList([1, 2]), "m": AggregatedMap(k=AggregatedList([2]), x=2)}
+    assert merge_by("aggregate", under, over) == {"l": [1, 1, 2], "m": {"k": [1, 2], "x": 2}}
+
+
+@pytest.mark.parametrize("strategy", ["recurse", "overwrite", "aggregate", "list"])
+def test_only_maps_are_joined(strategy):
+    with pytest.raises(TypeError, match="Cannot update using non-dict types"):
+        merge_by(strategy, [1], {"a": 1})
+
+
+def test_a_flat_update_replaces_maps():
+    assert update({"a": {"x": 1}}, {"a": {"y": 2}}, recursive=False) == {"a": {"y": 2}}
+
+
+def test_a_copy_shares_nothing():
+    source = {"a": [{"b": 1}], "t": (1, [2])}
+    made = copied(source)
+    made["a"][0]["b"] = 2
+    made["t"][1].append(3)
+    assert source == {"a": [{"b": 1}], "t": (1, [2])}
+
+
+def test_choose_refuses_what_cannot_be_joined():
+    with pytest.raises(SaltliteError, match="must both be dictionaries"):
+        choose({"A": "text", "base": {"x": 1}}, "A", base="base")
+    with pytest.raises(TypeError, match="Cannot update"):
+        choose({"A": "text"}, "A", merged={"x": 1})

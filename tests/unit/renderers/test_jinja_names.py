@@ -17,7 +17,9 @@ from saltlite.renderers.template import render_template
 
 TREE = {
     "f/map.jinja": "{% set port = 80 %}{% macro place() %}{{ tpldir }} {{ tplfile }}{% endmacro %}",
-    "f/lib/macros.jinja": "{% macro own() %}{{ tpldir }}{% endmacro %}{% set seen = seen|d('no') %}",
+    "f/lib/macros.jinja": (
+        "{% macro own() %}{{ tpldir }}{% endmacro %}{% set seen = seen|d('no') %}"
+    ),
     "f/lib/up.jinja": '{% from "../map.jinja" import port %}{{ port }}',
     "f/broken.jinja": "one\n{{ grains.nosuch }}\nthree\n",
     "f/syntax.jinja": "one\n{% if %}\n",
@@ -86,7 +88,10 @@ def test_an_import_without_context_knows_its_own_place(ctx):
 
 
 def test_an_import_with_context_sees_variables_and_the_importing_place(ctx):
-    text = '{% set seen = "yes" %}{% from "f/lib/macros.jinja" import own, seen %}{{ own() }}{{ seen }}'
+    text = (
+        '{% set seen = "yes" %}{% from "f/lib/macros.jinja" import own, seen %}'
+        "{{ own() }}{{ seen }}"
+    )
     assert rendered(text, ctx, sls="top.x") == "f/libno"
     text = text.replace("own, seen", "own, seen with context")
     assert rendered(text, ctx, sls="top.x") == "topyes"
