@@ -114,7 +114,8 @@ def shell(
 
         salt '*' cmd.shell "echo $HOME | tr a-z A-Z"
     """
-    options = Options.of(locals(), python_shell=True, redirect_stderr=True)
+    wants_shell = kwargs.get("python_shell", True)
+    options = Options.of(locals(), python_shell=wants_shell, redirect_stderr=True)
     if bg:
         command.start(ctx, cmd, options)
         return ""
