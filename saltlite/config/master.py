@@ -252,6 +252,13 @@ class EventOptions:
 
     presence_events: bool = option(False, "Fire who is connected, every `loop_interval`.")
     max_event_size: int = option(1048576, "Larger events are cut.", unit="bytes", minimum=1024)
+    event_return: str | Sequence[str] = option("", "Returners that get the events.")
+    event_return_queue: int = option(0, "Events gathered before they are given.", minimum=0)
+    event_return_queue_max_seconds: float = option(
+        0, "How long they are gathered at most.", unit="s", minimum=0
+    )
+    event_return_whitelist: Sequence[str] = option([], "Only events with these tags.")
+    event_return_blacklist: Sequence[str] = option([], "Not events with these tags.")
     minion_data_cache_events: bool = option(True, "Fire an event when a minion's data change.")
 
 

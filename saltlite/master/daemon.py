@@ -198,7 +198,18 @@ class Master:
                 stop_group=1,
                 grace_s=RUNS_GRACE_S,
             ),
+            *self._event_return(shared),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
+        ]
+
+    def _event_return(self, shared: Shared) -> list[ChildSpec]:
+        """The process that gives events to returners, if there are any."""
+        if not self._config.events.event_return:
+            return []
+        from saltlite.master.eventreturn import EventReturn
+
+        return [
+            ChildSpec("EventReturn", EventReturn(self._config, shared.sockets).run, stop_group=3)
         ]
 
     def _on_ready(self) -> None:

@@ -26,11 +26,14 @@ def salted() -> Iterator[Cluster]:
             "timeout": 2,
             "gather_job_timeout": 1,
             "master_job_cache": "sqlite3",
+            "event_return": "rawfile_json",
+            "event_return_blacklist": ["salt/auth"],
             "peer_run": {"m1": ["test.*"]},
         },
     )
-    database = str(cluster.root / "jobs.db")
-    cluster.reconfigure(cluster.master_dir / "master", **{"sqlite3.database": database})
+    files = {"sqlite3.database": str(cluster.root / "jobs.db")}
+    files |= {"rawfile_json.filename": str(cluster.root / "events.json")}
+    cluster.reconfigure(cluster.master_dir / "master", **files)
     with cluster:
         cluster.start()
         yield cluster
@@ -99,6 +102,16 @@ def test_another_store_has_the_same(salted: Cluster) -> None:
         "m2": "kept",
     }
     assert run(salted, "jobs.exit_success", jid) == {"m1": True, "m2": True}
+
+
+def test_events_go_to_returners_too(salted: Cluster) -> None:
+    jid = salted.salt("m1", "test.ping", "--async").stdout.split()[-1]
+    path = salted.root / "events.json"
+    tag = f"salt/job/{jid}/ret/m1"
+    eventually(lambda: path.exists() and tag in path.read_text(), within_s=10, what="the event")
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    assert next(one for one in events if one["tag"] == tag)["data"]["return"] is True
+    assert not [one for one in events if one["tag"] == "salt/auth"]
 
 
 def test_what_changed_since_yesterday(salted: Cluster) -> None:

@@ -1,0 +1,101 @@
+"""EventReturn: gives the master's events to returners (``event_return``).
+
+A subscriber of the bus like any other, in a process of its own, that is there only with the option.
+Where a returner is slow, the bus keeps ``salt_event_pub_hwm`` events for it and drops the rest; a
+returner that fails costs a line in the log and the events it was given.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import zmq
+
+from saltlite.config.master import EventOptions, MasterConfig
+from saltlite.master.child import Life
+from saltlite.master.mirror import Given
+from saltlite.transport.addresses import MasterSockets
+from saltlite.transport.bus import EventSubscriber
+
+log = logging.getLogger(__name__)
+
+CONNECT_S: Final = 10.0
+IDLE_S: Final = 0.5
+"""After this long without an event what was gathered is given away."""
+
+
+class EventReturn:
+    """The process between the bus and the returners. ``run`` is its whole life."""
+
+    def __init__(self, config: MasterConfig, sockets: MasterSockets) -> None:
+        self._options = config.events
+        self._given = Given(config)
+        self._path = sockets.event_pub
+        self._events: list[dict[str, Any]] = []
+        self._first_s = 0.0
+
+    def run(self, life: Life) -> None:
+        """Gather and give until told to stop, then give the rest."""
+        poller = zmq.Poller()
+        life.register(poller)
+        with EventSubscriber(self._path) as bus:
+            bus.connect_confirmed(CONNECT_S)
+            life.ready()
+            while not life.stopping:
+                life.poll(poller, 0.0)
+                self._gather(bus)
+            self._give()
+
+    def _gather(self, bus: EventSubscriber) -> None:
+        event = bus.get(IDLE_S)
+        if event is not None and wanted(event.tag, self._options):
+            self._first_s = self._first_s or time.monotonic()
+            self._events.append({"tag": event.tag, "data": event.data})
+        late = self._first_s and time.monotonic() - self._first_s >= self._patience_s
+        if event is None or len(self._events) > self._options.event_return_queue or late:
+            self._give()
+
+    @property
+    def _patience_s(self) -> float:
+        return self._options.event_return_queue_max_seconds or IDLE_S
+
+    def _give(self) -> None:
+        events, self._events, self._first_s = self._events, [], 0.0
+        for name in returners(self._options) if events else ():
+            self._call(name, events)
+
+    def _call(self, name: str, events: Sequence[dict[str, Any]]) -> None:
+        from saltlite.returners.registry import resolve
+
+        try:
+            resolve(name, self._given).call("event_return", list(events))
+        except Exception:
+            log.exception("The returner %s failed with %d events", name, len(events))
+
+
+def returners(options: EventOptions) -> list[str]:
+    """The returners that the option names."""
+    named = options.event_return
+    return [named] if isinstance(named, str) and named else list(named or ())
+
+
+def wanted(tag: str, options: EventOptions) -> bool:
+    """Whether events of this tag are given away: globs or whole expressions in both lists."""
+    if any(_fits(tag, str(one)) for one in options.event_return_blacklist):
+        return False
+    listed = options.event_return_whitelist
+    return not listed or any(_fits(tag, str(one)) for one in listed)
+
+
+def _fits(tag: str, expression: str) -> bool:
+    if fnmatch.fnmatchcase(tag, expression):
+        return True
+    try:
+        return re.fullmatch(expression, tag) is not None
+    except re.error:
+        return False

@@ -1,0 +1,29 @@
+"""Which events go to returners."""
+
+import pytest
+
+from saltlite.config.master import EventOptions
+from saltlite.master.eventreturn import returners, wanted
+
+
+@pytest.mark.parametrize(
+    ("only", "never", "tag", "given"),
+    [
+        ([], [], "salt/auth", True),
+        (["salt/job/*"], [], "salt/job/1/ret/web1", True),
+        (["salt/job/*"], [], "salt/auth", False),
+        ([r"salt/job/\d+/new"], [], "salt/job/12/new", True),
+        (["*"], ["salt/auth"], "salt/auth", False),
+        (["(broken"], [], "x", False),
+        ([], ["salt/*"], "mine/own", True),
+    ],
+)
+def test_lists_of_tags(only, never, tag, given):
+    options = EventOptions(event_return_whitelist=only, event_return_blacklist=never)
+    assert wanted(tag, options) is given
+
+
+def test_one_returner_or_several():
+    assert returners(EventOptions()) == []
+    assert returners(EventOptions(event_return="rawfile_json")) == ["rawfile_json"]
+    assert returners(EventOptions(event_return=["a", "b"])) == ["a", "b"]
