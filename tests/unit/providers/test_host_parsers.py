@@ -1,0 +1,49 @@
+"""Text of commands and system files to values, case by case from tests/cases/host_parsers."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+CASES = Path(__file__).parents[2] / "cases/host_parsers"
+ALL = [
+    pytest.param(case, id=f"{case['parser']}-{case['case']}")
+    for path in sorted(CASES.glob("*.yaml"))
+    for case in yaml.safe_load(path.read_text())
+]
+
+
+def plain(value):
+    if dataclasses.is_dataclass(value):
+        return plain(dataclasses.asdict(value))
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, Iterator)):
+        return [plain(each) for each in value]
+    return value
+
+
+def parser(name):
+    module, _, function = name.partition(":")
+    return vars(importlib.import_module(f"saltlite.providers.{module}"))[function]
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_parser(case):
+    assert plain(parser(case["parser"])(*case["given"])) == case["gives"]
+
+
+@pytest.mark.parametrize("name", sorted({param.values[0]["parser"] for param in ALL}))
+@pytest.mark.parametrize("text", ["", "\n", "x", ":", "a b c d e f g h i j\n1 2 3\n", "\0\ufffd\n"])
+def test_no_parser_stumbles_over_other_text(name, text):
+    function = parser(name)
+    if not name.rpartition(":")[2].startswith("parse") or function.__code__.co_argcount > 1:
+        pytest.skip("takes more than text")
+    if name == "load.proc:parse_loadavg":
+        pytest.skip("of a file that the kernel always writes")
+    plain(function(text))
