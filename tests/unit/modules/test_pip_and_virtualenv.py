@@ -1,0 +1,192 @@
+"""Virtual environments made here, with packages from a directory; nothing asks the network."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+
+import pytest
+
+from saltlite.config.minion import MinionConfig
+from saltlite.context import MinionContext
+from saltlite.errors import CommandError, FunctionError
+from saltlite.host import Host
+from saltlite.loader.registry import Registry
+from saltlite.providers import pip as pip_provider
+from saltlite.providers.command import Outcome
+
+try:
+    import ensurepip
+except ImportError:
+    ensurepip = None
+
+needs_ensurepip = pytest.mark.skipif(
+    ensurepip is None, reason="this Python came without ensurepip: no environment has pip"
+)
+
+
+def make_call(config=None):
+    ctx = MinionContext(config=config or MinionConfig(), host=Host(), grains={}, pillar={})
+    ctx.functions = Registry(ctx)
+    return ctx.functions.call
+
+
+@pytest.fixture
+def call(monkeypatch):
+    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    return make_call()
+
+
+def wheel(folder, name, version, needs=""):
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        file.writestr(f"{name}/__init__.py", "")
+        file.writestr(f"{name}/data.txt", "some data\n")
+        required = f"Requires-Dist: {needs}\n" if needs else ""
+        file.writestr(
+            f"{info}/METADATA",
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}",
+        )
+        file.writestr(
+            f"{info}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        file.writestr(f"{info}/RECORD", "")
+
+
+@needs_ensurepip
+def test_an_environment_and_its_packages(call, tmp_path):
+    wheel(tmp_path, "sl_one", "1.0")
+    wheel(tmp_path, "sl_one", "2.0")
+    wheel(tmp_path, "sl_two", "1.0", "sl_one")
+    (tmp_path / "req.txt").write_text("sl_one==1.0\n")
+    venv = str(tmp_path / "v")
+    made = call("virtualenv.create", venv, venv_bin="venv")
+    assert made["retcode"] == 0, made
+    here = {"bin_env": venv, "no_index": True, "find_links": str(tmp_path)}
+
+    assert call("pip.install", "sl_one==1.0", **here)["retcode"] == 0
+    assert call("pip.list", "sl", bin_env=venv) == {"sl-one": "1.0"} or call(
+        "pip.list", "sl", bin_env=venv
+    ) == {"sl_one": "1.0"}
+    assert call("pip.install", "sl_one,sl_two", upgrade=True, **here)["retcode"] == 0
+    assert set(call("pip.list", "sl", bin_env=venv).values()) == {"2.0", "1.0"}
+    assert call("pip.is_installed", "SL.two", bin_env=venv) is True
+    assert call("pip.uninstall", "sl_two", bin_env=venv)["retcode"] == 0
+    assert call("pip.is_installed", "sl_two", bin_env=venv) is False
+    done = call("pip.install", requirements=str(tmp_path / "req.txt"), **here)
+    assert done["retcode"] == 0
+    assert "sl-one==1.0" in [line.replace("_", "-") for line in call("pip.freeze", bin_env=venv)]
+    assert call("pip.version", venv) == call("pip.version", f"{venv}/bin/pip")
+
+    failed = call("pip.install", "sl_nosuch", **here)
+    assert failed["retcode"] == 1
+    assert "sl_nosuch" in failed["stderr"]
+
+    site = call("virtualenv.get_site_packages", venv)
+    assert site.startswith(venv)
+    assert call("virtualenv.get_distribution_path", venv, "sl_one") == site
+    path = call("virtualenv.get_resource_path", venv, "sl_one", "data.txt")
+    assert path == f"{site}/sl_one/data.txt"
+    assert call("virtualenv.get_resource_content", venv, "sl_one", "data.txt") == "some data\n"
+
+
+@pytest.fixture
+def words(monkeypatch):
+    """The words that pip would have been called with."""
+    seen = []
+
+    def run(ctx, cmd, options, *, shown=None):
+        seen.append(cmd)
+        return Outcome(1, 0, "", "")
+
+    monkeypatch.setattr(pip_provider, "command", lambda ctx, bin_env: ["pip"])
+    monkeypatch.setattr("saltlite.modules.pip.command.run", run)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "expected"),
+    [
+        ({"pkgs": "a,b>=1,<2,c[x,y]"}, ["a", "b>=1,<2", "c[x,y]"]),
+        ({"pkgs": ["a", "b"]}, ["a", "b"]),
+        ({"pkgs": "a", "upgrade": True, "no_deps": True}, ["--upgrade", "--no-deps", "a"]),
+        ({"pkgs": "a", "index_url": "http://i", "proxy": "p:1"},
+         ["--proxy", "p:1", "--index-url", "http://i", "a"]),
+        ({"requirements": "/a.txt,/b.txt"},
+         ["--requirement", "/a.txt", "--requirement", "/b.txt"]),
+        ({"pkgs": "a", "editable": "git+https://h/x#egg=x"},
+         ["--editable", "git+https://h/x#egg=x"]),
+        ({"pkgs": "a", "extra_args": ["--quiet", {"--log": "/l"}]},
+         ["a", "--quiet", "--log", "/l"]),
+        ({"pkgs": "a", "no_binary": ["x", "y"]}, ["--no-binary=x,y", "a"]),
+    ],
+)  # fmt: skip
+def test_words_of_an_installation(call, words, kwargs, expected):
+    call("pip.install", **kwargs)
+    assert words == [["pip", "install", *expected]]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "text"),
+    [
+        ({"no_index": True, "index_url": "http://x"}, "are mutually exclusive"),
+        ({"mirrors": "x"}, "does not support mirror argument"),
+        ({"exists_action": "q"}, "only supports the values s, i, w, and b. 'q' is not valid"),
+        ({"find_links": "x"}, "'x' is not a valid URL or path"),
+    ],
+)
+def test_options_that_cannot_be(call, words, kwargs, text):
+    with pytest.raises(FunctionError, match=text):
+        call("pip.install", "a", **kwargs)
+    assert words == []
+
+
+def test_a_timeout_is_a_number(call, words):
+    with pytest.raises(ValueError, match="'abc' is not a valid timeout, must be an integer"):
+        call("pip.install", "a", timeout="abc")
+
+
+def test_nothing_to_install(call, words):
+    assert call("pip.install") == {"retcode": 0, "stdout": "No packages to install."}
+
+
+def test_the_index_with_its_password_is_not_logged(call, caplog, monkeypatch, tmp_path):
+    monkeypatch.setattr(pip_provider, "command", lambda ctx, bin_env: ["false"])
+    with caplog.at_level(0):
+        call("pip.install", "a", index_url="https://u:s3cr3t@h.example/simple")
+    assert "s3cr3t" not in caplog.text
+
+
+def test_which_pip(tmp_path):
+    ctx = MinionContext(config=MinionConfig(), host=Host(), grains={}, pillar={})
+    assert pip_provider.command(ctx, None) == [sys.executable, "-m", "pip"]
+    assert pip_provider.command(ctx, sys.executable)[1:] == ["-m", "pip"]
+    with pytest.raises(CommandError, match="could not find a pip binary"):
+        pip_provider.command(ctx, str(tmp_path / "nosuch"))
+    with pytest.raises(CommandError, match="Could not find a pip binary in virtualenv"):
+        pip_provider.command(ctx, str(tmp_path))
+
+
+def test_outdated_and_frozen():
+    text = '[{"name": "a", "version": "1", "latest_version": "2", "latest_filetype": "wheel"}]'
+    assert pip_provider.parse_outdated(text) == {"a": "2 [wheel]"}
+    lines = ["a==1.0", "# b", "-f x", "c @ file:///c.whl", "-e git+https://h/d@1#egg=d", "e===2"]
+    assert pip_provider.parse_freeze(lines, None) == {
+        "a": "1.0", "c": "file:///c.whl", "d": "git+https://h/d@1", "e": "2",
+    }  # fmt: skip
+
+
+def test_environments_that_cannot_be(call, tmp_path):
+    with pytest.raises(FunctionError, match=r"Cannot find requested python \(nosuch\)\."):
+        call("virtualenv.create", str(tmp_path / "v"), venv_bin="venv", python="nosuch")
+    with pytest.raises(FunctionError, match="is not supported by 'venv'"):
+        call("virtualenv.create", str(tmp_path / "v"), venv_bin="venv", never_download=True)
+    with pytest.raises(FunctionError, match="is not supported by 'virtualenv'"):
+        call("virtualenv.create", str(tmp_path / "v"), venv_bin="virtualenv", symlinks=True)
+    with pytest.raises(FunctionError, match="does not appear to be a virtualenv"):
+        call("virtualenv.get_site_packages", str(tmp_path))
+    with pytest.raises(FunctionError, match="are both required"):
+        call("virtualenv.get_resource_path", str(tmp_path))
