@@ -44,7 +44,9 @@ def parse_stat(text: str) -> dict[str, Any]:
     """``/proc/stat``, in ticks; of a single processor the time for users."""
     found: dict[str, Any] = {}
     for line in text.splitlines():
-        name, *values = line.split()
+        name, *values = line.split() or [""]
+        if not values or not all(value.isdigit() for value in values):
+            continue
         if name == "cpu":
             times = dict(zip(_CPU, map(int, values), strict=False))
             found[name] = {key: times[key] for key in sorted(times)}
@@ -52,7 +54,7 @@ def parse_stat(text: str) -> dict[str, Any]:
             numbers = list(map(int, values))
             found[name] = {"total": numbers[0], _LISTS[name]: numbers[1:]}
         else:
-            found[name] = number(values[0])
+            found[name] = int(values[0])
     return found
 
 

@@ -60,7 +60,7 @@ def parse_mountinfo(text: str, blkid: Mapping[str, Mapping[str, str]]) -> dict[s
             "alt_device": device,
             "superopts": more[2].split(","),
             "device_uuid": _lower(ids.get("UUID")),
-            "device_label": _lower(ids.get("LABEL")),
+            "device_label": ids.get("LABEL"),
         }
     return found
 

@@ -25,7 +25,7 @@ _FLAGS6 = (
     (0x01000000, "C"),
     (0x00200000, "n"),
 )
-_SOURCE = re.compile(r"src (\S+)")
+_HEX_ADDRESS = re.compile(r"[0-9a-f]{32}")
 
 
 def _flags(number: int, letters: Sequence[tuple[int, str]]) -> str:
@@ -66,7 +66,7 @@ def parse_ipv6(text: str) -> list[Route]:
     found = []
     for line in text.splitlines():
         words = line.split()
-        if len(words) < 10:
+        if len(words) < 10 or not _HEX_ADDRESS.fullmatch(words[0]):
             continue
         destination = ipaddress.IPv6Address(bytes.fromhex(words[0]))
         found.append(
