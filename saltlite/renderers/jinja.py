@@ -244,12 +244,19 @@ def _environment(template: Template, ctx: MinionContext) -> SaltEnvironment:
 def _options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
     """Jinja's options from ``jinja_sls_env``, ``jinja_env`` and the two older ones."""
     options: dict[str, Any] = {}
-    for name in ("trim_blocks", "lstrip_blocks"):
-        if opts.get(f"jinja_{name}"):
-            options[name] = True
     wanted = opts.get("jinja_sls_env" if template.sls else "jinja_env") or {}
     for name, value in wanted.items():
         if name in ALLOWED_OPTIONS:
+            options[name] = value
+        else:
+            log.warning("jinja2 environment %s is not recognized", name)
+    for name in ("trim_blocks", "lstrip_blocks"):
+        if opts.get(f"jinja_{name}"):
+            options[name] = True
+    return options
+
+
+ALLOWED_OPTIONS:
             options[name] = value
         else:
             log.warning("jinja2 environment %s is not recognized", name)
