@@ -523,6 +523,18 @@ def list_extmods(ctx: MinionContext) -> dict[str, list[str]]:
     return sync.list_synced(ctx.config)
 
 
+def mmodule(ctx: MinionContext, saltenv: str, fun: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of this minion; the environment's modules are those that were fetched.
+
+    CLI Example:
+
+        salt '*' saltutil.mmodule base test.ping
+    """
+    return ctx.functions.call(
+        fun, *args, **{key: kwargs[key] for key in kwargs if not key.startswith("__")}
+    )
+
+
 def _sync(
     ctx: MinionContext, kind: str, saltenv: Any, refresh: bool, only: Any, never: Any
 ) -> list[str]:
