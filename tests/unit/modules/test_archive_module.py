@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import stat
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,21 @@ def test_missing_programs(ctx: MinionContext, monkeypatch: pytest.MonkeyPatch) -
         call(ctx, "unrar", "/tmp/x.rar", "/tmp/into")
     with pytest.raises(FunctionError, match="'zip' binary"):
         call(ctx, "cmd_zip", "/tmp/x.zip", "a")
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may work as somebody else")
+def test_working_as_somebody_else(ctx: MinionContext) -> None:
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        path = make_zip(folder, "z.zip", {"a": "content"})
+        into = folder / "into"
+        into.mkdir()
+        with pytest.raises(FunctionError, match="Permission denied"):
+            call(ctx, "unzip", path, str(into), runas="nobody")
+        into.chmod(0o777)
+        assert call(ctx, "unzip", path, str(into), runas="nobody") == ["a"]
+        assert (into / "a").stat().st_uid == nobody
+    assert os.geteuid() == 0

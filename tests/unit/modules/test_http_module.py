@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import http.server
+import ipaddress
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,3 +193,55 @@ def test_headers_hold_no_line_breaks(ctx: MinionContext, web: str) -> None:
 def test_wrong_certificates(ctx: MinionContext, web: str) -> None:
     answer = query(ctx, f"{web}/plain", ca_bundle="/nosuch")
     assert answer["error"].startswith("certificates cannot be read")
+
+
+def certificate(folder: Path) -> tuple[str, str]:
+    """A key and a certificate for 127.0.0.1 that nobody but itself vouches for."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    here = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([here]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return str(folder / "cert.pem"), str(folder / "key.pem")
+
+
+def test_certificates_are_checked(ctx: MinionContext, tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        url = f"https://127.0.0.1:{server.server_port}/plain"
+        assert "CERTIFICATE_VERIFY_FAILED" in query(ctx, url)["error"]
+        assert query(ctx, url, verify_ssl=False) == {"body": "line1\n"}
+        assert query(ctx, url, ca_bundle=cert) == {"body": "line1\n"}
+        assert query(ctx, url, ca_bundle=cert, cert=[cert, key]) == {"body": "line1\n"}
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
