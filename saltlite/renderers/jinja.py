@@ -256,13 +256,6 @@ def _options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-ALLOWED_OPTIONS:
-            options[name] = value
-        else:
-            log.warning("jinja2 environment %s is not recognized", name)
-    return options
-
-
 ALLOWED_OPTIONS = frozenset(
     {
         "autoescape",
