@@ -57,6 +57,7 @@ WALL_CLOCK = {
     "modules/shadow.py": "the day a password was changed, kept on disk",
     "modules/test.py": "Salt's test.* functions report it",
     "modules/saltutil.py": "age of files, by their mtime",
+    "providers/pkg/apt.py": "age of apt's lists, by their mtime",
     "master/sessions.py": "age of a file, by its mtime",
     "master/keystore.py": "age of a directory, by its mtime",
     "master/jobcache.py": "part of a file name",
