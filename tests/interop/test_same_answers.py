@@ -21,8 +21,10 @@ import json
 import os
 import select
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ import pytest
 import yaml
 
 from cluster import SALT_3006, bin_dir
+from saltlite.transport.addresses import MinionSockets
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases" / "differential"
@@ -76,7 +79,9 @@ class Salt:
         self.folder = folder
         self.tmp = folder / "tmp"
         self.tmp.mkdir(parents=True)
-        self.count = 0
+        self._words = ""
+        self._sockets = Path(tempfile.mkdtemp(prefix="same", dir="/tmp"))  # a path must be short
+        self._bus = _deaf_bus(self._sockets)
         self._configure()
         with (folder / "stderr").open("wb") as stderr:
             self._process = subprocess.Popen(
@@ -94,7 +99,7 @@ class Salt:
         (pillar / "data.sls").write_text(json.dumps(PILLAR))
         (self.folder / "pillar.json").write_text(json.dumps(PILLAR))
         (self.folder / "minion").write_text(
-            f"{MINION}\nroot_dir: {self.folder}\n"
+            f"{MINION}\nroot_dir: {self.folder}\nsock_dir: {self._sockets}\n"
             f"file_roots: {{base: [{self.folder}/states]}}\npillar_roots: {{base: [{pillar}]}}\n"
         )
         files = CASES / "states"
@@ -103,20 +108,32 @@ class Salt:
 
     def environ(self) -> dict[str, str]:
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        home = {"HOME": str(self.folder), "LANG": "C.UTF-8", "SHELL": "/bin/bash"}
+        home = {
+            "PYTHONHASHSEED": "0",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/bash",
+        }
         return {"PATH": path, "PYTHONWARNINGS": "ignore", "PYTHONPATH": _source(), **home}
 
-    def ask(self, case: dict[str, Any], number: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The answer, and the tree below ``{tmp}`` after it; both without our own paths."""
+    def ask(self, case: dict[str, Any], number: int) -> None:
+        """Send one command; the answer is there with :meth:`answer`."""
         tmp = self.tmp / str(number)
         tmp.mkdir()
         self._set_up(case.get("setup") or [], tmp)
         request = {
             "fun": case["fun"], "args": case.get("args") or [], "kwargs": case.get("kwargs") or {}
         }  # fmt: skip
-        words = json.dumps(request).replace("{tmp}", str(tmp))
-        reply = self._talk(words)
-        text = reply.replace(str(tmp), "{tmp}").replace(str(self.folder), "{root}")
+        self._words = json.dumps(request).replace("{tmp}", str(tmp))
+        assert self._process.stdin is not None
+        self._process.stdin.write(self._words.encode() + b"\n")
+        self._process.stdin.flush()
+
+    def answer(self, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The answer, and the tree below ``{tmp}`` after it; both without our own paths."""
+        tmp = self.tmp / str(number)
+        text = self._reply().replace(str(tmp), "{tmp}").replace(str(self.folder), "{root}")
+        text = text.replace(str(self._sockets), "{sockets}")
         return json.loads(text), _tree(tmp, self.folder)
 
     def _set_up(self, steps: list[dict[str, Any]], tmp: Path) -> None:
@@ -133,26 +150,32 @@ class Salt:
             if "mode" in step:
                 path.chmod(int(str(step["mode"]), 8))
 
-    def _talk(self, words: str) -> str:
-        talk = self._process
-        assert talk.stdin is not None
-        assert talk.stdout is not None
-        talk.stdin.write(words.encode() + b"\n")
-        talk.stdin.flush()
-        readable, _, _ = select.select([talk.stdout], [], [], ANSWER_WITHIN_S)
-        line = talk.stdout.readline().decode() if readable else ""
+    def _reply(self) -> str:
+        assert self._process.stdout is not None
+        readable, _, _ = select.select([self._process.stdout], [], [], ANSWER_WITHIN_S)
+        line = self._process.stdout.readline().decode() if readable else ""
         if not line:
             said = (self.folder / "stderr").read_text()[-2000:]
-            raise AssertionError(f"{self.name} gave no answer to {words}:\n{said}")
+            raise AssertionError(f"{self.name} gave no answer to {self._words}:\n{said}")
         return line
 
     def close(self) -> None:
+        self._bus.close()
+        shutil.rmtree(self._sockets)
         self._process.stdin.close()  # type: ignore[union-attr]
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(10)
+
+
+def _deaf_bus(folder: Path) -> socket.socket:
+    """A socket where the minion's event bus would be: without one, real Salt waits a second."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(MinionSockets(folder, "web1").event_pull))
+    listener.listen(4096)
+    return listener
 
 
 def _source() -> str:
@@ -192,7 +215,9 @@ def salts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Salt, Salt
 @pytest.mark.parametrize("case", COMMANDS)
 def test_as_real_salt(case: dict[str, Any], salts: tuple[Salt, Salt]) -> None:
     number = NUMBERS[id(case)]
-    ours, real = (salt.ask(case, number) for salt in salts)
+    for salt in salts:
+        salt.ask(case, number)
+    ours, real = (salt.answer(number) for salt in salts)
     _compare(case, ours[0], real[0])
     if "files" not in case:
         assert ours[1] == real[1]
