@@ -80,8 +80,8 @@ def _create(
         if not isinstance(cause, OSError):
             raise
         raise OSError(cause.errno, cause.strerror, path) from error
-    if mode & 0o6000 and owner is not None:
-        os.chmod(path, mode)  # giving a file away takes these bits off
+    if mode & 0o6000:
+        os.chmod(path, mode)  # giving a file away takes these bits off, and so may writing
 
 
 def _has_more(path: str) -> bool:
