@@ -41,16 +41,19 @@ class Files(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which files are wanted, by their names without what is behind the last dot; globs."""
+    """Which files are wanted, by their names without what is behind the last dot; globs.
 
-    only: Sequence[str] = ()
+    ``only`` is ``None`` for all of them, and empty for none.
+    """
+
+    only: Sequence[str] | None = None
     never: Sequence[str] = ()
 
     def has(self, name: str) -> bool:
         """Whether a file is wanted."""
         if any(fnmatchcase(name, glob) for glob in self.never):
             return False
-        return not self.only or any(fnmatchcase(name, glob) for glob in self.only)
+        return self.only is None or any(fnmatchcase(name, glob) for glob in self.only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +110,18 @@ def environments(saltenv: Any, own: str | None) -> list[str]:
     return [str(name) for name in saltenv] if saltenv else [own or "base"]
 
 
-def listed(value: Any, kind: str) -> list[str]:
+def listed(value: Any, kind: str) -> list[str] | None:
     """The names of files that a list of wanted or unwanted ones has for one kind.
 
-    It is a map from kinds, a list, or a text with commas.
+    It is a map from kinds, a list, or a text with commas; ``None`` if it says nothing of the kind.
     """
     if isinstance(value, Mapping):
         value = value.get(kind)
+    if value is None:
+        return None
     if isinstance(value, str):
         return [name.strip() for name in value.split(",") if name.strip()]
-    return [str(name) for name in value or ()]
+    return [str(name) for name in value]
 
 
 def copy_code(

@@ -548,7 +548,7 @@ def _fetch(ctx: MinionContext, kind: str, saltenv: Any, only: Any, never: Any) -
     extra = ctx.config.extra
     choice = sync.Choice(
         sync.listed(only if only is not None else extra.get("extmod_whitelist"), kind),
-        sync.listed(never if never is not None else extra.get("extmod_blacklist"), kind),
+        sync.listed(never if never is not None else extra.get("extmod_blacklist"), kind) or (),
     )
     return sync.sync(ctx, _DIRECTORIES.get(kind, kind), saltenv, choice)
 

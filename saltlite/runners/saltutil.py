@@ -447,5 +447,5 @@ def sync_wheel(
 
 
 def _fetch(ctx: RunnerContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
-    choice = sync.Choice(sync.listed(only, kind), sync.listed(never, kind))
+    choice = sync.Choice(sync.listed(only, kind), sync.listed(never, kind) or ())
     return sync.sync_master(ctx.config, _DIRECTORIES.get(kind, kind), saltenv, choice).names

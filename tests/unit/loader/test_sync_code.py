@@ -115,6 +115,7 @@ def test_environments(call, put):
         ({"extmod_blacklist": "a"}, ["b1", "c"]),
         ({"extmod_blacklist": {"modules": ["a", "c"]}}, ["b1"]),
         ({}, ["a", "b1", "c"]),
+        ({"extmod_whitelist": {"states": []}}, ["a", "b1", "c"]),
     ],
 )
 def test_lists_of_wanted_files(call, put, lists, there):
@@ -122,6 +123,14 @@ def test_lists_of_wanted_files(call, put, lists, there):
         put(f"_modules/{name}.py")
     call("saltutil.sync_modules", **lists)
     assert call("saltutil.list_extmods") == {"modules": there}
+
+
+@pytest.mark.parametrize("nothing", [[], {"modules": []}])
+def test_an_empty_list_of_wanted_files_takes_all_away(call, put, nothing):
+    put("_modules/a.py")
+    call("saltutil.sync_modules")
+    assert call("saltutil.sync_all", extmod_whitelist=nothing)["modules"] == []
+    assert call("saltutil.list_extmods") == {}
 
 
 def test_all_kinds(ctx, call, put):
