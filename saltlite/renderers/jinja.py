@@ -250,11 +250,14 @@ def _options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
             options[name] = value
         else:
             log.warning("jinja2 environment %s is not recognized", name)
-    for name in ("trim_blocks", "lstrip_blocks"):
-        if opts.get(f"jinja_{name}"):
+    for old, name in OLDER_OPTIONS:
+        if opts.get(old):
             options[name] = True
     return options
 
+
+OLDER_OPTIONS = (("jinja_trim_blocks", "trim_blocks"), ("jinja_lstrip_blocks", "lstrip_blocks"))
+"""Options that came before ``jinja_env``, and what they turn on."""
 
 ALLOWED_OPTIONS = frozenset(
     {
