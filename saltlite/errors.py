@@ -22,6 +22,7 @@ The tree::
     ├── DeclarationError     a state declaration is not well formed
     ├── RequisiteError       requisites do not resolve
     ├── CommandError         a command on the host failed (argv, exit code, stderr)
+    │   └── ProgramMissing   a program that a function needs is not on this machine
     ├── FunctionUnavailable  no such execution module, runner or state function
     └── FunctionError        a function refuses to go on; Salt's CommandExecutionError
         └── UsageError       it was called wrongly; Salt's SaltInvocationError
@@ -187,6 +188,14 @@ class CommandError(SaltliteError):
         said = stderr.strip()
         ended = f"{argv[0] if argv else ''}: exit code {exit_code}: {said}"
         super().__init__(said if exit_code is None else ended)
+
+
+class ProgramMissing(CommandError):
+    """A program that a function needs is not there; Salt's ``CommandNotFoundError``."""
+
+    def __init__(self, program: str) -> None:
+        super().__init__((program,), None, "")
+        self.args = (f"The '{program}' binary was not found in $PATH.",)
 
 
 class FunctionUnavailable(SaltliteError):

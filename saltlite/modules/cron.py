@@ -15,6 +15,10 @@ from saltlite.providers.command import Options
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import Job, Table
 
+_NO_CRONTAB = (
+    "'cron' __virtual__ returned False: Cannot load cron module: crontab command not found"
+)
+
 
 def list_tab(ctx: MinionContext, user: str) -> dict[str, Any]:
     """A user's crontab: what is his own, jobs, jobs at named moments, settings.
@@ -290,7 +294,7 @@ def _crontab(ctx: MinionContext, user: str) -> list[str]:
     import pwd
 
     if ctx.host.which("crontab") is None:
-        raise FunctionUnavailable("cron", "'cron' __virtual__ returned False")
+        raise FunctionUnavailable("cron", _NO_CRONTAB)
     try:
         own = pwd.getpwuid(os.geteuid()).pw_name == user
     except KeyError:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.providers import command
 from saltlite.providers.command import Options
 from saltlite.providers.disk import tools
@@ -93,7 +93,8 @@ def fstype(ctx: MinionContext, device: str) -> str:
         salt '*' disk.fstype /dev/sdX1
     """
     if ctx.host.which("lsblk") is not None:
-        found = tools.parse_fstype(_said(ctx, ["lsblk", "-o", "fstype", device]))
+        argv = ["lsblk", "-o", "fstype", device]
+        found = tools.parse_fstype(command.run(ctx, argv, Options(python_shell=False)).stdout)
         if found:
             return found
     if ctx.host.which("df") is None:
@@ -142,7 +143,7 @@ def tune(ctx: MinionContext, device: str, **kwargs: Any) -> Any:
     given = {name: value for name, value in kwargs.items() if not name.startswith("__")}
     stray = [f"{name}={value}" for name, value in given.items() if name not in _TUNED | _SWITCHES]
     if stray:
-        raise FunctionError(f"Invalid keyword arguments: {', '.join(stray)}")
+        raise UsageError(f"Invalid keyword arguments: {', '.join(stray)}")
     flags: list[str] = []
     told: list[str] = []
     for name, value in given.items():
@@ -219,7 +220,7 @@ def iostat(
         salt '*' disk.iostat 1 5 sda
     """
     if ctx.host.which("iostat") is None:
-        raise FunctionError("The 'iostat' binary was not found in $PATH.")
+        raise ProgramMissing("iostat")
     wanted = disks if isinstance(disks, list) else str(disks).split() if disks else []
     argv = ["iostat", "-xd", str(interval), str(count), *map(str, wanted)]
     return tools.parse_iostat(_said(ctx, argv))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import CommandError, FunctionError
+from saltlite.errors import CommandError, FunctionError, ProgramMissing
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
 from saltlite.providers.network import interfaces as ifaces
@@ -546,7 +546,7 @@ def traceroute(ctx: MinionContext, host: str) -> list[dict[str, Any]]:
 
 def _need(ctx: MinionContext, program: str) -> None:
     if ctx.host.which(program) is None:
-        raise FunctionError(f"The '{program}' binary was not found in $PATH.")
+        raise ProgramMissing(program)
 
 
 def _clean(host: str) -> str:

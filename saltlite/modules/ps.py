@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.errors import FunctionError, FunctionUnavailable, ProgramMissing
 from saltlite.providers import command
 from saltlite.providers.command import Options
 
@@ -411,7 +411,7 @@ def _lines(text: str, name: str) -> list[str]:
 
 def _said(ctx: MinionContext, argv: list[str], *, rstrip: bool = True) -> str:
     if ctx.host.which(argv[0]) is None:
-        raise FunctionError(f"The '{argv[0]}' binary was not found in $PATH.")
+        raise ProgramMissing(argv[0])
     options = Options(python_shell=False, ignore_retcode=True, rstrip=rstrip)
     return command.run(ctx, argv, options).stdout
 

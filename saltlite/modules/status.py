@@ -242,7 +242,9 @@ def pid(ctx: MinionContext, sig: str) -> str:
     except re.error as error:
         raise FunctionError(f"{sig} is not a pattern: {error}") from error
     lines = _said(ctx, ["ps", "-efHww"]).splitlines()[1:]
-    return "\n".join(line.split()[1] for line in lines if pattern.search(line))
+    own = str(os.getpid())
+    found = (line.split()[1] for line in lines if pattern.search(line))
+    return "\n".join(number for number in found if number != own)
 
 
 def time(format: str = "%A, %d. %B %Y %I:%M%p") -> str:

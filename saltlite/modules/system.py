@@ -10,7 +10,7 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, StoreError
+from saltlite.errors import FunctionError, StoreError, UsageError
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
 
@@ -110,7 +110,7 @@ def _now(utc_offset: str | None) -> datetime:
 def _zone(utc_offset: str) -> timezone:
     match = re.fullmatch(r"([+-])(\d{2})(\d{2})", str(utc_offset))
     if not match:
-        raise FunctionError("Invalid UTC offset")
+        raise UsageError("Invalid UTC offset")
     sign, hours, minutes = match.groups()
     apart = timedelta(hours=int(hours), minutes=int(minutes))
     return timezone(-apart if sign == "-" else apart)
@@ -125,7 +125,7 @@ def set_system_date(ctx: MinionContext, newdate: str, utc_offset: str | None = N
     """
     given = _parsed(newdate, _DATES)
     if given is None:
-        raise FunctionError("Invalid date format")
+        raise UsageError("Invalid date format")
     return set_system_date_time(
         ctx, years=given.year, months=given.month, days=given.day, utc_offset=utc_offset
     )

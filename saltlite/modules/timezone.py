@@ -7,7 +7,7 @@ import os
 from datetime import datetime, timezone
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
 from saltlite.providers.place import zone as zones
@@ -68,7 +68,7 @@ def zone_compare(ctx: MinionContext, timezone: str) -> bool:
     """
     wanted = ctx.host.read_bytes(zones.zone_file(timezone))
     if wanted is None or not _is_zone(timezone):
-        raise FunctionError(f'Can\'t find a local timezone "{timezone}"')
+        raise UsageError(f'Can\'t find a local timezone "{timezone}"')
     return ctx.host.read_bytes(zones.LOCALTIME) == wanted
 
 

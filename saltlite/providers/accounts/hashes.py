@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import secrets
 
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UsageError
 
 ALGORITHMS = {
     "sha512": ("$6$", 16),
@@ -28,10 +28,11 @@ def hashed(password: str, salt: str | None, algorithm: str) -> str:
     """The hash of a password. Without a ``salt`` one is made; ``*0`` for a salt that is none.
 
     Raises:
-        FunctionError: the algorithm is not known, or this machine has no libcrypt.
+        UsageError: the algorithm is not known.
+        FunctionError: this machine has no libcrypt.
     """
     if algorithm not in ALGORITHMS:
-        raise FunctionError(_unknown(algorithm))
+        raise UsageError(_unknown(algorithm))
     prefix, length = ALGORITHMS[algorithm]
     if salt is None:
         salt = "".join(secrets.choice(_SALT_LETTERS) for _ in range(length))
