@@ -71,7 +71,8 @@ def write_file(
     Raises:
         StoreError: nothing was changed.
     """
-    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    name = os.fsdecode(os.fsencode(path.name)[:200])  # a name may have 255 bytes
+    temporary = path.with_name(f".{name}.{os.getpid()}.tmp")
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)

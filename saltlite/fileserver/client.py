@@ -377,7 +377,7 @@ class FileClient:
             size = status[6] if len(status) > 6 else 1 << 62
             pieces = self._source.pieces(path, env, size, gzip)
             try:
-                _replace(target, _verified(pieces, hash_type, wanted, path))
+                replace_file(target, _verified(pieces, hash_type, wanted, path))
             except TransferError:
                 again = self._source.hash_and_stat(path, env)
                 if number == TRIES - 1 or again is None:
@@ -475,16 +475,25 @@ def _verified(pieces: Iterable[bytes], hash_type: str, wanted: str, path: str) -
         raise TransferError(f"{path} did not arrive as the master has it")
 
 
-def _replace(target: Path, pieces: Iterable[bytes]) -> None:
-    """Replace a file or what a link leads to; it keeps its owner and mode."""
+def replace_file(target: Path, data: bytes | Iterable[bytes], *, new_mode: int = FILE_MODE) -> None:
+    """Replace a file, or what a link leads to; it keeps its owner and mode.
+
+    ``new_mode`` is for a file that is not there yet.
+
+    Raises:
+        FunctionError: something is there that is no regular file.
+        StoreError: it cannot be written; what was there stays.
+    """
     real = Path(os.path.realpath(target))
-    mode, owner = FILE_MODE, None
+    mode, owner = new_mode, None
     if real.exists():
         status = real.stat()
+        if not stat_module.S_ISREG(status.st_mode):
+            raise FunctionError(f"{target} is not a regular file")
         mode = stat_module.S_IMODE(status.st_mode)
         if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
             owner = (status.st_uid, status.st_gid)
-    write_file(real, pieces, mode=mode, flush=False, owner=owner)
+    write_file(real, data, mode=mode, flush=False, owner=owner)
 
 
 def _clear_way(place: Path, cachedir: Path) -> None:

@@ -10,16 +10,15 @@ import fnmatch
 import logging
 import os
 import re
-import stat
 import urllib.parse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.disk import make_dir, write_file
+from saltlite.disk import make_dir
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.fileserver.client import FILE_MODE, FileClient, file_client
+from saltlite.fileserver.client import FILE_MODE, FileClient, file_client, replace_file
 from saltlite.fileserver.paths import safe_parts, split_url
 
 log = logging.getLogger(__name__)
@@ -290,7 +289,7 @@ def get_url(
     if not path.startswith("salt://"):
         cached = client.cache_file(path, env, source_hash=source_hash)
         _make_way(place, makedirs)
-        write_file(Path(place), _pieces(cached), mode=FILE_MODE, flush=False)
+        replace_file(Path(place), _pieces(cached))
         return place
     if not makedirs and not os.path.isdir(os.path.dirname(place)):
         return _missing(path, env)
@@ -478,8 +477,7 @@ def recv_chunked(
             _append(dest, content)
         else:
             _refuse_directory(dest)
-            wanted = mode if mode is not None else _mode_of(dest)
-            write_file(Path(os.path.realpath(dest)), content, mode=wanted, flush=False)
+            replace_file(Path(dest), content, new_mode=FILE_MODE if mode is None else mode)
         if mode is not None:
             os.chmod(dest, mode)
     except SaltliteError as error:
@@ -601,15 +599,8 @@ def _written(
     _make_way(dest, makedirs)
     if not os.path.isdir(os.path.dirname(dest)):
         return ""
-    write_file(Path(os.path.realpath(dest)), content, mode=_mode_of(dest, 0o600), flush=False)
+    replace_file(Path(dest), content, new_mode=0o600)
     return dest
-
-
-def _mode_of(path: str, default: int = FILE_MODE) -> int:
-    try:
-        return stat.S_IMODE(os.stat(path).st_mode)
-    except OSError:
-        return default
 
 
 def _pieces(path: str) -> Iterator[bytes]:
@@ -653,9 +644,8 @@ def _send(ctx: MinionContext, source: str, parts: list[str]) -> bool:
 
 def _received(place: str, content: Any) -> bool:
     data = content if isinstance(content, bytes) else str(content).encode("utf-8", _ESCAPED)
-    target = Path(os.path.realpath(place))
     try:
-        write_file(target, data, mode=_mode_of(place), flush=False)
+        replace_file(Path(place), data)
     except SaltliteError as error:
         log.error("%s", error)
         return False

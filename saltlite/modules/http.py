@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.disk import write_file
 from saltlite.errors import FunctionError
+from saltlite.fileserver.client import replace_file
 
 DECODE_TYPES = ("json", "xml", "yaml", "plain")
 OUT_MODE = 0o600
@@ -177,7 +177,7 @@ def _answer(reply: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         answer["text"] = text
     for name, content in (("text_out", text), ("headers_out", shown), ("decode_out", text)):
         if options.get(name):
-            write_file(Path(options[name]), content.encode(), mode=OUT_MODE, flush=False)
+            replace_file(Path(options[name]), content.encode(), new_mode=OUT_MODE)
     if options.get("decode"):
         answer |= _decoded(text, options.get("decode_type") or "auto", reply.headers)
     return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import os
 import threading
 import zlib
 from collections.abc import Iterator
@@ -249,6 +250,28 @@ def test_an_existing_file_keeps_its_mode_and_a_link_stays_one(
     assert link.is_symlink()
     assert target.read_bytes() == b"a\n"
     assert target.stat().st_mode & 0o777 == 0o751
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "directory link"])
+def test_what_is_no_file_is_not_replaced(client: FileClient, root: Path, kind: str) -> None:
+    place = root / "place"
+    if kind == "fifo":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/null" if kind == "device" else root / "srv")
+    before = os.lstat(place)
+    if kind == "directory link":
+        assert client.get_file("salt://big", str(place)) == f"{place}/big"
+    else:
+        with pytest.raises(FunctionError, match="is not a regular file"):
+            client.get_file("salt://a.txt", str(place))
+    assert os.lstat(place).st_ino == before.st_ino
+
+
+def test_the_longest_names(client: FileClient, root: Path) -> None:
+    for name in ("x" * 255, "\u4e2d" * 85):
+        (root / "srv" / name).write_text(name)
+        assert client.read(f"salt://{name}") == name.encode()
 
 
 def test_local_copies(client: FileClient, root: Path) -> None:
