@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
-import glob
 import logging
 import os
 import re
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -162,6 +159,8 @@ def path_exists_glob(path: str) -> bool:
 
         salt '*' file.path_exists_glob /etc/pam*/pass*
     """
+    import glob
+
     return bool(glob.glob(_home(path)))
 
 
@@ -415,6 +414,8 @@ def find(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> Any:
         salt '*' file.find /var mtime=+30d size=+10m print=path,size,mtime
         salt '*' file.find /var/log name=\*.[0-9] mtime=+30d size=+10m delete
     """
+    import glob
+
     from saltlite.modules._file.criteria import CriterionError
     from saltlite.modules._file.find import Finder
 
@@ -932,6 +933,8 @@ def contains_glob(path: str, glob_expr: str) -> bool:
 
         salt '*' file.contains_glob /etc/foobar '*cheese*'
     """
+    import fnmatch
+
     path = _home(path)
     if not os.path.isfile(path):
         return False
@@ -1291,7 +1294,7 @@ def psed(
         parts[index], times = pattern.subn(repl, parts[index], 0 if "g" in flags else 1)
         if times and "g" not in flags:
             break
-    shutil.copy2(path, f"{path}{backup}")
+    _keep_copy(path, backup)
     place.put(path, "".join(parts).encode())
 
 
@@ -1507,7 +1510,7 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False) -> b
 
 def _place_link(src: str, path: str) -> None:
     """In one step, so that there is always something at ``path``."""
-    temporary = f"{path}.{os.getpid()}.tmp"
+    temporary = f"{path}.{os.urandom(4).hex()}.tmp"
     os.symlink(src, temporary)
     try:
         os.replace(temporary, path)
@@ -1542,6 +1545,8 @@ def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
     dst = _absolute(dst, "Destination path must be absolute.")
     if disallow_copy_and_unlink:
         return rename(src, dst)
+    import shutil  # it brings modules for archives
+
     try:
         shutil.move(src, dst)
     except (OSError, shutil.Error) as error:
@@ -1559,6 +1564,8 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
         salt '*' file.copy /path/to/src /path/to/dst
         salt '*' file.copy /path/to/src_dir /path/to/dst_dir recurse=True remove_existing=True
     """
+    import shutil  # it brings modules for archives
+
     src, dst = _absolute(src), _home(dst)
     if not os.path.exists(src):
         raise FunctionError(f"No such file or directory '{src}'")
@@ -1583,7 +1590,7 @@ def _copy_file(src: str, dst: str) -> str:
     if os.path.isdir(target):
         target = os.path.join(target, os.path.basename(src))
     if os.path.exists(target) and os.path.samefile(src, target):
-        raise shutil.SameFileError(f"{src!r} and {dst!r} are the same file")
+        raise OSError(f"{src!r} and {dst!r} are the same file")
     place.copy(src, target)
     return dst
 

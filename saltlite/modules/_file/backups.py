@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltlite.disk import make_dir
 from saltlite.modules._file.place import copy
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 STAMP = "%a_%b_%d_%H:%M:%S_%f_%Y"
 SHOWN = "%a %b %d %Y %H:%M:%S.%f"
@@ -30,6 +32,8 @@ class Backups:
         Raises:
             OSError: it cannot be copied.
         """
+        from datetime import datetime, timezone
+
         now = datetime.now(tz=timezone.utc).astimezone()
         target = f"{self._place(path)}_{now.strftime(STAMP)}"
         make_dir(Path(target).parent)
@@ -77,6 +81,8 @@ def _names(folder: str) -> list[str]:
 
 def _moment(found: str, name: str) -> datetime | None:
     """When a copy was made, ``None`` if it is none of this file."""
+    from datetime import datetime, timezone
+
     if not found.startswith(f"{name}_"):
         return None
     try:

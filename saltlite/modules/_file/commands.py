@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers import command
-from saltlite.providers.command import Options
 
 _SPECIAL = re.compile(r"([\[\](){}.*+?^$|\\])")
 
@@ -27,6 +23,9 @@ def escaped(text: Any, escape_all: bool = False) -> str:
 
 def run(ctx: MinionContext, argv: Sequence[str]) -> dict[str, Any]:
     """Run a program; ``pid retcode stdout stderr``."""
+    from saltlite.providers import command
+    from saltlite.providers.command import Options
+
     return command.run(ctx, list(argv), Options(python_shell=False)).as_map()
 
 
@@ -42,6 +41,8 @@ def sed(
     negate: bool,
 ) -> dict[str, Any]:
     """Change a file with sed; the texts are escaped."""
+    import shlex
+
     place = f"/{limit}/ " if limit else ""
     script = f"{place}{'!' if negate else ''}s/{before}/{after}/{flags}"
     argv = ["sed", f"-i{backup}" if backup else "-i", *shlex.split(str(options)), script, path]
@@ -58,6 +59,9 @@ def sed_finds(ctx: MinionContext, path: str, text: str, limit: str, flags: str) 
 
 def grep(ctx: MinionContext, path: str, pattern: Any, opts: Sequence[Any]) -> dict[str, Any]:
     """Search files with grep; a pattern is never an option."""
+    import glob
+    import shlex
+
     options = []
     for opt in opts:
         words = shlex.split(str(opt))
@@ -75,6 +79,8 @@ def patch(
     ctx: MinionContext, path: str, patchfile: str, options: Any, dry_run: bool
 ) -> dict[str, Any]:
     """Apply a patch to a file or to the files of a directory."""
+    import shlex
+
     program = ctx.host.which("patch")
     if program is None:
         raise FunctionError(

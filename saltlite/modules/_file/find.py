@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import re
 import shlex
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +15,7 @@ from saltlite.errors import CommandError
 from saltlite.host import Host
 from saltlite.modules._file import criteria, hashes, owners
 from saltlite.modules._file.criteria import CriterionError, Entry, Question
+from saltlite.modules._file.place import remove_tree
 
 Action = Callable[[Entry], Any]
 
@@ -126,6 +125,8 @@ def _entry(path: str) -> Entry | None:
 
 def _contains(entry: Entry, pattern: re.Pattern[bytes]) -> bool:
     """Whether the content of a regular file is matched; it is mapped, not read."""
+    import mmap
+
     if not stat.S_ISREG(entry.mode):
         return False
     try:
@@ -165,7 +166,7 @@ def _delete(entry: Entry, kinds: set[int]) -> str | None:
         return None
     with contextlib.suppress(OSError):
         if stat.S_ISDIR(entry.mode) and not os.path.islink(entry.path):
-            shutil.rmtree(entry.path)
+            remove_tree(entry.path)
         else:
             os.unlink(entry.path)
         return entry.path

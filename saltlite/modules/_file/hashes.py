@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -26,6 +25,8 @@ def file_hash(path: str, form: Any = "sha256", chunk_bytes: Any = CHUNK_BYTES) -
         ValueError: there is no such hash type.
         OSError: the file cannot be read.
     """
+    import hashlib
+
     if form not in LENGTHS:
         raise ValueError(f"Invalid hash type: {form}")
     summer = hashlib.new(form, usedforsecurity=False)

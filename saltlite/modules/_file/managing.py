@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -360,6 +359,8 @@ def _other_attrs(ctx: MinionContext, file: File) -> dict[str, Any]:
 
 def without_owners(name: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Salt's ``check_managed`` does not mind who owns a file below the temporary directory."""
+    import tempfile
+
     if not os.path.realpath(name).startswith(os.path.join(tempfile.gettempdir(), "")):
         return changes
     return {part: value for part, value in changes.items() if part not in _OWNERSHIP}

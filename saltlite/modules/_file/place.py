@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -143,6 +142,8 @@ def make_dirs(path: str, mode: int | None = None, owner: tuple[int, int] = (-1, 
 
 def remove_tree(path: str) -> None:
     """Remove a directory and all below it; links are removed, not followed."""
+    import shutil  # it brings modules for archives
+
     shutil.rmtree(path)
 
 
