@@ -20,7 +20,7 @@ QUOTA_BYTES: Final = 1024**3
 QUOTA_FILES: Final = 10_000
 DEPTH_LIMIT: Final = 64
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class PushRefused(Exception):
@@ -46,7 +46,8 @@ def store_piece(
     if begin + len(piece) > limit_bytes:
         raise PushRefused(f"larger than {limit_bytes} bytes")
     _check_quota(cachedir / "minions" / minion_id / "files", len(piece))
-    folder = _folder(cachedir, ["minions", minion_id, "files", *parts[:-1]])
+    names = ["minions", minion_id, "files", *parts[:-1]]
+    folder = _folder(cachedir, names, make=begin == 0)
     try:
         _write(folder, parts[-1], begin, piece)
     finally:
@@ -82,22 +83,24 @@ def _check_quota(top: Path, more_bytes: int) -> None:
             raise PushRefused("this minion has pushed its share")
 
 
-def _folder(top: Path, names: Sequence[str]) -> int:
-    """A descriptor of the directory, made where it is missing."""
+def _folder(top: Path, names: Sequence[str], *, make: bool) -> int:
+    """A descriptor of the directory."""
     fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in names:
         try:
-            below = _entered(fd, name)
+            below = _entered(fd, name, make)
         finally:
             os.close(fd)
         fd = below
     return fd
 
 
-def _entered(fd: int, name: str) -> int:
+def _entered(fd: int, name: str, make: bool) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=fd)
     except FileNotFoundError:
+        if not make:
+            raise PushRefused(f"{name} is not there") from None
         os.mkdir(name, 0o700, dir_fd=fd)
         return os.open(name, _FOLDER, dir_fd=fd)
     except OSError as error:
@@ -106,7 +109,7 @@ def _entered(fd: int, name: str) -> int:
 
 def _write(folder: int, name: str, begin: int, piece: bytes) -> None:
     try:
-        fd = os.open(name, _FILE, 0o600, dir_fd=folder)
+        fd = os.open(name, _FILE | (0 if begin else os.O_CREAT), 0o600, dir_fd=folder)
     except OSError as error:
         raise PushRefused(f"{name} is no file") from error
     try:

@@ -173,6 +173,11 @@ def test_pieces_that_do_not_continue_the_file(world: World, root: Path, loc: Any
     assert (root / "cache/minions/web1/files/f").read_bytes() == b"fine"
 
 
+def test_a_later_piece_makes_no_file(world: World, root: Path) -> None:
+    assert push(world, ["d", "f"], b"more", loc=4) is False
+    assert not list((root / "cache").iterdir())
+
+
 @pytest.mark.parametrize("data", [None, 5, ["x"], {}, "\ud800"], ids=repr)
 def test_data_that_is_none(world: World, data: Any) -> None:
     assert push(world, ["f"], data) is False
