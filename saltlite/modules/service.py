@@ -114,14 +114,14 @@ def force_reload(
 def status(ctx: MinionContext, name: str, sig: str | None = None) -> Any:
     """Whether a service runs; a map for a glob.
 
-    With ``sig`` it is a process whose command line has that text.
+    With ``sig`` it is a process whose command line has that text; systemd knows better itself.
 
     CLI Example:
 
         salt '*' service.status nginx
         salt '*' service.status 'ssh*'
     """
-    if sig:
+    if sig and not _units_rule(ctx):
         return _has_process(ctx, str(sig))
     back_end = provider(ctx)
     if not set(name) & set("*?["):
@@ -196,7 +196,7 @@ def enabled(ctx: MinionContext, name: str, root: str | None = None, **kwargs: An
     return provider(ctx).enabled(str(name), {**_own(kwargs), "root": root})
 
 
-def disabled(ctx: MinionContext, name: str, root: str | None = None, **kwargs: Any) -> bool:
+def disabled(ctx: MinionContext, name: str, root: str | None = None) -> bool:
     """Whether a service is there and does not start with the machine.
 
     CLI Example:
@@ -204,7 +204,7 @@ def disabled(ctx: MinionContext, name: str, root: str | None = None, **kwargs: A
         salt '*' service.disabled nginx
     """
     if _units_rule(ctx):
-        return not enabled(ctx, name, root, **kwargs)
+        return not enabled(ctx, name, root)
     return name in provider(ctx).listed("disabled", root)
 
 
@@ -245,7 +245,7 @@ def get_all(ctx: MinionContext, root: str | None = None) -> list[str]:
     return list(provider(ctx).listed("all", root))
 
 
-def get_enabled(ctx: MinionContext, root: str | None = None, **kwargs: Any) -> Any:
+def get_enabled(ctx: MinionContext, root: str | None = None) -> Any:
     """The services that start with the machine; with OpenRC also in which run levels.
 
     CLI Example:

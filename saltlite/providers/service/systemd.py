@@ -6,7 +6,6 @@ modules.md 10, observed on Salt 3006.30.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,6 @@ from saltlite.host import Completed
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-
-log = logging.getLogger(__name__)
 
 BOOTED = "/run/systemd/system"
 LISTED = (
@@ -37,7 +34,8 @@ NO_SCRIPTS = ("README", "rc", "rcS", "rc.local", "functions", "skeleton", "halt"
 LISTS_OF_NAMES = ("Before", "After", "Wants")
 """Properties that Salt shows as lists."""
 
-_ENABLED = ("enabled", "enabled-runtime", "linked", "linked-runtime", "alias")
+_MAY_FAIL = ("stop",)
+"""What answers ``False`` where other commands are an error."""
 
 
 class Systemd:
@@ -54,7 +52,7 @@ class Systemd:
             return parse_running(self._ask(["--full", "--no-legend", "--no-pager"], None).stdout)
         argv = ["--full", "--no-legend", "--no-pager", "list-unit-files"]
         found = parse_unit_files(self._ask(argv, root).stdout)
-        names = {name for name, state in found.items() if _is_kind(state, kind)}
+        names = {name for name, state in found.items() if state == kind}
         if root is None and kind in ("enabled", "disabled"):
             scripts = [name for name in self._scripts() if name not in found]
             names |= {name for name in scripts if self._script_on(name) == (kind == "enabled")}
@@ -107,15 +105,15 @@ class Systemd:
             self.unmask(name, False, None)
         if options.get("unmask_runtime"):
             self.unmask(name, True, None)
-        command = "reload-or-restart" if action == "force_reload" else action
+        command = action.replace("_", "-")
         block = ["--no-block"] if options.get("no_block") else []
         done = self._systemctl([*block, command, unit], None)
-        if done.exit_code != 0:
+        if done.exit_code != 0 and action not in _MAY_FAIL:
             raise FunctionError(_words(done))
-        return True
+        return done.exit_code == 0
 
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
-        """Enable or disable it.
+        """Enable or disable it; an init script in its own way.
 
         Raises:
             FunctionError: systemd refused; its words.
@@ -125,17 +123,33 @@ class Systemd:
             self.unmask(name, False, root)
         if options.get("unmask_runtime"):
             self.unmask(name, True, root)
+        if root is None and self._is_script_alone(name):
+            return self._switch_script(name, on)
         block = ["--no-block"] if options.get("no_block") else []
-        command = "enable" if on else "disable"
-        done = self._systemctl([*block, command, canonical(name)], root)
-        if done.exit_code != 0:
-            log.error("systemctl %s %s failed with exit code %s", command, name, done.exit_code)
+        done = self._systemctl([*block, "enable" if on else "disable", canonical(name)], root)
+        if done.exit_code != 0 and on:
+            raise FunctionError(_words(done))
+        return done.exit_code == 0
+
+    def _is_script_alone(self, name: str) -> bool:
+        """Whether it is an init script without a unit file."""
+        if name not in self._scripts():
+            return False
+        unit = canonical(name)
+        return not any(unit in self.ctx.host.names(place) for place in PLACES)
+
+    def _switch_script(self, name: str, on: bool) -> bool:
+        if self.ctx.host.which("update-rc.d"):
+            argv = ["update-rc.d", "-f", name, *(["defaults", "99"] if on else ["remove"])]
+        else:
+            argv = ["chkconfig", name, "on" if on else "off"]
+        done = self.ctx.host.run(argv, env={"LC_ALL": "C"})
+        self._ask(["daemon-reload"], None)
         return done.exit_code == 0
 
     def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
-        """What ``is-enabled`` says; an alias counts."""
-        done = self._ask(["is-enabled", canonical(name)], options.get("root"))
-        return done.exit_code == 0 or done.stdout.strip() == "alias"
+        """What ``is-enabled`` says."""
+        return self._ask(["is-enabled", canonical(name)], options.get("root")).exit_code == 0
 
     def mask(self, name: str, runtime: bool, root: str | None) -> bool:
         """Link the unit to nothing.
@@ -204,7 +218,7 @@ class Systemd:
 
     def _wants_scope(self, words: Sequence[str]) -> bool:
         """A restart of the minion's own service must not end the command that asked for it."""
-        changes = not set(words).isdisjoint({"start", "stop", "restart", "reload-or-restart"})
+        changes = not set(words).isdisjoint({"start", "stop", "restart", "reload", "force-reload"})
         wanted = bool(self.ctx.config.extra.get("systemd.scope", True))
         return changes and wanted and self.ctx.host.is_dir(BOOTED)
 
@@ -233,10 +247,6 @@ def _failed(doing: str, name: str, done: Completed) -> str:
     said = _words(done)
     failed = f"Failed to {doing} service '{name}'"
     return f"{failed}. Additional info follows:\n\n{said}" if said else failed
-
-
-def _is_kind(state: str, kind: str) -> bool:
-    return state in _ENABLED if kind == "enabled" else state == kind
 
 
 def parse_unit_files(text: str) -> dict[str, str]:

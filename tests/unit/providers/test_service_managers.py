@@ -110,7 +110,7 @@ SYSTEMD = {"init": "systemd"}
         ("stop", {"no_block": True}, "systemctl --no-block stop a.service"),
         ("restart", {}, "systemctl restart a.service"),
         ("reload", {}, "systemctl reload a.service"),
-        ("force_reload", {}, "systemctl --no-block reload-or-restart a.service"),
+        ("force_reload", {}, "systemctl --no-block force-reload a.service"),
         ("enable", {}, "systemctl enable a.service"),
         ("disable", {}, "systemctl disable a.service"),
         ("mask", {"runtime": True}, "systemctl mask --runtime a.service"),
@@ -137,11 +137,27 @@ def test_changed_unit_files_are_read_first():
 def test_what_systemd_refuses_is_an_error():
     with pytest.raises(FunctionError, match="refused"):
         make(RecordedHost({"systemctl start": 1}), SYSTEMD)("start", "a")
-    call = make(RecordedHost({"systemctl enable": 1}), SYSTEMD)
-    assert call("enable", "a") is False
+    with pytest.raises(FunctionError, match="refused"):
+        make(RecordedHost({"systemctl enable": 1}), SYSTEMD)("enable", "a")
+    call = make(RecordedHost({"systemctl stop": 1, "systemctl disable": 1}), SYSTEMD)
+    assert call("stop", "a") is False
+    assert call("disable", "a") is False
     assert call.ctx.state["retcode"] == 1
     with pytest.raises(FunctionError, match="Failed to mask service 'a'"):
         make(RecordedHost({"systemctl mask": 1}), SYSTEMD)("mask", "a")
+
+
+def test_an_init_script_is_enabled_in_its_own_way(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: True)
+    host = RecordedHost(names={"/etc/init.d": ["old", "both"],
+                               "/lib/systemd/system": ["both.service"]})  # fmt: skip
+    call = make(host, SYSTEMD)
+    call("enable", "old")
+    call("disable", "old")
+    call("enable", "both")
+    assert host.done == ["update-rc.d -f old defaults 99", "systemctl daemon-reload",
+                         "update-rc.d -f old remove", "systemctl daemon-reload",
+                         "systemctl enable both.service"]  # fmt: skip
 
 
 def test_unmask_before_the_start():
