@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
 
 
+UNKNOWN_KEYWORD = "got an unexpected keyword argument"
+"""To this Salt answers with the documentation, as if it had been asked for. Observed on 3006.30."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code of cli.md 2."""
     return run("salt-run", argv, _parser, _work)
@@ -114,10 +118,14 @@ def _here(
         except FunctionUnavailable as error:
             screen.line(str(error))
             return EX_FAILED
-    return _show(screen, ran)
+    return _show(screen, name, ran)
 
 
-def _show(screen: Screen, ran: Ran) -> int:
+def _show(screen: Screen, name: str, ran: Ran) -> int:
+    if ran.wrong is not None and UNKNOWN_KEYWORD in ran.wrong:
+        sys.stderr.write(f"Passed invalid arguments: {ran.wrong}\n")
+        screen.show({name: ran.doc}, None)
+        return EX_OK
     if ran.wrong is not None:
         screen.line(f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc.rstrip()}\n")
         return EX_FAILED

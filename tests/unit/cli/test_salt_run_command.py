@@ -50,6 +50,13 @@ def test_wrong_arguments(run):
     )
 
 
+def test_a_keyword_that_is_not_taken_shows_what_is(run):
+    code, out, err = run("manage.up", "bogus=1")
+    assert code == 0
+    assert out.startswith("manage.up:\n    \n")
+    assert err == "Passed invalid arguments: up() got an unexpected keyword argument 'bogus'\n"
+
+
 def test_an_exception_is_a_traceback_and_1(run):
     code, out, _err = run("error.error")
     assert code == 1
