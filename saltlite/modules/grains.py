@@ -140,7 +140,7 @@ def filter_by(
 
         salt '*' grains.filter_by '{Debian: Debheads rule, RedHat: I love my hat}'
     """
-    if merge is not None and not isinstance(merge, Mapping):
+    if merge and not isinstance(merge, Mapping):
         raise SaltliteError("filter_by merge argument must be a dictionary.")
     values = traverse(ctx.grains, grain, [])
     return choose(lookup_dict, values, merged=merge, default=default, base=base)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -106,7 +108,12 @@ def opts_of(ctx: MinionContext) -> dict[str, Any]:
         return opts
     from saltlite.config.opts import flat_opts
 
-    made = {**flat_opts(ctx.config), "grains": ctx.grains, "pillar": ctx.pillar}
+    made = {
+        **flat_opts(ctx.config),
+        "__cli": os.path.basename(sys.argv[0]),
+        "grains": ctx.grains,
+        "pillar": ctx.pillar,
+    }
     ctx.state[_OPTS] = (of, made)
     return made
 
