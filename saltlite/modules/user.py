@@ -249,12 +249,13 @@ def chgroups(
         salt '*' user.chgroups foo wheel,root
         salt '*' user.chgroups foo wheel,root append=True
     """
-    wanted = _list(groups)
+    wanted = list(map(str, _list(groups)))
     user = files.user(ctx.host, str(name), root)
-    if user is not None and files.groups_of(ctx.host, user, root) == sorted(wanted):
+    now = [] if user is None else files.groups_of(ctx.host, user, root)
+    if user is not None and now == sorted(wanted):
         return True
-    flags = [*["-a"] * bool(append), "-G", ",".join(map(str, wanted))]
-    return _run(ctx, shadow_utils.change_user(flags, str(name), root)).retcode == 0
+    steps = provider(ctx).set_groups(str(name), wanted, now, append=append, root=root)
+    return all(_run(ctx, argv).retcode == 0 for argv in steps)
 
 
 def _list(groups: Any) -> list[Any]:

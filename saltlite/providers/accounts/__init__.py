@@ -6,6 +6,7 @@ build the commands of the two families of tools.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from saltlite.context import MinionContext
@@ -21,6 +22,17 @@ class Tools(Protocol):
 
     def delete_user(self, name: str, *, remove: bool, force: bool, root: str | None) -> list[str]:
         """Delete a user; ``remove`` takes the home along."""
+
+    def set_groups(
+        self,
+        name: str,
+        wanted: Sequence[str],
+        now: Sequence[str],
+        *,
+        append: bool,
+        root: str | None,
+    ) -> list[list[str]]:
+        """Put a user into groups, and out of those it is in ``now`` unless ``append``."""
 
     def add_group(self, group: NewGroup) -> list[str]:
         """Make a group."""

@@ -6,6 +6,8 @@ that is there. For those a minion needs the package ``shadow``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from saltlite.errors import FunctionError
 from saltlite.providers.accounts.plans import NewGroup, NewUser
 
@@ -36,6 +38,21 @@ class Tools:
         """``deluser``; there is nothing to ``force``."""
         _refuse_root(root)
         return ["deluser", *["--remove-home"] * bool(remove), name]
+
+    def set_groups(
+        self,
+        name: str,
+        wanted: Sequence[str],
+        now: Sequence[str],
+        *,
+        append: bool,
+        root: str | None,
+    ) -> list[list[str]]:
+        """``addgroup`` and ``delgroup``, once for each group."""
+        _refuse_root(root)
+        added = [["addgroup", name, group] for group in wanted if group not in now]
+        left = [] if append else [group for group in now if group not in wanted and group != name]
+        return added + [["delgroup", name, group] for group in left]
 
     def add_group(self, group: NewGroup) -> list[str]:
         """``addgroup``."""

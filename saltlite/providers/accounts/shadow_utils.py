@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from saltlite.providers.accounts.plans import NewGroup, NewUser
@@ -45,6 +46,19 @@ class Tools:
         """``userdel``."""
         flags = ["-r"] * bool(remove) + ["-f"] * bool(force)
         return ["userdel", *flags, *_root("-R", root), name]
+
+    def set_groups(
+        self,
+        name: str,
+        wanted: Sequence[str],
+        now: Sequence[str],
+        *,
+        append: bool,
+        root: str | None,
+    ) -> list[list[str]]:
+        """``usermod -G``, once."""
+        flags = [*["-a"] * bool(append), "-G", ",".join(wanted)]
+        return [change_user(flags, name, root)]
 
     def add_group(self, group: NewGroup) -> list[str]:
         """``groupadd``."""

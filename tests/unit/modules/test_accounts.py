@@ -139,13 +139,18 @@ def test_busybox_is_for_systems_without_useradd():
     assert ctx.functions.call("group.add", "g", 9, system=True) is True
     assert ctx.functions.call("group.adduser", "g", "bob") is True
     assert ctx.functions.call("group.delete", "g") is True
+    assert ctx.functions.call("user.chgroups", "bob", "a,b", append=True) is True
     assert host.ran == [
         "adduser -D -h /h -s /bin/ash -G users -u 7 bob",
         "deluser --remove-home bob",
         "addgroup -g 9 -S g",
         "addgroup bob g",
         "delgroup g",
+        "addgroup bob a",
+        "addgroup bob b",
     ]
+    steps = busybox.Tools().set_groups("u", ["a"], ["u", "a", "b"], append=False, root=None)
+    assert steps == [["delgroup", "u", "b"]]
     for plan in (NewUser(name="a", root="/r"), NewUser(name="a", unique=False)):
         with pytest.raises(FunctionError, match="package shadow"):
             busybox.Tools().add_user(plan)
