@@ -107,6 +107,7 @@ def _connect(config: MinionConfig, options: optparse.Values) -> Caller:
 def _context(
     config: MinionConfig, options: optparse.Values, caller: Caller | None
 ) -> MinionContext:
+    from saltlite.cli.minionbus import minion_bus
     from saltlite.context import MinionContext
     from saltlite.grains import LazyGrains
     from saltlite.host import Host
@@ -121,6 +122,7 @@ def _context(
         grains=grains,
         pillar={} if caller is None else caller.pillar(grains),
         master=caller,
+        events=minion_bus(config),
     )
     ctx.functions = Registry(ctx)
     if caller is None:

@@ -1,0 +1,51 @@
+"""The bus of the minion that runs on this machine, for functions under ``salt-call``.
+
+So a minion hears what is done beside it: ``salt-call saltutil.sync_all`` refreshes its modules too.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from saltlite.config.minion import MinionConfig
+    from saltlite.context import EventSink
+    from saltlite.core.plain import PlainMap
+
+log = logging.getLogger(__name__)
+
+PREFIX = "minion_event_"
+
+
+class MinionBus:
+    """Fires on the minion's bus, one connection for each event. Fulfils ``context.EventSink``."""
+
+    def __init__(self, config: MinionConfig) -> None:
+        self._config = config
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Fire one event; nothing happens if that minion has gone."""
+        from saltlite.transport.addresses import MinionSockets
+        from saltlite.transport.bus import EventPusher
+
+        paths, identity = self._config.paths, self._config.identity
+        sockets = MinionSockets(Path(paths.sock_dir), identity.id, self._config.files.hash_type)
+        if not sockets.event_pull.exists():
+            log.debug("event %s has nowhere to go", tag)
+            return
+        with EventPusher(sockets.event_pull) as pusher:
+            pusher.fire(tag, data)
+
+
+def minion_bus(config: MinionConfig) -> EventSink:
+    """The bus of the minion of this configuration; one that drops all if none seems to run."""
+    from saltlite.context import NoEvents
+
+    try:
+        names = os.listdir(config.paths.sock_dir)
+    except OSError:
+        names = []
+    return MinionBus(config) if any(name.startswith(PREFIX) for name in names) else NoEvents()
