@@ -175,7 +175,7 @@ def choose(
         TypeError: it is no map and has to be joined with ``merged``.
     """
     chosen = _first_fitting(lookup, values if isinstance(values, (list, tuple)) else [values])
-    if chosen is _MISSING:
+    if chosen is _MISSING or chosen is None:
         chosen = lookup.get(default)
     if base and base in lookup:
         chosen = _on_base(lookup[base], chosen)

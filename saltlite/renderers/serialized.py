@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def yaml(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
-    """The value of a YAML text; an empty document is an empty map.
+    """The value of a YAML text; an empty one, ``0`` and ``false`` are an empty map.
 
     Raises:
         RenderError: it is not YAML; a key set twice is an error.
@@ -29,7 +29,7 @@ def yaml(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     except ConfigError as error:
         finding = error.finding if isinstance(error, YamlError) else error.problem
         raise _failed(finding, source, data, error.line) from error
-    return {} if value is None else value
+    return value or {}
 
 
 def _failed(problem: str, source: Source, text: str, line: int | None) -> RenderError:
