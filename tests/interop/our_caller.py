@@ -17,10 +17,18 @@ from saltlite.loader.registry import Registry
 from saltlite.minion.job import as_plain
 
 
+class DeafBus:
+    """Takes events, as the socket that real Salt finds in place of a minion's bus."""
+
+    def fire(self, tag: str, data: Any) -> None:
+        """Nobody listens."""
+
+
 def context(folder: Path) -> MinionContext:
     config, host = load_minion(folder, {}, cache_id=False), Host()
     pillar = json.loads((folder / "pillar.json").read_text())
-    ctx = MinionContext(config=config, host=host, grains=LazyGrains(config, host), pillar=pillar)
+    grains = LazyGrains(config, host)
+    ctx = MinionContext(config=config, host=host, grains=grains, pillar=pillar, events=DeafBus())
     ctx.functions = Registry(ctx)
     return ctx
 

@@ -80,8 +80,7 @@ class Salt:
         self.tmp = folder / "tmp"
         self.tmp.mkdir(parents=True)
         self._words = ""
-        self._sockets = Path(tempfile.mkdtemp(prefix="same", dir="/tmp"))  # a path must be short
-        self._bus = _deaf_bus(self._sockets)
+        self._bus = _deaf_bus(folder / "s")
         self._configure()
         with (folder / "stderr").open("wb") as stderr:
             self._process = subprocess.Popen(
@@ -99,7 +98,7 @@ class Salt:
         (pillar / "data.sls").write_text(json.dumps(PILLAR))
         (self.folder / "pillar.json").write_text(json.dumps(PILLAR))
         (self.folder / "minion").write_text(
-            f"{MINION}\nroot_dir: {self.folder}\nsock_dir: {self._sockets}\n"
+            f"{MINION}\nroot_dir: {self.folder}\nsock_dir: {self.folder}/s\n"
             f"file_roots: {{base: [{self.folder}/states]}}\npillar_roots: {{base: [{pillar}]}}\n"
         )
         files = CASES / "states"
@@ -133,7 +132,6 @@ class Salt:
         """The answer, and the tree below ``{tmp}`` after it; both without our own paths."""
         tmp = self.tmp / str(number)
         text = self._reply().replace(str(tmp), "{tmp}").replace(str(self.folder), "{root}")
-        text = text.replace(str(self._sockets), "{sockets}")
         return json.loads(text), _tree(tmp, self.folder)
 
     def _set_up(self, steps: list[dict[str, Any]], tmp: Path) -> None:
@@ -161,7 +159,6 @@ class Salt:
 
     def close(self) -> None:
         self._bus.close()
-        shutil.rmtree(self._sockets)
         self._process.stdin.close()  # type: ignore[union-attr]
         try:
             self._process.wait(10)
@@ -172,6 +169,7 @@ class Salt:
 
 def _deaf_bus(folder: Path) -> socket.socket:
     """A socket where the minion's event bus would be: without one, real Salt waits a second."""
+    folder.mkdir(mode=0o700)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(MinionSockets(folder, "web1").event_pull))
     listener.listen(4096)
@@ -199,15 +197,16 @@ def _tree(tmp: Path, root: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def salts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Salt, Salt]]:
-    """Ours and the real one; their directories' names have the same length."""
-    folder = tmp_path_factory.mktemp("same")
-    folder.chmod(0o755)
-    ours = Salt("ours", sys.executable, "our_caller.py", folder / "ours")
-    real = Salt("real", str(bin_dir(SALT_3006) / "python"), "real_caller.py", folder / "real")
-    yield ours, real
-    ours.close()
-    real.close()
+def salts() -> Iterator[tuple[Salt, Salt]]:
+    """Ours and the real one; their directories' names have the same length, and are short."""
+    with tempfile.TemporaryDirectory(prefix="same", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        ours = Salt("ours", sys.executable, "our_caller.py", folder / "ours")
+        real = Salt("real", str(bin_dir(SALT_3006) / "python"), "real_caller.py", folder / "real")
+        yield ours, real
+        ours.close()
+        real.close()
 
 
 @pytest.mark.root
