@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltlite.errors import MasterAbsent
+from saltlite.errors import MasterAbsent, StoreError
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
@@ -99,6 +99,7 @@ def why_missing(
     """Why minions did not return a job: minion id → the map that ``jobs.why`` tells of it.
 
     For ``salt``, at its end; asks the minions that seem to be there, but for ``silent`` ones.
+    Nothing for a limited user, who may not read what it takes.
 
     Raises:
         MasterAbsent: no master runs here any more.
@@ -106,7 +107,11 @@ def why_missing(
     from saltlite.runners.why import reasons
 
     with runner_context(config, lambda _line: None) as ctx:
-        return reasons(ctx, jid, minions, silent=silent)
+        try:
+            return reasons(ctx, jid, minions, silent=silent)
+        except (StoreError, OSError) as error:
+            log.debug("%s", error)
+            return {}
 
 
 def _listen(config: MasterConfig, prefix: str) -> Listener:

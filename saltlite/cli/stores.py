@@ -58,15 +58,20 @@ def data_cache(config: MasterConfig) -> DataCache:
 def maybe_connected(config: MasterConfig) -> frozenset[str] | None:
     """The minions that are connected or of whose addresses nothing is known.
 
-    ``None`` if nobody seems to be connected, which says nothing about anybody.
+    ``None`` if nobody seems to be connected, which says nothing about anybody, and for a limited
+    user, who may not look.
     """
+    from saltlite.errors import StoreError
     from saltlite.master.minioncache import GRAINS, MinionCache
 
-    connected = connected_minions(config)
-    if not connected:
+    try:
+        connected = connected_minions(config)
+        if not connected:
+            return None
+        known = MinionCache(Path(config.paths.cachedir)).ids(GRAINS)
+        return connected | (frozenset(accepted_minions(config)) - frozenset(known))
+    except (OSError, StoreError):
         return None
-    known = MinionCache(Path(config.paths.cachedir)).ids(GRAINS)
-    return connected | (frozenset(accepted_minions(config)) - frozenset(known))
 
 
 def expected_minions(config: MasterConfig, target: Target, *, greedy: bool = True) -> list[str]:

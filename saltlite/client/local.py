@@ -9,6 +9,7 @@ Source: protocol.md 11; the client is told of results on the event bus (protocol
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,12 +30,14 @@ from saltlite.client.collect import (
 from saltlite.client.identity import local_key, sender
 from saltlite.core.ids import valid_jid
 from saltlite.core.messages import PublishLoad, PublishReply, refusal
-from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout
+from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
 from saltlite.transport.addresses import MasterSockets, tcp
 from saltlite.transport.bus import EventSubscriber
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
+
+log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_S = 1.0
 """How long the master's event bus may take to answer before the master counts as not running."""
@@ -628,8 +631,12 @@ class _Late:
         self._store = store
 
     def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
-        """See :class:`ReturnStore`."""
-        return self._store().returns(jid)
+        """See :class:`ReturnStore`; nothing for a limited user, who may not read it."""
+        try:
+            return self._store().returns(jid)
+        except StoreError as error:
+            log.debug("%s", error)
+            return {}
 
 
 def _with_pauses(run: Run, block: bool) -> Iterator[Outcome | None]:

@@ -29,6 +29,7 @@ from saltlite.master.acl import Access, process_user, write_keys
 from saltlite.master.child import Life
 from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
+from saltlite.master.doors import PASS, let_in, user_ids
 from saltlite.master.eventpublisher import EventPublisher
 from saltlite.master.keystore import KeyStore, load_or_make_key
 from saltlite.master.maintenance import Maintenance
@@ -99,6 +100,11 @@ class Master:
         return code
 
     @property
+    def _limited_users(self) -> list[int]:
+        """The numbers of the users that ``publisher_acl`` names."""
+        return user_ids(map(str, self._config.access.publisher_acl))
+
+    @property
     def _workers(self) -> int:
         return self._config.process.worker_threads
 
@@ -152,6 +158,8 @@ class Master:
         shared.publication.rotate(new_key_string(), time.monotonic())
         access = Access(config.access, shared.cachedir, shared.user)
         write_keys(shared.cachedir, access.users(), new_key_string)
+        for path in (shared.cachedir, Path(config.paths.sock_dir)):
+            let_in(path, self._limited_users, PASS)
         jobs = shared.job_store()
         shared.jids.seed(jobs.last_jid())
         jobs.close()
@@ -173,7 +181,9 @@ class Master:
         return [
             ChildSpec(
                 "EventPublisher",
-                EventPublisher(shared.sockets, config.network.salt_event_pub_hwm).run,
+                EventPublisher(
+                    shared.sockets, config.network.salt_event_pub_hwm, self._limited_users
+                ).run,
                 stop_group=4,
             ),
             ChildSpec("Publisher", Publisher(shared).run, stop_group=3),

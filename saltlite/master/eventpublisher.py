@@ -14,6 +14,7 @@ from typing import Final
 import zmq
 
 from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.doors import READ_WRITE, let_in
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import Relay, bind_bus
 
@@ -26,12 +27,14 @@ LINGER_MS: Final = 1000
 class EventPublisher:
     """The process between ``master_event_pull.ipc`` and ``master_event_pub.ipc``.
 
-    ``hwm`` is ``salt_event_pub_hwm``: events kept for a slow subscriber.
+    ``hwm`` is ``salt_event_pub_hwm``: events kept for a slow subscriber. ``readers`` are the
+    numbers of other users who may subscribe.
     """
 
-    def __init__(self, sockets: MasterSockets, hwm: int) -> None:
+    def __init__(self, sockets: MasterSockets, hwm: int, readers: Sequence[int] = ()) -> None:
         self._sockets = sockets
         self._hwm = hwm
+        self._readers = readers
         self._relay = Relay()
 
     def run(self, life: Life) -> None:
@@ -41,6 +44,7 @@ class EventPublisher:
             pull, publisher = bind_bus(
                 context, self._sockets.event_pull, self._sockets.event_pub, hwm=self._hwm
             )
+            let_in(self._sockets.event_pub, self._readers, READ_WRITE)
         except (zmq.ZMQError, ValueError) as error:
             log.error("EventPublisher cannot bind its sockets: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
