@@ -239,7 +239,7 @@ def install(
     if truth(reinstall) and not errors:
         changed |= _reinstalled(wanted, before, changed)
     _hold_too(back_end, wanted, options)
-    return _unless_failed("installing", changed, errors)
+    return _unless_failed(_trouble(back_end, "installing"), changed, errors)
 
 
 @contextlib.contextmanager
@@ -284,7 +284,14 @@ def _hold_too(back_end: Packages, wanted: Sequence[Wanted], options: Mapping[str
         back_end.hold([each.name for each in wanted], {})
 
 
-def _unless_failed(doing: str, changed: dict[str, Any], errors: list[str]) -> dict[str, Any]:
+def _trouble(back_end: Packages, doing: str) -> str:
+    from saltlite.providers.pkg.dnf import Dnf
+
+    happened = "Error occurred" if isinstance(back_end, Dnf) else "Problem encountered"
+    return f"{happened} {doing} package(s)"
+
+
+def _unless_failed(trouble: str, changed: dict[str, Any], errors: list[str]) -> dict[str, Any]:
     """The changes; with errors both are in an exception, as Salt lays them out."""
     if not errors:
         return changed
@@ -292,9 +299,7 @@ def _unless_failed(doing: str, changed: dict[str, Any], errors: list[str]) -> di
     from saltlite.outputters.options import OutputOptions
 
     shown = nested({"changes": changed, "errors": errors}, OutputOptions())
-    raise FunctionError(
-        f"Problem encountered {doing} package(s). Additional info follows:\n\n{shown}"
-    )
+    raise FunctionError(f"{trouble}. Additional info follows:\n\n{shown}")
 
 
 def _targets(
@@ -412,7 +417,7 @@ def _removed(
     if not wanted:
         return {}
     errors = back_end.change(Change(action, wanted, _own(options), before))
-    return _unless_failed("removing", _changed(back_end, before), errors)
+    return _unless_failed(_trouble(back_end, "removing"), _changed(back_end, before), errors)
 
 
 def upgrade(
@@ -432,7 +437,9 @@ def upgrade(
     before = back_end.installed()
     names = [Wanted(each) for each in asked.names_of(kwargs.get("name"), kwargs.get("pkgs"))]
     errors = back_end.change(Change("upgrade", names, options, before))
-    return _unless_failed("upgrading", _changed(back_end, before), errors)
+    return _unless_failed(
+        "Problem encountered upgrading packages", _changed(back_end, before), errors
+    )
 
 
 def autoremove(ctx: MinionContext, list_only: bool = False, purge: bool = False) -> Any:
@@ -449,7 +456,7 @@ def autoremove(ctx: MinionContext, list_only: bool = False, purge: bool = False)
         return back_end.unneeded()
     before = back_end.installed()
     errors = back_end.change(Change("autoremove", (), {"purge": purge}, before))
-    return _unless_failed("removing", _changed(back_end, before), errors)
+    return _unless_failed(_trouble(back_end, "removing"), _changed(back_end, before), errors)
 
 
 def _holding(name: Any, pkgs: Any, sources: Any) -> list[str]:
@@ -487,14 +494,19 @@ def unhold(
     return _with(ctx, Holding, "unhold").unhold(names, _own(kwargs))  # type: ignore[type-abstract]
 
 
-def list_holds(ctx: MinionContext, **kwargs: Any) -> list[str]:
-    """The packages that are held.
+def list_holds(ctx: MinionContext, pattern: str = "", full: bool = True) -> list[str]:
+    """The packages that are held; with dnf as it writes them, unless ``full`` is off.
 
     CLI Example:
 
         salt '*' pkg.list_holds
     """
-    return _with(ctx, Holding, "list_holds").held()  # type: ignore[type-abstract]
+    from saltlite.providers.pkg.dnf import Dnf
+
+    back_end = _with(ctx, Holding, "list_holds")  # type: ignore[type-abstract]
+    if isinstance(back_end, Dnf) and truth(full):
+        return back_end.locks()
+    return back_end.held()
 
 
 def get_selections(

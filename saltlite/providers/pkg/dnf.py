@@ -21,8 +21,11 @@ REPOSITORIES = "/etc/yum.repos.d"
 UPDATES_THERE = 100
 """The exit code of ``check-update`` if there are updates."""
 
+BEST = ("--best", "--allowerasing")
+"""An installation takes the newest version, or fails. Source: observed on Salt 3006.30."""
+
 _LISTED = re.compile(r"^(\S+)\.(\S+)\s+((?:\d+:)?[^\s:-]+-\S+)\s+(\S+)\s*$")
-_LOCK = re.compile(r"^(?P<name>.+?)-(?:\d+:)?[^-]+-[^-]+$")
+_LOCK = re.compile(r"^(?P<name>[^\s:]+?)-(?:\d+:)?[^-\s]+-[^-\s]+$")
 
 
 class Dnf(rpm.Rpm):
@@ -30,8 +33,11 @@ class Dnf(rpm.Rpm):
 
     def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
         """The newest version that the enabled repositories have."""
-        offered = self.offered(names, options) if names else {}
-        return {name: offered.get(name, [""])[0] for name in names}
+        if not names:
+            return {}
+        argv = [self._tool(), "--quiet", *repo_flags(options), "list", "available", *names]
+        listed = parse_list(output(self.ctx, argv), self.architecture())
+        return {name: listed.get(name, [""])[0] for name in names}
 
     def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """All versions in the enabled repositories, newest first."""
@@ -40,9 +46,10 @@ class Dnf(rpm.Rpm):
         return parse_list(text, self.architecture())
 
     def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
-        """What ``check-update`` lists."""
-        argv = [self._tool(), "--quiet", "-y", *repo_flags(options), "check-update"]
-        done = ask(self.ctx, argv)
+        """What there are newer versions of."""
+        tool = self._tool()
+        command = ["list", "--upgrades"] if tool == "dnf" else ["check-update"]
+        done = ask(self.ctx, [tool, "--quiet", *repo_flags(options), *command])
         if done.exit_code not in (0, UPDATES_THERE):
             raise FunctionError(complaint(done)[0])
         listed = parse_list(done.stdout, self.architecture())
@@ -51,29 +58,30 @@ class Dnf(rpm.Rpm):
     def refresh(self, options: Mapping[str, Any]) -> bool:
         """Throw the old lists away and, unless ``check_update`` is off, get new ones."""
         tool, flags = self._tool(), repo_flags(options)
-        ask(self.ctx, [tool, "--quiet", "-y", "clean", "expire-cache", *flags])
+        ask(self.ctx, [tool, "--quiet", "--assumeyes", "clean", "expire-cache", *flags])
         if not truth(options.get("check_update", True)):
             return True
-        done = ask(self.ctx, [tool, "--quiet", "-y", "check-update", *flags])
+        done = ask(self.ctx, [tool, "--quiet", "--assumeyes", "check-update", *flags])
         return done.exit_code in (0, UPDATES_THERE)
 
     def change(self, change: Change) -> list[str]:
         """Install, remove and upgrade; downgrades and reinstallations are commands of their own."""
         tool = self._tool()
         flags = [*repo_flags(change.options), *flags_of(change.options)]
+        if change.action == "upgrade":
+            argv = [tool, "--quiet", "-y", *flags, *upgrade_words(change.options)]
+            return complaint(act(self.ctx, [*argv, *map(target_word, change.targets)]))
         if change.action != "install":
-            return self._other(change, [tool, "-y", *flags])
+            return complaint(
+                act(self.ctx, [tool, "-y", "remove", *map(target_word, change.targets)])
+            )
         errors: list[str] = []
         for command, targets in sorted_targets(change).items():
             if targets:
-                argv = [tool, "-y", *flags, command, *map(target_word, targets)]
+                best = BEST if (tool, command) == ("dnf", "install") else ()
+                argv = [tool, "-y", *best, *flags, command, *map(target_word, targets)]
                 errors += complaint(act(self.ctx, argv))
         return errors
-
-    def _other(self, change: Change, argv: Sequence[str]) -> list[str]:
-        verb = {"purge": "remove", "autoremove": "autoremove"}.get(change.action, change.action)
-        names = [one.name for one in change.targets]
-        return complaint(act(self.ctx, [*argv, verb, *names]))
 
     def show(self, names: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
         """What rpm tells of the installed ones."""
@@ -81,7 +89,12 @@ class Dnf(rpm.Rpm):
 
     def held(self) -> list[str]:
         """The packages that the plug-in ``versionlock`` holds."""
-        return parse_locks(output(self.ctx, [self._tool(), "--quiet", "versionlock", "list"]))
+        return parse_locks("\n".join(self.locks()))
+
+    def locks(self) -> list[str]:
+        """The same as the plug-in writes them: name, epoch, version, release."""
+        lines = output(self.ctx, [self._tool(), "versionlock", "list"]).splitlines()
+        return [line.strip() for line in lines if _LOCK.match(line.strip().removesuffix(".*"))]
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Lock versions; needs the plug-in ``versionlock``."""
@@ -126,7 +139,9 @@ class Dnf(rpm.Rpm):
 
     def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """One repository by its id."""
-        return dict(self.list_repos(options).get(repo, {}))
+        found = dict(self.list_repos(options).get(repo, {}))
+        found.pop("file", None)
+        return found
 
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a repository; ``{file: {id: options}}``. An empty value takes one away.
@@ -134,32 +149,30 @@ class Dnf(rpm.Rpm):
         Raises:
             UsageError: a new one has neither ``baseurl`` nor ``mirrorlist`` nor ``metalink``.
         """
-        values = {
-            name: _written(value)
-            for name, value in options.items()
-            if name not in ("basedir", "refresh", "file", "disabled")
-        }
+        given = {name: value for name, value in options.items() if name not in NOT_WRITTEN}
         if "disabled" in options:
-            values["enabled"] = "0" if truth(options["disabled"]) else "1"
+            given["enabled"] = not truth(options["disabled"])
         there = self.list_repos(options).get(repo)
-        if there is None:
-            if not any(values.get(one) for one in ("baseurl", "mirrorlist", "metalink")):
-                raise UsageError(
-                    "The repo does not exist and needs to be created, but none of the following"
-                    " required attributes were passed: baseurl, mirrorlist, metalink"
-                )
-            values = {"name": repo, **values}
+        _check_repo(there, given)
+        values = {name: _written(value) for name, value in given.items()}
+        for name, other in (("mirrorlist", "baseurl"), ("baseurl", "mirrorlist")):
+            if there and values.get(name) and other in there:
+                values.setdefault(other, None)
         directory = (words(options.get("basedir")) or [REPOSITORIES])[0]
         path = there["file"] if there else os.path.join(directory, f"{repo}.repo")
         text = ini_repos.change(self.ctx.host.read_text(path) or "", repo, values)
+        for comment in words(options.get("comments")):
+            text = ini_repos.with_comment(text, repo, comment)
         disk.write_file(Path(path), text.encode(), mode=0o644)
-        return {path: ini_repos.parse(text)}
+        shown: dict[str, Any] = dict(ini_repos.parse(text))
+        kept = {name: value for name, value in given.items() if values[name] is not None}
+        return {path: {**shown, repo: {**shown[repo], **kept}}}
 
     def del_repo(self, repo: str, options: Mapping[str, Any]) -> str:
         """Remove a repository, and its file if it was the only one there."""
         there = self.list_repos(options).get(repo)
         if there is None:
-            places = ", ".join(words(options.get("basedir")) or [REPOSITORIES])
+            places = words(options.get("basedir")) or [REPOSITORIES]
             return f"Error: the {repo} repo does not exist in {places}"
         path = there["file"]
         text = ini_repos.without(self.ctx.host.read_text(path) or "", repo)
@@ -174,6 +187,35 @@ class Dnf(rpm.Rpm):
         if found is None:
             raise CommandError(["dnf"], None, "neither dnf nor yum is there")
         return found
+
+
+NOT_WRITTEN = ("basedir", "refresh", "file", "disabled", "comments")
+"""Keywords of ``mod_repo`` that are no options of a repository."""
+
+
+def _check_repo(there: Mapping[str, Any] | None, given: Mapping[str, Any]) -> None:
+    """Raise UsageError if a repository would have no name or no address."""
+    sources = ("baseurl", "mirrorlist", "metalink")
+    if there is None:
+        created = "The repo does not exist and needs to be created, but"
+        if not given.get("name"):
+            raise UsageError(f"{created} a name was not given")
+        if not any(given.get(one) for one in sources):
+            raise UsageError(
+                f"{created} none of the following required attributes were passed:"
+                f" {', '.join(sources)}"
+            )
+        return
+    for name, other in (("baseurl", "mirrorlist"), ("mirrorlist", "baseurl")):
+        gone = name in given and not given[name]
+        if gone and not (given.get(other) or there.get(other)):
+            raise UsageError(f"Cannot delete {name} without specifying {other}")
+
+
+def upgrade_words(options: Mapping[str, Any]) -> list[str]:
+    """The command of an upgrade and what limits it."""
+    security = ["--security"] if truth(options.get("security")) else []
+    return [*security, "upgrade-minimal" if truth(options.get("minimal")) else "upgrade"]
 
 
 def _written(value: Any) -> str | None:
@@ -196,18 +238,19 @@ def repo_flags(options: Mapping[str, Any]) -> list[str]:
 
 
 def flags_of(options: Mapping[str, Any]) -> list[str]:
-    """Flags of installations and upgrades."""
-    flags = [f"--setopt={one}" for one in words(options.get("setopt"))]
+    """Flags of installations and upgrades, in Salt's order."""
+    flags = []
     if options.get("disableexcludes"):
         flags.append(f"--disableexcludes={options['disableexcludes']}")
     if options.get("branch"):
         flags.append(f"--branch={options['branch']}")
-    if truth(options.get("downloadonly")):
-        flags.append("--downloadonly")
-    if truth(options.get("skip_verify")):
-        flags.append("--nogpgcheck")
+    flags += [f"--setopt={one}" for one in words(options.get("setopt"))]
     if "install_recommends" in options and not truth(options["install_recommends"]):
         flags.append("--setopt=install_weak_deps=0")
+    if truth(options.get("skip_verify")):
+        flags.append("--nogpgcheck")
+    if truth(options.get("downloadonly")):
+        flags.append("--downloadonly")
     return flags
 
 

@@ -62,14 +62,15 @@ def compare(first: str, second: str) -> int | None:
 
 def _readable(version: str) -> bool:
     text = version.strip()
+    if not text:
+        return True
     epoch, colon, rest = text.partition(":")
-    if any(character.isspace() for character in text) or text.endswith("-"):
+    upstream, dash, revision = (rest if colon else text).rpartition("-")
+    if any(character.isspace() for character in text) or (dash and not (upstream and revision)):
         return False
     if not colon:
-        return not text.startswith("-")
-    if not rest or rest.startswith("-"):
-        return False
-    return epoch.isascii() and epoch.isdigit() and int(epoch) <= GREATEST_EPOCH
+        return True
+    return bool(rest) and epoch.isascii() and epoch.isdigit() and int(epoch) <= GREATEST_EPOCH
 
 
 def _split(version: str) -> tuple[int, str, str]:

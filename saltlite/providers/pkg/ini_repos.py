@@ -59,6 +59,17 @@ def change(text: str, section: str, values: Mapping[str, str | None]) -> str:
     return _text([*lines[: start + 1], *kept, *added, *blank, *lines[end:]])
 
 
+def with_comment(text: str, section: str, comment: str) -> str:
+    """A file with a comment at the end of one section, unless it is there."""
+    lines = text.splitlines()
+    start, end = _bounds(lines, section)
+    if start < 0 or f"# {comment}" in lines[start:end]:
+        return text
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    return _text([*lines[:end], f"# {comment}", *lines[end:]])
+
+
 def without(text: str, section: str) -> str:
     """A file without one section."""
     lines = text.splitlines()

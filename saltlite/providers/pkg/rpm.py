@@ -105,17 +105,17 @@ def parse_packages(text: str, native: str) -> Versions:
     found: Versions = {}
     for line in text.splitlines():
         fields = line.split(_SEPARATOR)
-        if len(fields) != 5 or fields[0] == "gpg-pubkey":
+        if len(fields) != 5:
             continue
         name, epoch, version, release, architecture = fields
         full = qualified(name, architecture, native)
         found.setdefault(full, []).append(joined_version(epoch, version, release))
-    return {name: sorted(versions) for name, versions in found.items()}
+    return found
 
 
 def qualified(name: str, architecture: str, native: str) -> str:
     """The name, with the architecture if that is a foreign one."""
-    if architecture in (native, "noarch", "(none)", "") or not native:
+    if architecture in (native, "noarch", "") or not native:
         return name
     return f"{name}.{architecture}"
 
