@@ -2092,6 +2092,5 @@ def manage_file(
         encoding_errors=encoding_errors,
         verify_ssl=verify_ssl,
         use_etag=use_etag,
-        template=template,
     )
     return managing.manage(ctx, file, ret)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,14 +26,17 @@ def file_hash(path: str, form: Any = "sha256", chunk_bytes: Any = CHUNK_BYTES) -
 
     Raises:
         ValueError: there is no such hash type.
-        OSError: the file cannot be read.
+        OSError: the file cannot be read, or has no end.
     """
     import hashlib
 
     if form not in LENGTHS:
         raise ValueError(f"Invalid hash type: {form}")
     summer = hashlib.new(form, usedforsecurity=False)
-    with open(path, "rb") as file:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(fd, "rb") as file:
+        if stat.S_ISFIFO(os.fstat(fd).st_mode) or stat.S_ISCHR(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         while piece := file.read(chunk_bytes):
             summer.update(piece)
     return summer.hexdigest()

@@ -43,7 +43,6 @@ class File:
     encoding_errors: str = "strict"
     verify_ssl: bool = True
     use_etag: bool = False
-    template: Any = None
 
     def data(self) -> bytes:
         """``contents`` as they are written.
@@ -107,7 +106,9 @@ def _existing(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) 
                 _show(ctx, file, target, scratch, ret)
                 _replace(ctx, file, target, lambda: data)
     wanted = _with_source_mode(ctx, file)
-    ret, _ = permissions.check(file.name, ret, wanted, ctx.host, follow=file.follow, test=False)
+    ret, _ = permissions.check(
+        file.name, ret, wanted, ctx.host, follow=file.follow, test=ctx.config.files.test
+    )
     if ret["changes"]:
         ret["comment"] = f"File {file.name} updated"
     elif ret["result"]:
@@ -167,7 +168,7 @@ def _show(ctx: MinionContext, file: File, old: str, new: str, ret: dict[str, Any
             new,
             names=False,
             show=file.show_changes,
-            obfuscate=bool(file.template) and obfuscates(ctx),
+            obfuscate=obfuscates(ctx),
         )
     except FunctionError as error:
         warning = f"Failed to detect changes to file: {error}"
@@ -175,7 +176,7 @@ def _show(ctx: MinionContext, file: File, old: str, new: str, ret: dict[str, Any
 
 
 def obfuscates(ctx: MinionContext) -> bool:
-    """Whether differences of templates are not to be shown."""
+    """Whether differences are not to be shown; with the option no file's is, as in Salt."""
     return bool(ctx.config.extra.get("obfuscate_templates"))
 
 
@@ -234,7 +235,9 @@ def _new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> di
         ret["changes"]["new"] = f"file {file.name} created"
         ret["comment"] = "Empty file"
     _note_new(ret, file, wanted)
-    ret, _ = permissions.check(file.name, ret, wanted, ctx.host, follow=file.follow, test=False)
+    ret, _ = permissions.check(
+        file.name, ret, wanted, ctx.host, follow=file.follow, test=ctx.config.files.test
+    )
     if not ret["comment"]:
         ret["comment"] = f"File {file.name} updated"
     return ret

@@ -40,6 +40,8 @@ def check(
     checked.owners()
     checked.mode()
     checked.attrs()
+    if test and ret["changes"] and ret["result"]:
+        ret["result"] = None
     earlier = ret["comment"]
     said: Any = checked.comments
     if isinstance(earlier, str):
@@ -108,8 +110,8 @@ class _Check:
         mode = owners.normalized(self.wanted.mode)
         if mode == owners.mode_text(self._status().st_mode):
             return
-        self.seen["cmode"] = mode
         if not self.test:
+            self.seen["cmode"] = mode
             self._set_mode(mode)
         if self.test or owners.mode_text(self._status().st_mode) == mode:
             self.ret["changes"]["mode"] = mode

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -409,6 +410,9 @@ def test_pipes_are_not_read(tmp_path):
     os.mkfifo(tmp_path / "p")
     with pytest.raises(OSError, match=r"Invalid argument"):
         next(place.pieces(str(tmp_path / "p")))
+    for endless in (str(tmp_path / "p"), "/dev/zero"):
+        with pytest.raises(OSError, match=r"Invalid argument"):
+            file.get_hash(endless)
 
 
 def test_only_scratch_files_are_dropped(tmp_path, scratch):
@@ -433,6 +437,66 @@ class Recorded(Host):
 
     def which(self, name):
         return f"/usr/bin/{name}"
+
+
+def with_options(ctx, **files):
+    config = replace(ctx.config, files=replace(ctx.config.files, **files))
+    return MinionContext(config=config, host=ctx.host, grains={}, pillar={})
+
+
+def test_permissions_are_set_and_told(ctx, tmp_path):
+    path = tmp_path / "a"
+    path.write_text("")
+    path.chmod(0o644)
+    user = file.get_user(str(path))
+    ret, perms = file.check_perms(ctx, str(path), {}, user, None, 600)
+    told = {"name": str(path), "changes": {"mode": "0600"}, "comment": "", "result": True}
+    assert ret == told
+    assert perms == {
+        "luser": user, "lgroup": file.get_group(str(path)), "lmode": "0644", "cmode": "0600"
+    }  # fmt: skip
+    ret, _ = file.check_perms(ctx, str(path), ret, None, None, "keep")
+    assert (ret["result"], ret["comment"]) == (False, "Failed to change mode to keep")
+    ret, perms = file.check_perms(ctx, str(path), None, "no such user", "", None)
+    assert perms["cuser"] == "no such user"
+    assert ret["comment"] == "User does not exist\n; Failed to change user to no such user"
+    with pytest.raises(FunctionError, match=r"^Path not found: /no/such$"):
+        file.check_perms(ctx, "/no/such", {}, None, None, None)
+
+
+def test_links_have_no_mode_of_their_own(ctx, tmp_path):
+    (tmp_path / "a").write_text("")
+    (tmp_path / "a").chmod(0o644)
+    link = tmp_path / "link"
+    link.symlink_to("a")
+    assert file.check_perms(ctx, str(link), {}, None, None, "0600")[0]["changes"] == {}
+    followed = file.check_perms(ctx, str(link), {}, None, None, "0600", None, True)
+    assert followed[0]["changes"] == {"mode": "0600"}
+
+
+def test_a_dry_run_sets_no_permissions(ctx, tmp_path):
+    path = tmp_path / "a"
+    path.write_text("")
+    path.chmod(0o644)
+    dry = with_options(ctx, test=True)
+    ret, _ = file.check_perms(dry, str(path), {}, "no such user", None, "0600")
+    assert ret["result"] is None
+    assert ret["changes"] == {"user": "no such user", "mode": "0600"}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    pipe = str(tmp_path / "p")
+    assert file.mknod(dry, pipe, "p")["result"] is None
+    assert not os.path.exists(pipe)
+
+
+def test_differences_are_obfuscated(ctx, tmp_path):
+    path = tmp_path / "a"
+    path.write_text("secret\n")
+    hiding = MinionContext(
+        config=replace(ctx.config, extra={"obfuscate_templates": True}),
+        host=ctx.host, grains={}, pillar={},
+    )  # fmt: skip
+    assert changes(hiding, path, contents="x") == {"diff": "<Obfuscated Template>"}
+    assert manage(hiding, path, contents="x")["changes"] == {"diff": "<Obfuscated Template>"}
 
 
 def test_programs_get_words_not_commands(ctx, tmp_path):
