@@ -254,7 +254,8 @@ def chgroups(
     now = [] if user is None else files.groups_of(ctx.host, user, root)
     if user is not None and now == sorted(wanted):
         return True
-    steps = provider(ctx).set_groups(str(name), wanted, now, append=append, root=root)
+    listed = [group.name for group in files.groups(ctx.host, root) if str(name) in group.members]
+    steps = provider(ctx).set_groups(str(name), wanted, listed, append=append, root=root)
     return all(_run(ctx, argv).retcode == 0 for argv in steps)
 
 

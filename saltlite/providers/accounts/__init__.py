@@ -32,7 +32,7 @@ class Tools(Protocol):
         append: bool,
         root: str | None,
     ) -> list[list[str]]:
-        """Put a user into groups, and out of those it is in ``now`` unless ``append``."""
+        """Put a user into groups, and out of those that list it ``now`` unless ``append``."""
 
     def add_group(self, group: NewGroup) -> list[str]:
         """Make a group."""

@@ -51,7 +51,7 @@ class Tools:
         """``addgroup`` and ``delgroup``, once for each group."""
         _refuse_root(root)
         added = [["addgroup", name, group] for group in wanted if group not in now]
-        left = [] if append else [group for group in now if group not in wanted and group != name]
+        left = [] if append else [group for group in now if group not in wanted]
         return added + [["delgroup", name, group] for group in left]
 
     def add_group(self, group: NewGroup) -> list[str]:

@@ -178,26 +178,26 @@ def _time_changed(was: str, will: str) -> bool:
 
 def put(table: Table, wanted: Job) -> str:
     """Set a job: ``new``, ``updated`` or ``present``. What is not said stays as it was."""
-    for index, old in enumerate(table.jobs):
-        if old.special is not wanted.special or not old.is_meant(wanted.cmd, wanted.identifier):
-            continue
-        if not changed(old, wanted):
-            return "present"
-        del table.jobs[index]
-        table.jobs.append(
-            replace(
-                wanted,
-                when=tuple(
-                    was if will == RANDOM and was != "*" else will
-                    for was, will in zip(old.when, wanted.when, strict=True)
-                ),
-                comment=old.comment if wanted.comment is None else wanted.comment,
-                identifier=old.identifier if wanted.identifier is None else wanted.identifier,
-            )
+    index = _place(table, wanted.cmd, {}, wanted.identifier, special=wanted.special)
+    if index is None:
+        table.jobs.append(wanted)
+        return "new"
+    old = table.jobs[index]
+    if not changed(old, wanted):
+        return "present"
+    del table.jobs[index]
+    table.jobs.append(
+        replace(
+            wanted,
+            when=tuple(
+                was if will == RANDOM and was != "*" else will
+                for was, will in zip(old.when, wanted.when, strict=True)
+            ),
+            comment=old.comment if wanted.comment is None else wanted.comment,
+            identifier=old.identifier if wanted.identifier is None else wanted.identifier,
         )
-        return "updated"
-    table.jobs.append(wanted)
-    return "new"
+    )
+    return "updated"
 
 
 def drop(
@@ -209,10 +209,23 @@ def drop(
     special: bool,
 ) -> str:
     """Take a job out: ``removed`` or ``absent``. ``when`` has the fields that must agree."""
-    for index, job in enumerate(table.jobs):
-        if job.special is not special or not job.is_meant(cmd, identifier):
-            continue
-        if all(job.when[place] == value for place, value in when.items()):
-            del table.jobs[index]
-            return "removed"
-    return "absent"
+    index = _place(table, cmd, when, identifier, special=special)
+    if index is None:
+        return "absent"
+    del table.jobs[index]
+    return "removed"
+
+
+def _place(
+    table: Table, cmd: str, when: Mapping[int, str], identifier: str | None, *, special: bool
+) -> int | None:
+    """Where the job is that a call means; one with its identifier before one with its command."""
+    found = [
+        index
+        for index, job in enumerate(table.jobs)
+        if job.special is special
+        and job.is_meant(cmd, identifier)
+        and all(job.when[place] == value for place, value in when.items())
+    ]
+    named = [index for index in found if table.jobs[index].identifier is not None]
+    return next(iter([*named, *found]), None)

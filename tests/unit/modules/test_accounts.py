@@ -149,7 +149,7 @@ def test_busybox_is_for_systems_without_useradd():
         "addgroup bob a",
         "addgroup bob b",
     ]
-    steps = busybox.Tools().set_groups("u", ["a"], ["u", "a", "b"], append=False, root=None)
+    steps = busybox.Tools().set_groups("u", ["a"], ["a", "b"], append=False, root=None)
     assert steps == [["delgroup", "u", "b"]]
     for plan in (NewUser(name="a", root="/r"), NewUser(name="a", unique=False)):
         with pytest.raises(FunctionError, match="package shadow"):
