@@ -403,7 +403,10 @@ class FileClient:
 
     def _web_path(self, url: str, saltenv: str) -> Path | None:
         """``extrn_files/<saltenv>/<host and port>/<path and query>``."""
-        parsed = urllib.parse.urlsplit(url)
+        try:
+            parsed = urllib.parse.urlsplit(url)
+        except ValueError:
+            return None
         host = parsed.netloc.rpartition("@")[2].replace(":", "")
         name = parsed.path + (f"-{parsed.query}" if parsed.query else "")
         parts, env = safe_parts(f"{host}/{name}"), safe_parts(saltenv)

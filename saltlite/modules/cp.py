@@ -10,7 +10,6 @@ import fnmatch
 import logging
 import os
 import re
-import urllib.parse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -579,7 +578,9 @@ def _named(path: str, dest: str) -> str:
     """A directory takes the last part of the address; Salt takes none from ``salt://name``."""
     if not dest.endswith("/") and not os.path.isdir(dest):
         return dest
-    return os.path.join(dest, os.path.basename(urllib.parse.urlsplit(path).path) or "index.html")
+    below = path.partition("://")[2].partition("/")[2]
+    name = os.path.basename(re.split("[?#]", below)[0])
+    return os.path.join(dest, name or "index.html")
 
 
 def _make_way(place: str, makedirs: bool) -> None:

@@ -118,7 +118,10 @@ def _download(url: str, target: Path, verify_ssl: bool, use_etag: bool) -> bool:
 
 def shown(url: str) -> str:
     """An address as it may be logged: without user and password."""
-    parsed = urllib.parse.urlsplit(url)
+    try:
+        parsed = urllib.parse.urlsplit(url)
+    except ValueError:
+        return "an address that is not well formed"
     host = parsed.netloc.rpartition("@")[2]
     return urllib.parse.urlunsplit(parsed._replace(netloc=host))
 
@@ -126,7 +129,10 @@ def shown(url: str) -> str:
 @contextlib.contextmanager
 def _opened(request: WebRequest) -> Iterator[Any]:
     """The response, with any status; its body is to be read yet."""
-    prepared = _prepared(request)
+    try:
+        prepared = _prepared(request)
+    except ValueError as error:
+        raise WebError(str(error)) from error
     opener = urllib.request.build_opener(
         urllib.request.HTTPSHandler(context=_tls(request)), _EveryStatus()
     )

@@ -140,6 +140,11 @@ def test_other_schemes(ctx: MinionContext, url: str) -> None:
         query(ctx, url)
 
 
+@pytest.mark.parametrize("url", ["http://[x", "http://", "http://h:port/", "http://[::1"])
+def test_addresses_that_are_none(ctx: MinionContext, url: str) -> None:
+    assert "error" in query(ctx, url)
+
+
 def test_a_redirection_leads_to_the_web_only(ctx: MinionContext, web: str) -> None:
     answer = query(ctx, f"{web}/elsewhere")
     assert "root:" not in str(answer)
