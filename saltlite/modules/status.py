@@ -267,7 +267,7 @@ def ping_master(ctx: MinionContext, master: str) -> bool:
     """
     port = int(ctx.config.network.publish_port)
     try:
-        socket.create_connection((str(master), port), timeout=MASTER_TIMEOUT_S).close()
+        socket.create_connection((_host(str(master)), port), timeout=MASTER_TIMEOUT_S).close()
     except OSError:
         return False
     return True
@@ -287,7 +287,7 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
     named = ctx.config.network.master
     name = master or (named if isinstance(named, str) else next(iter(named), ""))
     try:
-        found = socket.getaddrinfo(str(name), None)
+        found = socket.getaddrinfo(_host(str(name)), None)
     except OSError:
         return None
     addresses = {str(each[4][0]) for each in found}
@@ -301,6 +301,14 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
         tag = "__master_connected" if status else "__master_disconnected"
         ctx.events.fire(tag, {"master": str(name)})
     return status
+
+
+def _host(master: str) -> str:
+    """A master's name without a port behind it."""
+    bracketed = re.fullmatch(r"\[([^]]*)\](?::\d+)?", master)
+    if bracketed:
+        return bracketed.group(1)
+    return master.partition(":")[0] if master.count(":") == 1 else master
 
 
 def proxy_reconnect(proxy_name: str, opts: Any = None) -> bool:

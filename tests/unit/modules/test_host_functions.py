@@ -6,11 +6,12 @@ import socket
 
 import pytest
 
-from saltlite.config.minion import MinionConfig
+from saltlite.config.minion import MinionConfig, NetworkOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable, ProgramMissing, UsageError
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
+from saltlite.modules import status
 
 ADDRESSES = """\
 1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN
@@ -314,6 +315,39 @@ def test_processes():
     assert call("ps.network_io_counters", "nosuch") is False
     assert call("ps.disk_io_counters", "nosuch") is False
     assert call("ps.virtual_memory")["total"] == call("ps.total_physical_memory")
+
+
+def test_connected_to_the_master():
+    fired = []
+
+    class Bus:
+        def fire(self, tag, data):
+            fired.append((tag, data))
+
+    tcp = "head\n 0: 0100007F:D903 0100007F:{port:04X} 01 0:0 0:0 0 0 0 77\n"
+    for port, connected in ((4505, True), (4506, False)):
+        host = Recorded(files={"/proc/net/tcp": tcp.format(port=port), "/proc/net/tcp6": "head\n"})
+        config = MinionConfig(network=NetworkOptions(master="127.0.0.1:4506"))
+        ctx = MinionContext(config=config, host=host, grains={}, pillar={}, events=Bus())
+        ctx.functions, ctx.master = Registry(ctx), object()
+        assert ctx.functions.call("status.master") is connected
+        assert ctx.functions.call("status.master", "nosuch.invalid") is None
+    assert fired == [("__master_disconnected", {"master": "127.0.0.1:4506"})]
+
+
+@pytest.mark.parametrize(
+    ("master", "host"),
+    [
+        ("salt", "salt"),
+        ("salt:4506", "salt"),
+        ("10.0.0.1:1", "10.0.0.1"),
+        ("[::1]:4506", "::1"),
+        ("::1", "::1"),
+        ("[::1]", "::1"),
+    ],
+)
+def test_a_masters_name_without_its_port(master, host):
+    assert status._host(master) == host
 
 
 def test_custom_status(monkeypatch):
