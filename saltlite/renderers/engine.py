@@ -38,9 +38,6 @@ RENDERERS: Mapping[str, str] = {
 """Salt's name of a renderer, and the module that has a function of that name."""
 
 
-_OWN = "saltlite.renderers.own"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """What is to be rendered.
@@ -120,10 +117,13 @@ def _find(name: str, source: Source, ctx: MinionContext) -> Renderer:
 
 def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
     """A renderer from ``_renderers`` or ``render_dirs``, which comes before a built-in one."""
-    from saltlite.loader.user import UserModules
+    from saltlite.loader import places
 
-    modules: UserModules = ctx.state.setdefault(_OWN, UserModules(ctx, "renderers"))
-    module = modules.source(name)
+    if places.is_empty(ctx.config, "renderers"):
+        return None
+    from saltlite.loader.dunders import surroundings
+
+    module = surroundings(ctx).modules("renderers").source(name)
     function = module.functions.get("render") if module is not None else None
     if function is None:
         return None
