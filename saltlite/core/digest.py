@@ -42,21 +42,21 @@ def base64_decode(value: Any) -> Any:
         return decoded
 
 
-def hmac_compute(value: Any, secret: Any) -> str:
+def hmac_compute(value: Any, shared_secret: Any) -> str:
     """HMAC-SHA256 in hexadecimal."""
-    return hmac.new(as_bytes(secret), as_bytes(value), hashlib.sha256).hexdigest()
+    return hmac.new(as_bytes(shared_secret), as_bytes(value), hashlib.sha256).hexdigest()
 
 
-def hmac_matches(value: Any, secret: Any, challenge: Any) -> bool:
-    """Whether ``challenge`` is the base64 of the HMAC-SHA256."""
-    made = hmac.new(as_bytes(secret), as_bytes(value), hashlib.sha256).digest()
-    return hmac.compare_digest(base64.b64encode(made), as_bytes(challenge))
+def hmac_matches(value: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
+    """Whether ``challenge_hmac`` is the base64 of the HMAC-SHA256."""
+    made = hmac.new(as_bytes(shared_secret), as_bytes(value), hashlib.sha256).digest()
+    return hmac.compare_digest(base64.b64encode(made), as_bytes(challenge_hmac))
 
 
-def github_matches(value: Any, secret: Any, challenge: str) -> bool:
-    """Whether ``challenge`` is ``<algorithm>=<HMAC in hexadecimal>``, as GitHub signs."""
-    algorithm, _, expected = challenge.partition("=")
-    made = hmac.new(as_bytes(secret), as_bytes(value), algorithm).hexdigest()
+def github_matches(value: Any, shared_secret: Any, challenge_hmac: str) -> bool:
+    """Whether ``challenge_hmac`` is ``<algorithm>=<HMAC in hexadecimal>``, as GitHub signs."""
+    algorithm, _, expected = challenge_hmac.partition("=")
+    made = hmac.new(as_bytes(shared_secret), as_bytes(value), algorithm).hexdigest()
     return hmac.compare_digest(made.encode(), expected.encode())
 
 

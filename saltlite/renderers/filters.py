@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import operator
 import os
 import pprint
 import pwd
@@ -16,6 +17,7 @@ import re
 import secrets
 import shlex
 import shutil
+import string
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
@@ -36,7 +38,10 @@ from saltlite.renderers.xml import to_xml
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"}
 _TRUE_WORDS = frozenset({"yes", "1", "true"})
 _SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)")
+_LETTERS = string.ascii_letters + string.digits
 _UNITS = "bkmgtpezy"
+_NAMESPACE = uuid.UUID("91633ebf-1c86-5e33-935a-28061f4b480e")
+"""What Salt's UUIDs are made in. Source: compared with Salt 3006.30."""
 
 
 # Serialized forms
@@ -152,8 +157,8 @@ def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = Fa
 
 
 def uuid_of(value: Any) -> str:
-    """The same UUID for the same text."""
-    return str(uuid.uuid5(uuid.NAMESPACE_DNS, str(value)))
+    """The same UUID for the same text, the one that Salt has for it."""
+    return str(uuid.uuid5(_NAMESPACE, digest.as_bytes(value).decode()))
 
 
 def is_hex(value: Any) -> bool:
@@ -197,12 +202,15 @@ def _fits(value: Any, expression: Any) -> bool:
         return False
 
 
-def strftime(value: Any, format: str = "%Y-%m-%d") -> str:
-    """A moment, given in seconds since 1970, in the words of ``format``.
+@pass_context
+def strftime(context: Context, value: Any, format: str = "%Y-%m-%d") -> str:
+    """A moment, given in seconds since 1970 (without one, now), in the words of ``format``.
 
     Raises:
         RuntimeError: it is no number; Salt's sentence about it.
     """
+    if value is None:
+        return datetime.now(tz=timezone.utc).astimezone().strftime(format)
     try:
         moment = float(value)
     except (TypeError, ValueError):
@@ -542,6 +550,12 @@ def random_hash(context: Context, size: Any = 9999999999, hash_type: str | None 
 
 
 @pass_context
+def random_str(context: Context, length: int) -> str:
+    """A random text of letters and digits."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(operator.index(length)))
+
+
+@pass_context
 def random_sample(context: Context, values: Any, size: int, seed: Any = None) -> list[Any]:
     """Some of the values."""
     return digest.sample(values, size, seed)
@@ -611,6 +625,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "random_hash": random_hash,
     "random_sample": random_sample,
     "random_shuffle": random_shuffle,
+    "random_str": random_str,
     "regex_escape": lambda text: re.escape(text),
     "regex_match": regex_match,
     "regex_replace": regex_replace,
