@@ -509,6 +509,21 @@ def list_holds(ctx: MinionContext, pattern: str = "", full: bool = True) -> list
     return back_end.held()
 
 
+def list_locks(ctx: MinionContext, root: str | None = None) -> dict[str, Any]:
+    """The locks of zypper, and what its file says of each.
+
+    CLI Example:
+
+        salt '*' pkg.list_locks
+    """
+    from saltlite.providers.pkg.zypper import Zypper
+
+    back_end = provider(ctx)
+    if not isinstance(back_end, Zypper):
+        raise FunctionUnavailable("pkg.list_locks")
+    return dict(back_end.locks())
+
+
 def get_selections(
     ctx: MinionContext, pattern: str | None = None, state: str | None = None
 ) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite import disk
-from saltlite.errors import FunctionError, UsageError
+from saltlite.errors import FunctionError
 from saltlite.host import Completed
 from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm
 from saltlite.providers.pkg.dnf import newest_first
@@ -69,7 +69,8 @@ class Zypper(rpm.Rpm):
 
     def change(self, change: Change) -> list[str]:
         """Install, remove, update."""
-        done = act(self.ctx, [*ACT, *change_words(change)])
+        checks = ["--no-gpg-checks"] if truth(change.options.get("skip_verify")) else []
+        done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *change_words(change)])
         return [] if done.exit_code in FINE else complaint(done)
 
     def show(self, names: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
@@ -78,26 +79,30 @@ class Zypper(rpm.Rpm):
 
     def held(self) -> list[str]:
         """The packages that are locked."""
+        return list(self.locks())
+
+    def locks(self) -> dict[str, dict[str, str]]:
+        """What zypp's file says of each lock."""
         return parse_locks(self.ctx.host.read_text(LOCKS) or "")
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Lock packages."""
-        return {name: self._lock(name, "addlock") for name in names}
+        return {name: self._lock(name, "al") for name in names}
 
     def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Unlock packages."""
-        return {name: self._lock(name, "removelock") for name in names}
+        return {name: self._lock(name, "rl") for name in names}
 
     def _lock(self, name: str, command: str) -> dict[str, Any]:
-        adding = command == "addlock"
+        adding = command == "al"
         answer: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
         if (name in self.held()) == adding:
-            said = "already set to be held" if adding else "not being held"
-            return answer | {"comment": f"Package {name} is {said}."}
-        done = ask(self.ctx, ["zypper", "--non-interactive", command, name])
+            said = "is already set to be held" if adding else "was already unheld"
+            return answer | {"comment": f"Package {name} {said}."}
+        done = ask(self.ctx, [*ACT, command, name])
         if done.exit_code not in FINE:
             return answer | {"result": False, "comment": complaint(done)[0]}
-        said = "now being held" if adding else "no longer being held"
+        said = "now being held" if adding else "no longer held"
         changes = {"new": "hold", "old": ""} if adding else {"new": "", "old": "hold"}
         return answer | {"changes": changes, "comment": f"Package {name} is {said}."}
 
@@ -111,7 +116,8 @@ class Zypper(rpm.Rpm):
             path = os.path.join(REPOSITORIES, name)
             if name.endswith(".repo"):
                 for alias, fields in ini_repos.parse(self.ctx.host.read_text(path) or "").items():
-                    repos[alias] = (path, {key: _typed(key, each) for key, each in fields.items()})
+                    shown = {key: _typed(key, each) for key, each in fields.items()}
+                    repos[alias] = (path, {**shown, "alias": alias})
         return repos
 
     def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +128,7 @@ class Zypper(rpm.Rpm):
         """Make or change a repository; what it is then.
 
         Raises:
-            UsageError: a new one has neither ``url``, ``baseurl`` nor ``mirrorlist``.
+            FunctionError: a new one has neither ``url``, ``baseurl`` nor ``mirrorlist``.
         """
         there = self._repos().get(repo)
         values = {
@@ -131,14 +137,18 @@ class Zypper(rpm.Rpm):
             if name not in ("refresh", "gpgautoimport")
         }
         if there is None and not (values.get("baseurl") or values.get("mirrorlist")):
-            raise UsageError(
+            raise FunctionError(
                 f"Repository '{repo}' not found, and neither 'baseurl' nor 'mirrorlist' was"
                 " specified"
             )
         if there is None:
             values = {"name": repo, "enabled": "1", "autorefresh": "0", **values}
         path = there[0] if there else os.path.join(REPOSITORIES, f"{repo}.repo")
-        text = ini_repos.change(self.ctx.host.read_text(path) or "", repo, values)
+        before = self.ctx.host.read_text(path) or ""
+        text = ini_repos.change(before, repo, values)
+        if text == before:
+            said = "Specified arguments did not result in modification of repo"
+            return {**self.get_repo(repo, options), "comment": said}
         disk.write_file(Path(path), text.encode(), mode=0o644)
         return self.get_repo(repo, options)
 
@@ -162,31 +172,31 @@ def change_words(change: Change) -> list[str]:
     """The command and its targets."""
     names = [target_word(one) for one in change.targets]
     if change.action == "install":
-        return ["install", *flags_of(change.options), *names]
+        exact = any(one.version for one in change.targets)
+        return ["install", *flags_of(change.options, exact), *names]
     if change.action == "upgrade":
         dist = truth(change.options.get("dist_upgrade", change.options.get("dist-upgrade")))
         command = "dist-upgrade" if dist else "update"
-        return [command, "--auto-agree-with-licenses", *_from(change.options), *names]
-    purge = ["--clean-deps"] if change.action == "purge" else []
-    return ["remove", *purge, *names]
+        repos = words(change.options.get("fromrepo"))
+        only = [word for repo in repos for word in ("--repo", repo)]
+        return [command, "--auto-agree-with-licenses", *only, *names]
+    return ["remove", *names]
 
 
-def _from(options: Mapping[str, Any]) -> list[str]:
-    return [word for repo in words(options.get("fromrepo")) for word in ("--from", repo)]
-
-
-def flags_of(options: Mapping[str, Any]) -> list[str]:
-    """Flags of an installation."""
-    flags = ["--auto-agree-with-licenses", "--oldpackage", *_from(options)]
+def flags_of(options: Mapping[str, Any], exact: bool) -> list[str]:
+    """Flags of an installation, in Salt's order; ``exact``: an older version may be asked for."""
+    flags = ["--auto-agree-with-licenses", "--name"]
     if truth(options.get("downloadonly")):
         flags.append("--download-only")
-    if truth(options.get("reinstall")):
+    repos = words(options.get("fromrepo"))
+    if repos:
+        flags += ["--force", "--force-resolution"]
+        flags += [word for repo in repos for word in ("--from", repo)]
+    elif truth(options.get("reinstall")):
         flags.append("--force")
-    if truth(options.get("skip_verify")):
-        flags.append("--allow-unsigned-rpm")
     if truth(options.get("no_recommends")):
         flags.append("--no-recommends")
-    return flags
+    return [*flags, "--oldpackage"] if exact else flags
 
 
 def target_word(wanted: Wanted) -> str:
@@ -245,16 +255,22 @@ def parse_refresh(text: str) -> dict[str, bool]:
     return outcomes
 
 
-def parse_locks(text: str) -> list[str]:
-    """The names in zypp's file of locks."""
-    names = (line.partition(":") for line in text.splitlines())
-    return [value.strip() for key, _, value in names if key.strip() == "solvable_name"]
+def parse_locks(text: str) -> dict[str, dict[str, str]]:
+    """Zypp's file of locks: the other lines of each block by its ``solvable_name``."""
+    locks = {}
+    for block in text.split("\n\n"):
+        pairs = (line.partition(":") for line in block.splitlines() if ":" in line)
+        fields = {name.strip(): value.strip() for name, _, value in pairs}
+        name = fields.pop("solvable_name", "")
+        if name:
+            locks[name] = fields
+    return locks
 
 
 def _typed(name: str, value: str) -> Any:
     if name in ("enabled", "autorefresh", "gpgcheck", "keeppackages"):
         return truth(value)
-    return int(value) if name == "priority" and value.isdigit() else value
+    return value
 
 
 def _written(value: Any) -> str | None:
