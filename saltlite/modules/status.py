@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import Options
-from saltlite.providers.load import proc
+from saltlite.providers.load import proc, processes
 from saltlite.providers.mount import active as mounted
 from saltlite.providers.network import sockets
 
@@ -227,11 +227,14 @@ def procs(ctx: MinionContext) -> dict[str, dict[str, str]]:
 
         salt '*' status.procs
     """
-    return proc.parse_ps(_said(ctx, ["ps", "-efHww"]))
+    found: dict[str, dict[str, str]] = {}
+    if ctx.host.which("ps") is not None:
+        found = proc.parse_ps(_said(ctx, ["ps", "-efHww"]))
+    return found or processes.read(ctx.host)
 
 
 def pid(ctx: MinionContext, sig: str) -> str:
-    """The ids of processes whose line in ``ps`` matches, one per line.
+    """The ids of processes whose user, id and command match, one per line.
 
     CLI Example:
 
@@ -241,10 +244,12 @@ def pid(ctx: MinionContext, sig: str) -> str:
         pattern = re.compile(str(sig))
     except re.error as error:
         raise FunctionError(f"{sig} is not a pattern: {error}") from error
-    lines = _said(ctx, ["ps", "-efHww"]).splitlines()[1:]
     own = str(os.getpid())
-    found = (line.split()[1] for line in lines if pattern.search(line))
-    return "\n".join(number for number in found if number != own)
+    return "\n".join(
+        number
+        for number, each in procs(ctx).items()
+        if number != own and pattern.search(f"{each['user']} {number} {each['cmd']}")
+    )
 
 
 def time(format: str = "%A, %d. %B %Y %I:%M%p") -> str:

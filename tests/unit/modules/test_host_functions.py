@@ -317,6 +317,23 @@ def test_processes():
     assert call("ps.virtual_memory")["total"] == call("ps.total_physical_memory")
 
 
+def test_processes_where_ps_knows_little():
+    import os
+
+    known = caller(Host())("status.procs")
+    assert {"user", "cmd"} == set(known[str(os.getpid())])
+
+    class Busybox(Host):
+        def which(self, name):
+            return None if name == "ps" else super().which(name)
+
+    call = caller(Busybox())
+    found = call("status.procs")
+    assert found[str(os.getpid())] == known[str(os.getpid())]
+    assert call("status.pid", "no such process anywhere [x]y") == ""
+    assert "1" in call("status.pid", r"\b1 ").splitlines()
+
+
 def test_connected_to_the_master():
     fired = []
 

@@ -1,0 +1,36 @@
+"""The processes of this machine, for systems whose ``ps`` knows few options (busybox)."""
+
+from __future__ import annotations
+
+import re
+
+from saltlite.host import Host
+
+_UID = re.compile(r"^Uid:\s+(\d+)", re.MULTILINE)
+_NAME = re.compile(r"^Name:\s+(.*)", re.MULTILINE)
+
+
+def read(host: Host) -> dict[str, dict[str, str]]:
+    """As :func:`saltlite.providers.load.proc.parse_ps`, from ``/proc``."""
+    found = {}
+    for pid in sorted((name for name in host.names("/proc") if name.isdigit()), key=int):
+        status = host.read_text(f"/proc/{pid}/status")
+        if status is not None:
+            line = (host.read_text(f"/proc/{pid}/cmdline") or "").replace("\0", " ").strip()
+            found[pid] = {"user": _user(status), "cmd": line or f"[{_first(_NAME, status)}]"}
+    return found
+
+
+def _user(status: str) -> str:
+    import pwd
+
+    uid = _first(_UID, status)
+    try:
+        return pwd.getpwuid(int(uid)).pw_name
+    except (KeyError, ValueError):
+        return uid
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match.group(1) if match else ""
