@@ -114,7 +114,7 @@ class Master:
         """The directories of the daemon, private, and its own."""
         paths = self._config.paths
         owner = self._owner()
-        for name in (paths.pki_dir, paths.cachedir, paths.sock_dir):
+        for name in (paths.pki_dir, paths.cachedir, paths.sock_dir, paths.token_dir):
             path = Path(name)
             made = not path.is_dir()
             disk.make_dir(path)

@@ -21,11 +21,11 @@ FILE_LIMIT_BYTES = 10 * 1024 * 1024
 
 
 def find(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
-    """``{full path: "txt" or "bin"}`` of each root that has the file."""
+    """``{full path: "txt" or "bin"}`` of each root that has the file; a path out has none."""
     found = []
     for root in _existing(roots, saltenv):
         full = _inside(root, path)
-        if full.is_file():
+        if full is not None and full.is_file():
             data = disk.read_regular(full, limit_bytes=FILE_LIMIT_BYTES) or b""
             found.append({str(full): "bin" if b"\0" in data[:8192] else "txt"})
     return found
@@ -59,6 +59,8 @@ def write(roots: Roots, data: str, path: str, saltenv: str, index: int) -> str:
         raise FunctionError(f"environment {saltenv} has no root number {index}")
     root = Path(os.path.realpath(listed[int(index)]))
     full = _inside(root, path)
+    if full is None:
+        raise FunctionError("the path leads out of the root")
     full.parent.mkdir(parents=True, exist_ok=True)
     disk.write_file(full, str(data).encode(), mode=0o644)
     return f"Wrote data to file {full}"
@@ -76,14 +78,14 @@ def _existing(roots: Roots, saltenv: str) -> Iterator[Path]:
             yield Path(os.path.realpath(root))
 
 
-def _inside(root: Path, path: str) -> Path:
-    """The file below ``root``; whatever leads out, by dots or links, is refused."""
+def _inside(root: Path, path: str) -> Path | None:
+    """The file below ``root``; ``None`` for whatever leads out, by dots or links."""
     parts = str(path).split("/")
     if not path or "\0" in str(path) or any(part in ("", ".", "..") for part in parts):
-        raise FunctionError("the path leads out of the root")
+        return None
     full = root.joinpath(*parts)
     if not Path(os.path.realpath(full)).is_relative_to(root) or full.is_symlink():
-        raise FunctionError("the path leads out of the root")
+        return None
     return full
 
 
