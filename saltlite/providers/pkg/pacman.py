@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -44,8 +45,12 @@ class Pacman:
 
     def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """What the repositories have; there is one version of each."""
-        argv = ["pacman", "-Si", *names]
-        return parse_sync_info(output(self.ctx, argv))
+        found = parse_repositories(output(self.ctx, ["pacman", "-Sl"]))
+        return {
+            name: versions
+            for name, versions in found.items()
+            if not names or any(fnmatch.fnmatch(name, glob) for glob in names)
+        }
 
     def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
         """What ``pacman -Su`` would install."""
@@ -116,7 +121,7 @@ def commands(change: Change) -> list[list[str]]:
     system = ["-u"] if truth(change.options.get("sysupgrade")) else []
     argv = []
     if files:
-        argv.append(["pacman", "-U", *QUIET, *needed, *files])
+        argv.append(["pacman", "-U", *QUIET, *files])
     if rest:
         argv.append(["pacman", "-S", *system, *QUIET, *needed, *only, *rest])
     return argv
@@ -176,10 +181,11 @@ def parse_info(text: str) -> dict[str, Any]:
     return found
 
 
-def parse_sync_info(text: str) -> Versions:
-    """``pacman -Si``: name and version of each."""
-    return {
-        name: [fields["Version"]]
-        for name, fields in parse_info(text).items()
-        if "Version" in fields
-    }
+def parse_repositories(text: str) -> Versions:
+    """``pacman -Sl``: lines of repository, name, version; the first repository comes first."""
+    found: Versions = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[2] not in found.setdefault(words[1], []):
+            found[words[1]].append(words[2])
+    return found
