@@ -218,10 +218,12 @@ def _write(path: Path, grains: Mapping[str, Any]) -> None:
 
 
 def _refresh(ctx: MinionContext, refresh_pillar: bool) -> None:
-    """Have the minion collect its grains anew, and ask for its pillar."""
-    if ctx.refresh_grains is not None:
-        ctx.refresh_grains()
-    if refresh_pillar and ctx.master is not None:
+    """Have the minion collect its grains anew, and ask for its pillar.
+
+    From outside a job both come with one event.
+    """
+    ctx.functions.call("saltutil.refresh_grains")
+    if refresh_pillar and ctx.refresh_grains is not None:
         ctx.functions.call("saltutil.refresh_pillar")
 
 
