@@ -5,6 +5,7 @@ Pure. Used by the apt provider. Source: deb-version(7), dpkg-query(1).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,6 +14,7 @@ QUERY_FORMAT = "${Status}\t${Package}\t${Version}\t${Architecture}\n"
 """For ``dpkg-query -W``: what :func:`parse_packages` reads."""
 
 GREATEST_EPOCH = 2**31 - 1
+_EPOCH = re.compile(r"[+-]?[0-9]+")  # dpkg takes a sign, too
 
 INFO_FIELDS = {
     "name": "Package",
@@ -70,7 +72,7 @@ def _readable(version: str) -> bool:
         return False
     if not colon:
         return True
-    return bool(rest) and epoch.isascii() and epoch.isdigit() and int(epoch) <= GREATEST_EPOCH
+    return bool(rest and _EPOCH.fullmatch(epoch)) and 0 <= int(epoch) <= GREATEST_EPOCH
 
 
 def _split(version: str) -> tuple[int, str, str]:
