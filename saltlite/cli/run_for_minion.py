@@ -44,7 +44,8 @@ def _ran(ctx: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     client = WheelClient(ctx) if asked["kind"] == "wheel" else RunnerClient(ctx)
     ran = client.run(asked["fun"], asked["arg"], asked["kwarg"])
     if ran.wrong is not None:
-        return {"error": f"Passed invalid arguments: {ran.wrong}"}
+        said = f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc}"
+        return {"return": said, "success": True, "jid": ran.jid, "user": ctx.user}  # as Salt does
     return {"return": ran.return_, "success": ran.success, "jid": ran.jid, "user": ctx.user}
 
 
