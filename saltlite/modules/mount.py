@@ -236,8 +236,11 @@ def umount(
     device: str | None = None,
     user: str | None = None,
     util: str = "mount",
+    lazy: bool = False,
 ) -> bool | str:
     """Unmount what is at a place; a text says what went wrong.
+
+    ``lazy`` (in Salt since 3007) takes it out of sight at once, and unmounts it when it is free.
 
     CLI Example:
 
@@ -245,7 +248,7 @@ def umount(
     """
     if not is_mounted(ctx, name):
         return f"{name} does not have anything mounted"
-    return _answer(ctx, ["umount", name], user)
+    return _answer(ctx, ["umount", *["-l"] * bool(lazy), name], user)
 
 
 def _options(opts: Any) -> str:

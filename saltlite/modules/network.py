@@ -424,6 +424,40 @@ def arp(ctx: MinionContext) -> dict[str, str]:
     return tools.parse_arp(ctx.host.read_text("/proc/net/arp") or "")
 
 
+def ip_neighs(ctx: MinionContext) -> dict[str, str]:
+    """The neighbours' IPv4 addresses by their hardware addresses. In Salt since 3007.
+
+    CLI Example:
+
+        salt '*' network.ip_neighs
+    """
+    return tools.parse_neighbours(_said(ctx, ["ip", "-4", "neigh", "show"]))
+
+
+def ip_neighs6(ctx: MinionContext) -> dict[str, str]:
+    """The neighbours' IPv6 addresses by their hardware addresses. In Salt since 3007.
+
+    CLI Example:
+
+        salt '*' network.ip_neighs6
+    """
+    return tools.parse_neighbours(_said(ctx, ["ip", "-6", "neigh", "show"]))
+
+
+def ipneighs(ctx: MinionContext) -> dict[str, str]:
+    """The same as ``network.ip_neighs``."""
+    return ip_neighs(ctx)
+
+
+def ipneighs6(ctx: MinionContext) -> dict[str, str]:
+    """The same as ``network.ip_neighs6``."""
+    return ip_neighs6(ctx)
+
+
+def _said(ctx: MinionContext, argv: list[str]) -> str:
+    return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout
+
+
 def routes(ctx: MinionContext, family: str | None = None) -> list[dict[str, str]]:
     """The routes, of both families or of ``inet`` or ``inet6``.
 

@@ -37,6 +37,16 @@ def parse_arp(text: str) -> dict[str, str]:
     return found
 
 
+def parse_neighbours(text: str) -> dict[str, str]:
+    """``ip neigh show``: hardware address → address; without those that do not answer."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split()
+        if "lladdr" in words[:-1]:
+            found[words[words.index("lladdr") + 1]] = words[0]
+    return found
+
+
 def parse_ring(text: str) -> dict[str, Any]:
     """``ethtool -g``: the largest and the present size of each ring buffer."""
     found: dict[str, Any] = {"result": True}
