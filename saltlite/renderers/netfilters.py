@@ -69,7 +69,13 @@ def _test(version: int | None) -> Callable[..., bool]:
 def _filter(version: int | None) -> Callable[..., Any]:
     def choose(value: Any, options: str | None = None) -> Any:
         if isinstance(value, (list, tuple, GeneratorType)):
-            return [each for each in value if _text(each, version, options) is not None]
+            each_once = list(value)
+            return [
+                each
+                for kind in ((4, 6) if version is None else (version,))
+                for each in each_once
+                if _text(each, kind, options) is not None
+            ]
         return _text(value, version, options)
 
     return choose
