@@ -10,15 +10,15 @@ from saltlite.context import MinionContext, NoEvents
 
 
 def fire(ctx: MinionContext, data: Any, tag: str) -> bool:
-    """Fire an event on the minion's own bus; ``False`` without one.
+    """Fire an event on the minion's own bus; ``False`` without one, and for data that are no map.
 
     CLI Example:
 
         salt '*' event.fire '{"data":"my event data"}' 'tag'
     """
-    if isinstance(ctx.events, NoEvents):
+    if isinstance(ctx.events, NoEvents) or not isinstance(data, Mapping):
         return False
-    ctx.events.fire(str(tag), _as_map(data))
+    ctx.events.fire(str(tag), dict(data))
     return True
 
 

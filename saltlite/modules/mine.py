@@ -19,7 +19,7 @@ STORE = "mine_cache"
 
 
 def update(ctx: MinionContext, clear: bool = False, mine_functions: Any = None) -> Any:
-    """Run the mine functions and send what they return to the master.
+    """Run the mine functions and send what they return to the master; nothing without any.
 
     clear : False
         Forget what was sent before.
@@ -32,6 +32,8 @@ def update(ctx: MinionContext, clear: bool = False, mine_functions: Any = None) 
         salt '*' mine.update
     """
     wanted = _configured(ctx) if mine_functions is None else entries(mine_functions)
+    if not wanted:
+        return None
     data: dict[str, Any] = {}
     for entry in _available(ctx, wanted):
         data |= _told(ctx, entry)

@@ -55,7 +55,6 @@ def full_data(
     tgt_type: str = "glob",
     returner: str = "",
     timeout: float = 5,
-    via_master: str | None = None,
 ) -> dict[str, Any]:
     """Run a function on minions and return ``{minion: {"ret": value, "out": outputter}}``.
 
@@ -63,7 +62,6 @@ def full_data(
 
         salt system.example.com publish.full_data '*' cmd.run 'ls -la /tmp'
     """
-    del via_master
     return _published(ctx, tgt, fun, arg, tgt_type, returner, timeout, form="full")
 
 
