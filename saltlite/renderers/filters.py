@@ -204,18 +204,25 @@ def _fits(value: Any, expression: Any) -> bool:
 
 @pass_context
 def strftime(context: Context, value: Any, format: str = "%Y-%m-%d") -> str:
-    """A moment, given in seconds since 1970 (without one, now), in the words of ``format``.
+    """A moment in the words of ``format``: seconds since 1970, a date and time, or now.
+
+    Salt 3006 takes numbers only, 3008 also dates.
 
     Raises:
-        RuntimeError: it is no number; Salt's sentence about it.
+        RuntimeError: it is neither; Salt's sentence about it.
     """
+    return _moment(value).strftime(format)
+
+
+def _moment(value: Any) -> datetime:
     if value is None:
-        return datetime.now(tz=timezone.utc).astimezone().strftime(format)
+        return datetime.now(tz=timezone.utc).astimezone()
+    with contextlib.suppress(TypeError, ValueError):
+        return datetime.fromtimestamp(float(value), tz=timezone.utc).astimezone()
     try:
-        moment = float(value)
-    except (TypeError, ValueError):
+        return datetime.fromisoformat(str(value).replace("/", "-"))
+    except ValueError:
         raise RuntimeError(f"Unable to parse {value}. Consider installing timelib") from None
-    return datetime.fromtimestamp(moment, tz=timezone.utc).astimezone().strftime(format)
 
 
 def to_num(text: Any) -> Any:

@@ -257,6 +257,26 @@ def test_ends_with_a_line_feed_as_its_source(ctx):
     assert rendered("{% if 1 %}a{% endif -%}\n", ctx) == "a\n"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0", "1970"), ("1457456400", "2016"), ("'2002/12/25'", "2002"), ("none", "20"),
+        ("'2002-12-25T10:11'", "2002"),
+    ],
+)  # fmt: skip
+def test_moments(value, text, ctx):
+    assert rendered(f"{{{{ {value}|strftime('%Y') }}}}", ctx).startswith(text)
+    with pytest.raises(RenderError, match="Unable to parse yesterday"):
+        rendered("{{ 'yesterday'|strftime }}", ctx)
+
+
+@pytest.mark.parametrize("name", ["random_hash", "rand_str", "gen_mac", "random_shuffle"])
+def test_chance_is_not_compiled_in(name, ctx):
+    value = "range(99)|list" if "shuffle" in name else "'00:16:3E'" if "mac" in name else "10**12"
+    text = f"{{{{ {value}|{name} }}}}"
+    assert rendered(text, ctx) != rendered(text, ctx)
+
+
 def test_no_such_engine(ctx):
     with pytest.raises(RenderError, match="no such template engine: cheetah"):
         render_template("x", "cheetah", ctx)
