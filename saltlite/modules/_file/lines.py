@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from saltlite.errors import FunctionError
-from saltlite.modules._file.texts import line_end
 
 TOO_MANY = 'Found more than expected occurrences in "{}" expression'
 BETWEEN = 'Found more than one line between boundaries "before" and "after".'
@@ -53,7 +52,28 @@ def edited(lines: Sequence[str], edit: Edit) -> list[str]:
     Raises:
         FunctionError: an expression does not compile, matches too often, or not at all.
     """
-    return MODES[edit.mode](list(lines), edit)
+    body = list(lines)
+    if body and body[-1].endswith("\n"):
+        body.append("")  # Salt counts what follows the last line feed as a line
+    return _ended(MODES[edit.mode](body, edit))
+
+
+def _ended(body: list[str]) -> list[str]:
+    """The lines, each but the last with an end: its own, or that of its neighbour."""
+    for index, line in enumerate(body[:-1]):
+        if not line.endswith("\n"):
+            body[index] = f"{line.rstrip()}{_end_beside(body, index)}"
+    return [line for line in body if line]
+
+
+def _end_beside(body: Sequence[str], index: int) -> str:
+    """How a new line ends: as the one before it, the first as the one after it.
+
+    The second line always has a line feed. Source: observed on Salt 3006.30.
+    """
+    if index == 1:
+        return "\n"
+    return "\r\n" if body[index - 1 if index else 1].endswith("\r\n") else "\n"
 
 
 def _compiled(pattern: Any) -> re.Pattern[str] | None:
@@ -82,75 +102,52 @@ def _only(lines: Sequence[str], pattern: Any, name: str) -> int | None:
 
 
 def _indented(edit: Edit, like: str) -> str:
-    """The content without its end, indented as another line."""
-    if not edit.indent:
-        return str(edit.content.rstrip("\r\n"))
+    """The content, indented as another line."""
+    content = str(edit.content)
+    if not edit.indent or not content.strip():
+        return content
     blank = like[: len(like) - len(like.lstrip())].rstrip("\r\n")
-    return f"{blank}{edit.content.strip()}"
-
-
-def _ending(line: str) -> str:
-    if line.endswith("\r\n"):
-        return "\r\n"
-    return "\n" if line.endswith("\n") else ""
+    return f"{blank}{content.lstrip()}"
 
 
 def _bare(lines: Sequence[str], index: int) -> str:
-    """A line without its end; empty where there is none."""
-    return lines[index].rstrip("\r\n") if 0 <= index < len(lines) else ""
+    """A line without its end; empty behind the last one. Before the first one is the last one."""
+    return lines[index].rstrip("\r\n") if index < len(lines) else ""
 
 
 def _target(lines: Sequence[str], edit: Edit) -> int | None:
     """The first line that delete and replace are about."""
-    found = _matching(lines, edit.content if edit.match is None else edit.match)
+    found = _matching(lines, _match(edit))
     return found[0] if found else None
 
 
+def _match(edit: Edit) -> Any:
+    """The content stands for what is not given, unless there are anchors."""
+    if edit.match is None and edit.before is None and edit.after is None:
+        return edit.content
+    return edit.match
+
+
 def _delete(lines: list[str], edit: Edit) -> list[str]:
+    """All lines equal to the first that matches."""
     index = _target(lines, edit)
-    if index is not None:
-        del lines[index]
-    return lines
+    return lines if index is None else [line for line in lines if line != lines[index]]
 
 
 def _replace(lines: list[str], edit: Edit) -> list[str]:
     index = _target(lines, edit)
     if index is not None:
-        lines[index] = _indented(edit, lines[index]) + _ending(lines[index])
+        lines[index] = _indented(edit, lines[index])
     return lines
-
-
-def _put_after(lines: list[str], index: int, content: str) -> list[str]:
-    if lines[index].endswith("\n"):
-        lines.insert(index + 1, f"{content}\n")
-    else:
-        lines[index] += "\n"
-        lines.append(content)
-    return lines
-
-
-def _put_before(lines: list[str], index: int, content: str) -> list[str]:
-    lines.insert(index, f"{content}\n")
-    return lines
-
-
-def _insert_at_end(lines: list[str], edit: Edit) -> list[str]:
-    """Salt leaves an empty line where the last line is ended, and does not end the new one."""
-    if lines and lines[-1].endswith("\n"):
-        lines.append(line_end(lines))
-    elif lines:
-        lines[-1] += line_end(lines)
-    return [*lines, edit.content] if edit.content else lines
 
 
 def _insert_at_location(lines: list[str], edit: Edit) -> list[str]:
-    _compiled(edit.content if edit.match is None else edit.match)
+    """At the end, an empty line is left where the last one is ended."""
+    _compiled(_match(edit))
     if edit.location == "end":
-        return _insert_at_end(lines, edit)
+        return [*lines, _indented(edit, lines[-1])] if lines else [str(edit.content)]
     if edit.location == "start":
-        end = line_end(lines)
-        content = str(edit.content).removesuffix("\n")
-        lines.insert(0, f"{content}{end}")
+        return [str(edit.content), *lines] if lines else [f"{edit.content}\n"]
     return lines
 
 
@@ -164,9 +161,9 @@ def _insert(lines: list[str], edit: Edit) -> list[str]:
     before = _only(lines, edit.before, "before")
     after = _only(lines, edit.after, "after")
     if before is not None:
-        if not edit.after and _stands(lines, before - 1, edit):
+        if after is None and _stands(lines, before - 1, edit):
             return lines
-        return _put_before(lines, before, _indented(edit, lines[before]))
+        return _put(lines, before, _indented(edit, lines[before]))
     if after is None:
         raise FunctionError("Neither before or after was found in file")
     return lines if _stands(lines, after + 1, edit) else _after(lines, after, edit)
@@ -178,7 +175,11 @@ def _stands(lines: Sequence[str], index: int, edit: Edit) -> bool:
 
 
 def _after(lines: list[str], index: int, edit: Edit) -> list[str]:
-    return _put_after(lines, index, _indented(edit, lines[index]))
+    return _put(lines, index + 1, _indented(edit, lines[index]))
+
+
+def _put(lines: list[str], index: int, content: str) -> list[str]:
+    return [*lines[:index], content, *lines[index:]]
 
 
 def _ensure(lines: list[str], edit: Edit) -> list[str]:
@@ -191,7 +192,7 @@ def _ensure(lines: list[str], edit: Edit) -> list[str]:
     if before is not None:
         if _stands(lines, before - 1, edit):
             return lines
-        return _put_before(lines, before, _indented(edit, _bare(lines, before - 1)))
+        return _put(lines, before, _indented(edit, lines[before - 1]))
     raise FunctionError(
         "Wrong conditions? Unable to ensure line without knowing where to put it before"
         " and/or after."
@@ -202,11 +203,11 @@ def _ensure_between(lines: list[str], after: int, before: int, edit: Edit) -> li
     """Nothing or one line may stand between; the one is replaced."""
     content = _indented(edit, lines[after])
     if before - after == 1:
-        return _put_after(lines, after, content)
+        return _put(lines, before, content)
     if before - after != 2:
         raise FunctionError(BETWEEN)
-    if _bare(lines, after + 1) != content:
-        lines[after + 1] = f"{content}\n"
+    if _bare(lines, after + 1) != content.rstrip("\r\n"):
+        lines[after + 1] = content
     return lines
 
 

@@ -108,15 +108,15 @@ def replaced(content: AnyStr, wanted: Replacement) -> AnyStr:
     if times or not (wanted.append or wanted.prepend):
         return result
     missing = wanted.repl if wanted.not_found_content is None else wanted.not_found_content
-    if _has_line(content, missing):
+    if _has_line(content, missing, wanted.flags):
         return content
     return _added(content, missing, at_end=wanted.append)
 
 
-def _has_line(content: AnyStr, line: str) -> bool:
+def _has_line(content: AnyStr, line: str, flags: int) -> bool:
     escaped = re.escape(_like(content, line))
     pattern = _like(content, "^(?:") + escaped + _like(content, r")($|(?=\r\n))")
-    return re.search(pattern, content, re.MULTILINE) is not None
+    return re.search(pattern, content, flags) is not None
 
 
 def _added(content: AnyStr, line: str, *, at_end: bool) -> AnyStr:
