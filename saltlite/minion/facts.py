@@ -52,6 +52,11 @@ class Facts:
             self._loading = asyncio.get_running_loop().create_task(self._collect())
         await asyncio.shield(self._loading)
 
+    async def settled(self) -> None:
+        """Wait for a collection that is under way, so that what follows has its grains."""
+        if self._loading is not None and not self._loading.done():
+            await asyncio.shield(self._loading)
+
     async def _collect(self) -> None:
         try:
             grains = await asyncio.wait_for(self._from_child(), GRAINS_DEADLINE_S)

@@ -570,6 +570,7 @@ class Minion:
             self.fire("/salt/minion/minion_mod_complete", {"complete": True})
 
     async def _refresh_pillar(self, _data: dict[str, Any]) -> None:
+        await self._facts.settled()  # the master keeps the grains that come with the request
         loaded = [await self._facts.load_pillar(link) for link in list(self._links.values())]
         self.fire("/salt/minion/minion_pillar_refresh_complete", {"complete": all(loaded)})
 
