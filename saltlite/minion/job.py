@@ -31,7 +31,6 @@ from saltlite.loader.signature import keywords
 
 log = logging.getLogger(__name__)
 
-DEFAULT_EXECUTOR = "direct_call"
 DEPTH_LIMIT = 90
 """How deep a return may nest; the wire takes 100 levels with the load around it."""
 
@@ -130,11 +129,10 @@ def call_function(
         InvocationError: a keyword argument is not one of the function's.
     """
     ctx.state["retcode"] = 0
-    _refuse_other_executors(job)
     function = _resolve(name, ctx)
     args, kwargs = split_args([_as_keyword(item) for item in arg])
     call_kwargs = _accepted_kwargs(name, function.call, kwargs, job)
-    value = as_plain(function.call(*args, **call_kwargs))
+    value = as_plain(_run(function.call, args, call_kwargs, job, ctx))
     return _ended(value, function.outputter, ctx)
 
 
@@ -207,12 +205,19 @@ def _as_keyword(item: Any) -> Any:
     return item if name is None else {name: parse_argument(text), KWARG: True}
 
 
-def _refuse_other_executors(job: Mapping[str, Any]) -> None:
-    wanted = job.get("module_executors") or [DEFAULT_EXECUTOR]
-    names = wanted.split(",") if isinstance(wanted, str) else wanted
-    for name in names:
-        if name != DEFAULT_EXECUTOR:
-            raise FunctionError(f"'{name}' executor is not available")
+def _run(
+    call: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    job: Mapping[str, Any],
+    ctx: MinionContext,
+) -> Any:
+    """Call a function, through other executors if the job or the configuration asks for them."""
+    if not job.get("module_executors") and not ctx.config.extra.get("module_executors"):
+        return call(*args, **kwargs)
+    from saltlite.minion.executors import execute
+
+    return execute(call, args, kwargs, job, ctx)
 
 
 def _resolve(name: str, ctx: MinionContext) -> Resolved:

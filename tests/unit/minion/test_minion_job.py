@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from saltlite.config.minion import MinionConfig, ReturnOptions
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, RequestTimeout
 from saltlite.minion.job import as_plain, failed_fields, run_job
 
@@ -118,7 +119,7 @@ def run(fun: Any, arg: Any = (), *, ordered: bool = False, **fields: Any) -> dic
     ctx = SimpleNamespace(
         functions=Functions(state),
         state=state,
-        config=SimpleNamespace(returns=SimpleNamespace(multifunc_ordered=ordered)),
+        config=MinionConfig(returns=ReturnOptions(multifunc_ordered=ordered)),
     )
     job = {"fun": fun, "arg": list(arg), "tgt": "*", "jid": JID, "ret": "", **fields}
     return run_job(job, ctx)  # type: ignore[arg-type]
@@ -208,7 +209,7 @@ def test_a_function_without_documentation_gets_an_empty_line() -> None:
 
 def test_a_missing_program() -> None:
     assert run("t.missing_program")["return"].startswith(
-        "Command required for 't.missing_program' not found: foo"
+        "Command required for 't.missing_program' not found: not there"
     )
 
 
