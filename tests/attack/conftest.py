@@ -7,14 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from attacks import Stranger, Victim, clear
+from attacks import LIMITED, WEB_ONLY, Stranger, Victim, clear
 from cluster import Cluster, eventually
 from rogue import Rogue
 from saltlite.transport.addresses import MasterSockets
 
 WORKERS = 2
-LIMITED, WEB_ONLY = "nobody", "daemon"
-"""Local users: one may only ``test.ping``, the other only minions named ``web*``."""
 
 
 @pytest.fixture(scope="session")

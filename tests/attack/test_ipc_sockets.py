@@ -21,10 +21,11 @@ import pytest
 import zmq
 
 import zmtp
-from attacks import Victim, clear
+from attacks import LIMITED, WEB_ONLY, Victim, clear
 from cluster import Cluster, Daemon, eventually
 from fakemaster import FakeMaster
 from rogue import Rogue
+from saltlite.master.doors import READ_WRITE, access_list, user_ids
 from saltlite.transport.addresses import MasterSockets, MinionSockets, ipc
 from saltlite.transport.bus import EventPusher, EventSubscriber
 from saltlite.transport.codec import pack_bin
@@ -133,8 +134,20 @@ def path_of(sockets: MasterSockets, name: str) -> Path:
 def test_the_masters_sockets_are_the_owners_alone(sockets: MasterSockets, name: str) -> None:
     status = os.lstat(path_of(sockets, name))
     assert stat.S_ISSOCK(status.st_mode)
-    assert stat.S_IMODE(status.st_mode) == 0o600
+    assert stat.S_IMODE(status.st_mode) == 0o600 or name == "event_pub"
     assert status.st_uid == os.geteuid()
+
+
+def test_the_bus_is_open_to_the_limited_users_alone(sockets: MasterSockets) -> None:
+    """By name; where there is no list of names, it is the owner's alone."""
+    path = path_of(sockets, "event_pub")
+    users = user_ids([LIMITED, WEB_ONLY])
+    try:
+        found = os.getxattr(path, "system.posix_acl_access")
+    except OSError:
+        assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    else:
+        assert found == access_list(0o600, users, READ_WRITE)
 
 
 KINDS = {"event_pull": zmq.PUSH, "publish_pull": zmq.PUSH, "event_pub": zmq.XSUB}

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from attacks import Victim, clear, unharmed
+from attacks import LIMITED, WEB_ONLY, Victim, clear, unharmed
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
-LIMITED, WEB_ONLY = "nobody", "daemon"
 """The cluster's local users: one may only ``test.ping``, the other only minions ``web*``."""
 
 RUNS = r"salt/(run|wheel)/\d{20}/(new|ret)"

@@ -25,6 +25,9 @@ from cluster import Cluster, eventually
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
+LIMITED, WEB_ONLY = "nobody", "daemon"
+"""Local users: one may only ``test.ping``, the other only minions named ``web*``."""
+
 REPLY_S = 2.0
 AT_ONCE = 100
 """Connections a stranger opens at the same time."""
