@@ -44,12 +44,12 @@ class Entry:
         return self.options.get("signed-by", "")
 
     def line(self) -> str:
-        """The one-line form."""
+        """The one-line form; whatever is in the fields, it is one line."""
         options = " ".join(f"{name}={value}" for name, value in self.options.items())
         words = [self.kind, f"[{options}]" if options else "", self.uri, self.dist]
         line = " ".join(word for word in (*words, *self.components) if word)
         comment = f" #{self.comment}" if self.comment else ""
-        return f"{'# ' if self.disabled else ''}{line}{comment}"
+        return " ".join(f"{'# ' if self.disabled else ''}{line}{comment}".split())
 
     def as_map(self) -> dict[str, Any]:
         """As ``pkg.list_repos`` shows it."""

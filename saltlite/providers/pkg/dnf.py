@@ -223,7 +223,8 @@ def _written(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "1" if value else "0"
-    return "\n ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    lines = value if isinstance(value, (list, tuple)) else str(value).splitlines()
+    return "\n ".join(str(line) for line in lines)  # a blank first: no line is a section
 
 
 def repo_flags(options: Mapping[str, Any]) -> list[str]:

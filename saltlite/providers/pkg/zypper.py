@@ -278,4 +278,4 @@ def _written(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "1" if value else "0"
-    return str(value)
+    return "\n ".join(str(value).splitlines())

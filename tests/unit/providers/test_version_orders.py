@@ -121,6 +121,11 @@ def test_other_lines_keep_every_byte():
     assert apt_sources.change_list(LIST, {}) == LIST
 
 
+def test_a_comment_is_no_line():
+    entry = apt_sources.Entry("deb", "http://h", "sid", ("main",), comment="x\ndeb http://evil /")
+    assert entry.line() == "deb http://h sid main #x deb http://evil /"
+
+
 STANZAS = """\
 # c1
 Types: deb deb-src
