@@ -272,7 +272,7 @@ def test_moments(value, text, ctx):
 
 @pytest.mark.parametrize("name", ["random_hash", "rand_str", "gen_mac", "random_shuffle"])
 def test_chance_is_not_compiled_in(name, ctx):
-    value = "range(99)|list" if "shuffle" in name else "'00:16:3E'" if "mac" in name else "10**12"
+    value = "range(99)|list" if "shuffle" in name else "'00:16:3E'" if "mac" in name else "(10**12)"
     text = f"{{{{ {value}|{name} }}}}"
     assert rendered(text, ctx) != rendered(text, ctx)
 
