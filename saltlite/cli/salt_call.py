@@ -347,7 +347,8 @@ def _call_options(parser: CommandParser) -> None:
     parser.add_option("--priv", dest="priv", metavar="USER", help="Not supported yet.")
     parser.add_option("--proxyid", help="Not supported yet.")
     parser.add_option(
-        "--module-executors", help="Executors that run the function, instead of those of the configuration."
+        "--module-executors",
+        help="Executors that run the function, instead of those of the configuration.",
     )
     parser.add_option("--executor-opts", help="Options for executors, as a dictionary.")
     parser.add_option(
