@@ -17,7 +17,7 @@ def parse(text: str) -> dict[str, dict[str, str]]:
         stripped = line.strip()
         if not stripped or stripped.startswith(("#", ";")):
             continue
-        if stripped.startswith("[") and stripped.endswith("]"):
+        if line.startswith("[") and stripped.endswith("]"):
             current = sections.setdefault(stripped[1:-1], {})
             last = ""
         elif line[0].isspace() and current is not None and last:
@@ -63,6 +63,7 @@ def with_comment(text: str, section: str, comment: str) -> str:
     """A file with a comment at the end of one section, unless it is there."""
     lines = text.splitlines()
     start, end = _bounds(lines, section)
+    comment = " ".join(comment.split())
     if start < 0 or f"# {comment}" in lines[start:end]:
         return text
     while end > start + 1 and not lines[end - 1].strip():
