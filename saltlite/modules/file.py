@@ -1066,7 +1066,7 @@ def replace(
     if changed and not dry_run:
         _keep_copy(path, backup, given)
         place.put(path, data, keep=preserve_inode)
-    return texts.difference(old, new) if show_changes else changed
+    return replacing.difference(old, new, wanted) if show_changes else changed
 
 
 def _require_text(path: str) -> None:

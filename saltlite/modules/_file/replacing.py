@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, AnyStr
 
 from saltlite.errors import FunctionError, UsageError
+from saltlite.modules._file.texts import split_lines, unified
 
 FLAGS = {
     "A": re.ASCII,
@@ -107,10 +108,25 @@ def replaced(content: AnyStr, wanted: Replacement) -> AnyStr:
     result, times = compiled.subn(repl, content, wanted.count)
     if times or not (wanted.append or wanted.prepend):
         return result
-    missing = wanted.repl if wanted.not_found_content is None else wanted.not_found_content
+    missing = _missing(wanted)
     if _has_line(content, missing, wanted.flags):
         return content
     return _added(content, missing, at_end=wanted.append)
+
+
+def difference(old: str, new: str, wanted: Replacement) -> str:
+    """What changed. Content that was added counts as one line, however many it has, as in Salt."""
+    before, after = split_lines(old), split_lines(new)
+    added = f"{_missing(wanted)}\n"
+    if wanted.prepend and new == added + old:
+        after = [added, *before]
+    elif wanted.append and new in (old + added, f"{old}\n{added}"):
+        after = [*split_lines(new.removesuffix(added)), added]
+    return unified(before, after)
+
+
+def _missing(wanted: Replacement) -> str:
+    return wanted.repl if wanted.not_found_content is None else wanted.not_found_content
 
 
 def _has_line(content: AnyStr, line: str, flags: int) -> bool:
