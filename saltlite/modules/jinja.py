@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.errors import UsageError
 
 
 def load_map(ctx: MinionContext, path: str, data: str) -> Any:
@@ -14,6 +15,8 @@ def load_map(ctx: MinionContext, path: str, data: str) -> Any:
 
         salt '*' jinja.load_map myformula/map.jinja myformula
     """
+    if not str(data).isidentifier():
+        raise UsageError(f"not the name of a variable: {data!r}")
     return _rendered(
         ctx, f"{{% from {_quoted(path)} import {data} with context %}}\n{{{{ {data} | tojson }}}}"
     )

@@ -194,6 +194,12 @@ def test_a_path_is_no_template(call, tree):
         call("jinja.import_yaml", 'f/x" as y %}{{ salt["test.ping"]() }}{% set z = "')
 
 
+@pytest.mark.parametrize("name", ["m %}{{ 1 }}", "m as x", "", "m.n"])
+def test_a_name_is_no_template(name, call, tree):
+    with pytest.raises(UsageError, match="not the name of a variable"):
+        call("jinja.load_map", "f/map.jinja", name)
+
+
 def test_where_files_are(call, tree):
     assert call("slsutil.file_exists", "f/map.jinja") is True
     assert call("slsutil.dir_exists", "f") is True
