@@ -79,6 +79,11 @@ class Compiler:
     pillarenv: str | None = None
     _errors: list[str] = field(default_factory=list)
 
+    def top(self) -> dict[str, list[str]]:
+        """What the top files have for the minion: environment → SLS names; then ``_errors``."""
+        found = dict(self._wanted().sls)
+        return {**found, "_errors": self._errors} if self._errors else found
+
     def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The pillar; ``override`` lies on top of it. ``_errors`` is there if there were any."""
         pillar: dict[str, Any] = {}

@@ -14,6 +14,7 @@ from saltlite.host import Host
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
+    from saltlite.pillar.compiler import Compiler
 
 NO_OVERRIDE: PlainMap = {}
 
@@ -59,6 +60,23 @@ def compile_masterless(
     )
 
 
+def top_for_minion(
+    config: MasterConfig, minion_id: str, grains: PlainMap, *, pillarenv: str | None = None
+) -> dict[str, list[str]]:
+    """What the top files have for a minion: environment → SLS names; errors under ``_errors``."""
+    from saltlite.config.asminion import as_minion
+
+    compiler = _compiler(
+        as_minion(config, minion_id),
+        config.pillar,
+        grains,
+        pillarenv=pillarenv,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+    )
+    return compiler.top()
+
+
 def _compiled(
     config: MinionConfig,
     options: Any,
@@ -70,6 +88,33 @@ def _compiled(
     events: EventSink,
     before: PlainMap = NO_OVERRIDE,
 ) -> dict[str, Any]:
+    compiler = _compiler(
+        config,
+        options,
+        grains,
+        pillarenv=pillarenv,
+        nodegroups=nodegroups,
+        events=events,
+        before=before,
+    )
+    pillar = compiler.compile(override)
+    if options.pillar_opts:
+        from saltlite.config.opts import flat_opts
+
+        pillar["master"] = flat_opts(compiler.ctx.config)
+    return pillar
+
+
+def _compiler(
+    config: MinionConfig,
+    options: Any,
+    grains: PlainMap,
+    *,
+    pillarenv: str | None,
+    nodegroups: Mapping[str, Any],
+    events: EventSink,
+    before: PlainMap = NO_OVERRIDE,
+) -> Compiler:
     from saltlite.fileserver.server import FileServer
     from saltlite.loader.registry import Registry
     from saltlite.pillar import external
@@ -91,7 +136,7 @@ def _compiled(
         events=events,
     )
     ctx.functions = Registry(ctx)
-    compiler = Compiler(
+    return Compiler(
         ctx=ctx,
         options=options,
         tree=PillarTree(FileServer(files), list(options.pillar_roots)),
@@ -100,9 +145,3 @@ def _compiled(
         top_name=files.state_top,
         pillarenv=pillarenv,
     )
-    pillar = compiler.compile(override)
-    if options.pillar_opts:
-        from saltlite.config.opts import flat_opts
-
-        pillar["master"] = flat_opts(ctx.config)
-    return pillar

@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from saltlite.errors import FunctionError
-
-NOT_YET = "pillar files are not compiled by this version of saltlite; every pillar is empty"
+from saltlite.runners.context import RunnerContext
 
 
-def show_pillar(minion: str = "*", **kwargs: Any) -> NoReturn:
-    """Refuse: pillar files are not compiled yet.
+def show_pillar(ctx: RunnerContext, minion: str = "*", **kwargs: Any) -> dict[str, Any]:
+    """Compile the pillar of a minion, as it would get it with the grains that are cached of it.
+
+    Keywords go before these grains; ``saltenv`` and ``pillarenv`` choose the environment.
 
     CLI Example:
 
         salt-run pillar.show_pillar web1
+        salt-run pillar.show_pillar web1 os=Debian pillarenv=dev
     """
-    del minion, kwargs
-    raise FunctionError(NOT_YET)
+    from saltlite.pillar.context import compile_for_minion
+
+    over = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    over.pop("saltenv", None)
+    pillarenv = over.pop("pillarenv", None)
+    minion_id, grains = _known(ctx, minion)
+    return compile_for_minion(ctx.config, minion_id, {**grains, **over}, pillarenv=pillarenv)
 
 
-def show_top(minion: str | None = None, saltenv: str = "base") -> NoReturn:
-    """Refuse: pillar files are not compiled yet.
+def show_top(
+    ctx: RunnerContext, minion: str | None = None, saltenv: str = "base"
+) -> dict[str, list[str]]:
+    """Return what the pillar's top files have for a minion, by environment.
+
+    Without a minion it is the first one of which grains are cached.
 
     CLI Example:
 
         salt-run pillar.show_top
+        salt-run pillar.show_top web1
     """
-    del minion, saltenv
-    raise FunctionError(NOT_YET)
+    from saltlite.pillar.context import top_for_minion
+
+    del saltenv
+    if minion is None:
+        cached = ctx.cache.list("grains")
+        minion = cached[0] if cached else "*"
+    minion_id, grains = _known(ctx, minion)
+    return top_for_minion(ctx.config, minion_id, grains)
+
+
+def _known(ctx: RunnerContext, minion: str) -> tuple[str, dict[str, Any]]:
+    """The minion's id, and its grains as far as they are cached; ``*`` is the master itself."""
+    if minion == "*":
+        return ctx.config.process.id, {}
+    grains = ctx.cache.fetch("grains", str(minion))
+    return str(minion), dict(grains) if isinstance(grains, dict) else {}

@@ -452,8 +452,29 @@ def test_events_are_sent(ctx):
     assert ("my/tag", {"a": 1}) in ctx.events
 
 
+def test_pillar_of_a_minion(ctx, tmp_path):
+    from saltlite.config.master import PathOptions, PillarOptions
+
+    (tmp_path / "top.sls").write_text("base:\n  '*': [one]\n  'web*': [two]\n")
+    (tmp_path / "one.sls").write_text("a: {{ grains.get('os', 'none') }}\n")
+    (tmp_path / "two.sls").write_text("b: {{ opts['id'] }}\n")
+    ctx.config = MasterConfig(
+        process=ProcessOptions(id="m_master"),
+        paths=PathOptions(cachedir=str(tmp_path / "c"), extension_modules=str(tmp_path / "e")),
+        pillar=PillarOptions(pillar_roots={"base": [str(tmp_path)]}),
+    )
+    client = RunnerClient(ctx)
+    ctx.cache.store("grains", "web1", {"os": "Debian"})
+    assert client.cmd("pillar.show_pillar", ["web1"]) == {"a": "Debian", "b": "web1"}
+    assert client.cmd("pillar.show_pillar", ["web1"], {"os": "Foo"})["a"] == "Foo"
+    assert client.cmd("pillar.show_pillar") == {"a": "none"}
+    assert client.cmd("pillar.show_top", ["web1"]) == {"base": ["one", "two"]}
+    assert client.cmd("pillar.show_top") == {"base": ["one", "two"]}
+    assert client.cmd("pillar.show_top", ["db1"]) == {"base": ["one"]}
+
+
 def test_what_is_not_here_is_said_in_a_sentence(ctx):
-    for name, arg in (("pillar.show_top", []), ("manage.safe_accept", ["web1"])):
+    for name, arg in (("manage.safe_accept", ["web1"]),):
         ran = RunnerClient(ctx).run(name, arg, {})
         assert not ran.success
         assert "Traceback" not in ran.return_
