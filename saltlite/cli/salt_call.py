@@ -266,11 +266,19 @@ def _documentation_of_beginning(fun: str, error: Exception, ctx: MinionContext) 
 
 def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
     """Say on stderr what went wrong, in Salt's words; the exit code."""
-    from saltlite.errors import CommandError, FunctionUnavailable, SaltliteError, UsageError
+    from saltlite.errors import (
+        CommandError,
+        FunctionUnavailable,
+        RenderError,
+        SaltliteError,
+        UsageError,
+    )
     from saltlite.minion.job import InvocationError
 
     if isinstance(error, FunctionUnavailable) and error.name == fun:
         return complain(str(error), EX_UNKNOWN_FUNCTION)
+    if isinstance(error, RenderError):
+        return complain(f"Error running '{fun}': {error.salt_text}")
     if isinstance(error, InvocationError):
         return complain(str(error))
     if isinstance(error, CommandError) and error.exit_code is None:
