@@ -95,6 +95,7 @@ class StatusLine:
         self._clock = clock
         self._begun_s = clock()
         self._from_s = self._begun_s + wait_s
+        self._next_s = self._from_s
         self._shown = ""
 
     @property
@@ -102,10 +103,15 @@ class StatusLine:
         """Since it was made."""
         return self._clock() - self._begun_s
 
+    def is_due(self) -> bool:
+        """Whether enough time has passed to draw again: thousands of returns come in a moment."""
+        return self._clock() >= self._next_s
+
     def show(self, progress: Progress) -> None:
         """Draw, unless it is too early or nothing has changed."""
         if self._clock() < self._from_s:
             return
+        self._next_s = self._clock() + REFRESH_S
         text = self._draw(progress, shutil.get_terminal_size().columns - 1)
         if text != self._shown:
             self._shown = text
@@ -138,7 +144,8 @@ def followed(run: Run, line: StatusLine | None) -> Iterator[Outcome]:
             for outcome in run.step(REFRESH_S):
                 line.clear()
                 yield outcome
-            line.show(_progress(run, line.elapsed_s))
+            if line.is_due():
+                line.show(_progress(run, line.elapsed_s))
 
 
 def followed_batch(

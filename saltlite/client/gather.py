@@ -74,7 +74,8 @@ class _Phase(Enum):
 class Gather:
     """The returns of one job.
 
-    ``timeout_s`` and ``gather_job_timeout_s`` are Salt's options of these names.
+    ``timeout_s`` and ``gather_job_timeout_s`` are Salt's options of these names. ``outstanding``
+    are those who are waited for: expected, not returned and not given up.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Gather:
         self.expected: set[str] = set(minions)
         self.returned: set[str] = set()
         self.given_up: set[str] = set()
+        self.outstanding: set[str] = set(self.expected)
         self._timeout_s = max(0.0, timeout_s)
         self._gather_s = max(0.0, gather_job_timeout_s)
         self._running: set[str] = set()
@@ -105,7 +107,7 @@ class Gather:
         self._take(event)
         if self._phase is not _Phase.DONE:
             self._advance(now_s)
-        if not self._outstanding():
+        if not self.outstanding:
             self._phase = _Phase.DONE
         return self._status()
 
@@ -114,18 +116,17 @@ class Gather:
             self.expected.add(event.minion)
             self.returned.add(event.minion)
             self.given_up.discard(event.minion)
+            self.outstanding.discard(event.minion)
         elif isinstance(event, Expected):
+            self.outstanding |= event.minions - self.expected
             self.expected |= event.minions
         elif isinstance(event, Asked):
             self._asked = True
         elif isinstance(event, Answered) and self._phase is _Phase.ASKING and event.running:
             self._running.add(event.minion)
 
-    def _outstanding(self) -> set[str]:
-        return self.missing - self.given_up
-
     def _advance(self, now_s: float) -> None:
-        outstanding = self._outstanding()
+        outstanding = self.outstanding
         if self._phase is _Phase.ASKING and outstanding <= self._running:
             self._wait(now_s)
         if now_s < self._deadline_s or not outstanding:
@@ -137,6 +138,7 @@ class Gather:
             self._deadline_s = now_s + self._gather_s
         else:
             self.given_up |= outstanding - self._running
+            self.outstanding = outstanding & self._running
             self._wait(now_s)
 
     def _wait(self, now_s: float) -> None:
@@ -145,5 +147,5 @@ class Gather:
 
     def _status(self) -> GatherStatus:
         asking = self._phase is _Phase.ASKING and not self._asked
-        ask = tuple(sorted(self._outstanding())) if asking else ()
+        ask = tuple(sorted(self.outstanding)) if asking else ()
         return GatherStatus(self._phase is _Phase.DONE, ask, self._deadline_s)

@@ -112,8 +112,7 @@ class Run:
     @property
     def outstanding(self) -> frozenset[str]:
         """The minions that are still waited for."""
-        gather = self._collector.gather(self.jid)
-        return frozenset(gather.missing - gather.given_up)
+        return frozenset(self._collector.gather(self.jid).outstanding)
 
     @property
     def steps(self) -> Mapping[str, Step]:
