@@ -156,3 +156,23 @@ def test_why_of_a_key_and_of_a_minion_that_went(salted: Cluster) -> None:
     assert found["nobody"]["reason"] == "key"
     assert found["m2"]["reason"] in ("silent", "not connected")
     assert found["m2"]["last_heard"].startswith(time.strftime("%Y-", time.gmtime()))
+
+
+def test_the_process_that_runs_them_is_replaced(salted: Cluster, ctx: RunnerContext) -> None:
+    """What it had forked ends with it; what is asked for next is done."""
+    client = RunnerClient(ctx)
+    client.cmd_async({"fun": "test.sleep", "arg": [60]})
+    eventually(lambda: salted.master.titled("Run runner.test.sleep"), within_s=10, what="a run")
+    (server,) = salted.master.titled("salt-master RunServer")
+    (run_process,) = salted.master.titled("Run runner.test.sleep")
+    server.kill()
+    eventually(lambda: not run_process.is_running(), within_s=10, what="the run to end too")
+
+    def works() -> bool:
+        try:
+            answer = WheelClient(ctx).cmd_async({"fun": "minions.connected"})
+        except MasterRefused:
+            return False
+        return bool(answer["data"]["success"])
+
+    eventually(works, within_s=15, what="another RunServer")
