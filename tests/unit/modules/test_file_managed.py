@@ -263,6 +263,8 @@ def test_what_would_change(ctx, tmp_path, scratch):
     path.chmod(0o644)
     assert changes(ctx, path, "salt://plain") == {}
     assert changes(ctx, path, "salt://plain", mode="600") == {"mode": "0600"}
+    nobody = (str(path), "", None, None, "", "", None, None, "base")
+    assert file.check_file_meta(ctx, *nobody) == {"user": "", "group": ""}
     assert "diff" in changes(ctx, path, contents="x")
     assert "diff" in changes(ctx, path, "salt://page", template="jinja", context={"v": 1})
     assert changes(ctx, path, "salt://no") == (
