@@ -26,6 +26,8 @@ APT_KEY = (
     "--with-colons",
     "--fixed-list-mode",
 )
+SHOW_KEYS = ("gpg", "--no-options", "--batch", "--with-colons", "--show-keys")
+"""Without ``--no-options`` it would make a ``~/.gnupg``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def listed(ctx: MinionContext, aptkey: bool, keydir: str | None) -> dict[str, An
     found: dict[str, Any] = {}
     for name in ctx.host.names(directory):
         path = os.path.join(directory, name)
-        found |= parse_keys(_text(ctx, ["gpg", "--batch", "--with-colons", "--show-keys", path]))
+        found |= parse_keys(_text(ctx, [*SHOW_KEYS, path]))
     return found
 
 
@@ -94,7 +96,7 @@ def delete(ctx: MinionContext, keyid: str, aptkey: bool, keydir: str | None) -> 
     removed = False
     for name in ctx.host.names(directory):
         path = os.path.join(directory, name)
-        keys = parse_keys(_text(ctx, ["gpg", "--batch", "--with-colons", "--show-keys", path]))
+        keys = parse_keys(_text(ctx, [*SHOW_KEYS, path]))
         if any(known.endswith(keyid.upper()) for known in keys):
             removed = disk.remove(Path(path)) or removed
     return removed
