@@ -9,12 +9,15 @@ import time
 from typing import Any
 
 import pytest
+import zmq
 
 from attacks import LIMITED, WEB_ONLY, Victim, clear, unharmed
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
-from saltlite.transport.addresses import MasterSockets
+from saltlite.master.late import LATE
+from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EventSubscriber
+from saltlite.transport.codec import unpack
 
 """The cluster's local users: one may only ``test.ping``, the other only minions ``web*``."""
 
@@ -147,6 +150,28 @@ def test_junk_for_the_process_that_runs_them(victim: Victim, root_key: str) -> N
         own = {"cmd": "wheel", "user": "root", "key": root_key}
         reply = victim.stranger.send(clear({**own, "fun": "minions.connected"}))
         assert reply["data"]["return"] == []
+
+
+def test_junk_among_the_late_replies(victim: Victim, root_key: str) -> None:
+    """Replies without a ticket, or with one of nobody's, reach nobody."""
+    path = ipc(MasterSockets(victim.cluster.sock_dir).late)
+    with unharmed(victim, events=RUNS), zmq.Context() as context:
+        with context.socket(zmq.PUSH) as one:
+            one.connect(path)
+            for frames in ([b""], [b"x"], [b"x" * 16, b"reply"], [b"a", b"b", b"c"], [b"", b""]):
+                for _ in range(200):
+                    one.send_multipart(frames)
+        own = {"cmd": "wheel", "user": "root", "key": root_key}
+        reply = victim.stranger.send(clear({**own, "fun": "minions.connected"}))
+        assert reply["data"]["return"] == []
+
+
+def test_no_request_is_taken_for_a_ticket(victim: Victim) -> None:
+    """The byte that begins a ticket is no msgpack, and what a caller sends is never a reply."""
+    frames = [LATE + b"x" * 16, LATE, LATE[:1]]
+    with unharmed(victim):
+        replies = victim.stranger.exchange(frames)
+    assert [unpack(one) for one in replies] == [{"msg": "bad load"}] * len(frames)
 
 
 def test_a_minion_has_no_runner_run_unless_told(victim: Victim, rogue: Rogue) -> None:
