@@ -26,8 +26,18 @@ APT_KEY = (
     "--with-colons",
     "--fixed-list-mode",
 )
-SHOW_KEYS = ("gpg", "--no-options", "--batch", "--with-colons", "--show-keys")
-"""Without ``--no-options`` it would make a ``~/.gnupg``."""
+SHOW_KEYS = (
+    "gpg",
+    "--no-options",
+    "--no-default-keyring",
+    "--no-auto-check-trustdb",
+    "--trust-model",
+    "always",
+    "--batch",
+    "--with-colons",
+    "--show-keys",
+)
+"""With fewer options it would make a ``~/.gnupg``, or fall over its absence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 
 import pytest
@@ -145,6 +146,27 @@ def test_zypper_shows_its_locks(zypp, tmp_path):
     assert zypp("list_holds") == ["vim"]
     assert zypp("hold", "vim")["vim"]["comment"] == "Package vim is already set to be held."
     assert zypp("unhold", "bash")["bash"]["comment"] == "Package bash was already unheld."
+
+
+KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+@pytest.mark.skipif(not (shutil.which("gpg") and os.path.exists(KEY)), reason="no gpg, or no key")
+def test_keys_of_files_are_shown_for_real(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("GNUPGHOME", raising=False)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "keys").mkdir()
+    shutil.copy(KEY, tmp_path / "keys/debian.gpg")
+    ctx = MinionContext(
+        config=MinionConfig(), host=Host(), grains={"os_family": "Debian"}, pillar={}
+    )
+    keys = Registry(ctx).call("pkg.get_repo_keys", aptkey=False, keydir=str(tmp_path / "keys"))
+    assert keys
+    for keyid, key in keys.items():
+        assert key["keyid"] == keyid
+        assert key["fingerprint"].endswith(keyid)
+    assert os.listdir(tmp_path / "home") == []
 
 
 def test_a_key_becomes_a_file(tmp_path):
