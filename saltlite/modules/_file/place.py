@@ -18,7 +18,7 @@ from saltlite.disk import write_file
 from saltlite.errors import StoreError
 
 PIECE_BYTES = 1024 * 1024
-_GIVEN_BY_THE_SYSTEM = {"security.selinux"}
+_LABEL = "security.selinux"
 
 
 def put(path: str, data: bytes | Iterable[bytes], *, keep: bool = False) -> None:
@@ -38,9 +38,10 @@ def put(path: str, data: bytes | Iterable[bytes], *, keep: bool = False) -> None
     if keep or found.st_nlink > 1 or not stat.S_ISREG(found.st_mode) or _has_more(target):
         _write_in_place(target, data)
         return
-    owner = (found.st_uid, found.st_gid)
+    owner, label = (found.st_uid, found.st_gid), _label(target)
     try:
         _create(target, data, stat.S_IMODE(found.st_mode), _other(owner))
+        _set_label(target, label)
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
@@ -86,9 +87,23 @@ def _create(
 def _has_more(path: str) -> bool:
     """Whether a file has more to it than owner and mode."""
     try:
-        return bool(set(os.listxattr(path)) - _GIVEN_BY_THE_SYSTEM)
+        return bool(set(os.listxattr(path)) - {_LABEL})
     except OSError:
         return False
+
+
+def _label(path: str) -> bytes | None:
+    """The SELinux label of a file, ``None`` where there are none."""
+    try:
+        return os.getxattr(path, _LABEL)
+    except OSError:
+        return None
+
+
+def _set_label(path: str, label: bytes | None) -> None:
+    if label is not None:
+        with contextlib.suppress(OSError):
+            os.setxattr(path, _LABEL, label)
 
 
 def _write_in_place(path: str, data: bytes | Iterable[bytes]) -> None:

@@ -532,3 +532,22 @@ def test_a_patch_is_applied(ctx, tmp_path):
     again = file.patch(ctx, str(path), str(patch))
     assert again["retcode"] == 1
     assert sorted(os.listdir(tmp_path)) == ["a", "cache", "p", "srv"]
+
+
+def test_labels_and_attributes_stay(tmp_path, monkeypatch):
+    """A label goes over to the new file; with anything else the file itself is written."""
+    path, label = tmp_path / "a", {}
+    path.write_text("old")
+    monkeypatch.setattr(os, "getxattr", lambda path, name: b"system_u:object_r:etc_t:s0")
+    monkeypatch.setattr(os, "setxattr", lambda path, name, value: label.update({name: value}))
+    monkeypatch.setattr(os, "listxattr", lambda path: ["security.selinux"])
+    before = path.stat().st_ino
+    with path.open():
+        place.put(str(path), b"new")
+        assert path.stat().st_ino != before
+    assert label == {"security.selinux": b"system_u:object_r:etc_t:s0"}
+    monkeypatch.setattr(os, "listxattr", lambda path: ["system.posix_acl_access"])
+    before = path.stat().st_ino
+    place.put(str(path), b"newer")
+    assert path.stat().st_ino == before
+    assert path.read_text() == "newer"
