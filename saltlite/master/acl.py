@@ -228,8 +228,8 @@ def _names(rule: Any, call: Call) -> bool:
     """Whether one function of a rule covers the call.
 
     It is an expression, or a map from expressions to what the arguments have to be:
-    ``{"test.echo": {"args": ["a.*"], "kwargs": {"name": "b.*"}}}``. Source: Salt's external_auth
-    pages.
+    ``{"test.echo": {"args": ["a.*"], "kwargs": {"name": "b.*"}}}``. Source: Salt's pages on
+    access control.
     """
     if isinstance(rule, str):
         return expression_fits(rule, call.function)
@@ -269,7 +269,7 @@ def _value_fits(pattern: Any, value: Any) -> bool:
 
 
 def _grants_run(rule: Any, kind: str, module: str, function: str) -> bool:
-    """Whether one rule covers a runner or wheel function. Source: Salt's external_auth pages."""
+    """Whether one rule covers a runner or wheel function. Source: Salt's pages on access control."""
     if isinstance(rule, str):
         return rule in (f"@{kind}", f"@{kind}s", f"@{module}")
     if not isinstance(rule, Mapping):
