@@ -269,7 +269,7 @@ def _value_fits(pattern: Any, value: Any) -> bool:
 
 
 def _grants_run(rule: Any, kind: str, module: str, function: str) -> bool:
-    """Whether one rule covers a runner or wheel function. Source: Salt's pages on access control."""
+    """Whether one rule covers a runner or wheel function. Source: Salt on access control."""
     if isinstance(rule, str):
         return rule in (f"@{kind}", f"@{kind}s", f"@{module}")
     if not isinstance(rule, Mapping):
