@@ -135,6 +135,8 @@ class MinionContext:
     job: PlainMap = field(default_factory=dict)
     state: MutableMapping[str, Any] = field(default_factory=dict)
     refresh_grains: Callable[[], PlainMap] | None = None
+    listen: Callable[[str], Any] | None = None
+    """Hears events of the minion's bus whose tags begin so: ``get(timeout_s)``, ``close()``."""
 
 
 class LocalCommands(Protocol):

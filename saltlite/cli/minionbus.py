@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from saltlite.config.minion import MinionConfig
     from saltlite.context import EventSink
     from saltlite.core.plain import PlainMap
+    from saltlite.transport.bus import EventSubscriber
 
 log = logging.getLogger(__name__)
 
@@ -49,3 +50,13 @@ def minion_bus(config: MinionConfig) -> EventSink:
     except OSError:
         names = []
     return MinionBus(config) if any(name.startswith(PREFIX) for name in names) else NoEvents()
+
+
+def listen_to_minion(config: MinionConfig, prefix: str) -> EventSubscriber:
+    """Hears the events of the minion of this configuration whose tags begin with ``prefix``."""
+    from saltlite.transport.addresses import MinionSockets
+    from saltlite.transport.bus import EventSubscriber
+
+    paths, identity = config.paths, config.identity
+    sockets = MinionSockets(Path(paths.sock_dir), identity.id, config.files.hash_type)
+    return EventSubscriber(sockets.event_pub, (prefix,))

@@ -107,7 +107,7 @@ def _connect(config: MinionConfig, options: optparse.Values) -> Caller:
 def _context(
     config: MinionConfig, options: optparse.Values, caller: Caller | None
 ) -> MinionContext:
-    from saltlite.cli.minionbus import minion_bus
+    from saltlite.cli.minionbus import listen_to_minion, minion_bus
     from saltlite.context import MinionContext
     from saltlite.grains import LazyGrains
     from saltlite.host import Host
@@ -123,6 +123,7 @@ def _context(
         pillar={} if caller is None else caller.pillar(grains),
         master=caller,
         events=minion_bus(config),
+        listen=lambda prefix: listen_to_minion(config, prefix),
     )
     ctx.functions = Registry(ctx)
     if caller is None:

@@ -51,6 +51,7 @@ MODULES: Mapping[str, str] = {
         "shadow",
         "slsutil",
         "ssh",
+        "state",
         "status",
         "sys",
         "sysctl",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from saltlite.runners.context import BusEvent, RunnerContext
+from saltlite.core.eventline import event_line
+from saltlite.runners.context import RunnerContext
 
 WAIT_S = 3600.0
 
@@ -50,23 +48,7 @@ def event(
             if found is None or not fnmatch.fnmatchcase(found.tag, tagmatch):
                 continue
             if not quiet:
-                ctx.write(_line(found, pretty))
+                ctx.write(event_line(found.tag, found.data, pretty=pretty))
             left -= 1
     finally:
         listener.close()
-
-
-def _line(found: BusEvent, pretty: bool) -> str:
-    data: Mapping[str, Any] = found.data
-    text = json.dumps(
-        data,
-        sort_keys=pretty,
-        indent=4 if pretty else None,
-        ensure_ascii=False,
-        default=_as_text,
-    )
-    return f"{found.tag}\t{text}"
-
-
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
