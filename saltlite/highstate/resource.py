@@ -1,0 +1,162 @@
+"""What is declared, and the one place that acts on it.
+
+A state function gives back a :class:`Resource` (what shall be), an :class:`Action` (what is to be
+done and does not converge), or a :class:`Verdict` (a result that is known already). ``realise``
+reads, plans and, unless this is a test run, acts and looks again; so a test run cannot say anything
+else than what a real one would do.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from saltlite.context import MinionContext
+from saltlite.core.data import merge
+from saltlite.errors import SaltliteError
+
+log = logging.getLogger(__name__)
+
+Now = TypeVar("Now")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to do.
+
+    ``would`` is the sentence of a test run, ``did`` the one afterwards. ``changes`` is what is
+    expected to change, in the form of the state's ``changes``. ``run`` does it, and raises a
+    SaltliteError if it cannot.
+    """
+
+    would: str
+    run: Callable[[MinionContext], object]
+    did: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The result of a state: ``True``, ``False``, or ``None`` for what a test run would change.
+
+    ``more`` are further keys of the return: ``warnings``, ``skip_watch``, ``pid`` ...
+    """
+
+    result: bool | None
+    comment: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_return(self, name: str) -> dict[str, Any]:
+        """The dictionary that a state gives back in Salt."""
+        return {
+            "name": name,
+            "result": self.result,
+            "changes": dict(self.changes),
+            "comment": self.comment,
+            **self.more,
+        }
+
+
+class Resource(ABC, Generic[Now]):
+    """Something that shall be in a certain state. Subclasses are frozen dataclasses."""
+
+    @abstractmethod
+    def read(self, ctx: MinionContext) -> Now:
+        """How it is now: the only look at the machine. Raises SaltliteError."""
+
+    @abstractmethod
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """What is to be done; nothing if it is as declared. Pure.
+
+        A Verdict says that it cannot be done at all.
+        """
+
+    @abstractmethod
+    def settled(self, now: Now) -> str:
+        """The comment if there is nothing to do."""
+
+    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+        """The comment after the steps."""
+        return "\n".join(step.did or step.would for step in steps)
+
+    def would(self, now: Now, steps: Sequence[Step]) -> str:
+        """The comment of a test run."""
+        return "\n".join(step.would for step in steps)
+
+    def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
+        """What has changed; without more knowledge, what the steps meant to."""
+        return joined(steps)
+
+    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+        """The comment if the steps ran and something is still to be done."""
+        return "\n".join(["The following is still to be done:", *(step.would for step in left)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What is done each time it is asked for: a command, a function, a restart.
+
+    ``run`` gives the verdict; ``would`` is the comment of a test run, whose result is ``None``.
+    """
+
+    would: str
+    run: Callable[[MinionContext], Verdict]
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+Declared = Resource[Any] | Action | Verdict | Mapping[str, Any]
+"""What a state function may give back; a mapping is the finished return of a user's state."""
+
+
+def joined(steps: Sequence[Step]) -> dict[str, Any]:
+    """The changes of several steps as one map."""
+    changes: dict[str, Any] = {}
+    for step in steps:
+        changes = merge(changes, step.changes)
+    return changes
+
+
+def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | Mapping[str, Any]:
+    """Make it so, or with ``test`` say what would be done. The only place that acts.
+
+    A SaltliteError of a step ends the run; what has been done by then is read back and told.
+    """
+    if isinstance(declared, Resource):
+        return _realised(declared, ctx, test=test)
+    if isinstance(declared, Action):
+        if test:
+            return Verdict(result=None, comment=declared.would, changes=declared.changes)
+        return declared.run(ctx)
+    return declared
+
+
+def _realised(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
+    before = resource.read(ctx)
+    steps = resource.plan(before)
+    if isinstance(steps, Verdict):
+        return steps
+    if not steps:
+        return Verdict(result=True, comment=resource.settled(before))
+    if test:
+        return Verdict(result=None, comment=resource.would(before, steps), changes=joined(steps))
+    done: list[Step] = []
+    for step in steps:
+        try:
+            step.run(ctx)
+        except SaltliteError as error:
+            after = resource.read(ctx)
+            changes = resource.changes(before, after, done) if done else {}
+            return Verdict(result=False, comment=str(error), changes=changes)
+        done.append(step)
+    after = resource.read(ctx)
+    left = resource.plan(after)
+    changes = resource.changes(before, after, done)
+    if isinstance(left, Verdict):
+        return Verdict(result=False, comment=left.comment, changes=changes)
+    if left:
+        return Verdict(result=False, comment=resource.unmet(after, left), changes=changes)
+    return Verdict(result=True, comment=resource.done(before, after, done), changes=changes)
