@@ -19,7 +19,11 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
 from saltlite.highstate.resource import Declared
 
-STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in ()}
+_NAMES: tuple[str, ...] = (
+    # one a line, sorted
+)
+
+STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in _NAMES}
 """Salt's name of a state module, and the Python module that has its functions."""
 
 MOD_WATCH = "mod_watch"
