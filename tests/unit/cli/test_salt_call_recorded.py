@@ -49,7 +49,13 @@ def machine(tmp_path, monkeypatch):
     for name, value in ENVIRON.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "script.sh").write_text(SETUP["script"])
-    (tmp_path / "minion").write_text(SETUP["minion"] + f"root_dir: {tmp_path}\n")
+    pillar = tmp_path / "pillar"
+    pillar.mkdir()
+    (pillar / "top.sls").write_text("base: {'*': [data]}\n")
+    (pillar / "data.sls").write_text(json.dumps(SETUP["pillar"]))
+    (tmp_path / "minion").write_text(
+        f"{SETUP['minion']}root_dir: {tmp_path}\npillar_roots: {{base: [{pillar}]}}\n"
+    )
     return tmp_path
 
 
