@@ -109,6 +109,8 @@ def test_as_real_salt_call(line, machine, caplog, capsys):
     for part in ("rc", "out", "err"):
         keys = [key for key in differs if key not in ("rc", "out", "err")]
         same = without(ours[part], keys) == without(recorded[part], keys)
+        if differs.get(part, "").startswith("by chance:"):
+            continue
         if part in differs:
             assert not same, f"{part} is equal by now: take it out of differences.json"
         else:
