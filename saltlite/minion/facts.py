@@ -111,11 +111,11 @@ class Facts:
         finally:
             writer.close()
 
-    async def load_pillar(self, link: Link) -> bool:
+    async def load_pillar(self, link: Link, *, clean_cache: bool = False) -> bool:
         """Ask a master for the pillar; the one of before stays if that fails."""
         try:
             self._pillars[link.name] = await link.pillar(
-                pillar_load(self._setup.config, self.grains)
+                pillar_load(self._setup.config, self.grains, clean_cache=clean_cache)
             )
         except (RequestTimeout, CryptoError, WireError, SaltliteError) as error:
             log.error("master %s gives no pillar: %s", link.name, error)

@@ -569,9 +569,11 @@ class Minion:
         if data.get("notify"):
             self.fire("/salt/minion/minion_mod_complete", {"complete": True})
 
-    async def _refresh_pillar(self, _data: dict[str, Any]) -> None:
+    async def _refresh_pillar(self, data: dict[str, Any]) -> None:
         await self._facts.settled()  # the master keeps the grains that come with the request
-        loaded = [await self._facts.load_pillar(link) for link in list(self._links.values())]
+        clean = bool(data.get("clean_cache", True))
+        links = list(self._links.values())
+        loaded = [await self._facts.load_pillar(link, clean_cache=clean) for link in links]
         self.fire("/salt/minion/minion_pillar_refresh_complete", {"complete": all(loaded)})
 
     async def _fire_master(self, data: dict[str, Any]) -> None:

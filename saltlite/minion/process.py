@@ -215,9 +215,20 @@ def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionCon
         jobs=PipeJobs(pipe, str(job["jid"])),
         master=PipeMaster(pipe),
         job=job,
+        listen=lambda prefix: _listen(setup, prefix),
     )
     ctx.functions = Registry(ctx)
     return ctx
+
+
+def _listen(setup: Setup, prefix: str) -> Any:
+    """Hear the minion's bus; what only few jobs want brings its ZeroMQ only here."""
+    from saltlite.transport.addresses import MinionSockets
+    from saltlite.transport.bus import EventSubscriber
+
+    paths, hash_type = setup.config.paths, setup.config.files.hash_type
+    sockets = MinionSockets(Path(paths.sock_dir), setup.minion_id, hash_type)
+    return EventSubscriber(sockets.event_pub, (prefix,))
 
 
 def return_load(

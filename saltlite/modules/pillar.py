@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core import data as nested
 from saltlite.core.data import DELIMITER, choose, traverse
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UsageError
 from saltlite.pillar.request import pillar_load
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,8 @@ OUTPUTTERS = {"items": "nested", "item": "nested", "raw": "nested"}
 
 _NOT_GIVEN = "<Constant.NOT_SET>"
 """Salt's own way to tell that no default was given."""
+
+_NOTHING = object()
 
 
 def get(
@@ -32,17 +34,22 @@ def get(
 ) -> Any:
     """One value, also from within others: ``pkg:apache``; empty if there is none.
 
-    With ``merge`` the value is laid on ``default``, which then is a map or a list.
+    With ``merge`` the value is laid on ``default``, which then is a map or a list. With the option
+    ``pillar_raise_on_missing`` a value that is not there, and has no default, is an error.
 
     CLI Example:
 
         salt '*' pillar.get pkg:apache
     """
-    given = "" if isinstance(default, str) and default == _NOT_GIVEN else default
-    found = traverse(_of_env(ctx, pillarenv, saltenv), key, given, delimiter)
-    if not merge or found is given:
+    is_given = not (isinstance(default, str) and default == _NOT_GIVEN)
+    found = traverse(_of_env(ctx, pillarenv, saltenv), key, _NOTHING, delimiter)
+    if found is _NOTHING:
+        if not is_given and ctx.config.extra.get("pillar_raise_on_missing"):
+            raise KeyError(f"Pillar key not found: {key}")
+        return default if is_given else ""
+    if not merge:
         return found
-    return _merged(given, found, merge_lists=merge_nested_lists is not False)
+    return _merged(default if is_given else "", found, merge_lists=merge_nested_lists is not False)
 
 
 def _merged(default: Any, found: Any, *, merge_lists: bool) -> Any:
@@ -77,6 +84,24 @@ def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
     return _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
 
 
+def ext(
+    ctx: MinionContext, external: Mapping[str, Any], pillar: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The pillar with what one more outer source says, if the master has it for being asked so.
+
+    The master's option ``on_demand_ext_pillar`` names these sources.
+
+    CLI Example:
+
+        salt '*' pillar.ext '{my_source: my_argument}'
+    """
+    if not isinstance(external, Mapping) or len(external) != 1:
+        raise UsageError("pillar.ext takes a dictionary with one source in it")
+    if pillar is not None and not isinstance(pillar, Mapping):
+        raise FunctionError("Pillar data must be formatted as a dictionary")
+    return _compiled(ctx, None, None, pillar or {}, external)
+
+
 def _of_env(ctx: MinionContext, pillarenv: str | None, saltenv: str | None) -> Mapping[str, Any]:
     """The pillar in memory; that of an environment, if one is named, is compiled."""
     if pillarenv is None and saltenv is None:
@@ -85,17 +110,25 @@ def _of_env(ctx: MinionContext, pillarenv: str | None, saltenv: str | None) -> M
 
 
 def _compiled(
-    ctx: MinionContext, pillarenv: str | None, saltenv: str | None, override: Mapping[str, Any]
+    ctx: MinionContext,
+    pillarenv: str | None,
+    saltenv: str | None,
+    override: Mapping[str, Any],
+    external: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     if pillarenv is None and ctx.config.pillar.pillarenv_from_saltenv:
         pillarenv = saltenv
     if ctx.master is None:
         from saltlite.pillar.context import compile_masterless
 
-        return compile_masterless(ctx, pillarenv=pillarenv, override=dict(override))
+        return compile_masterless(
+            ctx, pillarenv=pillarenv, override=dict(override), on_demand=external
+        )
     load = pillar_load(
         ctx.config, ctx.grains, saltenv=saltenv, pillarenv=pillarenv, override=dict(override)
     )
+    if external:
+        load["ext"] = dict(external)
     found = ctx.master.request(load)
     return dict(found) if isinstance(found, Mapping) else {}
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from saltlite.context import MinionContext
+from saltlite.context import MinionContext, NoEvents
 from saltlite.errors import FunctionError
 from saltlite.loader import sync
 from saltlite.modules import event
@@ -167,16 +167,36 @@ def refresh_grains(ctx: MinionContext, **kwargs: Any) -> bool:
     return True
 
 
+_PILLAR_COMPLETE = "/salt/minion/minion_pillar_refresh_complete"
+_BUS_ANSWERS_S = 5.0
+
+
 def refresh_pillar(
     ctx: MinionContext, wait: bool = False, timeout: int = 30, clean_cache: bool = True
 ) -> bool:
     """Ask the master for the pillar anew; ``False`` without a minion that could.
 
+    ``wait`` until it is there, for at most ``timeout`` seconds; ``False`` if it does not come.
+
     CLI Example:
 
         salt '*' saltutil.refresh_pillar
+        salt '*' saltutil.refresh_pillar wait=True timeout=60
     """
-    return event.fire(ctx, {"clean_cache": clean_cache}, "pillar_refresh")
+    asked = {"clean_cache": clean_cache}
+    if not wait or ctx.listen is None or isinstance(ctx.events, NoEvents):
+        return event.fire(ctx, asked, "pillar_refresh")
+    listener = ctx.listen(_PILLAR_COMPLETE)
+    try:
+        listener.connect_confirmed(_BUS_ANSWERS_S)
+        if not event.fire(ctx, asked, "pillar_refresh"):
+            return False
+        found = listener.get(float(timeout))
+    finally:
+        listener.close()
+    if found is None:
+        log.warning("the pillar is not refreshed after %s s", timeout)
+    return found is not None and found.data.get("complete") is not False
 
 
 def pillar_refresh(

@@ -77,6 +77,7 @@ class Compiler:
     external: Callable[[str, Any, Mapping[str, Any]], Mapping[str, Any] | None]
     top_name: str = "top.sls"
     pillarenv: str | None = None
+    on_demand: Sequence[Mapping[str, Any]] = ()
     _errors: list[str] = field(default_factory=list)
 
     def top(self) -> dict[str, list[str]]:
@@ -283,7 +284,7 @@ class Compiler:
         if not isinstance(sources, list) or not all(_names_one(each) for each in sources):
             self._errors.append('The "ext_pillar" option is malformed')
             return pillar
-        for source in sources:
+        for source in [*sources, *self.on_demand]:
             (name, argument) = next(iter(source.items()))
             try:
                 found = self.external(str(name), argument, pillar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,8 +26,12 @@ def compile_for_minion(
     *,
     pillarenv: str | None = None,
     override: PlainMap = NO_OVERRIDE,
+    on_demand: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The pillar of a minion, on its master. Plain data that belongs to nobody else."""
+    """The pillar of a minion, on its master. Plain data that belongs to nobody else.
+
+    ``on_demand`` names a further source, which counts if ``on_demand_ext_pillar`` has it.
+    """
     from saltlite.config.asminion import as_minion
 
     standing = as_minion(config, minion_id)
@@ -39,11 +43,16 @@ def compile_for_minion(
         override=override,
         nodegroups=config.targets.nodegroups,
         events=NoEvents(),
+        on_demand=_allowed(on_demand, config.pillar.on_demand_ext_pillar),
     )
 
 
 def compile_masterless(
-    ctx: MinionContext, *, pillarenv: str | None = None, override: PlainMap = NO_OVERRIDE
+    ctx: MinionContext,
+    *,
+    pillarenv: str | None = None,
+    override: PlainMap = NO_OVERRIDE,
+    on_demand: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The pillar of a minion without a master, of its own ``pillar_roots``."""
     config = ctx.config
@@ -57,7 +66,23 @@ def compile_masterless(
         nodegroups=config.extra.get("nodegroups") or {},
         events=ctx.events,
         before=ctx.pillar,
+        on_demand=_allowed(on_demand, config.extra.get("on_demand_ext_pillar")),
     )
+
+
+def _allowed(on_demand: Mapping[str, Any] | None, names: Any) -> list[Mapping[str, Any]]:
+    """The source that is asked for, if the option names it and it is none of the built-in ones.
+
+    Those run commands, read files and fetch addresses: what they get is for the master's own
+    configuration to say. Source: CVE-2025-22237.
+    """
+    if not isinstance(on_demand, Mapping) or len(on_demand) != 1:
+        return []
+    from saltlite.pillar.external import DRIVERS
+
+    name = next(iter(on_demand))
+    wanted = isinstance(names, (list, tuple)) and name in names and name not in DRIVERS
+    return [on_demand] if wanted else []
 
 
 def top_for_minion(
@@ -87,6 +112,7 @@ def _compiled(
     nodegroups: Mapping[str, Any],
     events: EventSink,
     before: PlainMap = NO_OVERRIDE,
+    on_demand: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     compiler = _compiler(
         config,
@@ -97,11 +123,12 @@ def _compiled(
         events=events,
         before=before,
     )
+    compiler.on_demand = on_demand
     pillar = compiler.compile(override)
     if options.pillar_opts:
         from saltlite.config.opts import flat_opts
 
-        pillar["master"] = flat_opts(compiler.ctx.config)
+        pillar["master"] = flat_opts(config)
     return pillar
 
 

@@ -18,13 +18,17 @@ def pillar_load(
     saltenv: str | None = None,
     pillarenv: str | None = None,
     override: PlainMap = NO_OVERRIDE,
+    clean_cache: bool = False,
 ) -> dict[str, Any]:
-    """The load of ``_pillar``; environments that are not given are those of the configuration."""
+    """The load of ``_pillar``; environments that are not given are those of the configuration.
+
+    ``clean_cache``: what the master has compiled before does not count.
+    """
     saltenv = saltenv or config.files.saltenv
     if pillarenv is None:
         follows = config.pillar.pillarenv_from_saltenv
         pillarenv = saltenv if follows else config.pillar.pillarenv
-    return {
+    load: dict[str, Any] = {
         "cmd": "_pillar",
         "id": config.identity.id,
         "grains": dict(grains),
@@ -34,3 +38,4 @@ def pillar_load(
         "extra_minion_data": {},
         "ver": "2",
     }
+    return {**load, "clean_cache": True} if clean_cache else load

@@ -54,6 +54,7 @@ def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> P
         grains,
         pillarenv=pillarenv if isinstance(pillarenv, str) and pillarenv else None,
         override=override,
+        on_demand=request.load.get("ext"),
     )
 
 
