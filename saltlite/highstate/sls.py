@@ -1,0 +1,373 @@
+"""From SLS files to high data: finding them, rendering, includes, and the short forms written out.
+
+High data is Salt's: ``{id: {module: [{argument: value}, function, {"order": n}], "__sls__",
+"__env__"}}``, with ``__extend__`` and ``__exclude__`` as lists of what the files said. What is
+wrong does not end the reading; it is told in Salt's words. Source: observed on Salt 3006.30;
+tests/cases/highstate has its answers.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import RenderError, SaltliteError
+from saltlite.fileserver.client import FileClient, file_client
+from saltlite.renderers.engine import Source, render
+from saltlite.renderers.names import file_names
+
+log = logging.getLogger(__name__)
+
+High = dict[Any, Any]
+FIRST_ORDER = 10000
+EXTEND, EXCLUDE = "__extend__", "__exclude__"
+SUFFIX, INIT = ".sls", "/init.sls"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An SLS by its name, in an environment."""
+
+    sls: str
+    saltenv: str
+
+    def __str__(self) -> str:
+        return f"{self.saltenv}:{self.sls}"
+
+
+class StateTree:
+    """The SLS files of each environment; what there is is asked for once."""
+
+    def __init__(self, client: FileClient) -> None:
+        self._client = client
+        self._envs: set[str] | None = None
+        self._files: dict[str, dict[str, str]] = {}
+
+    def has_env(self, saltenv: str) -> bool:
+        """Whether there is such an environment."""
+        if self._envs is None:
+            self._envs = set(self._client.envs())
+        return saltenv in self._envs or "__env__" in self._envs
+
+    def matching(self, pattern: str, saltenv: str) -> list[str]:
+        """The SLS names that a glob fits, in the order of their paths."""
+        return fnmatch.filter(self._known(saltenv), pattern)
+
+    def file(self, place: Place) -> str | None:
+        """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``."""
+        below = place.sls.replace(".", "/")
+        return self._known(place.saltenv).get(below.replace("/", "."))
+
+    def has_file(self, path: str, saltenv: str) -> bool:
+        """Whether there is a file of that path."""
+        return path in self._known(saltenv).values()
+
+    def read(self, path: str, saltenv: str) -> tuple[str, str] | None:
+        """Where a file is on this machine, and its text; ``None`` if it is gone meanwhile.
+
+        Raises:
+            RenderError: it is no text.
+        """
+        cached = self._client.cache_file(f"salt://{path}", saltenv)
+        if not cached:
+            return None
+        try:
+            return cached, Path(cached).read_bytes().decode()
+        except UnicodeDecodeError as error:
+            raise RenderError(f"not UTF-8: {error.reason}", path=path) from error
+
+    def _known(self, saltenv: str) -> dict[str, str]:
+        """SLS name → path. ``a.sls`` comes before ``a/init.sls``."""
+        found = self._files.get(saltenv)
+        if found is None:
+            paths = self._client.list_files(saltenv) if self.has_env(saltenv) else []
+            found = {}
+            for path in paths:
+                if path.endswith(SUFFIX):
+                    name = path.removesuffix(INIT).removesuffix(SUFFIX).replace("/", ".")
+                    if name not in found or not path.endswith(INIT):
+                        found[name] = path
+            self._files[saltenv] = found
+        return found
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads SLS files, each once, and gathers their mistakes in ``errors``."""
+
+    ctx: MinionContext
+    tree: StateTree
+    auto_order: bool = True
+    errors: list[str] = field(default_factory=list)
+    _seen: set[Place] = field(default_factory=set)
+    _order: int = FIRST_ORDER
+
+    def read(self, wanted: Mapping[str, Sequence[str]]) -> High:
+        """The high data of environment → SLS names or globs."""
+        high: High = {}
+        for saltenv, names in wanted.items():
+            if not self.tree.has_env(saltenv):
+                self.errors.append(
+                    f"No matching salt environment for environment '{saltenv}' found"
+                )
+            for name in names:
+                self._read_named(str(name), saltenv, high)
+        return high
+
+    def _read_named(self, name: str, saltenv: str, high: High) -> None:
+        for sls in self.tree.matching(name, saltenv) or [name]:
+            place = Place(sls, saltenv)
+            if place in self._seen:
+                continue
+            if self.tree.file(place) is None:
+                self.errors.append(f"No matching sls found for '{sls}' in env '{saltenv}'")
+                continue
+            self._join(high, self._state(place))
+
+    def _state(self, place: Place) -> High:
+        """An SLS, and what it includes after its own."""
+        self._seen.add(place)
+        path = self.tree.file(place) or ""
+        state = self._rendered(place, path)
+        if not isinstance(state, Mapping):
+            if state is not None:
+                self.errors.append(f"SLS {place.sls} does not render to a dictionary")
+                self.errors.append(f"Error when rendering state with contents: {state}")
+            return {}
+        own = dict(state)
+        included = self._included(own, place, path.endswith(INIT))
+        own = self._declared(own, place)
+        for each in included:
+            self._join(own, each)
+        return own
+
+    def _rendered(self, place: Place, path: str) -> Any:
+        """What the file stands for; ``None`` if it does not render."""
+        try:
+            found = self.tree.read(path, place.saltenv)
+            if found is None:
+                raise RenderError("the file is gone", path=path)
+            source = Source(
+                text=found[1],
+                path=found[0],
+                name=path,
+                saltenv=place.saltenv,
+                sls=place.sls,
+                variables=file_names(place.sls, found[0], path),
+            )
+            return render(source, self.ctx)
+        except SaltliteError as error:
+            text = error.salt_text if isinstance(error, RenderError) else str(error)
+            message = f"Rendering SLS '{place}' failed: {text}"
+            log.critical("%s", message)
+            self.errors.append(message)
+            return None
+
+    # --- includes ----------------------------------------------------------------------------
+
+    def _included(self, state: High, place: Place, is_init: bool) -> list[High]:
+        if "include" not in state:
+            return []
+        include = state["include"]
+        if not isinstance(include, list):
+            self.errors.append(f"Include Declaration in SLS {place.sls} is not formed as a list")
+            return []
+        del state["include"]
+        return [
+            self._state(wanted)
+            for entry in include
+            for wanted in self._meant(entry, place, is_init)
+            if wanted not in self._seen
+        ]
+
+    def _meant(self, entry: Any, place: Place, is_init: bool) -> list[Place]:
+        """The files that an entry of ``include`` stands for."""
+        explicit = isinstance(entry, Mapping) and len(entry) == 1
+        saltenv, name = next(iter(entry.items())) if explicit else (place.saltenv, entry)
+        saltenv, name = str(saltenv), str(name)
+        if name.startswith("."):
+            absolute = absolute_name(name, place.sls, is_init=is_init)
+            if absolute is None:
+                self.errors.append(
+                    f"Attempted relative include of '{name}' within SLS '{place}' "
+                    "goes beyond top level package "
+                )
+                return []
+            name = absolute
+        if not self.tree.has_env(saltenv):
+            self.errors.append(
+                f"Nonexistent saltenv '{saltenv}' found in include of '{name}' within SLS '{place}'"
+            )
+            return []
+        found = [Place(sls, saltenv) for sls in self.tree.matching(name, saltenv)]
+        if not found and self.tree.file(Place(name, saltenv)) is not None:
+            found = [Place(name, saltenv)]
+        if not found:
+            self.errors.append(_unknown(name, saltenv, explicit=explicit))
+        return found
+
+    # --- declarations ------------------------------------------------------------------------
+
+    def _declared(self, state: High, place: Place) -> High:
+        """The declarations of one file, written out; ``extend`` and ``exclude`` put aside."""
+        extend = self._extended(state.pop("extend"), place) if "extend" in state else None
+        exclude = self._excluded(state.pop("exclude"), place) if "exclude" in state else None
+        for ident, body in state.items():
+            written = self._body(ident, body, place)
+            if written is not None:
+                state[ident] = written
+        self._number(state)
+        if extend is not None:
+            state[EXTEND] = extend
+        if exclude is not None:
+            state[EXCLUDE] = exclude
+        return state
+
+    def _extended(self, extend: Any, place: Place) -> list[High] | None:
+        if not isinstance(extend, Mapping):
+            self.errors.append(f"Extension value in SLS '{place.sls}' is not a dictionary")
+            return None
+        found = []
+        for ident, body in extend.items():
+            if isinstance(body, str) and "." in body:
+                body = _short(body)
+            if not isinstance(body, Mapping):
+                self.errors.append(
+                    f"Extension name '{ident}' in SLS '{place.sls}' is not a dictionary"
+                )
+                continue
+            written = self._undotted(ident, body, place)
+            found.append({ident: {**written, "__sls__": place.sls, "__env__": place.saltenv}})
+        return found
+
+    def _excluded(self, exclude: Any, place: Place) -> list[Any] | None:
+        if isinstance(exclude, list):
+            return list(exclude)
+        self.errors.append(f"Exclude Declaration in SLS {place.sls} is not formed as a list")
+        return None
+
+    def _body(self, ident: Any, body: Any, place: Place) -> High | None:
+        """A declaration with its short forms written out; ``None`` for what is none."""
+        if isinstance(ident, str) and ident.startswith("_") and not isinstance(body, str):
+            return None
+        if isinstance(body, str) and "." in body:
+            body = _short(body)
+        if not isinstance(body, Mapping):
+            self.errors.append(f"ID {ident} in SLS {place.sls} is not a dictionary")
+            return None
+        written = self._undotted(ident, body, place)
+        written.setdefault("__sls__", place.sls)
+        written.setdefault("__env__", place.saltenv)
+        return written
+
+    def _undotted(self, ident: Any, body: Mapping[Any, Any], place: Place) -> High:
+        """``{"pkg.installed": [...]}`` as ``{"pkg": [..., "installed"]}``."""
+        written = {key: value for key, value in body.items() if not _is_dotted(key)}
+        taken: set[str] = set()
+        for key, value in body.items():
+            if not _is_dotted(key):
+                continue
+            module, _, function = key.partition(".")
+            if value is None:
+                self.errors.append(
+                    f"ID '{ident}' in SLS '{place.sls}' contains a short declaration ({key}) with "
+                    "a trailing colon. When not passing any arguments to a state, the colon must "
+                    "be omitted."
+                )
+                continue
+            if module in taken:
+                self.errors.append(
+                    f"ID '{ident}' in SLS '{place.sls}' contains multiple state declarations of "
+                    "the same type"
+                )
+                continue
+            taken.add(module)
+            written[module] = [*value, function] if isinstance(value, list) else value
+        return written
+
+    def _number(self, state: High) -> None:
+        """Give each state without an ``order`` the next number."""
+        if not self.auto_order:
+            return
+        for body in state.values():
+            for _module, run in runs(body):
+                if isinstance(run, list) and not any(
+                    isinstance(argument, Mapping) and "order" in argument for argument in run
+                ):
+                    run.append({"order": self._order})
+                    self._order += 1
+
+    def _join(self, high: High, state: High) -> None:
+        """Add the IDs of ``state``, which must be new."""
+        for key in (EXTEND, EXCLUDE):
+            if key in state:
+                high.setdefault(key, []).extend(state.pop(key))
+        for ident, body in state.items():
+            if ident in high:
+                self.errors.append(
+                    "Detected conflicting IDs, SLS IDs need to be globally unique.\n    "
+                    f"The conflicting ID is '{ident}' and is found in "
+                    f"SLS '{_place_of(high[ident])}' and SLS '{_place_of(body)}'"
+                )
+            high[ident] = body
+
+
+def reader(ctx: MinionContext, *, auto_order: bool | None = None) -> Reader:
+    """A reader of the files that this context sees."""
+    if auto_order is None:
+        auto_order = ctx.config.files.state_auto_order
+    return Reader(ctx, StateTree(file_client(ctx)), auto_order)
+
+
+def runs(body: Any) -> Iterator[tuple[str, Any]]:
+    """The modules of a declaration and what is said to each; nothing for what is no declaration."""
+    if isinstance(body, Mapping):
+        for module, run in body.items():
+            if not str(module).startswith("__"):
+                yield module, run
+
+
+def absolute_name(name: str, sls: str, *, is_init: bool) -> str | None:
+    """A name with leading dots, as seen from ``sls``; ``None`` if it leaves the tree.
+
+    One dot is the directory of the file, each further one a directory up.
+    """
+    plain = name.lstrip(".")
+    parts = sls.replace("/", ".").split(".")
+    up = len(name) - len(plain) - (1 if is_init else 0)
+    if up > len(parts):
+        return None
+    kept = parts[: len(parts) - up]
+    return ".".join([*kept, plain])
+
+
+def _unknown(name: str, saltenv: str, *, explicit: bool) -> str:
+    if explicit:
+        return (
+            f"Unknown include: Specified SLS {saltenv}: {name} is not available on the salt master "
+            f"in saltenv(s): {saltenv} "
+        )
+    return (
+        f"Specified SLS {name} in saltenv {saltenv} is not available on the salt master or through "
+        "a configured fileserver"
+    )
+
+
+def _is_dotted(key: Any) -> bool:
+    return isinstance(key, str) and "." in key and not key.startswith("_")
+
+
+def _short(text: str) -> High:
+    module, _, function = text.partition(".")
+    return {module: [function]}
+
+
+def _place_of(body: Any) -> str:
+    if isinstance(body, Mapping):
+        return f"{body.get('__env__')}:{body.get('__sls__')}"
+    return "None:None"
