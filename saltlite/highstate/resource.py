@@ -100,12 +100,14 @@ class Resource(ABC, Generic[Now]):
 class Action:
     """What is done each time it is asked for: a command, a function, a restart.
 
-    ``run`` gives the verdict; ``would`` is the comment of a test run, whose result is ``None``.
+    ``run`` gives the verdict; ``would`` is the comment of a test run, whose result is ``None``
+    unless ``foreseen`` is the verdict of it.
     """
 
     would: str
     run: Callable[[MinionContext], Verdict]
     changes: Mapping[str, Any] = field(default_factory=dict)
+    foreseen: Callable[[MinionContext], Verdict] | None = None
 
 
 Declared = Resource[Any] | Action | Verdict | Mapping[str, Any]
@@ -128,9 +130,11 @@ def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | 
     if isinstance(declared, Resource):
         return _realised(declared, ctx, test=test)
     if isinstance(declared, Action):
-        if test:
-            return Verdict(result=None, comment=declared.would, changes=declared.changes)
-        return declared.run(ctx)
+        if not test:
+            return declared.run(ctx)
+        if declared.foreseen is not None:
+            return declared.foreseen(ctx)
+        return Verdict(result=None, comment=declared.would, changes=declared.changes)
     return declared
 
 

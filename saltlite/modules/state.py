@@ -1,16 +1,51 @@
-"""``state.*``, as far as events go: watch the minion's own event bus."""
+"""``state.*``: compile, show and run states; watch the minion's own event bus."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
 import sys
+from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.eventline import event_line
 from saltlite.errors import FunctionError
+from saltlite.highstate.run import run_chunk, tag_of
 
 WAIT_S = 3600.0
+
+
+OUTPUTTERS = {"single": "highstate"}
+
+
+def single(
+    ctx: MinionContext,
+    fun: str,
+    name: str,
+    test: bool | None = None,
+    queue: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Run one state function.
+
+    CLI Example:
+
+        salt '*' state.single pkg.installed name=vim
+    """
+    state, dot, function = str(fun).partition(".")
+    if not dot:
+        ctx.state["retcode"] = 1
+        return "Invalid function passed"
+    given = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    chunk = {"state": state, "fun": function, "name": name, "__id__": name, **given}
+    chunk |= {"__sls__": None, "__env__": given.get("saltenv") or "base"}
+    answer = run_chunk(ctx, chunk, test=_is_test(ctx, test))
+    ctx.state["retcode"] = 2 if answer.get("result") is False else 0
+    return {tag_of(chunk): answer}
+
+
+def _is_test(ctx: MinionContext, test: Any) -> bool:
+    return bool(ctx.config.files.test if test is None else test)
 
 
 def event(

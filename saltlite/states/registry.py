@@ -21,6 +21,9 @@ from saltlite.highstate.resource import Declared
 
 _NAMES: tuple[str, ...] = (
     # one a line, sorted
+    "group",
+    "host",
+    "test",
 )
 
 STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in _NAMES}

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "saltlite"
 
 BROAD_HANDLERS = {
+    "highstate/call.py": "the engine of states: a state's fault is its result",
     "pillar/external.py": "a callback of users: one source of pillar must not cost all others",
     "cli/aside.py": "a child must never return into its parent's code",
     "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",

@@ -1,0 +1,162 @@
+"""Call one state function with what its declaration says, and bring back Salt's dictionary."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
+from saltlite.highstate.resource import Verdict, realise
+from saltlite.loader.signature import keywords
+from saltlite.states.registry import MOD_WATCH, StateFunction, functions, resolve
+
+Chunk = Mapping[str, Any]
+
+REQUISITES = frozenset(
+    f"{kind}{form}"
+    for kind in ("require", "watch", "prereq", "onchanges", "onfail", "listen", "use")
+    for form in ("", "_in", "_any", "_all")
+)
+OWN = REQUISITES | {
+    *("state", "fun", "order", "onlyif", "unless", "creates", "check_cmd", "failhard", "retry"),
+    *("parallel", "reload_modules", "reload_grains", "reload_pillar", "fire_event", "aggregate"),
+    *("runas", "runas_password", "umask", "timeout", "saltenv", "prerequired", "onfail_stop"),
+    *("__id__", "__sls__", "__env__", "__prereq__", "__prerequired__", "__reqs__", "__agg__"),
+    *("__orchestration_jid__", "names"),
+}
+"""What the engine itself looks at. A function gets it only if it declares it."""
+
+Answer = dict[str, Any]
+
+
+class Refused(SaltliteError):
+    """A declaration that cannot be called; ``str()`` is Salt's comment."""
+
+
+def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
+    """The return of a chunk's function, without times and numbers.
+
+    Raises:
+        Refused: there is no such function, or an argument is missing.
+        UsageError: it does not take an argument that is given.
+    """
+    function = _found(ctx, chunk)
+    arguments = _arguments(function, chunk)
+    try:
+        return _answer(ctx, function, arguments, chunk, test=test)
+    except SaltliteError as error:
+        return Verdict(result=False, comment=str(error)).as_return(chunk["name"])
+    except Exception as error:  # noqa: BLE001 - a state's fault is its result
+        comment = f"An exception occurred in this state: {_trace(error)}"
+        return Verdict(result=False, comment=comment).as_return(chunk["name"])
+
+
+def watches(ctx: MinionContext, state: str) -> bool:
+    """Whether a state module has its own answer to changes in what is watched."""
+    if MOD_WATCH in functions(state):
+        return True
+    try:
+        resolve(f"{state}.{MOD_WATCH}", ctx)
+    except FunctionUnavailable:
+        return False
+    return True
+
+
+def _answer(
+    ctx: MinionContext,
+    function: StateFunction,
+    arguments: Mapping[str, Any],
+    chunk: Chunk,
+    *,
+    test: bool,
+) -> Answer:
+    with _surroundings(ctx, function, test=test):
+        declared = function.call(**arguments)
+        found = realise(declared, ctx, test=test)
+    if isinstance(found, Verdict):
+        name = dict(found.more).pop("name", chunk["name"])
+        return found.as_return(name)
+    if not isinstance(found, Mapping):
+        kind = f"{chunk['state']}.{chunk['fun']}"
+        raise Refused(f"Malformed state return: {kind} gave no dictionary")
+    return dict(found)
+
+
+def _surroundings(
+    ctx: MinionContext, function: StateFunction, *, test: bool
+) -> AbstractContextManager[None]:
+    """Custom code, also such as a built-in state calls, sees in its options what kind of run it is.
+
+    Not entered where no custom code can be meant, since it costs the making of all options.
+    """
+    if not function.is_users:
+        return nullcontext()
+    from saltlite.loader.dunders import surroundings
+
+    return surroundings(ctx).with_opts(test=test)
+
+
+def _found(ctx: MinionContext, chunk: Chunk) -> StateFunction:
+    name = f"{chunk['state']}.{chunk['fun']}"
+    try:
+        return resolve(name, ctx)
+    except FunctionUnavailable as error:
+        where = f"State '{name}' was not found in SLS '{chunk.get('__sls__')}'"
+        raise Refused(f"{where}\nReason: {error}\n") from None
+
+
+def _arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
+    """Those of the chunk that the function takes."""
+    taken, any_other = keywords(function.call)
+    given = {str(key): value for key, value in chunk.items()}
+    missing = _missing(function.call, given)
+    if missing:
+        name = f"{chunk['state']}.{chunk['fun']}"
+        raise Refused("".join(f"Missing parameter {each} for state {name}\n" for each in missing))
+    if "saltenv" in taken:
+        given.setdefault("saltenv", chunk.get("__env__") or "base")
+    if any_other and function.is_users:
+        return given
+    stray = [key for key in given if key not in taken and not _engines(key)]
+    if stray and not any_other:
+        raise UsageError(_strange(stray, f"{chunk['state']}.{chunk['fun']}"))
+    kept = {"__env__", "__id__", "__sls__"} if any_other else set()
+    return {
+        key: value
+        for key, value in given.items()
+        if key in taken or key in kept or (any_other and not _engines(key))
+    }
+
+
+def _engines(key: str) -> bool:
+    return key in OWN or key.startswith("__")
+
+
+def _strange(stray: list[str], name: str) -> str:
+    """Salt's sentence about arguments that a function does not take."""
+    quoted = ", ".join(f"'{key}'" for key in stray)
+    if len(stray) == 1:
+        return f"{quoted} is an invalid keyword argument for '{name}'"
+    return f"{quoted} are invalid keyword arguments for '{name}'"
+
+
+def _missing(function: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    """The arguments without a default that are not given, by the function's code."""
+    bound = 0
+    while isinstance(function, partial):
+        bound, function = bound + len(function.args), function.func
+    plain: Any = vars(function).get("__wrapped__", function)
+    code = plain.__code__
+    named = code.co_varnames[bound : code.co_argcount - len(plain.__defaults__ or ())]
+    return [name for name in named if name not in given]
+
+
+def _trace(error: BaseException) -> str:
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames))

@@ -1,0 +1,90 @@
+"""``onlyif``, ``unless``, ``creates``, ``check_cmd``: whether a state is to run, and has worked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.highstate.resource import Verdict
+
+_OF_COMMANDS = ("cwd", "env", "prepend_path", "umask", "timeout", "success_retcodes")
+"""Arguments of ``cmd`` states that their conditions run with, too."""
+
+
+def skipped(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
+    """Why a state is not to run; ``None`` if it is.
+
+    All conditions are looked at, and all are told. Source: observed on Salt 3006.30.
+    """
+    said: list[tuple[bool, str]] = []
+    if _asks(chunk, "onlyif"):
+        met = all(_holds(ctx, chunk, entry, usual=True) for entry in _entries(chunk["onlyif"]))
+        said.append((not met, f"onlyif condition is {'true' if met else 'false'}"))
+    if _asks(chunk, "unless"):
+        entries = list(_entries(chunk["unless"]))
+        met = all(_holds(ctx, chunk, entry, usual=False) for entry in entries)
+        said.append((met, f"unless condition is {'true' if met else 'false'}"))
+    if "creates" in chunk:
+        said.append(_creates(chunk["creates"]))
+    if not any(skip for skip, _ in said):
+        return None
+    comment = "\n".join(text for _, text in said if text)
+    return Verdict(result=True, comment=comment, more={"skip_watch": True})
+
+
+def checked(ctx: MinionContext, chunk: Mapping[str, Any]) -> tuple[bool, str]:
+    """The result and the comment that ``check_cmd`` puts in the place of a state's own."""
+    good = all(_runs_well(ctx, chunk, str(entry)) for entry in _entries(chunk["check_cmd"]))
+    word = "succeeded" if good else "failed"
+    return good, f"check_cmd determined the state {word}"
+
+
+def _asks(chunk: Mapping[str, Any], kind: str) -> bool:
+    """Whether there is a condition; a bare ``True`` or ``False`` is none, as in Salt."""
+    given = chunk.get(kind)
+    return bool(given) and not isinstance(given, bool)
+
+
+def _entries(given: Any) -> Iterable[Any]:
+    return given if isinstance(given, (list, tuple)) else [given]
+
+
+def _holds(ctx: MinionContext, chunk: Mapping[str, Any], entry: Any, *, usual: bool) -> bool:
+    """Whether one entry is true; ``usual`` for what is neither a command nor a function."""
+    if isinstance(entry, str):
+        return _runs_well(ctx, chunk, entry)
+    if isinstance(entry, Mapping) and "fun" in entry:
+        return bool(_called(ctx, entry))
+    return usual
+
+
+def _runs_well(ctx: MinionContext, chunk: Mapping[str, Any], command: str) -> bool:
+    options = {"ignore_retcode": True, "python_shell": True}
+    if chunk.get("state") == "cmd":
+        options |= {name: chunk[name] for name in _OF_COMMANDS if name in chunk}
+    options |= {name: chunk[name] for name in ("runas", "shell") if chunk.get(name)}
+    return bool(ctx.functions.call("cmd.retcode", command, **options) == 0)
+
+
+def _called(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
+    """The value of ``{fun: mod.fun, args: [], ...}``, or what ``get_return`` names in it."""
+    kwargs = {str(key): value for key, value in entry.items() if key != "fun"}
+    given = kwargs.pop("args", None) or []
+    path = kwargs.pop("get_return", None)
+    args = given if isinstance(given, (list, tuple)) else [given]
+    value = ctx.functions.call(str(entry["fun"]), *args, **kwargs)
+    if path is None:
+        return value
+    for key in str(path).split(":"):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _creates(given: Any) -> tuple[bool, str]:
+    if isinstance(given, str):
+        there = os.path.exists(given)
+        return there, f"{given} exists" if there else ""
+    there = all(os.path.exists(str(path)) for path in _entries(given))
+    return there, "All files in creates exist" if there else ""

@@ -1,0 +1,340 @@
+"""Run compiled states one after the other, as their requisites allow.
+
+The order has been settled before (:mod:`saltlite.highstate.graph`); here is decided, state by
+state, whether it runs, runs its answer to a watched change, or is passed over, and what is said.
+States marked ``parallel`` run in their turn too. Source: observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.highstate.call import Answer, Chunk, Refused, call, watches
+from saltlite.highstate.conditions import checked, skipped
+from saltlite.highstate.retry import Retry
+
+log = logging.getLogger(__name__)
+
+NO_ONCHANGES = "State was not run because none of the onchanges reqs changed"
+NO_ONFAIL = "State was not run because onfail req did not change"
+NO_PREREQ = "No changes detected"
+
+CHECKS_ITSELF = frozenset({"file"})
+"""State modules whose functions take ``check_cmd`` themselves."""
+
+Edge = tuple[str, str]
+"""Kind of a requisite, and the tag of the state that it names."""
+
+
+def tag_of(chunk: Chunk) -> str:
+    """The key of a state's return: ``file_|-id_|-name_|-managed``."""
+    return f"{chunk['state']}_|-{chunk['__id__']}_|-{chunk['name']}_|-{chunk['fun']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A state that is not run, and why."""
+
+    result: bool
+    comment: str
+    ran: bool = True
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of states. ``told`` hears of each return as it comes, and of how many there are."""
+
+    ctx: MinionContext
+    test: bool = False
+    failhard: bool = False
+    told: Callable[[str, Answer, int], None] | None = None
+    running: dict[str, Answer] = field(default_factory=dict)
+    number: int = 0
+    listening: list[tuple[Chunk, str]] = field(default_factory=list)
+    foreseen: dict[str, Answer] = field(default_factory=dict)
+    """What a test run of a state said that another is a ``prereq`` of."""
+
+    def all(
+        self, low: Sequence[Chunk], requisites: Mapping[str, Sequence[Edge]]
+    ) -> dict[str, Answer]:
+        """Run chunks that are in order already; the returns by tag."""
+        chunks = {tag_of(chunk): chunk for chunk in low}
+        for tag, chunk in chunks.items():
+            self._one(tag, chunk, requisites.get(tag, ()), chunks)
+            if self._stops(chunk, tag):
+                return self.running
+        self._listeners(chunks)
+        return self.running
+
+    def _stops(self, chunk: Chunk, tag: str) -> bool:
+        hard = chunk.get("failhard", self.failhard)
+        return bool(hard) and self.running[tag].get("result") is False
+
+    def _one(
+        self, tag: str, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]
+    ) -> None:
+        self.listening += [(chunk, other) for kind, other in edges if kind.startswith("listen")]
+        held = self._held(edges, chunks)
+        if held is not None:
+            answer = self._passed_over(chunk, held)
+        else:
+            answer = self._ran(chunk, edges, chunks)
+        self.running[tag] = answer
+        if self.told is not None:
+            self.told(tag, answer, len(chunks))
+
+    def _ran(self, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]) -> Answer:
+        """Run it, and its answer to changes in what it watches, where it has one."""
+        answer = self.chunk(chunk)
+        changed = [
+            other for kind, other in edges if kind.startswith("watch") and self._moved(other)
+        ]
+        untouched = answer.get("result") is True and not answer.get("changes")
+        if not changed or not untouched or answer.get("skip_watch"):
+            return answer
+        if not watches(self.ctx, str(chunk["state"])):
+            return answer
+        firm = [other for kind, other in edges if kind == "watch" and other in changed]
+        return self.chunk(_watching(chunk, [chunks[other] for other in firm]))
+
+    def _listeners(self, chunks: Mapping[str, Chunk]) -> None:
+        """What listens is told last, once for each state that changed."""
+        told: set[str] = set()
+        for chunk, other in self.listening:
+            own = tag_of(chunk)
+            if own in told or not self._moved(other) or not watches(self.ctx, str(chunk["state"])):
+                continue
+            told.add(own)
+            late = {**_watching(chunk, []), "__id__": f"listener_{chunk['__id__']}"}
+            answer = self.chunk(late)
+            self.running[tag_of(late)] = answer
+            if self.told is not None:
+                self.told(tag_of(late), answer, len(chunks))
+
+    # --- requisites ------------------------------------------------------------------------------
+
+    def _moved(self, tag: str) -> bool:
+        answer = self.running.get(tag, {})
+        return bool(answer.get("changes")) and answer.get("result") is not False
+
+    def _failed(self, tag: str) -> bool:
+        return self.running.get(tag, {}).get("result") is False
+
+    def _held(self, edges: Sequence[Edge], chunks: Mapping[str, Chunk]) -> Held | None:
+        """What keeps a state from running; failed requisites before all else."""
+        if not edges:
+            return None
+        of: dict[str, list[str]] = {}
+        for kind, tag in edges:
+            of.setdefault(kind, []).append(tag)
+        failed = self._failures(of)
+        if failed:
+            names = ", ".join(_named(chunks[tag]) for tag in self._in_order(failed))
+            return Held(False, f"One or more requisite failed: {names}")
+        if not self._onfail(of):
+            return Held(True, NO_ONFAIL, ran=False)
+        if not self._onchanges(of):
+            return Held(True, NO_ONCHANGES, ran=False)
+        return self._prereq(of, chunks)
+
+    def _failures(self, of: Mapping[str, Sequence[str]]) -> list[str]:
+        failed = [
+            tag
+            for kind in ("require", "require_all", "watch", "watch_all")
+            for tag in of.get(kind, ())
+            if self._failed(tag)
+        ]
+        for kind in ("require_any", "watch_any"):
+            tags = of.get(kind, ())
+            if tags and all(self._failed(tag) for tag in tags):
+                failed += tags
+        if failed:
+            failed += [tag for tag in of.get("onfail", ()) if self._failed(tag)]
+        return failed
+
+    def _in_order(self, tags: Sequence[str]) -> list[str]:
+        wanted = set(tags)
+        return [tag for tag in self.running if tag in wanted]
+
+    def _onfail(self, of: Mapping[str, Sequence[str]]) -> bool:
+        """Whether what was to fail did; what would change in a test run may fail in a real one."""
+        several = [*of.get("onfail", ()), *of.get("onfail_any", ())]
+        together = of.get("onfail_all", ())
+        fell = {tag: self.running.get(tag, {}).get("result") is not True for tag in several}
+        if several and not any(fell.values()):
+            return False
+        return all(self.running.get(tag, {}).get("result") is not True for tag in together)
+
+    def _onchanges(self, of: Mapping[str, Sequence[str]]) -> bool:
+        firm, some = of.get("onchanges", ()), of.get("onchanges_any", ())
+        if any(self._failed(tag) for tag in (*firm, *some)) and (firm or some):
+            return False
+        if firm and not any(self._moved(tag) for tag in firm):
+            return False
+        if some and not any(self._moved(tag) for tag in some):
+            return False
+        return all(self._moved(tag) for tag in of.get("onchanges_all", ()))
+
+    def _prereq(self, of: Mapping[str, Sequence[str]], chunks: Mapping[str, Chunk]) -> Held | None:
+        tags = [tag for kind in ("prereq", "prereq_any", "prereq_all") for tag in of.get(kind, ())]
+        if not tags:
+            return None
+        for tag in tags:
+            if tag not in self.foreseen:
+                self.foreseen[tag] = self._try(chunks[tag])
+        failed = [tag for tag in tags if self.foreseen[tag].get("result") is False]
+        if failed:
+            names = ", ".join(_named(chunks[tag]) for tag in failed)
+            return Held(False, f"One or more requisite failed: {names}")
+        if any(self.foreseen[tag].get("changes") or _open(self.foreseen[tag]) for tag in tags):
+            return None
+        return Held(True, NO_PREREQ)
+
+    def _try(self, chunk: Chunk) -> Answer:
+        """What a state would do, for one that wants to run before it."""
+        try:
+            met = skipped(self.ctx, chunk)
+            if met is not None:
+                return met.as_return(chunk["name"])
+            return call(self.ctx, chunk, test=True)
+        except Refused as error:
+            return {"result": False, "changes": {}, "comment": str(error)}
+
+    # --- one state -------------------------------------------------------------------------------
+
+    def _passed_over(self, chunk: Chunk, held: Held) -> Answer:
+        answer: Answer = {
+            "changes": {},
+            "result": held.result,
+            "duration": 0.0,
+            "start_time": _clock(),
+            "comment": held.comment,
+        }
+        if not held.ran:
+            answer["__state_ran__"] = False
+        answer |= {"__run_num__": self.number, "__sls__": chunk.get("__sls__")}
+        self.number += 1
+        return answer | {"__id__": chunk["__id__"], "name": chunk["name"]}
+
+    def chunk(self, chunk: Chunk) -> Answer:
+        """Run one state, as often as its ``retry`` asks for."""
+        retry = Retry.of(chunk.get("retry"))
+        answer = self._timed(chunk)
+        if retry is None:
+            return answer
+        if self.test:
+            answer["comment"] = f"{answer['comment']}  {retry.announced}"
+            return answer
+        told: list[str] = []
+        for number in range(1, retry.attempts):
+            if answer.get("result") == retry.until:
+                break
+            told.append(retry.told(number, answer.get("result"), _text(answer["comment"])))
+            time.sleep(retry.pause_s)
+            answer = self._timed(chunk)
+        if told:
+            answer["comment"] = "\n".join([*told, _text(answer["comment"])])
+        return answer
+
+    def _timed(self, chunk: Chunk) -> Answer:
+        number, self.number = self.number, self.number + 1
+        began = _clock()
+        start = time.monotonic()
+        try:
+            answer = self._once(chunk)
+        except Refused as error:
+            answer = {"result": False, "name": chunk["name"], "changes": {}, "comment": str(error)}
+            return answer | {"__run_num__": number, "__sls__": chunk.get("__sls__")}
+        answer = {**answer, "__sls__": chunk.get("__sls__"), "__run_num__": number}
+        answer["start_time"] = began
+        answer["duration"] = round((time.monotonic() - start) * 1000, 3)
+        answer["__id__"] = chunk["__id__"]
+        if chunk.get("parallel"):
+            answer["__parallel__"] = True
+        self._reload(chunk, answer)
+        return answer
+
+    def _once(self, chunk: Chunk) -> Answer:
+        met = skipped(self.ctx, chunk)
+        if met is not None:
+            return met.as_return(chunk["name"])
+        retcode = self.ctx.state.get("retcode", 0)
+        answer = call(self.ctx, chunk, test=self.test)
+        self.ctx.state["retcode"] = retcode  # of the run, not of what its states called
+        _mend(answer, chunk)
+        if "check_cmd" in chunk and chunk["state"] not in CHECKS_ITSELF:
+            answer["result"], answer["comment"] = checked(self.ctx, chunk)
+        return answer
+
+    def _reload(self, chunk: Chunk, answer: Answer) -> None:
+        """Look anew at what a state may have changed."""
+        if (self.test or not answer.get("changes")) and not chunk.get("reload_modules"):
+            return
+        if chunk.get("reload_modules") or chunk.get("reload_grains"):
+            self.ctx.functions.reload()
+        if chunk.get("reload_grains") and self.ctx.refresh_grains is not None:
+            self.ctx.grains = self.ctx.refresh_grains()
+        if chunk.get("reload_pillar"):
+            self.ctx.functions.call("saltutil.refresh_pillar")
+
+
+def run_chunk(ctx: MinionContext, chunk: Chunk, *, test: bool = False) -> Answer:
+    """Run one state that depends on nothing."""
+    return Run(ctx, test=test).chunk(chunk)
+
+
+def run_low(
+    ctx: MinionContext,
+    low: Sequence[Chunk],
+    requisites: Mapping[str, Sequence[Edge]],
+    *,
+    test: bool,
+    told: Callable[[str, Answer, int], None] | None = None,
+) -> dict[str, Answer]:
+    """Run ordered chunks; the returns by tag, in the order in which they ran."""
+    run = Run(ctx, test=test, failhard=ctx.config.files.failhard, told=told)
+    return run.all(low, requisites)
+
+
+def _clock() -> str:
+    """The time of day here, as returns have it."""
+    return datetime.now().astimezone().time().isoformat("microseconds")
+
+
+def _watching(chunk: Chunk, changed: Sequence[Chunk]) -> dict[str, Any]:
+    """The chunk that calls a module's answer to watched changes."""
+    return {
+        **chunk,
+        "fun": "mod_watch",
+        "sfun": chunk["fun"],
+        "__reqs__": {"watch": [dict(other) for other in changed]},
+    }
+
+
+def _open(answer: Answer) -> bool:
+    return answer.get("result") is None
+
+
+def _named(chunk: Chunk) -> str:
+    return f"{chunk.get('__sls__')}.{chunk['__id__']}"
+
+
+def _text(comment: Any) -> str:
+    return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
+
+
+def _mend(answer: Answer, chunk: Chunk) -> None:
+    """Give a custom state's return the shape that all others have."""
+    answer.setdefault("name", chunk["name"])
+    if not isinstance(answer.get("changes"), Mapping):
+        answer["changes"] = {}
+    answer["comment"] = _text(answer.get("comment", ""))
+    warnings = answer.get("warnings")
+    if isinstance(warnings, str):
+        answer["warnings"] = [warnings]
