@@ -1,0 +1,206 @@
+"""Groups of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import group
+
+_CONFLICT = (
+    'Error: Conflicting options "members" with "addusers" and/or "delusers" can not be used '
+    "together. "
+)
+_BOTH = "Error. Same user(s) can not be added and deleted simultaneously"
+_CREATED_IN_PART = "Group {} has been created but, some changes could not be applied"
+
+
+def present(
+    name: str,
+    gid: Any = None,
+    system: bool = False,
+    addusers: Any = None,
+    delusers: Any = None,
+    members: Any = None,
+    non_unique: bool = False,
+) -> Group | Verdict:
+    """A group: its number, and who is in it.
+
+    ``members`` are all that shall be in it; ``addusers`` and ``delusers`` leave the others alone.
+    """
+    if members is not None and (addusers or delusers):
+        return Verdict(result=None, comment=_CONFLICT)
+    added, removed = _names(addusers), _names(delusers)
+    if set(added) & set(removed):
+        return Verdict(result=None, comment=_BOTH)
+    return Group(
+        name=str(name),
+        gid=_number(gid),
+        system=system,
+        added=added,
+        removed=removed,
+        members=None if members is None else _names(members),
+        non_unique=non_unique,
+    )
+
+
+def absent(name: str) -> NoGroup:
+    """See to it that there is no such group."""
+    return NoGroup(name=str(name))
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    listed = given.split(",") if isinstance(given, str) else given or ()
+    return tuple(dict.fromkeys(map(str, listed)))
+
+
+def _number(gid: Any) -> Any:
+    return int(gid) if isinstance(gid, str) and gid.isdigit() else gid
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """One group as it is, ``None`` without it, and the names of groups by their numbers."""
+
+    info: Mapping[str, Any] | None
+    taken: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group(Resource[Groups]):
+    """A group that is there."""
+
+    name: str
+    gid: Any
+    system: bool
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    members: tuple[str, ...] | None
+    non_unique: bool
+
+    def read(self, ctx: MinionContext) -> Groups:
+        there = {each["name"]: each for each in group.getent(ctx)}
+        taken = {each["gid"]: name for name, each in there.items()}
+        return Groups(there.get(self.name), taken)
+
+    def plan(self, now: Groups) -> list[Step] | Verdict:
+        if now.info is not None:
+            return [self._changed(what, value) for what, value in self._wrong(now.info).items()]
+        if self.gid in now.taken and not self.non_unique:
+            said = f"is already taken by group {now.taken[self.gid]}"
+            return Verdict(
+                result=False,
+                comment=f"Group {self.name} is not present but gid {self.gid} {said}",
+            )
+        return self._made()
+
+    def _wrong(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        """What is not as declared, and its right value."""
+        there = info["members"]
+        wrong: dict[str, Any] = {}
+        if self.gid is not None and info["gid"] != self.gid:
+            wrong["gid"] = self.gid
+        if self.members is not None and set(there) != set(self.members):
+            wrong["members"] = list(self.members)
+        wrong["addusers"] = [name for name in self.added if name not in there]
+        wrong["delusers"] = [name for name in self.removed if name in there]
+        return {what: value for what, value in wrong.items() if value or what in ("gid", "members")}
+
+    def _made(self) -> list[Step]:
+        users = list(self.members if self.members is not None else self.added)
+        shown = {"name": self.name, "passwd": "x", "gid": self.gid, "members": users}
+        create = Step(
+            would=f"Group {self.name} set to be added",
+            did=f"New group {self.name} created",
+            changes={key: value for key, value in shown.items() if value is not None},
+            run=self._create,
+        )
+        return [create, Step(would="", run=partial(self._fill, users=users))] if users else [create]
+
+    def _create(self, ctx: MinionContext) -> None:
+        made = group.add(
+            ctx, self.name, gid=self.gid, system=self.system, non_unique=self.non_unique
+        )
+        if not made:
+            raise FunctionError(f"Failed to create new group {self.name}")
+
+    def _fill(self, ctx: MinionContext, users: list[str]) -> None:
+        what = "addusers" if self.members is None else "members"
+        if not self._set(ctx, what, users):
+            raise FunctionError(_CREATED_IN_PART.format(self.name))
+
+    def _changed(self, what: str, value: Any) -> Step:
+        return Step(
+            would=f"{what}: {value}",
+            changes=_FINAL,
+            run=partial(self._set, what=what, value=value),
+        )
+
+    def _set(self, ctx: MinionContext, what: str, value: Any) -> bool:
+        """Change one thing. What could not be is found when the group is looked at again."""
+        if what == "gid":
+            return group.chgid(ctx, self.name, value, non_unique=self.non_unique)
+        if what == "members":
+            return group.members(ctx, self.name, ",".join(value))
+        change = group.adduser if what == "addusers" else group.deluser
+        done = [change(ctx, self.name, user) for user in value]
+        return all(done)
+
+    def settled(self, now: Groups) -> str:
+        return f"Group {self.name} is present and up to date"
+
+    def would(self, now: Groups, steps: Sequence[Step]) -> str:
+        return self._told(steps) if now.info is not None else steps[0].would
+
+    def done(self, before: Groups, after: Groups, steps: Sequence[Step]) -> str:
+        return self._told(steps) if before.info is not None else steps[0].did
+
+    def unmet(self, after: Groups, left: Sequence[Step]) -> str:
+        return f"{self._told(left)}Some changes could not be applied"
+
+    @staticmethod
+    def _told(steps: Sequence[Step]) -> str:
+        lines = "".join(f"{step.would}\n" for step in steps)
+        return f"The following group attributes are set to be changed:\n{lines}"
+
+    def changes(self, before: Groups, after: Groups, steps: Sequence[Step]) -> dict[str, Any]:
+        if after.info is None:
+            return {}
+        failed = self._wrong(after.info)
+        if failed:
+            return {"Failed": failed}
+        return _FINAL if before.info is not None else dict(after.info)
+
+
+_FINAL = {"Final": "All changes applied successfully"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoGroup(Resource[bool]):
+    """A group that is not there."""
+
+    name: str
+
+    def read(self, ctx: MinionContext) -> bool:
+        return bool(group.info(ctx, self.name))
+
+    def plan(self, now: bool) -> list[Step]:
+        step = Step(
+            would=f"Group {self.name} is set for removal",
+            did=f"Removed group {self.name}",
+            changes={self.name: ""},
+            run=self._delete,
+        )
+        return [step] if now else []
+
+    def _delete(self, ctx: MinionContext) -> None:
+        if not group.delete(ctx, self.name):
+            raise FunctionError(f"Failed to remove group {self.name}")
+
+    def settled(self, now: bool) -> str:
+        return "Group not present"

@@ -1,0 +1,124 @@
+"""States of ours, applied in namespaces of their own: nothing that is done reaches the machine.
+
+A request is a map: ``{"write": {path: text}}``, ``{"read": path}`` (the answer is the text, ``None``
+without a file), ``{"mode": path}``, ``{"env": name}``, or ``{"state": fun, "args": {...}, "test":
+bool}``, whose answer is ``{"result", "changes", "comment"}`` or a text if it could not be run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
+
+from isolated import unshare  # noqa: E402
+
+PROGRAMS = Path(__file__).parents[1] / "cases/states/bin"
+
+SETUP = """
+set -e
+mount -t tmpfs none "$1"
+cp -a /etc "$1/etc"
+rm -rf "$1/etc/fakecron" "$1/etc/fakesysctl"
+mkdir -p "$1/home" "$1/mail" "$1/lib/$(uname -r)/kernel"
+touch "$1/lib/$(uname -r)/kernel/dummy.ko" "$1/lib/$(uname -r)/kernel/other.ko"
+touch "$1/lib/$(uname -r)/modules.builtin"
+echo "busy 4096 1 - Live 0x0" > "$1/etc/fakemodules"
+printf '127.0.0.1\\tlocalhost\\n' > "$1/etc/hosts"
+printf '# table\\n' > "$1/etc/fstab"
+mount --bind "$1/etc" /etc
+mount --bind "$1/home" /home
+mkdir -p "$1/upper/modules" "$1/work"
+cp -a "$1/lib/." "$1/upper/modules/"
+mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$1/upper,workdir=$1/work" /usr/lib
+ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime
+if [ -d /var/mail ]; then mount --bind "$1/mail" /var/mail; fi
+mount -t tmpfs none /mnt
+shift
+exec "$@"
+"""
+
+
+def in_namespace(program: list[str], requests: list[Any], work: Path) -> list[Any]:
+    """What ``program`` answers, one JSON line for each request."""
+    work.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [*unshare(), "sh", "-c", SETUP, "sh", str(work), *program],
+        env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"},
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def ours(requests: list[Any], tmp_path: Path) -> list[Any]:
+    """What our states answer."""
+    return in_namespace([sys.executable, __file__], requests, tmp_path / "namespace")
+
+
+def plain_request(request: Any) -> Any:
+    """The answer to a request that is no state."""
+    if "write" in request:
+        for path, text in request["write"].items():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text)
+        return True
+    if "env" in request:
+        return os.environ.get(request["env"])
+    if "mode" in request:
+        return oct(os.stat(request["mode"]).st_mode & 0o7777)
+    path = Path(request["read"])
+    return path.read_text() if path.exists() else None
+
+
+def main() -> None:
+    from saltlite.config.minion import MinionConfig, PathOptions
+    from saltlite.context import MinionContext
+    from saltlite.host import Host
+    from saltlite.loader.registry import Registry
+    from saltlite.providers.kernel import modules
+
+    grains: dict[str, Any] = {
+        "os_family": "Debian",
+        "os": "Debian",
+        "kernel": "Linux",
+        "osmajorrelease": 12,
+    }
+    grains["systemd"] = {"version": "252"}
+    paths = PathOptions(cachedir="/mnt/cache", conf_file="/mnt/conf/minion")
+    ctx = MinionContext(config=MinionConfig(paths=paths), host=Host(), grains=grains, pillar={})
+    ctx.functions = Registry(ctx)
+    modules.PROC_MODULES = "/etc/fakemodules"  # there may be no /proc/modules to mount one over
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = _applied(request, ctx) if "state" in request else plain_request(request)
+        sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _applied(request: Any, ctx: Any) -> Any:
+    from saltlite.errors import SaltliteError
+    from saltlite.highstate.resource import Verdict, realise
+    from saltlite.minion.job import as_plain
+    from saltlite.states.registry import resolve
+
+    name = request["args"]["name"]
+    try:
+        declared = resolve(request["state"], ctx).call(**request["args"])
+        verdict = realise(declared, ctx, test=request["test"])
+    except SaltliteError as error:
+        verdict = Verdict(result=False, comment=f"An exception occurred: {error}")
+    answer = verdict.as_return(name) if isinstance(verdict, Verdict) else dict(verdict)
+    return as_plain({key: answer[key] for key in ("result", "changes", "comment")})
+
+
+if __name__ == "__main__":
+    main()
