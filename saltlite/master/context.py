@@ -24,6 +24,7 @@ from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore
 from saltlite.master.minioncache import MinionCache
 from saltlite.master.mirror import JobMirror
+from saltlite.master.pillarcache import PillarCache
 from saltlite.master.rates import Rates
 from saltlite.master.refusals import LINES_PER_S, Refusals
 from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
@@ -146,6 +147,7 @@ class MasterContext:
     publisher: JobSink
     runs: RunSink
     mirror: JobMirror
+    pillars: PillarCache
     extend: Callable[[float], None] = lambda _limit_s: None
     """Says that the request in hand may take this many seconds."""
     wall_s: Callable[[], float] = time.time
@@ -173,12 +175,13 @@ def make_context(
 ) -> MasterContext:
     """The context of one worker; ``workers`` share the budget of log lines."""
     config = shared.config
+    minions = MinionCache(shared.cachedir)
     context = MasterContext(
         shared=shared,
         keys=KeyStore(shared.pki_dir),
         sessions=shared.sessions(),
         jobs=shared.job_store(),
-        minions=MinionCache(shared.cachedir),
+        minions=minions,
         files=FileServer(config.files),
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
@@ -195,5 +198,6 @@ def make_context(
         publisher=publisher,
         runs=RunQueue(shared.sockets.runs),
         mirror=JobMirror(config),
+        pillars=PillarCache(config.pillar, minions, overrides.get("wall_s", time.time)),
     )
     return replace(context, **overrides)

@@ -30,7 +30,10 @@ log = logging.getLogger(__name__)
 GRAINS: Final = "grains"
 PILLAR: Final = "pillar"
 MINE: Final = "mine"
-BANKS: Final = (GRAINS, PILLAR, MINE)
+COMPILED: Final = "pillar_cache"
+"""What ``pillar_cache`` keeps, for :mod:`saltlite.master.pillarcache` alone."""
+
+BANKS: Final = (GRAINS, PILLAR, MINE, COMPILED)
 COLUMNS: Final = "columns"
 COLUMNS_KEPT: Final = 32
 """In memory, and on disk; the oldest go first."""

@@ -96,6 +96,10 @@ class Compiler:
             pillar = self._with_external(self._of_files())
         if override:
             pillar = self._join(pillar, override)
+        if self.ctx.config.extra.get("decrypt_pillar"):
+            from saltlite.pillar.decrypt import decrypt
+
+            self._errors += decrypt(self.ctx, pillar)
         if self._errors:
             pillar[ERRORS] = list(dict.fromkeys(self._errors))
             log.critical(

@@ -84,6 +84,17 @@ def render(source: Source, ctx: MinionContext, *, renderer: str | None = None) -
     return {} if data is None else data
 
 
+def stage_on_data(name: str, data: Any, source: Source, ctx: MinionContext) -> Any:
+    """What one renderer makes of data that are there already.
+
+    Raises:
+        RenderError: as :func:`render`.
+    """
+    if name not in RENDERERS and _of_user(name, ctx) is None:
+        raise RenderError(f"Decryption renderer '{name}' is not available", path="")
+    return _find(name, source, ctx)(data, source, ctx, "")
+
+
 def pipe(text: str, default: str) -> list[Stage]:
     """The renderers that the first line names, else those of ``default``.
 

@@ -40,19 +40,40 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
 
 
 def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> PlainMap:
-    """The pillar of who asks, and of nobody else: the id is the one that was proven."""
+    """The pillar of who asks, and of nobody else: the id is the one that was proven.
+
+    What is kept counts for plain questions alone.
+    """
+    load, kept = request.load, ctx.config.pillar.pillar_cache
+    pillarenv = load.get("pillarenv")
+    pillarenv = pillarenv if isinstance(pillarenv, str) and pillarenv else None
+    if not kept or load.get("pillar_override") or load.get("ext"):
+        return _compiled_now(ctx, request, grains, pillarenv)
+    if load.get("clean_cache"):
+        ctx.pillars.clean(request.id)
+    found = ctx.pillars.get(request.id, pillarenv)
+    if found is not None:
+        return found
+    compiled = _compiled_now(ctx, request, grains, pillarenv)
+    if "_errors" not in compiled:
+        ctx.pillars.put(request.id, pillarenv, compiled)
+    return compiled
+
+
+def _compiled_now(
+    ctx: MasterContext, request: OpenedRequest, grains: PlainMap, pillarenv: str | None
+) -> PlainMap:
     override = request.load.get("pillar_override")
     override = override if isinstance(override, dict) else {}
     if not _has_sources(ctx.config.pillar):
         return override
     from saltlite.pillar.context import compile_for_minion
 
-    pillarenv = request.load.get("pillarenv")
     return compile_for_minion(
         ctx.config,
         request.id,
         grains,
-        pillarenv=pillarenv if isinstance(pillarenv, str) and pillarenv else None,
+        pillarenv=pillarenv,
         override=override,
         on_demand=request.load.get("ext"),
     )

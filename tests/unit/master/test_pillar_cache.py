@@ -1,0 +1,104 @@
+"""Pillar that is kept: for how long, for whom, and what ends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from saltlite.config.master import PillarOptions
+from saltlite.master.minioncache import COMPILED, MinionCache
+from saltlite.master.pillarcache import ENVS_KEPT, PillarCache
+
+BACKENDS = ["disk", "memory"]
+
+
+class Clock:
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def cache(tmp_path: Path, backend: str, clock: Clock) -> PillarCache:
+    options = PillarOptions(pillar_cache=True, pillar_cache_ttl=60, pillar_cache_backend=backend)
+    return PillarCache(options, MinionCache(tmp_path), clock)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kept_for_its_minion_and_environment_until_its_time_is_over(
+    tmp_path: Path, backend: str
+) -> None:
+    clock = Clock()
+    kept = cache(tmp_path, backend, clock)
+    kept.put("a", None, {"x": 1})
+    kept.put("a", "dev", {"x": 2})
+    assert kept.get("a", None) == {"x": 1}
+    assert kept.get("a", "dev") == {"x": 2}
+    assert kept.get("a", "prod") is None
+    assert kept.get("b", None) is None
+    clock.now_s += 61
+    assert kept.get("a", None) is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_clock_that_was_set_back_keeps_nothing_for_ever(tmp_path: Path, backend: str) -> None:
+    clock = Clock()
+    kept = cache(tmp_path, backend, clock)
+    kept.put("a", None, {"x": 1})
+    clock.now_s -= 500
+    assert kept.get("a", None) is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cleaned_by_one_worker_is_cleaned_for_all(tmp_path: Path, backend: str) -> None:
+    clock = Clock()
+    one, other = cache(tmp_path, backend, clock), cache(tmp_path, backend, clock)
+    one.put("a", None, {"x": 1})
+    one.put("b", None, {"y": 1})
+    clock.now_s += 1
+    other.clean("a")
+    assert one.get("a", None) is None
+    assert one.get("b", None) == {"y": 1}
+    clock.now_s += 1
+    one.put("a", None, {"x": 2})
+    assert one.get("a", None) == {"x": 2}
+
+
+def test_the_disk_serves_all_workers_and_memory_leaves_no_secret_there(tmp_path: Path) -> None:
+    clock = Clock()
+    cache(tmp_path, "disk", clock).put("a", None, {"x": "s3cr3t"})
+    assert cache(tmp_path, "disk", clock).get("a", None) == {"x": "s3cr3t"}
+    file = tmp_path / COMPILED / "a.p"
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.unlink()
+    kept = cache(tmp_path, "memory", clock)
+    kept.put("a", None, {"x": "s3cr3t"})
+    kept.clean("a")
+    assert b"s3cr3t" not in file.read_bytes()
+
+
+def test_it_goes_with_the_minion(tmp_path: Path) -> None:
+    clock = Clock()
+    kept = cache(tmp_path, "disk", clock)
+    kept.put("a", None, {"x": 1})
+    MinionCache(tmp_path).forget("a")
+    assert kept.get("a", None) is None
+
+
+def test_many_environments_do_not_fill_the_disk(tmp_path: Path) -> None:
+    kept = cache(tmp_path, "disk", Clock())
+    for number in range(100):
+        kept.put("a", f"env{number}", {"x": number})
+    found = [number for number in range(100) if kept.get("a", f"env{number}")]
+    assert found == list(range(100 - ENVS_KEPT, 100))
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x80", b"\x81\xa4envs\x01", b"\xa1x"])
+def test_a_damaged_file_counts_as_none(tmp_path: Path, junk: bytes) -> None:
+    (tmp_path / COMPILED).mkdir()
+    (tmp_path / COMPILED / "a.p").write_bytes(junk)
+    kept = cache(tmp_path, "disk", Clock())
+    assert kept.get("a", None) is None
+    kept.put("a", None, {"x": 1})
+    assert kept.get("a", None) == {"x": 1}
