@@ -21,9 +21,18 @@ from saltlite.highstate.resource import Declared
 
 _NAMES: tuple[str, ...] = (
     # one a line, sorted
+    "cmd",
+    "environ",
+    "event",
     "group",
     "host",
+    "kmod",
+    "locale",
+    "module",
+    "service",
+    "sysctl",
     "test",
+    "timezone",
 )
 
 STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in _NAMES}

@@ -1,0 +1,160 @@
+"""Kernel modules: loaded or not, now and after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import kmod
+from saltlite.providers import textfile
+from saltlite.providers.kernel import modules
+
+
+def present(name: str, persist: bool = False, mods: Any = None) -> Loaded:
+    """A module, or all of ``mods``, loaded; ``persist`` also at every start."""
+    return Loaded(modules=_names(name, mods), persist=persist)
+
+
+def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = None) -> Unloaded:
+    """A module, or all of ``mods``, not loaded.
+
+    ``persist`` takes it out of the list for the start too, or with ``comment`` comments it out.
+    """
+    return Unloaded(modules=_names(name, mods), persist=persist, comment=comment)
+
+
+def _names(name: str, mods: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(str, mods))) if mods else (str(name),)
+
+
+@dataclass(frozen=True, slots=True)
+class Modules:
+    """The names of modules: loaded, loaded at the start, and to be had at all."""
+
+    loaded: frozenset[str]
+    kept: frozenset[str]
+    known: frozenset[str]
+
+
+def _read(ctx: MinionContext) -> Modules:
+    return Modules(
+        frozenset(kmod.mod_list(ctx)),
+        frozenset(kmod.mod_list(ctx, only_persist=True)),
+        frozenset(kmod.available(ctx)),
+    )
+
+
+def _said(modules: Sequence[str], what: str) -> str:
+    """``Kernel module a is ...``, ``Kernel modules a, b are ...``."""
+    many = len(modules) > 1
+    return f"Kernel module{'s' * many} {', '.join(modules)} {'are' if many else 'is'} {what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded(Resource[Modules]):
+    """Modules that are loaded."""
+
+    modules: tuple[str, ...]
+    persist: bool
+
+    def read(self, ctx: MinionContext) -> Modules:
+        return _read(ctx)
+
+    def plan(self, now: Modules) -> list[Step] | Verdict:
+        missing = self._missing(now)
+        unknown = [name for name in missing if name not in now.known]
+        wanted = [name for name in missing if name in now.known]
+        if unknown and not wanted:
+            lines = [*self._there(now), _said(unknown, "unavailable")]
+            return Verdict(result=False, comment="\n".join(lines))
+        steps = [self._load(name) for name in wanted]
+        if unknown:
+            steps.append(Step(would=unknown[0], run=partial(self._lack, names=unknown)))
+        return steps
+
+    def _missing(self, now: Modules) -> list[str]:
+        there = now.loaded & now.kept if self.persist else now.loaded
+        return [name for name in self.modules if name not in there]
+
+    def _load(self, name: str) -> Step:
+        run = partial(self._loaded, name=name)
+        return Step(would=name, changes={name: "loaded"}, run=run)
+
+    def _loaded(self, ctx: MinionContext, name: str) -> None:
+        answer = kmod.load(ctx, name, self.persist)
+        if isinstance(answer, str):
+            raise FunctionError(f"Failed to load kernel module {name}: {answer}")
+
+    def _lack(self, ctx: MinionContext, names: list[str]) -> None:
+        raise FunctionError(_said(names, "unavailable"))
+
+    def _there(self, now: Modules) -> list[str]:
+        missing = self._missing(now)
+        there = [name for name in self.modules if name not in missing]
+        return [_said(there, "already present")] if there else []
+
+    def settled(self, now: Modules) -> str:
+        return _said(self.modules, "already present")
+
+    def would(self, now: Modules, steps: Sequence[Step]) -> str:
+        told = _said(self._missing(now), "set to be loaded")
+        return "\n".join([*self._there(now), told])
+
+    def done(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
+        names = [step.would for step in steps]
+        told = f"Loaded kernel module{'s' * (len(names) > 1)} {', '.join(names)}"
+        return "\n".join([*self._there(before), told])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unloaded(Resource[Modules]):
+    """Modules that are not loaded."""
+
+    modules: tuple[str, ...]
+    persist: bool
+    comment: bool
+
+    def read(self, ctx: MinionContext) -> Modules:
+        return _read(ctx)
+
+    def plan(self, now: Modules) -> list[Step]:
+        return [
+            Step(
+                would=name,
+                changes={name: "removed"},
+                run=partial(self._removed, now=now, name=name),
+            )
+            for name in self._there(now)
+        ]
+
+    def _there(self, now: Modules) -> list[str]:
+        there = now.loaded | now.kept if self.persist else now.loaded
+        return [name for name in self.modules if name in there]
+
+    def _removed(self, ctx: MinionContext, now: Modules, name: str) -> None:
+        if name not in now.loaded:
+            self._forget(ctx, name)
+            return
+        answer = kmod.remove(ctx, name, self.persist, self.comment)
+        if isinstance(answer, str):
+            raise FunctionError(f"Failed to remove kernel module {name}: {answer}")
+
+    def _forget(self, ctx: MinionContext, name: str) -> None:
+        path = modules.SYSTEMD_FILE if ctx.grains.get("systemd") else modules.MODULES_FILE
+        text = textfile.load(ctx.host, path) or ""
+        textfile.save(path, modules.without_modules(text, [name], comment=self.comment))
+
+    def settled(self, now: Modules) -> str:
+        return _said(self.modules, "already removed")
+
+    def would(self, now: Modules, steps: Sequence[Step]) -> str:
+        return _said([step.would for step in steps], "set to be removed")
+
+    def done(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
+        names = [step.would for step in steps]
+        return f"Removed kernel module{'s' * (len(names) > 1)} {', '.join(names)}"
