@@ -30,6 +30,10 @@ OWN = REQUISITES | {
 }
 """What the engine itself looks at. A function gets it only if it declares it."""
 
+_KEPT = frozenset({"__env__", "__id__", "__sls__"})
+_FOR_COMMANDS = frozenset({"runas", "umask", "timeout", "saltenv"})
+"""Passed on by those that call the function that was declared."""
+
 Answer = dict[str, Any]
 
 
@@ -124,7 +128,9 @@ def _arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
     stray = [key for key in given if key not in taken and not _engines(key)]
     if stray and not any_other:
         raise UsageError(_strange(stray, f"{chunk['state']}.{chunk['fun']}"))
-    kept = {"__env__", "__id__", "__sls__"} if any_other else set()
+    kept = _KEPT if any_other else frozenset()
+    if chunk["fun"] == MOD_WATCH:
+        kept |= _FOR_COMMANDS
     return {
         key: value
         for key, value in given.items()

@@ -24,6 +24,7 @@ _NAMES: tuple[str, ...] = (
     "cmd",
     "environ",
     "event",
+    "file",
     "group",
     "host",
     "kmod",
