@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from saltlite.context import MinionContext
-from saltlite.core.data import merge_by
+from saltlite.core.data import copied, merge_by
 from saltlite.core.targets import MinionFacts
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.pillar import top as tops
@@ -128,9 +128,8 @@ class Compiler:
                     f"No matching pillar environment for environment '{saltenv}' found"
                 )
                 continue
-            seen: set[str] = set()
+            seen: dict[str, dict[str, Any]] = {}
             for sls in self._existing(names, saltenv, found):
-                seen.add(sls)
                 pillar = self._join(pillar, self._rendered(Place(sls, saltenv), {}, seen) or {})
         return pillar
 
@@ -201,11 +200,12 @@ class Compiler:
         return list(dict.fromkeys(existing))
 
     def _rendered(
-        self, place: Place, variables: Mapping[str, Any], seen: set[str]
+        self, place: Place, variables: Mapping[str, Any], seen: dict[str, dict[str, Any]]
     ) -> dict[str, Any] | None:
         """An SLS with all that it includes; ``None`` if it could not be had.
 
-        What is in ``seen`` is not included again.
+        ``seen`` has each SLS as it was the last time, without what it includes: so it is included
+        again.
         """
         file = self._read(place)
         if file is None:
@@ -214,6 +214,7 @@ class Compiler:
         if state is None:
             return None
         include = state.get("include", [])
+        seen[place.sls] = copied({key: state[key] for key in state if key != "include"})
         if not isinstance(include, list):
             self._errors.append(f"Include Declaration in SLS '{place.sls}' is not formed as a list")
             return state
@@ -268,15 +269,16 @@ class Compiler:
         else:
             self._errors.append(f"Rendering SLS '{place.sls}' failed, render error:\n{text}")
 
-    def _included(self, include: Sequence[Any], here: Place, seen: set[str]) -> dict[str, Any]:
+    def _included(
+        self, include: Sequence[Any], here: Place, seen: dict[str, dict[str, Any]]
+    ) -> dict[str, Any]:
         joined: dict[str, Any] = {}
         for entry in include:
             name, defaults, key = _parts(entry)
             for sls in self.tree.matching(absolute(name, here), here.saltenv):
-                if sls in seen:
-                    continue
-                seen.add(sls)
-                found = self._rendered(Place(sls, here.saltenv), defaults, seen)
+                found = seen.get(sls)
+                if found is None:
+                    found = self._rendered(Place(sls, here.saltenv), defaults, seen)
                 if found is not None:
                     joined = self._join(joined, _below(key, found))
         return joined
