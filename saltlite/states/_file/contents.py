@@ -1,0 +1,88 @@
+"""Where the content of a managed file is said to come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core.data import traverse
+from saltlite.errors import FunctionError
+
+_NOWHERE = object()
+_WORDS = "'contents', 'contents_pillar', and 'contents_grains'"
+
+
+def given(
+    ctx: MinionContext,
+    contents: Any,
+    contents_pillar: Any,
+    contents_grains: Any,
+    *,
+    newline: bool,
+    delimiter: str,
+    allow_empty: bool,
+) -> Any:
+    """The content as text (or bytes), ``None`` if none of the three is given.
+
+    Raises:
+        FunctionError: more than one is given, or it is not there; in Salt's words.
+    """
+    ways = [way is not None for way in (contents, contents_pillar, contents_grains)]
+    if sum(ways) > 1:
+        raise FunctionError(f"Only one of {_WORDS} is permitted")
+    if contents_pillar:
+        contents = _looked_up("Pillar", ctx.pillar, contents_pillar, delimiter)
+    elif contents_grains:
+        contents = _looked_up("Grain", ctx.grains, contents_grains, delimiter)
+    if contents is None:
+        if any(ways):
+            return _empty(allow_empty, newline)
+        return None
+    if not contents and not isinstance(contents, (int, float)):
+        return _empty(allow_empty, newline)
+    return as_text(contents, newline=newline)
+
+
+def _looked_up(kind: str, data: Mapping[str, Any], keys: Any, delimiter: str) -> Any:
+    if not isinstance(keys, list):
+        return _value(kind, data, keys, delimiter)
+    values = [_value(kind, data, key, delimiter) for key in keys]
+    return [line for value in values for line in (value if isinstance(value, list) else [value])]
+
+
+def _value(kind: str, data: Mapping[str, Any], key: Any, delimiter: str) -> Any:
+    value = traverse(data, str(key), _NOWHERE, delimiter)
+    if value is _NOWHERE:
+        raise FunctionError(f"{kind} {key} does not exist")
+    return value
+
+
+def _empty(allowed: bool, newline: bool) -> str:
+    if not allowed:
+        raise FunctionError(
+            "'contents' value would result in empty contents. Set allow_empty to True to allow the"
+            " managed file to be empty."
+        )
+    return ""
+
+
+def as_text(contents: Any, *, newline: bool) -> Any:
+    """Lines joined, numbers written out, ended by a line feed if ``newline``."""
+    if isinstance(contents, bytes):
+        return contents
+    if isinstance(contents, Mapping):
+        from saltlite.renderers.serializers import SERIALIZERS
+
+        text = str(SERIALIZERS["yaml"].serialize(dict(contents), default_flow_style=False))
+    elif isinstance(contents, (list, tuple)):
+        text = "\n".join(_line(line) for line in contents)
+    else:
+        text = str(contents)
+    if newline and not text.endswith("\n"):
+        text += "\n"
+    return text
+
+
+def _line(value: Any) -> str:
+    return str(value).rstrip("\n")

@@ -1,0 +1,265 @@
+"""A directory, and whose and how open everything in it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import file as files
+from saltlite.modules._file import owners, permissions, place
+from saltlite.modules._file.permissions import Wanted
+from saltlite.states._file.checks import Told, failure, require_owners, system_errors
+from saltlite.states._file.patterns import matches
+
+RECURSE = ("user", "group", "mode", "ignore_files", "ignore_dirs", "silent")
+CLEANED = "Removed due to clean"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is at the path of a directory.
+
+    ``kind`` is directory, file, link or empty; ``changes`` by path what is not as declared, and
+    ``spare`` what is to be cleaned away.
+    """
+
+    kind: str
+    changes: Mapping[str, Mapping[str, Any]]
+    spare: Mapping[str, Mapping[str, Any]]
+    backup: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recursion:
+    """What is set below the directory: ``parts`` are user, group and mode."""
+
+    parts: frozenset[str]
+    depth: int | None = None
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory(Resource[Found]):
+    """A directory as declared; ``keep`` are the paths that cleaning leaves alone."""
+
+    name: str
+    own: Wanted
+    file_mode: Any = None
+    recursion: Recursion | None = None
+    clean: bool = False
+    keep: frozenset[str] = frozenset()
+    exclude: Any = None
+    makedirs: bool = False
+    force: bool = False
+    backupname: str = ""
+    follow: bool = False
+    allow_symlink: bool = True
+    children_only: bool = False
+    told: Told = field(default_factory=Told)
+
+    def read(self, ctx: MinionContext) -> Found:
+        backup = bool(self.backupname) and os.path.lexists(self.backupname)
+        if os.path.islink(self.name) and not self._link_will_do():
+            return Found("link" if os.path.exists(self.name) else "", {}, {}, backup)
+        if not os.path.isdir(self.name):
+            return Found("file" if os.path.lexists(self.name) else "", {}, {}, backup)
+        changes = {path: found for path, found in self._differences(ctx) if found}
+        spare = {path: {"removed": CLEANED} for path in self._spare()} if self.clean else {}
+        return Found("directory", changes, spare)
+
+    def plan(self, now: Found) -> Sequence[Step] | Verdict:
+        if now.kind in ("file", "link"):
+            return self._in_the_way(now)
+        if not now.kind:
+            return (self._creation({}),)
+        changes = {**now.changes, **now.spare}
+        if not changes:
+            return ()
+        return (Step(would=_listed(changes), changes=changes, run=lambda ctx: self._set(ctx, now)),)
+
+    def settled(self, now: Found) -> str:
+        return f"The directory {self.name} is in the correct state"
+
+    def done(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+        if before.kind != "directory":
+            return ""
+        if before.spare:
+            return f"Files cleaned from directory {self.name}"
+        return f"Directory {self.name}{'/*' if self.children_only else ''} updated"
+
+    def changes(self, before: Found, after: Found, steps: Sequence[Step]) -> dict[str, Any]:
+        if before.kind != "directory":
+            forced = {}
+            if before.kind and not self.backupname:
+                kind = {"file": "File", "link": "Symlink"}[before.kind]
+                forced = {"forced": f"{kind} was forcibly replaced"}
+            return {**forced, self.name: {"directory": "new"}}
+        shown: dict[str, Any] = {**before.changes, **before.spare}
+        if self.recursion and self.recursion.silent:
+            shown = {"recursion": "Changes silenced"}
+        return {**shown, **self.told.changes}
+
+    def _in_the_way(self, now: Found) -> Sequence[Step] | Verdict:
+        if self.backupname:
+            if now.backup and not self.force:
+                return failure(f"File exists where the backup target {self.backupname} should go")
+            renamed = f"{self.name} would be renamed to {self.backupname}"
+            would = f"{self.name} would be backed up and replaced with a new directory"
+            return (self._creation({"backup": renamed}, would),)
+        if self.force:
+            kind = {"file": "File", "link": "Symlink"}[now.kind]
+            return (self._creation({"forced": f"{kind} would be forcibly replaced"}),)
+        kind = {"file": "file", "link": "symlink"}[now.kind]
+        return failure(f"Specified location {self.name} exists and is a {kind}")
+
+    def _creation(self, more: Mapping[str, Any], would: str = "") -> Step:
+        new = {self.name: {"directory": "new"}}
+        return Step(would=would or _listed(new), changes={**more, **new}, run=self._make)
+
+    def _link_will_do(self) -> bool:
+        if self.follow:
+            return os.path.isdir(self.name)
+        return self.allow_symlink and not self.force and os.path.isdir(self.name)
+
+    def _differences(self, ctx: MinionContext) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self.recursion:
+            for path, is_dir in self._below(self.recursion.depth):
+                yield path, self._other(ctx, path, self._wanted_below(self.recursion, is_dir))
+        if not self.children_only:
+            yield self.name, self._other(ctx, self.name, self.own)
+
+    def _other(self, ctx: MinionContext, path: str, wanted: Wanted) -> dict[str, Any]:
+        follow = self.follow or path == self.name
+        try:
+            ret, _ = permissions.check(path, None, wanted, ctx.host, follow=follow, test=True)
+        except FunctionError:  # it has gone meanwhile
+            return {}
+        return dict(ret["changes"])
+
+    def _wanted_below(self, recursion: Recursion, is_dir: bool) -> Wanted:
+        parts = recursion.parts
+        if ("ignore_dirs" if is_dir else "ignore_files") in parts:
+            return Wanted()
+        mode = self.own.mode if is_dir else self.file_mode
+        return Wanted(
+            user=self.own.user if "user" in parts else None,
+            group=self.own.group if "group" in parts else None,
+            mode=mode if "mode" in parts else None,
+        )
+
+    def _below(self, depth: int | None) -> Iterator[tuple[str, bool]]:
+        """Paths below and whether they are directories, from the top."""
+        for folder, names, plain in os.walk(self.name, followlinks=self.follow):
+            level = len(os.path.relpath(folder, self.name).split(os.sep)) - (folder == self.name)
+            if depth is not None and level >= depth:
+                names.clear()
+                continue
+            links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+            for name in [*plain, *links]:
+                yield os.path.join(folder, name), False
+            for name in names:
+                if name not in links:
+                    yield os.path.join(folder, name), True
+
+    def _spare(self) -> Iterator[str]:
+        """What cleaning removes, directories before what is in them."""
+        for folder, names, plain in os.walk(self.name):
+            for name in [*plain, *names]:
+                path = os.path.join(folder, name)
+                if not self._is_kept(path):
+                    yield path
+                elif name in names and not os.path.islink(path):
+                    continue
+            names[:] = [name for name in names if self._is_looked_into(os.path.join(folder, name))]
+
+    def _is_kept(self, path: str) -> bool:
+        if path in self.keep:
+            return True
+        return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
+
+    def _is_looked_into(self, path: str) -> bool:
+        return not (bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude))
+
+    def _make(self, ctx: MinionContext) -> None:
+        require_owners(self.own.user, self.own.group)
+        folder = os.path.dirname(self.name)
+        if not os.path.isdir(folder) and not self.makedirs:
+            raise FunctionError(f"No directory to create {self.name} in")
+        mode = None if self.own.mode is None else owners.mode_number(self.own.mode)
+        with system_errors():
+            if os.path.lexists(self.name) and (self.force or self.backupname):
+                self._clear()
+            place.make_dirs(self.name, mode, self.own.owner())
+        if self.own.attrs is not None:
+            permissions.check(self.name, None, self.own, ctx.host, follow=True, test=False)
+
+    def _clear(self) -> None:
+        if not self.backupname:
+            os.unlink(self.name)
+            return
+        if os.path.lexists(self.backupname):
+            files.remove(self.backupname)
+        os.rename(self.name, self.backupname)
+
+    def _set(self, ctx: MinionContext, now: Found) -> None:
+        require_owners(self.own.user, self.own.group)
+        kinds = dict(self._below(None))
+        for path in sorted(now.changes, key=lambda path: path != self.name):
+            wanted = self.own
+            if path != self.name and self.recursion:
+                wanted = self._wanted_below(self.recursion, kinds.get(path, False))
+            follow = self.follow or path == self.name
+            with system_errors():
+                ret, _ = permissions.check(path, None, wanted, ctx.host, follow=follow, test=False)
+            if not ret["result"]:
+                raise FunctionError(str(ret["comment"]))
+            self.told.changes.update(ret["changes"])
+        self._remove(now.spare)
+
+    def _remove(self, spare: Mapping[str, Any]) -> None:
+        gone: list[str] = []
+        for path in spare:
+            if any(path.startswith(f"{done}/") for done in gone):
+                continue
+            files.remove(path)
+            gone.append(path)
+        if gone:
+            self.told.changes["removed"] = gone
+
+
+def recursion(recurse: Any, wanted: Wanted, max_depth: Any) -> Recursion | None:
+    """What ``recurse`` means.
+
+    Raises:
+        FunctionError: it is no list, or has other words than those that there are.
+    """
+    if not recurse:
+        return None
+    if not isinstance(recurse, list):
+        raise FunctionError('"recurse" must be formed as a list of strings')
+    words = frozenset(str(word) for word in recurse)
+    if words - set(RECURSE):
+        known = ", ".join(f'"{word}"' for word in RECURSE)
+        raise FunctionError(f'Types for "recurse" limited to {known}.')
+    if {"ignore_files", "ignore_dirs"} <= words:
+        raise FunctionError(
+            'Must not specify "recurse" options "ignore_files" and "ignore_dirs" at the same time.'
+        )
+    return Recursion(
+        parts=words,
+        depth=None if max_depth is None else int(max_depth),
+        silent="silent" in words,
+    )
+
+
+def _listed(changes: Mapping[str, Mapping[str, Any]]) -> str:
+    lines = [
+        f"{path}: {part} - {value}\n" for path, found in changes.items()
+        for part, value in found.items()
+    ]  # fmt: skip
+    return "The following files will be changed:\n" + "".join(lines)

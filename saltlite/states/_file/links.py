@@ -1,0 +1,225 @@
+"""Symbolic and hard links."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import file as files
+from saltlite.modules._file import owners
+from saltlite.modules._file.permissions import Wanted
+from saltlite.states._file.checks import failure, system_errors
+from saltlite.states._file.presence import way_to
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is at a path: ``kind`` is link, file, directory or empty."""
+
+    kind: str
+    target: str = ""
+    owner: tuple[Any, Any] = ("", "")
+    folder: bool = True
+    backup: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symlink(Resource[Place]):
+    """A symbolic link, and whose it is."""
+
+    name: str
+    target: str
+    owner: tuple[Any, Any]
+    force: bool = False
+    backupname: str = ""
+    makedirs: bool = False
+    dirs: Wanted
+
+    def read(self, ctx: MinionContext) -> Place:
+        folder = os.path.isdir(os.path.dirname(self.name))
+        if not os.path.lexists(self.name):
+            return Place("", folder=folder)
+        if os.path.islink(self.name):
+            found = os.lstat(self.name)
+            owner = (owners.user_name(found.st_uid), owners.group_name(found.st_gid))
+            return Place("link", os.readlink(self.name), owner)
+        kind = "directory" if os.path.isdir(self.name) else "file"
+        return Place(kind, backup=bool(self.backupname) and os.path.lexists(self._backup()))
+
+    def plan(self, now: Place) -> Sequence[Step] | Verdict:
+        if now.kind == "link":
+            return self._relink(now)
+        if not now.kind:
+            return (self._creation(self._would_create(now)),)
+        if now.backup and not self.force:
+            return failure(
+                f"Symlink & backup dest exists and Force not set. {self.name} -> {self.target}"
+                f" - backup: {self.backupname}"
+            )
+        if not self.force and not self.backupname:
+            kind = now.kind.capitalize()
+            return failure(f"{kind} exists where the symlink {self.name} should be")
+        return (
+            self._creation(
+                f"The file or directory {self.name} is set for removal to make way for a new"
+                f" symlink targeting {self.target}",
+                told=False,
+            ),
+        )
+
+    def _relink(self, now: Place) -> Sequence[Step]:
+        if os.path.normpath(now.target) != os.path.normpath(self.target):
+            return (
+                Step(
+                    would=f"Link {self.name} target is set to be changed to {self.target}",
+                    did=self._created(),
+                    changes={"change": self.name},
+                    run=self._make,
+                ),
+            )
+        if now.owner == self.owner:
+            return ()
+        old, new = _colon(now.owner), _colon(self.owner)
+        return (
+            Step(
+                would=f"The symlink {self.name} is present, but the ownership of the symlink would"
+                f" be changed from {old} to {new}",
+                did=f"Set ownership of symlink {self.name} to {new}",
+                changes={"ownership": old},
+                run=self._give,
+            ),
+        )
+
+    def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:
+        if any("ownership" in step.changes for step in steps):
+            return {"ownership": _colon(self.owner)}
+        return {"new": self.name}
+
+    def settled(self, now: Place) -> str:
+        return f"Symlink {self.name} is present and owned by {_colon(now.owner)}"
+
+    def _would_create(self, now: Place) -> str:
+        would = f"Symlink {self.name} to {self.target} is set for creation"
+        if now.folder:
+            return would
+        folder = os.path.dirname(self.name)
+        if self.makedirs:
+            return f"{would}\n{folder} will be created"
+        return f"{would}\nDirectory {folder} for symlink is not present"
+
+    def _created(self) -> str:
+        return f"Created new symlink {self.name} -> {self.target}"
+
+    def _creation(self, would: str, *, told: bool = True) -> Step:
+        changes = {"new": self.name} if told else {}
+        return Step(would=would, did=self._created(), changes=changes, run=self._make)
+
+    def _backup(self) -> str:
+        return os.path.join(os.path.dirname(self.name), self.backupname)
+
+    def _make(self, ctx: MinionContext) -> None:
+        folder = os.path.dirname(self.name)
+        missing = f"Directory {folder} for symlink is not present"
+        way_to(self.name, missing, self.dirs, makedirs=self.makedirs)
+        with system_errors(f"Unable to create new symlink {self.name} -> {self.target}: "):
+            if os.path.lexists(self.name) and not os.path.islink(self.name):
+                self._clear()
+            files.symlink(self.target, self.name, force=True)
+        self._give(ctx)
+
+    def _clear(self) -> None:
+        if self.backupname:
+            if os.path.lexists(self._backup()):
+                files.remove(self._backup())
+            os.rename(self.name, self._backup())
+        elif os.path.isdir(self.name):
+            raise IsADirectoryError(21, os.strerror(21), self.name)
+
+    def _give(self, ctx: MinionContext) -> None:
+        with system_errors():
+            complaint = owners.chown(self.name, *self.owner, follow=False)
+        if complaint:
+            raise FunctionError(complaint.strip())
+
+
+def _colon(owner: tuple[Any, Any]) -> str:
+    return f"{owner[0]}:{owner[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class HardSeen:
+    """What is at both ends of a hard link."""
+
+    target_is_dir: bool
+    target_exists: bool
+    kind: str
+    same: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardLink(Resource[HardSeen]):
+    """Another name of a file."""
+
+    name: str
+    target: str
+    force: bool
+    makedirs: bool
+    dirs: Wanted
+
+    def read(self, ctx: MinionContext) -> HardSeen:
+        kind = ""
+        if os.path.lexists(self.name):
+            kind = "directory" if os.path.isdir(self.name) else "file"
+        exists = os.path.exists(self.target)
+        same = exists and kind == "file" and _is_same(self.name, self.target)
+        return HardSeen(os.path.isdir(self.target), exists, kind, same)
+
+    def plan(self, now: HardSeen) -> Sequence[Step] | Verdict:
+        if now.target_is_dir:
+            return failure(f"Unable to hard link from directory {self.target}")
+        if now.kind == "directory":
+            return failure(f"Unable to hard link to directory {self.name}")
+        if not now.target_exists:
+            return failure(f"Target {self.target} for hard link does not exist")
+        if now.same:
+            return ()
+        if now.kind and not self.force:
+            return failure(f"File exists where the hard link {self.name} should be")
+        did = f"Created new hard link {self.name} -> {self.target}"
+        if now.kind:
+            would = (
+                f"The file or directory {self.name} is set for removal to make way for a new hard"
+                f" link targeting {self.target}"
+            )
+            return (Step(would=would, did=did, run=self._make),)
+        would = f"Hard link {self.name} to {self.target} is set for creation"
+        return (Step(would=would, did=did, changes={"new": self.name}, run=self._make),)
+
+    def changes(self, before: HardSeen, after: HardSeen, steps: Sequence[Step]) -> dict[str, Any]:
+        forced = {"forced": "File for hard link was forcibly replaced"} if before.kind else {}
+        return {**forced, "new": self.name}
+
+    def settled(self, now: HardSeen) -> str:
+        return f"Target of hard link {self.name} is already pointing to {self.target}"
+
+    def _make(self, ctx: MinionContext) -> None:
+        folder = os.path.dirname(self.name)
+        missing = f"Directory {folder} for hard link is not present"
+        way_to(self.name, missing, self.dirs, makedirs=self.makedirs)
+        with system_errors():
+            if os.path.lexists(self.name):
+                os.unlink(self.name)
+        files.link(self.target, self.name)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        first, second = os.lstat(one), os.lstat(other)
+    except OSError:
+        return False
+    return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)

@@ -1,0 +1,166 @@
+"""A file with its content, owner and mode."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules._file import managing, owners, permissions, place
+from saltlite.modules._file.managing import File
+from saltlite.states._file.checks import Told, failure, require_owners, system_errors
+
+WOULD_CHANGE = (
+    "The file {} is set to be changed\n"
+    "Note: No changes made, actual changes may\n"
+    "be different due to other states."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is not as declared, the mode, and why nothing can be done about it."""
+
+    changes: Mapping[str, Any]
+    mode: str = ""
+    complaint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedFile(Resource[Seen]):
+    """A file as declared; ``rendered`` is the content that a template gave.
+
+    ``check`` runs the command that has to accept the content first. ``difference`` is shown in
+    place of that of the texts, ``intention`` in place of a test run's sentence.
+    """
+
+    file: File
+    rendered: bytes | None = None
+    check: tuple[str, str] | None = None
+    difference: Any = None
+    intention: str = ""
+    told: Told = field(default_factory=Told)
+
+    def read(self, ctx: MinionContext) -> Seen:
+        name = self.file.name
+        target = os.path.realpath(name) if self.file.follow else name
+        if os.path.isdir(target) and not os.path.islink(target):
+            return Seen({}, complaint=f"Specified target {name} is a directory")
+        with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+            changes = managing.check_meta(ctx, file)
+        if self.difference and "diff" in changes:
+            changes["diff"] = self.difference
+        return Seen(changes)
+
+    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+        if now.complaint:
+            return failure(now.complaint)
+        if not now.changes:
+            return ()
+        would = self.intention or WOULD_CHANGE.format(self.file.name)
+        return (Step(would=would, changes=now.changes, run=self._write),)
+
+    def settled(self, now: Seen) -> str:
+        return f"File {self.file.name} is in the correct state"
+
+    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+        return self.told.comment
+
+    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+        return dict(self.told.changes)
+
+    @contextmanager
+    def _ready(self, ctx: MinionContext) -> Iterator[File]:
+        """The file with its content at hand and the mode of its source."""
+        file = replace(self.file)
+        if file.keep_mode and file.source:
+            mode = managing.source_mode(ctx, str(file.source), file.saltenv)
+            file.wanted = replace(file.wanted, mode=mode or file.wanted.mode)
+        if file.contents is not None and file.encoding:
+            file.contents = file.data()
+        if self.rendered is None:
+            yield file
+            return
+        with place.scratch(self.rendered) as file.sfn:
+            yield file
+
+    def _write(self, ctx: MinionContext) -> None:
+        require_owners(self.file.wanted.user, self.file.wanted.group)
+        if self.check:
+            self._checked(ctx, *self.check)
+        with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+            said = managing.manage(acting(ctx), file, None)
+        if not said["result"]:
+            raise FunctionError(said["comment"])
+        self.told.comment, self.told.changes = said["comment"], said["changes"]
+        if self.difference and "diff" in said["changes"]:
+            said["changes"]["diff"] = self.difference
+
+    def _checked(self, ctx: MinionContext, command: str, ending: str) -> None:
+        """Let the command look at the new content in a file of its own."""
+        with tempfile.TemporaryDirectory(prefix="salt-") as folder:
+            path = os.path.join(folder, f"content{ending}")
+            with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+                file = replace(file, name=path, makedirs=False, backup="", follow=True)
+                said = managing.manage(acting(ctx), file, None)
+            if not said["result"]:
+                raise FunctionError(said["comment"])
+            ran = ctx.functions.call("cmd.run_all", f"{command} {path}", python_shell=True)
+            if ran["retcode"]:
+                raise FunctionError("check_cmd execution failed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFile(Resource[Seen]):
+    """A file whose content is left as it is: owner, mode and attributes only."""
+
+    file: File
+
+    def read(self, ctx: MinionContext) -> Seen:
+        if os.path.isdir(self.file.name):
+            return Seen({}, complaint=f"Specified target {self.file.name} is a directory")
+        mode = owners.mode_text(owners.status(self.file.name, follow=self.file.follow).st_mode)
+        return Seen(managing.check_meta(ctx, self._bare()), mode)
+
+    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+        if now.complaint:
+            return failure(now.complaint)
+        if not now.changes:
+            return ()
+        would = f"File {self.file.name} will be updated with "
+        if "mode" in now.changes:
+            would += f"permissions {now.changes['mode']} from its current state of {now.mode}"
+        else:
+            would += ", ".join(f"{part} {value}" for part, value in now.changes.items())
+        return (Step(would=would, changes=now.changes, run=self._set),)
+
+    def settled(self, now: Seen) -> str:
+        return f"File {self.file.name} exists with proper permissions. No changes made."
+
+    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+        return ""
+
+    def _bare(self) -> File:
+        return replace(self.file, source=None, source_sum={}, contents=None)
+
+    def _set(self, ctx: MinionContext) -> None:
+        file = self.file
+        require_owners(file.wanted.user, file.wanted.group)
+        ret, _ = permissions.check(
+            file.name, None, file.wanted, ctx.host, follow=file.follow, test=False
+        )
+        if not ret["result"]:
+            raise FunctionError(str(ret["comment"]))
+
+
+def acting(ctx: MinionContext) -> MinionContext:
+    """The context without the option that keeps functions from changing anything."""
+    if not ctx.config.files.test:
+        return ctx
+    return replace(ctx, config=replace(ctx.config, files=replace(ctx.config.files, test=False)))
