@@ -1,0 +1,477 @@
+"""Services that shall run or not, start with the machine or not, be startable or not.
+
+What a service manager can do is known to ``modules/service.py`` and its providers; a user's own
+``service`` module takes their place. Comments are Salt's. Source: modules.md 3; observed on Salt
+3006.30 with a recorded systemd.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.highstate.resource import Action, Resource, Step, Verdict
+
+POLL_S = 0.2
+
+_WATCHED = {True: "start at boot", False: "not start at boot"}
+_SWITCHED = {True: "enabled", False: "disabled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A service as it is. ``on``: it starts with the machine."""
+
+    exists: bool
+    runs: bool = False
+    on: bool = False
+    masked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Service(Resource[Now]):
+    """What all wishes about a service have in common."""
+
+    name: str
+    sig: str | None = None
+    enable: bool | None = None
+    unmask: bool = False
+    unmask_runtime: bool = False
+    no_block: bool = False
+    runlevels: Any = None
+    init_delay: float = 0.0
+    timeout_s: float = 0.0
+
+    def read(self, ctx: MinionContext) -> Now:
+        """Ask the service manager; a wish that names no boot setting is not asked about it."""
+        call = ctx.functions.call
+        if not call("service.available", self.name):
+            return Now(exists=False)
+        return Now(
+            exists=True,
+            runs=_runs(ctx, self.name, self.sig),
+            on=self.enable is not None and bool(call("service.enabled", self.name)),
+            masked=self._is_masked(ctx),
+        )
+
+    def _is_masked(self, ctx: MinionContext) -> bool:
+        asked: list[bool] = [True] if self.unmask_runtime else []
+        asked += [False] if self.unmask else []
+        return any(ctx.functions.call("service.masked", self.name, runtime) for runtime in asked)
+
+    def absent(self, done: str) -> list[Step]:
+        """A service that is not there yet may come with an earlier state of the same run."""
+
+        def refuse(ctx: MinionContext) -> None:
+            raise FunctionError(_missing(self.name))
+
+        would = f"Service {self.name} not present; if created in this state run, it would have been"
+        return [Step(would=f"{would} {done}", run=refuse)]
+
+    def switching(self, now: Now, failed: str) -> list[Step]:
+        """The step that sets whether it starts with the machine; ``failed`` ends its complaint."""
+        if self.enable is None or now.on is self.enable:
+            return []
+        return [
+            Step(
+                would=f"Service {self.name} set to be {_SWITCHED[self.enable]}",
+                did=f"Service {self.name} has been {_SWITCHED[self.enable]}",
+                run=lambda ctx: self._switch(ctx, failed),
+                changes={self.name: True},
+            )
+        ]
+
+    def _switch(self, ctx: MinionContext, failed: str) -> None:
+        function = "service.enable" if self.enable else "service.disable"
+        given = {"runlevels": self.runlevels} if self.runlevels else {}
+        try:
+            succeeded = ctx.functions.call(function, self.name, **given)
+        except FunctionError:
+            succeeded = False
+        if not succeeded:
+            wish = _WATCHED[bool(self.enable)]
+            raise FunctionError(f"Failed when setting service {self.name} to {wish}, {failed}")
+
+    def said(self, switched: bool, condition: str) -> str:
+        """The sentence about the boot setting; ``condition`` is what else is so now."""
+        word = _SWITCHED[bool(self.enable)]
+        verb = f"has been {word}" if switched else f"is already {word}"
+        return f"Service {self.name} {verb}, and is {condition}"
+
+    def await_(self, ctx: MinionContext, runs: bool) -> None:
+        """Give a slow service its time, then the delay that was asked for."""
+        deadline = time.monotonic() + self.timeout_s
+        while time.monotonic() < deadline and _runs(ctx, self.name, self.sig) is not runs:
+            time.sleep(POLL_S)
+        if self.init_delay:
+            time.sleep(self.init_delay)
+
+
+def _runs(ctx: MinionContext, name: str, sig: str | None) -> bool:
+    return bool(ctx.functions.call("service.status", name, sig))
+
+
+def _missing(name: str) -> str:
+    return f"The named service {name} is not available"
+
+
+class Running(_Service):
+    """A service that runs."""
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Unmask it, start it, set whether it starts with the machine."""
+        if not now.exists:
+            return self.absent("started")
+        steps = []
+        if now.masked:
+            steps.append(
+                Step(
+                    would=f"Service {self.name} would be unmasked",
+                    did=f"Service {self.name} was unmasked",
+                    run=self._unmask,
+                )
+            )
+        if not now.runs:
+            steps.append(
+                Step(
+                    would=f"Service {self.name} is set to start",
+                    did=f"Started service {self.name}",
+                    run=self._start,
+                    changes={self.name: True},
+                )
+            )
+        return [*steps, *self.switching(now, self._trouble(now))]
+
+    def _trouble(self, now: Now) -> str:
+        if now.runs:
+            return "but the service was already running"
+        return "but the service is running" if self.enable else "and is running"
+
+    def _unmask(self, ctx: MinionContext) -> None:
+        for wanted, runtime in ((self.unmask, False), (self.unmask_runtime, True)):
+            if wanted:
+                ctx.functions.call("service.unmask", self.name, runtime)
+
+    def _start(self, ctx: MinionContext) -> None:
+        given = {"no_block": True} if self.no_block else {}
+        if not ctx.functions.call("service.start", self.name, **given):
+            raise FunctionError(self.unmet(Now(exists=True), ()))
+        self.await_(ctx, True)
+
+    def settled(self, now: Now) -> str:
+        """It runs already."""
+        return self._with_mask(f"The service {self.name} is already running", "already unmasked")
+
+    def would(self, now: Now, steps: Sequence[Step]) -> str:
+        """Starting it is the news, if it is to be started; then nothing else is told."""
+        if not now.exists:
+            return steps[0].would
+        told = [step.would for step in steps if step.changes][:1]
+        about = "would be unmasked" if now.masked else "was already unmasked"
+        if self.unmask or self.unmask_runtime:
+            told.append(f"Service {self.name} {about}")
+        return "\n".join(told)
+
+    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+        """One sentence for starting and boot setting together, as Salt has it."""
+        switched = self.enable is not None and before.on is not self.enable
+        if switched or (self.enable is not None and not before.runs):
+            said = self.said(switched, "in the desired state" if before.runs else "running")
+        else:
+            said = f"Started service {self.name}"
+        if before.runs and not switched:
+            said = f"The service {self.name} is already running"
+        said = self._with_mask(said, "unmasked" if before.masked else "already unmasked")
+        if self.init_delay and not before.runs:
+            said += f"\nDelayed return for {self.init_delay:g} seconds"
+        return said
+
+    def _with_mask(self, said: str, about: str) -> str:
+        asked = self.unmask or self.unmask_runtime
+        return f"{said}\nService {self.name} was {about}" if asked else said
+
+    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+        """It was started and does not run."""
+        return f"Service {self.name} failed to start"
+
+
+class Dead(_Service):
+    """A service that does not run."""
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Stop it, set whether it starts with the machine."""
+        if not now.exists:
+            return []
+        failed = "and the service is dead" if now.runs else "but the service was already running"
+        switching = self.switching(now, failed)
+        if not now.runs:
+            return switching
+        stop = Step(
+            would=f"Service {self.name} is set to be killed",
+            did=f"Service {self.name} was killed",
+            run=self._stop if switching else self._stop_surely,
+            changes={self.name: False},
+        )
+        return [stop, *switching]
+
+    def _stop(self, ctx: MinionContext) -> bool:
+        """Whether it stopped; if not, it shall at least not start again with the machine."""
+        given = {"no_block": True} if self.no_block else {}
+        succeeded = bool(ctx.functions.call("service.stop", self.name, **given))
+        self.await_(ctx, False)
+        return succeeded
+
+    def _stop_surely(self, ctx: MinionContext) -> None:
+        if not self._stop(ctx):
+            raise FunctionError(f"Service {self.name} failed to die")
+
+    def settled(self, now: Now) -> str:
+        """It does not run, or is not there at all."""
+        if not now.exists:
+            return _missing(self.name)
+        return f"The service {self.name} is already dead"
+
+    def would(self, now: Now, steps: Sequence[Step]) -> str:
+        """Only that it is stopped, if it is."""
+        return steps[0].would
+
+    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+        """One sentence for stopping and boot setting together, as Salt has it."""
+        if self.enable is None:
+            return f"Service {self.name} was killed"
+        condition = "dead" if before.runs else "in the desired state"
+        return self.said(before.on is not self.enable, condition)
+
+    def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
+        """``True`` if the boot setting changed, ``False`` if it was only stopped."""
+        if before.on is not after.on:
+            return {self.name: True}
+        return {self.name: False} if before.runs and not after.runs else {}
+
+    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+        """It still runs."""
+        if self.enable is not None and after.on is self.enable:
+            return self.said(True, "running")
+        return f"Service {self.name} failed to die"
+
+
+class AtBoot(_Service):
+    """A service that starts with the machine, or does not."""
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Set it; without the service there is nothing that could start."""
+        if now.exists:
+            return self.switching(now, "but the service was already running")
+        return self.absent("enabled") if self.enable else []
+
+    def settled(self, now: Now) -> str:
+        """It is set so already."""
+        return self.said(False, "in the desired state") if now.exists else _missing(self.name)
+
+    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+        """It is set."""
+        return self.said(True, "in the desired state")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask(Resource[bool]):
+    """A service that cannot be started, or can. ``runtime``: until the machine starts anew."""
+
+    name: str
+    masked: bool
+    runtime: bool
+
+    @property
+    def word(self) -> str:
+        """``masked``, ``runtime unmasked`` ..."""
+        return f"{'runtime ' * self.runtime}{'' if self.masked else 'un'}masked"
+
+    def read(self, ctx: MinionContext) -> bool:
+        """Whether it is masked."""
+        return bool(ctx.functions.call("service.masked", self.name, self.runtime))
+
+    def plan(self, now: bool) -> Sequence[Step] | Verdict:
+        """Mask or unmask it."""
+        if now is self.masked:
+            return []
+        function = "service.mask" if self.masked else "service.unmask"
+        what = f"{'runtime ' * self.runtime}masked"
+        return [
+            Step(
+                would=f"Service {self.name} would be {self.word}",
+                did=f"Service {self.name} was {self.word}",
+                run=lambda ctx: ctx.functions.call(function, self.name, self.runtime),
+                changes={what: {"old": now, "new": self.masked}},
+            )
+        ]
+
+    def settled(self, now: bool) -> str:
+        """It is so already."""
+        return f"Service {self.name} {'is' if self.masked else 'was'} already {self.word}"
+
+    def unmet(self, after: bool, left: Sequence[Step]) -> str:
+        """The service manager said that it did it."""
+        return f"Failed to {'' if self.masked else 'un'}mask service {self.name}"
+
+
+def running(
+    ctx: MinionContext,
+    name: str,
+    enable: Any = None,
+    sig: str | None = None,
+    init_delay: float | None = None,
+    no_block: bool = False,
+    unmask: bool = False,
+    unmask_runtime: bool = False,
+    **kwargs: Any,
+) -> Resource[Now] | Verdict:
+    """A service runs; with ``enable`` it starts with the machine, or does not.
+
+    ``sig`` is a text in its command line, where the service manager cannot tell. ``unmask`` and
+    ``unmask_runtime`` (systemd) make it startable first. ``init_delay`` and ``timeout`` are
+    seconds: to wait afterwards, and for it to run.
+    """
+    refused = _lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
+    if refused:
+        return refused
+    return Running(
+        name=name,
+        sig=sig,
+        enable=_wish(enable),
+        unmask=bool(unmask),
+        unmask_runtime=bool(unmask_runtime),
+        no_block=bool(no_block),
+        runlevels=kwargs.get("runlevels"),
+        init_delay=float(init_delay or 0),
+        timeout_s=float(kwargs.get("timeout") or 0),
+    )
+
+
+def dead(
+    ctx: MinionContext,
+    name: str,
+    enable: Any = None,
+    sig: str | None = None,
+    init_delay: float | None = None,
+    **kwargs: Any,
+) -> Resource[Now] | Verdict:
+    """A service does not run; with ``enable`` it starts with the machine, or does not."""
+    no_block = bool(kwargs.get("no_block"))
+    refused = _lacking(ctx, no_block=no_block)
+    if refused:
+        return refused
+    return Dead(
+        name=name,
+        sig=sig,
+        enable=_wish(enable),
+        no_block=no_block,
+        runlevels=kwargs.get("runlevels"),
+        init_delay=float(init_delay or 0),
+        timeout_s=float(kwargs.get("timeout") or 0),
+    )
+
+
+def enabled(name: str, **kwargs: Any) -> Resource[Now]:
+    """A service starts with the machine; whether it runs now does not matter."""
+    return AtBoot(name=name, enable=True, runlevels=kwargs.get("runlevels"))
+
+
+def disabled(name: str, **kwargs: Any) -> Resource[Now]:
+    """A service does not start with the machine; whether it runs now does not matter."""
+    return AtBoot(name=name, enable=False, runlevels=kwargs.get("runlevels"))
+
+
+def masked(ctx: MinionContext, name: str, runtime: bool = False) -> Resource[bool] | Verdict:
+    """A service cannot be started (systemd)."""
+    return _mask(ctx, name, True, runtime)
+
+
+def unmasked(ctx: MinionContext, name: str, runtime: bool = False) -> Resource[bool] | Verdict:
+    """A service can be started (systemd)."""
+    return _mask(ctx, name, False, runtime)
+
+
+def mod_watch(
+    ctx: MinionContext,
+    name: str,
+    sfun: str | None = None,
+    sig: str | None = None,
+    full_restart: bool = False,
+    init_delay: float | None = None,
+    force: bool = False,
+    reload: bool = False,
+    no_block: bool = False,
+    **kwargs: Any,
+) -> Action | Verdict:
+    """Something that the service depends on has changed: restart it, or stop it again.
+
+    ``reload`` has it read its configuration instead, ``force`` then restarts one that cannot.
+    ``full_restart`` is the same as a restart: stop, then start.
+    """
+    if sfun not in ("running", "dead"):
+        return Verdict(result=False, comment=f"Unable to trigger watch for service.{sfun}")
+    runs = _runs(ctx, name, sig)
+    given = {"no_block": True} if no_block else {}
+    if sfun == "dead":
+        if not runs:
+            return Verdict(result=True, comment="Service is already stopped")
+        return _act(name, "stop", "stop", "stopped", 0.0, given)
+    delay_s = float(init_delay or 0)
+    if not runs:
+        return _act(name, "start", "start", "started", delay_s, given)
+    if not reload:
+        return _act(name, "restart", "restart", "restarted", delay_s, given)
+    if force:
+        function, verb = "force_reload", "forcefully reload"
+        return _act(name, function, verb, "forcefully reloaded", delay_s, given)
+    return _act(name, "reload", "reload", "reloaded", delay_s, given)
+
+
+def _act(
+    name: str, function: str, verb: str, past: str, delay_s: float, given: dict[str, bool]
+) -> Action:
+    def run(ctx: MinionContext) -> Verdict:
+        try:
+            succeeded = bool(ctx.functions.call(f"service.{function}", name, **given))
+        except FunctionError as error:
+            return Verdict(result=False, comment=str(error))
+        time.sleep(delay_s)
+        said = f"Service {past}" if succeeded else f"Failed to {verb} the service"
+        return Verdict(result=succeeded, comment=said, changes={name: succeeded})
+
+    return Action(would=f"Service is set to be {past}", run=run, changes={name: True})
+
+
+def _wish(enable: Any) -> bool | None:
+    return enable if isinstance(enable, bool) else None
+
+
+def _lacking(ctx: MinionContext, **wanted: bool) -> Verdict | None:
+    """What systemd alone can do, asked for where it is not."""
+    asked = [name for name, value in wanted.items() if value]
+    if not asked or _has_units(ctx):
+        return None
+    return Verdict(
+        result=False,
+        comment=f"The service manager of this machine does not know {', '.join(asked)}",
+    )
+
+
+def _mask(ctx: MinionContext, name: str, wish: bool, runtime: bool) -> Resource[bool] | Verdict:
+    if not _has_units(ctx):
+        return Verdict(result=False, comment="Service masking not available on this minion")
+    return Mask(name=name, masked=wish, runtime=bool(runtime))
+
+
+def _has_units(ctx: MinionContext) -> bool:
+    from saltlite.providers.service import units
+
+    try:
+        units(ctx, "mask")
+    except FunctionUnavailable:
+        return False
+    return True
