@@ -55,8 +55,8 @@ class StateTree:
         return saltenv in self._envs or "__env__" in self._envs
 
     def matching(self, pattern: str, saltenv: str) -> list[str]:
-        """The SLS names that a glob fits, in the order of their paths."""
-        return fnmatch.filter(self._known(saltenv), pattern)
+        """The SLS names that a glob fits, sorted."""
+        return sorted(fnmatch.filter(self._known(saltenv), pattern))
 
     def file(self, place: Place) -> str | None:
         """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``."""
