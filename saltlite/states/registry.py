@@ -30,10 +30,12 @@ _NAMES: tuple[str, ...] = (
     "kmod",
     "locale",
     "module",
+    "pkg",
     "service",
     "sysctl",
     "test",
     "timezone",
+    "user",
 )
 
 STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in _NAMES}
