@@ -102,8 +102,10 @@ class Compiler:
             self._errors += decrypt(self.ctx, pillar)
         if self._errors:
             pillar[ERRORS] = list(dict.fromkeys(self._errors))
+            # only first lines: behind them are lines of the files, with what is secret in them
+            first = [error.partition("\n")[0] for error in pillar[ERRORS]]
             log.critical(
-                "Pillar of %s has errors: %s", self.ctx.config.identity.id, "; ".join(self._errors)
+                "Pillar of %s has errors: %s", self.ctx.config.identity.id, "; ".join(first)
             )
         return pillar
 
