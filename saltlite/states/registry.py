@@ -22,6 +22,7 @@ from saltlite.highstate.resource import Declared
 _NAMES: tuple[str, ...] = (
     # one a line, sorted
     "cmd",
+    "cron",
     "environ",
     "event",
     "file",

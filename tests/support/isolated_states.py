@@ -1,8 +1,8 @@
 """States of ours, applied in namespaces of their own: nothing that is done reaches the machine.
 
-A request is a map: ``{"write": {path: text}}``, ``{"read": path}`` (the answer is the text, ``None``
-without a file), ``{"mode": path}``, ``{"env": name}``, or ``{"state": fun, "args": {...}, "test":
-bool}``, whose answer is ``{"result", "changes", "comment"}`` or a text if it could not be run.
+A request is a map: ``{"write": {path: text}}``, ``{"read": path}`` (the answer is the text,
+``None`` without a file), ``{"mode": path}``, ``{"env": name}``, or ``{"state": fun, "args": {...},
+"test": bool}``, whose answer is ``{"result", "changes", "comment"}`` or a text if it was not run.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Salt's tells none; ``ours`` beside a record says where ours is another one on pu
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,9 @@ def agrees(run: str, key: str, gives: dict[str, Any], wanted: dict[str, Any]) ->
 
 
 def words(comment: str) -> list[str]:
-    """The words of a comment; the order of names and lines is not Salt's to promise."""
-    return sorted(comment.replace(",", " ").split())
+    """The words of a comment that matter; not the order of names and lines, nor drawn paths."""
+    plain = re.sub(r"/tmp/\S+", "", comment).replace(",", " ").split()
+    return sorted(word for word in plain if word not in ("is", "already"))
 
 
 def foretold(said: dict[str, Any], came: dict[str, Any]) -> bool:

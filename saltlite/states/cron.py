@@ -1,0 +1,308 @@
+"""Users' crontabs: jobs, variables, and whole files."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, SaltliteError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import cron
+from saltlite.providers.accounts import files
+from saltlite.providers.cron import crontab
+from saltlite.providers.cron.crontab import Job, Table
+
+
+def present(
+    name: str,
+    user: str = "root",
+    minute: Any = "*",
+    hour: Any = "*",
+    daymonth: Any = "*",
+    month: Any = "*",
+    dayweek: Any = "*",
+    comment: Any = None,
+    commented: bool = False,
+    identifier: Any = False,
+    special: str | None = None,
+) -> CronJob:
+    """A job that runs the command ``name``; it is found again by ``identifier``.
+
+    Without one it is found by the command. ``special`` is a named moment, as ``@daily``;
+    ``commented`` keeps the job there without running it.
+    """
+    name = name.strip()
+    times = (str(each).lower() for each in (minute, hour, daymonth, month, dayweek))
+    when = tuple(times) if special is None else (str(special),)
+    job = Job(
+        when=when,
+        cmd=name,
+        identifier=_identifier(name, identifier),
+        comment=None if comment is None else str(comment),
+        commented=bool(commented),
+    )
+    return CronJob(user=user, job=job)
+
+
+def absent(
+    name: str, user: str = "root", identifier: Any = False, special: str | None = None
+) -> NoCronJob:
+    """No job that has this identifier, or runs this command."""
+    name = name.strip()
+    found = _identifier(name, identifier)
+    return NoCronJob(name=name, user=user, identifier=found, special=special)
+
+
+def env_present(name: str, value: Any = None, user: str = "root") -> Variable:
+    """A variable for all jobs of a user."""
+    return Variable(name=str(name), user=user, value=value)
+
+
+def env_absent(name: str, user: str = "root") -> NoVariable:
+    """No such variable for the jobs of a user."""
+    return NoVariable(name=str(name), user=user)
+
+
+def file(
+    ctx: MinionContext,
+    name: str,
+    source_hash: str = "",
+    source_hash_name: str | None = None,
+    user: str = "root",
+    template: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    replace: bool = True,
+    defaults: Mapping[str, Any] | None = None,
+    backup: str = "",
+    __env__: str = "base",
+) -> WholeTab | Verdict:
+    """A file, also from the master, that is the whole crontab of a user.
+
+    ``template`` renders it first; ``replace=False`` leaves a crontab alone that is there.
+    """
+    account = files.user(ctx.host, user)
+    if account is None:
+        return _refused(f"Could not identify group for user {user}")
+    group = next((each.name for each in files.groups(ctx.host) if each.gid == account.gid), "")
+    try:
+        path = str(ctx.functions.call("cp.cache_file", name, __env__) or "")
+    except SaltliteError as error:
+        return _refused(str(error))
+    text = ctx.host.read_text(path) if path else None
+    if text is None:
+        what = "Local file source" if name.startswith("/") else "Source file"
+        return _refused(f"{what} {name} does not exist")
+    if template:
+        from saltlite.renderers.template import render_template
+
+        text = render_template(
+            text, template, ctx, saltenv=__env__, context=context, defaults=defaults, path=path
+        )
+    return WholeTab(user=user, group=group, text=text, replace=replace)
+
+
+def _refused(comment: str) -> Verdict:
+    return Verdict(result=False, comment=comment)
+
+
+def _identifier(name: str, identifier: Any) -> str | None:
+    if identifier is False:
+        return name
+    return None if identifier is None else str(identifier)
+
+
+def _failed(what: str, name: str, user: str, answer: str) -> FunctionError:
+    said = f"{what} {name} for user {user} failed to commit with error \n{answer}"
+    return FunctionError(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A crontab as its text; parsed anew for each plan, as a plan tries changes on it."""
+
+    text: str
+
+    def table(self) -> Table:
+        """The jobs and variables."""
+        return crontab.parse(self.text)
+
+
+def _read(ctx: MinionContext, user: str) -> Tab:
+    return Tab(cron.raw_cron(ctx, user))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CronJob(Resource[Tab]):
+    """A job in a user's crontab."""
+
+    user: str
+    job: Job
+
+    def read(self, ctx: MinionContext) -> Tab:
+        return _read(ctx, self.user)
+
+    def plan(self, now: Tab) -> list[Step]:
+        answer, name = crontab.put(now.table(), self.job), self.job.cmd
+        if answer == "present":
+            return []
+        is_new = answer == "new"
+        step = Step(
+            would=f"Cron {name} is set to be {'added' if is_new else 'updated'}",
+            did=f"Cron {name} " + (f"added to {self.user}'s crontab" if is_new else "updated"),
+            changes={self.user: name},
+            run=self._set,
+        )
+        return [step]
+
+    def _set(self, ctx: MinionContext) -> None:
+        job = self.job
+        set_job: Callable[..., str] = cron.set_special if job.special else cron.set_job
+        answer = set_job(
+            ctx, self.user, *job.when, job.cmd, job.commented, job.comment, job.identifier
+        )
+        if answer not in ("new", "updated", "present"):
+            raise _failed("Cron", job.cmd, self.user, answer)
+
+    def settled(self, now: Tab) -> str:
+        return f"Cron {self.job.cmd} already present"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoCronJob(Resource[Tab]):
+    """A job that is not in a user's crontab."""
+
+    name: str
+    user: str
+    identifier: str | None
+    special: str | None
+
+    def read(self, ctx: MinionContext) -> Tab:
+        return _read(ctx, self.user)
+
+    def plan(self, now: Tab) -> list[Step]:
+        when = {} if self.special is None else {0: self.special}
+        special = self.special is not None
+        answer = crontab.drop(now.table(), self.name, when, self.identifier, special=special)
+        if answer == "absent":
+            return []
+        step = Step(
+            would=f"Cron {self.name} is set to be removed",
+            did=f"Cron {self.name} removed from {self.user}'s crontab",
+            changes={self.user: self.name},
+            run=self._remove,
+        )
+        return [step]
+
+    def _remove(self, ctx: MinionContext) -> None:
+        if self.special is None:
+            answer = cron.rm_job(ctx, self.user, self.name, identifier=self.identifier)
+        else:
+            answer = cron.rm_special(ctx, self.user, self.name, self.special, self.identifier)
+        if answer != "removed":
+            raise _failed("Cron", self.name, self.user, answer)
+
+    def settled(self, now: Tab) -> str:
+        return f"Cron {self.name} already absent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable(Resource[Tab]):
+    """A variable in a user's crontab."""
+
+    name: str
+    user: str
+    value: Any
+
+    def read(self, ctx: MinionContext) -> Tab:
+        return _read(ctx, self.user)
+
+    def plan(self, now: Tab) -> list[Step]:
+        there = now.table().env.get(self.name)
+        if there == ('""' if self.value in (None, "") else str(self.value)):
+            return []
+        is_new = there is None
+        step = Step(
+            would=f"Cron env {self.name} is set to be {'added' if is_new else 'updated'}",
+            did=f"Cron env {self.name} "
+            + (f"added to {self.user}'s crontab" if is_new else "updated"),
+            changes={self.user: self.name},
+            run=self._set,
+        )
+        return [step]
+
+    def _set(self, ctx: MinionContext) -> None:
+        answer = cron.set_env(ctx, self.user, self.name, self.value)
+        if answer not in ("new", "updated", "present"):
+            raise _failed("Cron env", self.name, self.user, answer)
+
+    def settled(self, now: Tab) -> str:
+        return f"Cron env {self.name} already present"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoVariable(Resource[Tab]):
+    """A variable that is not in a user's crontab."""
+
+    name: str
+    user: str
+
+    def read(self, ctx: MinionContext) -> Tab:
+        return _read(ctx, self.user)
+
+    def plan(self, now: Tab) -> list[Step]:
+        step = Step(
+            would=f"Cron env {self.name} is set to be removed",
+            did=f"Cron env {self.name} removed from {self.user}'s crontab",
+            changes={self.user: self.name},
+            run=self._remove,
+        )
+        return [step] if self.name in now.table().env else []
+
+    def _remove(self, ctx: MinionContext) -> None:
+        answer = cron.rm_env(ctx, self.user, self.name)
+        if answer != "removed":
+            raise _failed("Cron env", self.name, self.user, answer)
+
+    def settled(self, now: Tab) -> str:
+        return f"Cron env {self.name} already absent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeTab(Resource[Tab]):
+    """All of a user's crontab."""
+
+    user: str
+    group: str
+    text: str = field(repr=False)
+    replace: bool
+
+    def read(self, ctx: MinionContext) -> Tab:
+        return _read(ctx, self.user)
+
+    def plan(self, now: Tab) -> list[Step]:
+        if now.text == self.text or (now.text and not self.replace):
+            return []
+        before = (now.text or "\n").splitlines(keepends=True)
+        diff = "".join(difflib.unified_diff(before, self.text.splitlines(keepends=True)))
+        owner = {} if self.user == "root" else {"user": self.user, "group": self.group}
+        step = Step(
+            would=f"The following values are set to be changed:\ndiff: {diff}\n",
+            did=f"Crontab for user {self.user} was updated",
+            changes={"diff": diff, **owner},
+            run=self._write,
+        )
+        return [step]
+
+    def _write(self, ctx: MinionContext) -> None:
+        with ctx.host.private_file(self.text.encode()) as path:
+            done = cron.write_cron_file_verbose(ctx, self.user, path)
+            said = str(done["stderr"])
+            if done["retcode"] != 0:
+                said = f"Unable to update user {self.user} crontab {path}. Error: {said}"
+                raise FunctionError(said)
+
+    def settled(self, now: Tab) -> str:
+        return f"Crontab for user {self.user} is in the correct state"
