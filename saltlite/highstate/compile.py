@@ -7,8 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.highstate.low import Chunk, low_of
+from saltlite.highstate import top
+from saltlite.highstate.high import finished, verified
+from saltlite.highstate.low import Chunk, low_of, low_tag
 from saltlite.highstate.sls import High, reader
+
+__all__ = [
+    "Compiled",
+    "compile_high",
+    "compile_highstate",
+    "compile_sls",
+    "low_as_written",
+    "low_tag",
+    "split",
+    "top_of",
+]
 
 
 @dataclass(slots=True)
@@ -16,12 +29,22 @@ class Compiled:
     """What was compiled.
 
     ``high`` is as the files say (``state.show_sls``), ``low`` what is to be run
-    (``state.show_lowstate``), in order. With ``errors``, Salt's sentences, nothing may be run.
+    (``state.show_lowstate``): without what is excluded, extended, ``_in`` forms turned round. With
+    ``errors``, Salt's sentences, nothing may be run. ``wanted`` has environment → SLS names; a
+    highstate without any has nothing to run and no error.
     """
 
     high: High
     low: list[Chunk] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    wanted: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    reading: list[str] = field(default_factory=list)
+    """Those of the errors that came up while the files were read."""
+
+    @property
+    def written(self) -> tuple[High, list[str]]:
+        """What ``state.show_sls`` shows: high data as written, and its errors."""
+        return self.high, [*self.reading, *verified(self.high)]
 
 
 def compile_sls(
@@ -34,18 +57,68 @@ def compile_sls(
     """The states of SLS files, by names or globs; ``exclude`` as in ``state.apply``.
 
     Templates see ``ctx.pillar``.
+
+    Raises:
+        SaltliteError: the master does not answer.
     """
-    files = reader(ctx)
-    high = files.read({saltenv: split(mods)})
-    if files.errors:
-        return Compiled(high, errors=files.errors)
-    return Compiled(high, low_of(high))
+    options = top.options_of(ctx)
+    return _compiled(ctx, {saltenv: split(mods)}, options, exclude)
+
+
+def compile_highstate(
+    ctx: MinionContext, *, saltenv: str | None = None, exclude: Any = None
+) -> Compiled:
+    """The states that the top files have for this minion.
+
+    Raises:
+        SaltliteError: the master does not answer.
+    """
+    options = top.options_of(ctx)
+    wanted = top.wanted(ctx, options, saltenv)
+    if wanted.errors:
+        return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
+    return _compiled(ctx, wanted.sls, options, exclude)
+
+
+def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = None) -> Compiled:
+    """High data, written by hand or by a program; states without ``order`` come last."""
+    done = finished(high, split(exclude))
+    if done.errors:
+        return Compiled(dict(high), errors=done.errors)
+    return Compiled(dict(high), low_of(done.high))
+
+
+def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.Wanted:
+    """What the top files have for this minion: environment → SLS names (``state.show_top``).
+
+    Raises:
+        SaltliteError: the master does not answer.
+    """
+    return top.wanted(ctx, top.options_of(ctx), saltenv)
+
+
+def low_as_written(high: High, errors: Sequence[str] = ()) -> tuple[list[Chunk], list[str]]:
+    """The chunks of high data as written, nothing turned or extended (``state.show_low_sls``)."""
+    return ([], list(errors)) if errors else (low_of(high), [])
 
 
 def split(names: Any) -> list[Any]:
-    """``"a, b"`` or a list as a list."""
+    """``"a, b"`` or a list as a list; ``None`` is an empty one."""
+    if names is None:
+        return []
     if isinstance(names, str):
         return [part.strip() for part in names.split(",") if part.strip()]
     if isinstance(names, Mapping) or not isinstance(names, Sequence):
         return [names]
     return list(names)
+
+
+def _compiled(
+    ctx: MinionContext, wanted: Mapping[str, Sequence[str]], options: top.TopOptions, exclude: Any
+) -> Compiled:
+    files = reader(ctx, auto_order=options.state_auto_order)
+    high = files.read(wanted)
+    done = finished(high, split(exclude))
+    errors = [*files.errors, *done.errors]
+    low = [] if errors else low_of(done.high)
+    return Compiled(high, low, errors, wanted, files.errors)

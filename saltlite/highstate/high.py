@@ -1,0 +1,436 @@
+"""What is done to high data before it becomes low: exclude, extend, checks, ``_in`` turned round.
+
+Pure. Mistakes are told in Salt's words. Source: observed on Salt 3006.30; tests/cases/highstate.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.highstate.sls import EXCLUDE, EXTEND, High, runs
+
+TURNED = frozenset({"require", "watch", "prereq", "onchanges", "onfail", "use"})
+"""Requisites that have an ``_in`` form here; ``listen_in`` is for the one who runs them."""
+
+CHECKED = frozenset({"require", "watch", "prereq", "onchanges"})
+"""Requisites that must be lists, and whose circles of two are found at once."""
+
+LISTS = frozenset(
+    f"{kind}{suffix}"
+    for kind in ("require", "watch", "prereq", "onchanges", "onfail", "listen")
+    for suffix in ("", "_any", "_all")
+) | {"prerequired"}
+"""Arguments that ``extend`` adds to; it replaces others."""
+
+OWN = TURNED | {f"{kind}_in" for kind in TURNED} | {"name", "names", "order"}
+"""What ``use`` does not take from another state."""
+
+
+@dataclass(slots=True)
+class Extension:
+    """Arguments for a state of a declaration. ``named`` may be an ID, or a state's name."""
+
+    named: Any
+    body: Mapping[str, Any]
+    sls: Any
+    saltenv: Any
+
+
+@dataclass(slots=True)
+class Finished:
+    """High data as it is run, and what is wrong with it."""
+
+    high: High
+    errors: list[str] = field(default_factory=list)
+
+
+def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
+    """Apply ``exclude`` and ``extend``, check, and turn the ``_in`` forms round."""
+    own = {ident: _copied(body) for ident, body in high.items()}
+    excludes = [*_as_list(own.pop(EXCLUDE, ())), *exclude]
+    extends = _extensions(own.pop(EXTEND, ()))
+    kept, gone = _without(own, excludes)
+    result = Finished(kept)
+    extends = [each for each in extends if each.named not in gone]
+    for extension in extends:
+        _extend(result, extension, strict=False)
+    result.errors += verified(result.high)
+    if result.errors:
+        return result
+    for extension in _turned(result):
+        _extend(result, extension, strict=True)
+    return result
+
+
+def _copied(body: Any) -> Any:
+    """A declaration whose lists may be changed."""
+    if not isinstance(body, Mapping):
+        return body
+    return {key: list(run) if isinstance(run, list) else run for key, run in body.items()}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+# --- exclude -------------------------------------------------------------------------------------
+
+
+def _without(high: High, exclude: Sequence[Any]) -> tuple[High, set[Any]]:
+    """High data without some SLS (globs) and IDs; the IDs that are gone."""
+    patterns: list[str] = []
+    idents: set[Any] = set()
+    for entry in exclude:
+        kind, value = "sls", entry
+        if isinstance(entry, Mapping) and len(entry) == 1:
+            kind, value = next(iter(entry.items()))
+        if kind == "sls" and isinstance(value, str):
+            patterns.append(value)
+        elif kind == "id" and isinstance(value, Hashable):
+            idents.add(value)
+    for ident, body in high.items():
+        sls = body.get("__sls__") if isinstance(body, Mapping) else None
+        if any(fnmatch.fnmatchcase(str(sls), pattern) for pattern in patterns):
+            idents.add(ident)
+    return {ident: body for ident, body in high.items() if ident not in idents}, idents
+
+
+# --- extend --------------------------------------------------------------------------------------
+
+
+def _extensions(extends: Any) -> list[Extension]:
+    return [
+        Extension(ident, body, body.get("__sls__"), body.get("__env__"))
+        for each in _as_list(extends)
+        if isinstance(each, Mapping)
+        for ident, body in each.items()
+        if isinstance(body, Mapping)
+    ]
+
+
+def _extend(result: Finished, extension: Extension, *, strict: bool) -> None:
+    """Add arguments to a state. ``strict``: to one that is there; else to one of a known ID."""
+    high = result.high
+    ident = extension.named
+    for module, run in runs(extension.body):
+        if ident not in high or (strict and module not in high[ident]):
+            found = _by_name(high, ident, module)
+            if len(found) != 1:
+                result.errors.append(_unknown(ident, extension))
+                return
+            ident = found[0]
+        body = high[ident]
+        if module not in body:
+            body[module] = run
+        elif isinstance(run, list) and isinstance(body[module], list):
+            _merge(body[module], run)
+
+
+def _unknown(ident: Any, extension: Extension) -> str:
+    return (
+        f"Cannot extend ID '{ident}' in '{extension.saltenv}:{extension.sls}'. "
+        "It is not part of the high state.\n"
+        "This is likely due to a missing include statement or an incorrectly typed ID.\n"
+        f"Ensure that a state with an ID of '{ident}' is available\n"
+        f"in environment '{extension.saltenv}' and to SLS '{extension.sls}'"
+    )
+
+
+def _merge(run: list[Any], more: Sequence[Any]) -> None:
+    """Put arguments into a state's; a function replaces its function."""
+    for argument in more:
+        place = next((n for n, old in enumerate(run) if _same(old, argument)), None)
+        if place is None:
+            run.append(argument)
+            continue
+        key = _key(argument)
+        old = run[place]
+        if key in LISTS and isinstance(old[key], list) and isinstance(argument[key], list):
+            run[place] = {key: [*old[key], *argument[key]]}
+        else:
+            run[place] = argument
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Whether both are functions, or the same argument; ``name`` and ``names`` are one."""
+    if isinstance(old, str) or isinstance(new, str):
+        return isinstance(old, str) and isinstance(new, str)
+    both = {_key(old), _key(new)}
+    return (len(both) == 1 and None not in both) or both == {"name", "names"}
+
+
+def _key(argument: Any) -> Any:
+    return next(iter(argument), None) if isinstance(argument, Mapping) else None
+
+
+def _by_name(high: Mapping[Any, Any], name: Any, module: str) -> list[Any]:
+    """The IDs whose state of a module has this ``name``."""
+    return [
+        ident
+        for ident, body in high.items()
+        for found, run in runs(body)
+        if found == module and _argument(run, "name") == name
+    ]
+
+
+def _argument(run: Any, key: str) -> Any:
+    for argument in run if isinstance(run, list) else ():
+        if isinstance(argument, Mapping) and key in argument:
+            return argument[key]
+    return None
+
+
+# --- _in, use, prereq ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A state of a declaration, and where it stands."""
+
+    ident: Any
+    module: str
+    run: Sequence[Any]
+    sls: Any
+    saltenv: Any
+
+
+class _Turner:
+    """Looks at requisites and says what others get by them."""
+
+    def __init__(self, result: Finished) -> None:
+        self._result = result
+        self._high = result.high
+        self._names: dict[tuple[str, Any], list[Any]] = {}
+        self._sls: dict[Any, list[tuple[Any, str]]] = {}
+        for ident, body in result.high.items():
+            for module, run in runs(body):
+                self._sls.setdefault(body.get("__sls__"), []).append((ident, module))
+                name = _argument(run, "name")
+                if isinstance(name, Hashable):
+                    self._names.setdefault((module, name), []).append(ident)
+                    self._names.setdefault(("", name), []).append((ident, module))
+
+    def turned(self) -> Iterator[Extension]:
+        for ident, body in self._high.items():
+            for module, run in runs(body):
+                state = Stated(ident, module, run, body.get("__sls__"), body.get("__env__"))
+                for argument in run:
+                    key = _key(argument)
+                    if key is not None:
+                        yield from self._of(state, str(key), argument[key])
+
+    def _of(self, state: Stated, key: str, value: Any) -> Iterator[Extension]:
+        kind = key.removesuffix("_in")
+        if kind not in TURNED:
+            return
+        if kind == key:
+            if key == "prereq":
+                yield from self._prerequired(state, value)
+            elif key == "use":
+                yield from self._used(state, value)
+            return
+        for ident, module in self._targets(value):
+            if "." in module:
+                self._result.errors.append(
+                    f"Invalid requisite in {kind}: {module} for {ident}, in SLS '{state.sls}'. "
+                    "Requisites must not contain dots, did you mean "
+                    f"'{module.partition('.')[0]}'?"
+                )
+            if kind == "use":
+                yield from self._copy(state, state.run, ident, module)
+            else:
+                yield self._give(state, ident, module, kind)
+            if kind == "prereq":
+                turned = [{"prerequired": [{module: ident}]}]
+                yield Extension(state.ident, {state.module: turned}, state.sls, state.saltenv)
+
+    def _give(self, state: Stated, ident: Any, module: str, kind: str) -> Extension:
+        given = [{kind: [{state.module: state.ident}]}]
+        known = self._state(ident, module)
+        named = ident if known is None else known
+        return Extension(named, {module: given}, state.sls, state.saltenv)
+
+    def _prerequired(self, state: Stated, value: Any) -> Iterator[Extension]:
+        for ident, module in self._targets(value):
+            found = self._state(ident, module)
+            if found is not None:
+                yield self._give(state, found, module, "prerequired")
+
+    def _used(self, state: Stated, value: Any) -> Iterator[Extension]:
+        if not isinstance(value, list):
+            return
+        for ident, module in self._targets(value):
+            found = self._state(ident, module)
+            if found is not None:
+                source = self._high[found][module]
+                yield from self._copy(state, source, state.ident, state.module)
+
+    def _copy(
+        self, state: Stated, source: Sequence[Any], ident: Any, module: str
+    ) -> Iterator[Extension]:
+        """The arguments of one state for another that does not have them."""
+        target = self._state(ident, module)
+        if target is None:
+            yield Extension(ident, {module: []}, state.sls, state.saltenv)
+            return
+        has = {_key(argument) for argument in self._high[target][module]}
+        given = [
+            argument
+            for argument in source
+            if isinstance(argument, Mapping)
+            and len(argument) == 1
+            and _key(argument) not in OWN
+            and _key(argument) not in has
+        ]
+        if given:
+            yield Extension(target, {module: given}, state.sls, state.saltenv)
+
+    def _state(self, ident: Any, module: str) -> Any:
+        """The ID of a state that is named by ID or name; ``None`` if there is not just one."""
+        if ident in self._high and module in self._high[ident]:
+            return ident
+        found = self._names.get((module, ident), [])
+        return found[0] if len(found) == 1 else None
+
+    def _targets(self, value: Any) -> Iterator[tuple[Any, str]]:
+        """ID (or name) and module of what the entries name."""
+        if isinstance(value, Mapping):
+            value = [{key: name} for key, name in value.items()]
+        for entry in value if isinstance(value, list) else ():
+            if isinstance(entry, Mapping) and entry:
+                module, name = next(iter(entry.items()))
+                if not isinstance(name, Hashable):
+                    continue
+                if module == "sls":
+                    yield from self._sls.get(name, ())
+                else:
+                    yield name, str(module)
+            elif isinstance(entry, str):
+                yield from self._plain(entry)
+
+    def _plain(self, name: str) -> Iterator[tuple[Any, str]]:
+        """The first state of an ID, else those of that name."""
+        if name in self._high:
+            first = next(iter(runs(self._high[name])), None)
+            if first is not None:
+                yield name, first[0]
+            return
+        yield from self._names.get(("", name), ())
+
+
+def _turned(result: Finished) -> list[Extension]:
+    """What states get by the ``_in`` forms, ``prereq`` and ``use`` of others; each once."""
+    joined: dict[tuple[Any, str, Any], tuple[Extension, dict[str, Any]]] = {}
+    for extension in _Turner(result).turned():
+        for module, arguments in runs(extension.body):
+            for argument in arguments or [{}]:
+                key = _key(argument)
+                _first, values = joined.setdefault((extension.named, module, key), (extension, {}))
+                entries = argument[key] if key in LISTS else [argument.get(key)]
+                values.update((repr(entry), entry) for entry in entries)
+    return [
+        Extension(named, {module: _given(key, list(values.values()))}, first.sls, first.saltenv)
+        for (named, module, key), (first, values) in joined.items()
+    ]
+
+
+def _given(key: Any, values: list[Any]) -> list[High]:
+    if key is None:
+        return []
+    return [{key: values if key in LISTS else values[-1]}]
+
+
+# --- checks --------------------------------------------------------------------------------------
+
+Met = tuple[dict[Any, str], dict[tuple[Any, Any], Any]]
+"""Of each ID its first module with requisites; of each ID and what it names, the module."""
+
+
+def verified(high: Mapping[Any, Any]) -> list[str]:
+    """What is wrong with high data, in Salt's words."""
+    errors: list[str] = []
+    met: Met = ({}, {})
+    for ident, body in high.items():
+        if isinstance(ident, str) and ident.startswith("__"):
+            continue
+        if not isinstance(ident, str):
+            errors.append(
+                f"ID '{ident}' in SLS '{_sls(body)}' is not formed as a string, but is a "
+                f"{type(ident).__name__}. It may need to be quoted."
+            )
+        if not isinstance(body, Mapping):
+            errors.append(f"The type {ident} in {body} is not formatted as a dictionary")
+            continue
+        for module, run in runs(body):
+            errors += _state_errors(ident, body, module, run, met)
+    return errors
+
+
+def _sls(body: Any) -> Any:
+    return body.get("__sls__") if isinstance(body, Mapping) else None
+
+
+def _state_errors(
+    ident: Any, body: Mapping[Any, Any], module: str, run: Any, met: Met
+) -> Iterator[str]:
+    sls = body.get("__sls__")
+    if not isinstance(run, list):
+        yield f"State '{ident}' in SLS '{sls}' is not formed as a list"
+        return
+    functions = [argument for argument in run if isinstance(argument, str)]
+    for function in functions:
+        if " " in function.strip():
+            yield (
+                f'The function "{function}" in state "{ident}" in SLS "{sls}" has whitespace, a '
+                "function with whitespace is not supported, perhaps this is an argument that is "
+                'missing a ":"'
+            )
+    for argument in run:
+        if isinstance(argument, Mapping):
+            yield from _argument_errors(ident, sls, module, argument, met)
+    if not functions:
+        yield f"No function declared in state '{ident}' in SLS '{sls}'"
+    elif len(functions) > 1:
+        yield (
+            f"Too many functions declared in state '{ident}' in SLS '{sls}'. "
+            f"Please choose one of the following: {', '.join(functions)}"
+        )
+
+
+def _argument_errors(
+    ident: Any, sls: Any, module: str, argument: Mapping[Any, Any], met: Met
+) -> Iterator[str]:
+    key = _key(argument)
+    if key == "names" and not isinstance(argument[key], list):
+        yield f"The 'names' argument in state '{ident}' in SLS '{sls}' needs to be formed as a list"
+    if key not in CHECKED:
+        return
+    met[0].setdefault(ident, module)
+    if not isinstance(argument[key], list):
+        yield f"The {key} statement in state '{ident}' in SLS '{sls}' needs to be formed as a list"
+        return
+    for entry in argument[key]:
+        yield from _requisite_errors(ident, sls, module, entry, met)
+
+
+def _requisite_errors(ident: Any, sls: Any, module: str, entry: Any, met: Met) -> Iterator[str]:
+    if isinstance(entry, str):
+        return
+    if not isinstance(entry, Mapping) or not entry:
+        yield f"Requisite declaration {entry} in SLS {sls} is not formed as a single key dictionary"
+        return
+    kind, name = next(iter(entry.items()))
+    if "." in str(kind):
+        yield (
+            f"Invalid requisite type '{kind}' in state '{ident}', in SLS '{sls}'. Requisite types "
+            f"must not contain dots, did you mean '{str(kind).partition('.')[0]}'?"
+        )
+    if not isinstance(name, Hashable):
+        yield f'Illegal requisite "{name}", please check your syntax.\n'
+        return
+    met[1][ident, name] = kind
+    if met[1].get((name, ident)) == module and met[0].get(name) == kind:
+        yield f'A recursive requisite was found, SLS "{sls}" ID "{ident}" ID "{name}"'

@@ -1,0 +1,261 @@
+"""Top files: which SLS of which environment are for this minion.
+
+``{environment: {target: [{match: kind}, sls, ...]}}``. How the top files of several environments
+join is ``top_file_merging_strategy``. Source: observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.errors import RenderError, SaltliteError, TargetError
+from saltlite.fileserver.client import FileClient, file_client
+from saltlite.highstate.sls import StateTree
+from saltlite.renderers.engine import Source, render
+from saltlite.renderers.names import file_names
+
+log = logging.getLogger(__name__)
+
+NO_TARGETS = "Unable to render top file. No targets found."
+DEFAULT_MATCH = "compound"
+BASE = "base"
+
+Top = dict[str, dict[str, list[Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopOptions:
+    """What settles how top files are read; a master's options, or the minion's own."""
+
+    state_top: str = "top.sls"
+    state_top_saltenv: str | None = None
+    default_top: str = BASE
+    top_file_merging_strategy: str = "merge"
+    env_order: Sequence[str] = ()
+    nodegroups: Mapping[str, Any] = field(default_factory=dict)
+    state_auto_order: bool = True
+    master_tops_first: bool = False
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What is for a minion: environment → SLS names or globs, each once; Salt's complaints."""
+
+    sls: dict[str, list[str]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+
+def options_of(ctx: MinionContext) -> TopOptions:
+    """The options that hold: the minion's, over which a master's lie if files come from it."""
+    files = ctx.config.files
+    own: dict[str, Any] = {
+        "state_top": files.state_top,
+        "state_top_saltenv": files.state_top_saltenv,
+        "default_top": files.default_top,
+        "top_file_merging_strategy": files.top_file_merging_strategy,
+        "env_order": files.env_order,
+        "state_auto_order": files.state_auto_order,
+        "nodegroups": ctx.config.extra.get("nodegroups") or {},
+        "master_tops_first": bool(ctx.config.extra.get("master_tops_first")),
+    }
+    if ctx.master is not None and files.file_client != "local":
+        said = ctx.master.request({"cmd": "_master_opts"})
+        if isinstance(said, Mapping):
+            own.update({key: said[key] for key in own if said.get(key) is not None})
+    own["state_top"] = str(own["state_top"]).removeprefix("salt://")
+    return TopOptions(**own)
+
+
+def wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) -> Wanted:
+    """What the top files have for the minion of this context; of one environment with ``saltenv``.
+
+    Raises:
+        SaltliteError: the master does not answer.
+    """
+    tops = _Tops(ctx, options, saltenv)
+    top = tops.joined()
+    found = Wanted(errors=tops.errors)
+    facts = MinionFacts(ctx.config.identity.id, ctx.grains, ctx.pillar)
+    for env, targets in top.items():
+        if saltenv and env != saltenv:
+            continue
+        for target, entries in targets.items():
+            try:
+                goal = Target(target, _kind(entries))
+                meant = matches(goal, facts, nodegroups=options.nodegroups)
+            except TargetError as error:
+                log.error("the top file, environment %s: %s", env, error)
+                continue
+            if meant:
+                _take(found, env, entries, tops.envs)
+    _add_outer(found, ctx, first=options.master_tops_first)
+    return found
+
+
+def _kind(entries: Sequence[Any]) -> str:
+    for entry in entries:
+        if isinstance(entry, Mapping) and "match" in entry:
+            return str(entry["match"])
+    return DEFAULT_MATCH
+
+
+def _take(found: Wanted, saltenv: str, entries: Sequence[Any], envs: Sequence[str]) -> None:
+    for entry in entries:
+        env, sls = saltenv, entry
+        if isinstance(entry, Mapping):
+            env, sls = next(iter(entry.items()), ("", ""))
+            if env not in envs:
+                continue
+        names = found.sls.setdefault(str(env), [])
+        if str(sls) not in names:
+            names.append(str(sls))
+
+
+def _add_outer(found: Wanted, ctx: MinionContext, *, first: bool) -> None:
+    """What the master's ``master_tops`` have for this minion."""
+    if ctx.master is None or ctx.config.files.file_client == "local":
+        return
+    try:
+        said: Any = ctx.master.request({"cmd": "_ext_nodes", "id": ctx.config.identity.id})
+    except SaltliteError as error:
+        log.debug("the master has no outer tops: %s", error)
+        return
+    if not isinstance(said, Mapping):
+        return
+    for env, names in said.items():
+        own = found.sls.setdefault(str(env), [])
+        more = [str(name) for name in names if str(name) not in own]
+        own[:] = [*more, *own] if first else [*own, *more]
+
+
+class _Tops:
+    """The top files of the environments, and what they come to."""
+
+    def __init__(self, ctx: MinionContext, options: TopOptions, saltenv: str | None) -> None:
+        self._ctx = ctx
+        self._options = options
+        self._client: FileClient = file_client(ctx)
+        self._tree = StateTree(self._client)
+        self._saltenv = saltenv
+        self.envs = self._ordered(self._client.envs())
+        self.errors: list[str] = []
+
+    def _ordered(self, envs: Sequence[str]) -> list[str]:
+        others = [env for env in envs if env != BASE]
+        return [env for env in self._options.env_order if env in envs] or [BASE, *others]
+
+    def joined(self) -> Top:
+        """The top files as one, by the strategy."""
+        strategy = self._options.top_file_merging_strategy
+        only = self._options.state_top_saltenv or self._saltenv
+        envs = [only] if only else self.envs
+        if strategy == "same":
+            return self._same(envs)
+        tops = {env: self._read(env) for env in envs}
+        if strategy == "merge_all":
+            return _all(tops)
+        return _merged(tops)
+
+    def _same(self, envs: Sequence[str]) -> Top:
+        """Of each top file its own environment, else what the default one has for it."""
+        joined: Top = {}
+        fallback: Top | None = None
+        for env in envs:
+            own = self._read(env)
+            if env not in own:
+                fallback = self._read(self._options.default_top) if fallback is None else fallback
+                own = fallback
+            if env in own:
+                joined[env] = own[env]
+        return joined
+
+    def _read(self, saltenv: str) -> Top:
+        """A top file and what it includes; empty without one."""
+        top: Top = {}
+        for rendered in self._files(self._options.state_top, saltenv, set()):
+            _add(top, self._formed(rendered))
+        return top
+
+    def _files(self, path: str, saltenv: str, seen: set[str]) -> Iterator[Mapping[str, Any]]:
+        if path in seen or not self._tree.has_file(path, saltenv):
+            return
+        seen.add(path)
+        rendered = self._rendered(path, saltenv)
+        if rendered is None:
+            return
+        yield rendered
+        for sls in rendered.get("include") or ():
+            yield from self._files(f"{str(sls).replace('.', '/')}.sls", saltenv, seen)
+
+    def _rendered(self, path: str, saltenv: str) -> Mapping[str, Any] | None:
+        try:
+            found = self._tree.read(path, saltenv)
+            if found is None:
+                return None
+            rendered = render(
+                Source(
+                    text=found[1],
+                    path=found[0],
+                    name=path,
+                    saltenv=saltenv,
+                    variables=file_names("", found[0], path),
+                ),
+                self._ctx,
+            )
+        except SaltliteError as error:
+            text = error.salt_text if isinstance(error, RenderError) else str(error)
+            log.error("Unable to render top file: %s", text)
+            self.errors.append(f"Unable to render top file: {text}")
+            return None
+        if isinstance(rendered, Mapping):
+            return rendered
+        self.errors.append(NO_TARGETS)
+        return None
+
+    def _formed(self, rendered: Mapping[str, Any]) -> Top:
+        """The well-formed part of a top file."""
+        top: Top = {}
+        for saltenv, targets in rendered.items():
+            if saltenv == "include":
+                continue
+            if not isinstance(targets, Mapping):
+                self.errors.append(NO_TARGETS)
+                continue
+            top[str(saltenv)] = {}
+            for target, entries in targets.items():
+                if isinstance(entries, list):
+                    top[str(saltenv)][str(target)] = entries
+                else:
+                    self.errors.append(
+                        f"Malformed topfile: state declarations for matcher '{target}' in saltenv "
+                        f"'{saltenv}' are not formed as a list (got {type(entries).__name__})"
+                    )
+        return top
+
+
+def _add(top: Top, more: Top) -> None:
+    for saltenv, targets in more.items():
+        for target, entries in targets.items():
+            known = top.setdefault(saltenv, {}).setdefault(target, [])
+            known += [entry for entry in entries if entry not in known]
+
+
+def _all(tops: Mapping[str, Top]) -> Top:
+    joined: Top = {}
+    for top in tops.values():
+        _add(joined, top)
+    return joined
+
+
+def _merged(tops: Mapping[str, Top]) -> Top:
+    """All of the base environment's file; of others what they say of themselves."""
+    joined: Top = dict(tops.get(BASE, {}))
+    for env, top in tops.items():
+        if env in top and env not in joined:
+            joined[env] = top[env]
+    return joined

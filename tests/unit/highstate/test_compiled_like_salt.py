@@ -1,0 +1,107 @@
+"""Trees of states compile to what real Salt makes of them (tests/cases/highstate)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from saltlite.config.load import load_minion
+from saltlite.context import MinionContext
+from saltlite.highstate.compile import (
+    compile_highstate,
+    compile_sls,
+    low_as_written,
+    top_of,
+)
+from saltlite.host import Host
+from saltlite.loader.registry import Registry
+
+CASES = Path(__file__).parents[2] / "cases" / "highstate"
+GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
+PILLAR = {"tier": "front", "apps": {"x": {"port": 80}}}
+DEFAULT: list[list[Any]] = [["show_sls", "a"], ["show_low_sls", "a"], ["show_lowstate"]]
+TOP = "base: {'*': [a]}"
+
+
+def cases() -> list[Any]:
+    found = []
+    for path in sorted(CASES.glob("*.yaml")):
+        answers = json.loads(path.with_suffix(".json").read_text())
+        for case in yaml.safe_load(path.read_text()):
+            for number, question in enumerate(case.get("ask", DEFAULT)):
+                answer = answers[case["name"]][number]
+                answer = case.get("ours", {}).get(number, answer)
+                name = f"{path.stem}: {case['name']}: {json.dumps(question)}"
+                found.append(pytest.param(case, question, answer, id=name))
+    return found
+
+
+def context(case: dict[str, Any], root: Path) -> MinionContext:
+    tree = dict(case["tree"])
+    if "ask" not in case:
+        tree["base"] = {**tree["base"], "top.sls": TOP}
+    for env, files in tree.items():
+        for name, text in files.items():
+            place = root / "tree" / env / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+    settings = {
+        "root_dir": str(root / "root"),
+        "file_client": "local",
+        "id": "web1",
+        "file_roots": {env: [str(root / "tree" / env)] for env in tree},
+        **case.get("options", {}),
+    }
+    (root / "minion").write_text(json.dumps(settings))
+    ctx = MinionContext(config=load_minion(root), host=Host(), grains=GRAINS, pillar=dict(PILLAR))
+    ctx.functions = Registry(ctx)
+    return ctx
+
+
+def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
+    """What our side of ``state.<fun>`` has to say."""
+    kwargs = args[-1] if args and isinstance(args[-1], dict) else {}
+    saltenv = kwargs.get("saltenv") or ctx.config.files.saltenv
+    ctx.pillar.update(kwargs.get("pillar", {}))
+    if fun == "show_top":
+        wanted = top_of(ctx, saltenv=saltenv)
+        return wanted.errors or wanted.sls
+    if fun == "show_lowstate":
+        compiled = compile_highstate(ctx, saltenv=saltenv)
+        return compiled.errors or compiled.low
+    if fun == "show_states":
+        low = compile_highstate(ctx, saltenv=saltenv).low
+        return list(dict.fromkeys(chunk["__sls__"] for chunk in low))
+    high, errors = compile_sls(ctx, args[0], saltenv=saltenv or "base").written
+    if fun == "show_sls":
+        return errors or high
+    low, errors = low_as_written(high, errors)
+    return errors or low
+
+
+@pytest.mark.parametrize(("case", "question", "answer"), cases())
+def test_the_same_states(
+    case: dict[str, Any], question: list[Any], answer: Any, tmp_path: Path
+) -> None:
+    ours = json.loads(json.dumps(answered(context(case, tmp_path), *question)))
+    if isinstance(answer, dict) and "raised" in answer:  # Salt itself falls over this
+        assert isinstance(ours, list) or not ours
+    else:
+        assert once(ours) == once(answer)
+
+
+def once(value: Any) -> Any:
+    """The same with what a requisite names several times named once, as we do."""
+    if isinstance(value, list):
+        kept: list[Any] = []
+        for each in value:
+            if each not in kept:
+                kept.append(once(each))
+        return kept
+    if isinstance(value, dict):
+        return {key: once(each) for key, each in value.items()}
+    return value
