@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
+from saltlite.highstate.conditions import checked, skipped
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.loader.signature import keywords
 from saltlite.states.registry import MOD_WATCH, StateFunction, functions, resolve
@@ -30,6 +31,9 @@ OWN = REQUISITES | {
 }
 """What the engine itself looks at. A function gets it only if it declares it."""
 
+CHECKS_ITSELF = frozenset({"file"})
+"""State modules whose functions take ``check_cmd`` themselves."""
+
 _KEPT = frozenset({"__env__", "__id__", "__sls__"})
 _FOR_COMMANDS = frozenset({"runas", "umask", "timeout", "saltenv"})
 """Passed on by those that call the function that was declared."""
@@ -42,7 +46,7 @@ class Refused(SaltliteError):
 
 
 def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
-    """The return of a chunk's function, without times and numbers.
+    """The return of a chunk's function, if its conditions let it run; without times and numbers.
 
     Raises:
         Refused: there is no such function, or an argument is missing.
@@ -51,7 +55,13 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
     function = _found(ctx, chunk)
     arguments = _arguments(function, chunk)
     try:
-        return _answer(ctx, function, arguments, chunk, test=test)
+        met = skipped(ctx, chunk)
+        if met is not None:
+            return met.as_return(chunk["name"])
+        answer = _answer(ctx, function, arguments, chunk, test=test)
+        if "check_cmd" in chunk and chunk["state"] not in CHECKS_ITSELF:
+            answer["result"], answer["comment"] = checked(ctx, chunk)
+        return answer
     except SaltliteError as error:
         return Verdict(result=False, comment=str(error)).as_return(chunk["name"])
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
@@ -87,7 +97,24 @@ def _answer(
     if not isinstance(found, Mapping):
         kind = f"{chunk['state']}.{chunk['fun']}"
         raise Refused(f"Malformed state return: {kind} gave no dictionary")
-    return dict(found)
+    return _mended(dict(found), chunk)
+
+
+def _mended(answer: Answer, chunk: Chunk) -> Answer:
+    """A custom state's return in the shape that all others have."""
+    answer.setdefault("name", chunk["name"])
+    if not isinstance(answer.get("changes"), Mapping):
+        answer["changes"] = {}
+    answer["comment"] = text_of(answer.get("comment", ""))
+    warnings = answer.get("warnings")
+    if isinstance(warnings, str):
+        answer["warnings"] = [warnings]
+    return answer
+
+
+def text_of(comment: Any) -> str:
+    """A comment, which may be a list of lines, as text."""
+    return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
 
 
 def _surroundings(

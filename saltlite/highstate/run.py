@@ -15,8 +15,8 @@ from datetime import datetime
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.highstate.call import Answer, Chunk, Refused, call, watches
-from saltlite.highstate.conditions import checked, skipped
+from saltlite.highstate.call import Answer, Chunk, Refused, call, text_of, watches
+from saltlite.highstate.low import low_tag
 from saltlite.highstate.retry import Retry
 
 log = logging.getLogger(__name__)
@@ -25,16 +25,8 @@ NO_ONCHANGES = "State was not run because none of the onchanges reqs changed"
 NO_ONFAIL = "State was not run because onfail req did not change"
 NO_PREREQ = "No changes detected"
 
-CHECKS_ITSELF = frozenset({"file"})
-"""State modules whose functions take ``check_cmd`` themselves."""
-
 Edge = tuple[str, str]
 """Kind of a requisite, and the tag of the state that it names."""
-
-
-def tag_of(chunk: Chunk) -> str:
-    """The key of a state's return: ``file_|-id_|-name_|-managed``."""
-    return f"{chunk['state']}_|-{chunk['__id__']}_|-{chunk['name']}_|-{chunk['fun']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +46,8 @@ class Run:
     test: bool = False
     failhard: bool = False
     told: Callable[[str, Answer, int], None] | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Comments of states that cannot run, since their requisites do not resolve."""
     running: dict[str, Answer] = field(default_factory=dict)
     number: int = 0
     listening: list[tuple[Chunk, str]] = field(default_factory=list)
@@ -64,7 +58,7 @@ class Run:
         self, low: Sequence[Chunk], requisites: Mapping[str, Sequence[Edge]]
     ) -> dict[str, Answer]:
         """Run chunks that are in order already; the returns by tag."""
-        chunks = {tag_of(chunk): chunk for chunk in low}
+        chunks = {low_tag(chunk): chunk for chunk in low}
         for tag, chunk in chunks.items():
             self._one(tag, chunk, requisites.get(tag, ()), chunks)
             if self._stops(chunk, tag):
@@ -81,8 +75,12 @@ class Run:
     ) -> None:
         self.listening += [(chunk, other) for kind, other in edges if kind.startswith("listen")]
         held = self._held(edges, chunks)
+        if tag in self.problems:
+            held = Held(False, self.problems[tag])
         if held is not None:
             answer = self._passed_over(chunk, held)
+        elif any(kind == "prerequired" and self._failed(other) for kind, other in edges):
+            answer = self._not_prepared(tag, chunk)
         else:
             answer = self._ran(chunk, edges, chunks)
         self.running[tag] = answer
@@ -107,15 +105,15 @@ class Run:
         """What listens is told last, once for each state that changed."""
         told: set[str] = set()
         for chunk, other in self.listening:
-            own = tag_of(chunk)
+            own = low_tag(chunk)
             if own in told or not self._moved(other) or not watches(self.ctx, str(chunk["state"])):
                 continue
             told.add(own)
             late = {**_watching(chunk, []), "__id__": f"listener_{chunk['__id__']}"}
             answer = self.chunk(late)
-            self.running[tag_of(late)] = answer
+            self.running[low_tag(late)] = answer
             if self.told is not None:
-                self.told(tag_of(late), answer, len(chunks))
+                self.told(low_tag(late), answer, len(chunks))
 
     # --- requisites ------------------------------------------------------------------------------
 
@@ -199,9 +197,6 @@ class Run:
     def _try(self, chunk: Chunk) -> Answer:
         """What a state would do, for one that wants to run before it."""
         try:
-            met = skipped(self.ctx, chunk)
-            if met is not None:
-                return met.as_return(chunk["name"])
             return call(self.ctx, chunk, test=True)
         except Refused as error:
             return {"result": False, "changes": {}, "comment": str(error)}
@@ -222,6 +217,13 @@ class Run:
         self.number += 1
         return answer | {"__id__": chunk["__id__"], "name": chunk["name"]}
 
+    def _not_prepared(self, tag: str, chunk: Chunk) -> Answer:
+        """What would have been done, had what was to run before it not failed."""
+        foreseen = self.foreseen.get(tag) or self._try(chunk)
+        number, self.number = self.number, self.number + 1
+        more = {"__run_num__": number, "__sls__": chunk.get("__sls__"), "__id__": chunk["__id__"]}
+        return {**foreseen, "name": chunk["name"], "changes": {}, **more}
+
     def chunk(self, chunk: Chunk) -> Answer:
         """Run one state, as often as its ``retry`` asks for."""
         retry = Retry.of(chunk.get("retry"))
@@ -235,11 +237,11 @@ class Run:
         for number in range(1, retry.attempts):
             if answer.get("result") == retry.until:
                 break
-            told.append(retry.told(number, answer.get("result"), _text(answer["comment"])))
+            told.append(retry.told(number, answer.get("result"), text_of(answer["comment"])))
             time.sleep(retry.pause_s)
             answer = self._timed(chunk)
         if told:
-            answer["comment"] = "\n".join([*told, _text(answer["comment"])])
+            answer["comment"] = "\n".join([*told, text_of(answer["comment"])])
         return answer
 
     def _timed(self, chunk: Chunk) -> Answer:
@@ -250,7 +252,7 @@ class Run:
             answer = self._once(chunk)
         except Refused as error:
             answer = {"result": False, "name": chunk["name"], "changes": {}, "comment": str(error)}
-            return answer | {"__run_num__": number, "__sls__": chunk.get("__sls__")}
+            return answer | {"__run_num__": number}
         answer = {**answer, "__sls__": chunk.get("__sls__"), "__run_num__": number}
         answer["start_time"] = began
         answer["duration"] = round((time.monotonic() - start) * 1000, 3)
@@ -261,15 +263,9 @@ class Run:
         return answer
 
     def _once(self, chunk: Chunk) -> Answer:
-        met = skipped(self.ctx, chunk)
-        if met is not None:
-            return met.as_return(chunk["name"])
         retcode = self.ctx.state.get("retcode", 0)
         answer = call(self.ctx, chunk, test=self.test)
         self.ctx.state["retcode"] = retcode  # of the run, not of what its states called
-        _mend(answer, chunk)
-        if "check_cmd" in chunk and chunk["state"] not in CHECKS_ITSELF:
-            answer["result"], answer["comment"] = checked(self.ctx, chunk)
         return answer
 
     def _reload(self, chunk: Chunk, answer: Answer) -> None:
@@ -295,10 +291,12 @@ def run_low(
     requisites: Mapping[str, Sequence[Edge]],
     *,
     test: bool,
+    problems: Mapping[str, str] | None = None,
     told: Callable[[str, Answer, int], None] | None = None,
 ) -> dict[str, Answer]:
     """Run ordered chunks; the returns by tag, in the order in which they ran."""
-    run = Run(ctx, test=test, failhard=ctx.config.files.failhard, told=told)
+    hard = ctx.config.files.failhard
+    run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {})
     return run.all(low, requisites)
 
 
@@ -323,18 +321,3 @@ def _open(answer: Answer) -> bool:
 
 def _named(chunk: Chunk) -> str:
     return f"{chunk.get('__sls__')}.{chunk['__id__']}"
-
-
-def _text(comment: Any) -> str:
-    return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
-
-
-def _mend(answer: Answer, chunk: Chunk) -> None:
-    """Give a custom state's return the shape that all others have."""
-    answer.setdefault("name", chunk["name"])
-    if not isinstance(answer.get("changes"), Mapping):
-        answer["changes"] = {}
-    answer["comment"] = _text(answer.get("comment", ""))
-    warnings = answer.get("warnings")
-    if isinstance(warnings, str):
-        answer["warnings"] = [warnings]

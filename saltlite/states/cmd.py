@@ -71,7 +71,7 @@ def run(
         if cwd and not os.path.isdir(cwd):
             comment = f'Desired working directory "{cwd}" is not available'
             return Verdict(result=False, comment=comment)
-        ended = _ended(ctx, "cmd.run_all", name, options, done)
+        ended = _ended(ctx, "cmd.run_all", *_in_root(name, root, options), done)
         if ignore_timeout and "Timed out after" in str(ended.changes.get("stdout")):
             return Verdict(result=True, comment=done, changes={**ended.changes, "retcode": 0})
         return _stateful(ended) if stateful else ended
@@ -215,6 +215,14 @@ def _passed(kwargs: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     return {name: kwargs[name] for name in names if name in kwargs}
 
 
+def _in_root(
+    name: str, root: str | None, options: Mapping[str, Any]
+) -> tuple[Any, Mapping[str, Any]]:
+    if not root:
+        return name, options
+    return ["chroot", root, "/bin/sh", "-c", name], {**options, "python_shell": False}
+
+
 def _is_environment(env: Any) -> bool:
     if isinstance(env, (list, tuple)):
         return all(isinstance(part, (str, Mapping)) for part in env)
@@ -222,14 +230,23 @@ def _is_environment(env: Any) -> bool:
 
 
 def _ended(
-    ctx: MinionContext, function: str, what: str, options: Mapping[str, Any], comment: str
+    ctx: MinionContext, function: str, what: Any, options: Mapping[str, Any], comment: str
 ) -> Verdict:
     """What a command came to."""
     try:
+        if options.get("bg") and function == "cmd.run_all":
+            return Verdict(result=True, comment=comment, changes=_begun(ctx, what, options))
         outcome = ctx.functions.call(function, what, **options)
     except FunctionError as error:
         return Verdict(result=False, comment=str(error))
     return Verdict(result=not outcome["retcode"], comment=comment, changes=outcome)
+
+
+def _begun(ctx: MinionContext, what: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A command that nobody waits for."""
+    known = {key: value for key, value in options.items() if key != "bg"}
+    begun = ctx.functions.call("cmd.run_bg", what, **known)
+    return {"pid": begun["pid"], "retcode": None, "stdout": "", "stderr": ""}
 
 
 def _foreseen_of(stateful: Any, options: Mapping[str, Any]) -> Callable[[MinionContext], Verdict]:

@@ -120,7 +120,7 @@ def _called(ctx: MinionContext, name: str, given: Any) -> tuple[Any, str | None]
         return None, f"Missing arguments: {', '.join(missing)}"
     try:
         return ctx.functions.call(name, *args, **kwargs), None
-    except (SaltliteError, TypeError, KeyError, ValueError, OSError) as error:
+    except Exception as error:
         log.debug("%s failed", name, exc_info=error)
         return None, str(error)
 
@@ -132,8 +132,6 @@ def _one(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> Declared:
     code = _code(ctx, name)
     if code is None:
         return Verdict(result=False, comment=f"Module function {name} is not available")
-    if given.get("args") is not None and not isinstance(given["args"], (list, tuple)):
-        return Verdict(result=False, comment="'args' must be a list.")
     return Action(
         would=f"Module function {name} is set to execute",
         run=lambda ctx: _one_called(ctx, name, code, given),
@@ -146,6 +144,8 @@ def _one_called(ctx: MinionContext, name: str, code: _Code, given: Mapping[str, 
     extra = given.get("kwargs")
     if isinstance(extra, Mapping):
         kwargs.update({str(key): value for key, value in extra.items()})
+    if given.get("args") is not None and not isinstance(given["args"], (list, tuple)):
+        return Verdict(result=False, comment="'args' must be a list.")
     args = list(given.get("args") or [])
     missing = [argument for argument in code.needed[len(args) :] if argument not in kwargs]
     if missing:
@@ -153,7 +153,7 @@ def _one_called(ctx: MinionContext, name: str, code: _Code, given: Mapping[str, 
         return Verdict(result=False, comment=text)
     try:
         value = ctx.functions.call(name, *args, **kwargs)
-    except (SaltliteError, TypeError, KeyError, ValueError, OSError) as error:
+    except Exception as error:
         text = f"Module function {name} threw an exception. Exception: {error}"
         return Verdict(result=False, comment=text)
     _return_to(ctx, given.get("returner"), name, value)

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "saltlite"
 
 BROAD_HANDLERS = {
+    "states/module.py": "a job runner of its own: a function's exception is a state's result",
     "highstate/call.py": "the engine of states: a state's fault is its result",
     "pillar/external.py": "a callback of users: one source of pillar must not cost all others",
     "cli/aside.py": "a child must never return into its parent's code",

@@ -1,0 +1,244 @@
+"""From compiled states to the return of a job: refusals, progress events, retcodes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core.jid import jid_time
+from saltlite.errors import RenderError, SaltliteError, UsageError
+from saltlite.highstate.call import Answer, Chunk
+from saltlite.highstate.compile import Compiled
+from saltlite.highstate.graph import Ordered, order
+from saltlite.highstate.low import low_tag
+from saltlite.highstate.run import run_low
+
+log = logging.getLogger(__name__)
+
+COMPILE_ERROR, STATE_FAILURE, PILLAR_FAILURE = 1, 2, 5
+POLL_S = 1.0
+
+NO_TOP = "No Top file or master_tops data matches found. Please see master log for details."
+BAD_PILLAR = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."
+
+HARMLESS = frozenset(
+    f"state.{name}"
+    for name in (
+        *("running", "event", "soft_kill", "pause", "resume", "get_pauses", "check_request"),
+        *("clear_request", "list_disabled", "disable", "enable", "clear_cache"),
+    )
+)
+"""Functions that a run of states need not wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a call of a ``state`` function asks for beside its states."""
+
+    test: bool
+    saltenv: str
+    queue: bool
+    concurrent: bool
+    state_events: bool
+    pillar: Mapping[str, Any]
+    exclude: Any = None
+
+    @classmethod
+    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Wishes:
+        """From the keyword arguments, and the options where they say nothing.
+
+        Raises:
+            UsageError: ``pillar`` is not a map.
+        """
+        files = ctx.config.files
+        pillar = given.get("pillar")
+        if pillar is not None and not isinstance(pillar, Mapping):
+            raise UsageError(BAD_PILLAR)
+        return cls(
+            test=bool(files.test if given.get("test") is None else given["test"]),
+            saltenv=str(given.get("saltenv") or files.saltenv or "base"),
+            queue=bool(files.state_queue if given.get("queue") is None else given["queue"]),
+            concurrent=bool(given.get("concurrent", False)),
+            state_events=bool(
+                files.state_events if given.get("state_events") is None else given["state_events"]
+            ),
+            pillar=pillar or {},
+            exclude=given.get("exclude"),
+        )
+
+
+@contextmanager
+def with_pillar(ctx: MinionContext, wishes: Wishes) -> Iterator[None]:
+    """Let the pillar be what the call lays over it, meanwhile."""
+    if not wishes.pillar:
+        yield
+        return
+    before = ctx.pillar
+    ctx.pillar = ctx.functions.call("pillar.items", pillar=wishes.pillar)
+    try:
+        yield
+    finally:
+        ctx.pillar = before
+
+
+def refusal(ctx: MinionContext, wishes: Wishes) -> list[str] | None:
+    """Why no state may run now, as the job's return; ``None`` if one may. Sets the retcode."""
+    while True:
+        others = [] if wishes.concurrent else running(ctx)
+        if not others:
+            break
+        if not wishes.queue:
+            ctx.state["retcode"] = COMPILE_ERROR
+            return others
+        time.sleep(POLL_S)
+    errors: Any = ctx.pillar.get("_errors")
+    if not errors:
+        return None
+    ctx.state["retcode"] = PILLAR_FAILURE
+    listed = [errors] if isinstance(errors, str) else list(map(str, errors))
+    return ["Pillar failed to render with the following messages:", *listed]
+
+
+def running(ctx: MinionContext) -> list[str]:
+    """Salt's sentence about each other run of states on this minion."""
+    own = str(ctx.job.get("jid", ""))
+    return [
+        _told(job)
+        for job in ctx.jobs.running()
+        if str(job.get("jid", "")) != own and _runs_states(job)
+    ]
+
+
+def _runs_states(job: Mapping[str, Any]) -> bool:
+    fun = job.get("fun", "")
+    names = map(str, fun) if isinstance(fun, (list, tuple)) else [str(fun)]
+    return any(name.startswith("state.") and name not in HARMLESS for name in names)
+
+
+def _told(job: Mapping[str, Any]) -> str:
+    jid = str(job.get("jid", ""))
+    try:
+        since = jid_time(jid).strftime("%Y, %b %d %H:%M:%S.%f")
+    except ValueError:
+        since = ""
+    return (
+        f'The function "{job.get("fun")}" is running as PID {job.get("pid")} and was started at '
+        f"{since} with jid {jid}"
+    )
+
+
+def synchronise(ctx: MinionContext, saltenv: str) -> None:
+    """Fetch changed custom code before it is used, as ``autoload_dynamic_modules`` says."""
+    if not ctx.config.files.autoload_dynamic_modules:
+        return
+    try:
+        found = ctx.functions.call("saltutil.sync_all", saltenv, refresh=False)
+    except (SaltliteError, OSError) as error:
+        log.warning("custom code was not synchronised: %s", error)
+        return
+    if not isinstance(found, Mapping) or not any(found.values()):
+        return
+    ctx.functions.reload()
+    if found.get("grains") and ctx.refresh_grains is not None:
+        ctx.grains = ctx.refresh_grains()
+
+
+def compiled(ctx: MinionContext, make: Callable[[], Compiled]) -> Compiled:
+    """What was compiled; a template that does not render is among its errors."""
+    try:
+        found = make()
+    except RenderError as error:
+        found = Compiled({}, errors=[error.salt_text])
+    if found.errors:
+        ctx.state["retcode"] = COMPILE_ERROR
+    return found
+
+
+def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | dict[str, Answer]:
+    """Run what was compiled; its errors, or the returns by tag. Sets the retcode."""
+    if found.errors:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return list(found.errors)
+    settled = order(found.low)
+    return _run(ctx, settled.low, settled, wishes)
+
+
+def apply_some(
+    ctx: MinionContext, found: Compiled, wishes: Wishes, ids: Sequence[str]
+) -> list[str] | dict[str, Answer]:
+    """Run the states of these ids, and those that they require; empty if there is none."""
+    if found.errors:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return list(found.errors)
+    settled = order(found.low)
+    wanted = [low_tag(chunk) for chunk in settled.low if _is_meant(chunk, ids)]
+    needed: set[str] = set()
+    while wanted:
+        tag = wanted.pop()
+        if tag not in needed:
+            needed.add(tag)
+            wanted += [other for _, other in settled.requisites.get(tag, ())]
+    low = [chunk for chunk in settled.low if low_tag(chunk) in needed]
+    return _run(ctx, low, settled, wishes) if low else {}
+
+
+def _is_meant(chunk: Chunk, ids: Sequence[str]) -> bool:
+    return str(chunk["__id__"]) in ids or str(chunk["name"]) in ids
+
+
+def _run(
+    ctx: MinionContext,
+    low: Sequence[Chunk],
+    settled: Ordered,
+    wishes: Wishes,
+) -> dict[str, Answer]:
+    chunks = {low_tag(chunk): chunk for chunk in low}
+
+    def told(tag: str, answer: Answer, total: int) -> None:
+        _fire(ctx, chunks.get(tag, {}), answer, total, wishes)
+
+    answers = run_low(
+        ctx,
+        low,
+        settled.requisites,
+        test=wishes.test,
+        problems=settled.problems,
+        told=told,
+    )
+    ctx.state["retcode"] = retcode_of(answers)
+    return answers
+
+
+def retcode_of(answers: Mapping[str, Answer]) -> int:
+    """The job's retcode for the returns of states."""
+    failed = any(answer.get("result") is False for answer in answers.values())
+    return STATE_FAILURE if failed else 0
+
+
+def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, wishes: Wishes) -> None:
+    """Tell the master of a finished state, if that is wanted."""
+    minion, jid = ctx.config.identity.id, str(ctx.job.get("jid", "req"))
+    asked = chunk.get("fire_event")
+    tags = []
+    if wishes.state_events:
+        tags.append(f"salt/job/{jid}/prog/{minion}/{answer.get('__run_num__')}")
+    if asked:
+        name = asked if isinstance(asked, str) else answer.get("name")
+        tags.append(f"salt/state_result/{jid}/{minion}/{name}")
+    for tag in tags:
+        data = {"ret": answer, "len": total}
+        try:
+            ctx.functions.call("event.fire_master", data, tag, preload={"jid": jid})
+        except SaltliteError as error:
+            log.warning("event %s was not fired: %s", tag, error)
+
+
+def no_states() -> dict[str, Answer]:
+    """The pseudo state that says that the top file names nothing. Source: cli.md 6."""
+    answer = {"result": False, "comment": NO_TOP, "name": "No States", "changes": {}}
+    return {"no_|-states_|-states_|-None": {**answer, "__run_num__": 0}}
