@@ -8,12 +8,15 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, RenderError
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.modules._file import owners, place, sources
+from saltlite.modules import file as files
+from saltlite.modules._file import lines as line_edits
+from saltlite.modules._file import owners, place, sources, texts
 from saltlite.modules._file.managing import File
 from saltlite.modules._file.permissions import Wanted
 from saltlite.states._file import contents as content_of
 from saltlite.states._file import directory as directories
-from saltlite.states._file.checks import failure, misnamed, system_errors
+from saltlite.states._file import edits, moves, tree
+from saltlite.states._file.checks import failure, misnamed, require_owners, system_errors
 from saltlite.states._file.links import HardLink, Symlink
 from saltlite.states._file.managed import KeptFile, ManagedFile
 from saltlite.states._file.presence import Absent, Node
@@ -321,3 +324,343 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str = "", **kwargs: Any) -> D
     from saltlite.states.registry import resolve
 
     return resolve(f"file.{sfun}", ctx).call(name=name, **kwargs)
+
+
+def append(
+    ctx: MinionContext,
+    name: str,
+    text: Any = None,
+    makedirs: bool = False,
+    source: Any = None,
+    source_hash: Any = None,
+    template: Any = "jinja",
+    sources: Any = None,
+    source_hashes: Any = None,
+    defaults: Any = None,
+    context: Any = None,
+    ignore_whitespace: bool = True,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> Declared:
+    """Lines that shall be in a file; those that are not there are added at its end."""
+    wrong = misnamed(name, "append")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    wanted = edits.chunks(ctx, text, source, sources, template, context, defaults, saltenv)
+    added = edits.Added(name, begin=False, header=False, spaces_differ=ignore_whitespace)
+    return added.declared(wanted, makedirs=makedirs)
+
+
+def prepend(
+    ctx: MinionContext,
+    name: str,
+    text: Any = None,
+    makedirs: bool = False,
+    source: Any = None,
+    source_hash: Any = None,
+    template: Any = "jinja",
+    sources: Any = None,
+    source_hashes: Any = None,
+    defaults: Any = None,
+    context: Any = None,
+    header: Any = None,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> Declared:
+    """Lines that shall be in a file; those that are not there are put before it."""
+    wrong = misnamed(name, "prepend")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    wanted = edits.chunks(ctx, text, source, sources, template, context, defaults, saltenv)
+    added = edits.Added(name, begin=True, header=bool(header), spaces_differ=True)
+    return added.declared(wanted, makedirs=makedirs)
+
+
+def replace(
+    ctx: MinionContext,
+    name: str,
+    pattern: str,
+    repl: Any,
+    count: int = 0,
+    flags: Any = 8,
+    bufsize: Any = 1,
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    not_found_content: Any = None,
+    backup: Any = ".bak",
+    show_changes: bool = True,
+    ignore_if_missing: bool = False,
+    backslash_literal: bool = False,
+) -> Declared:
+    """Whatever a regular expression matches, replaced."""
+    wrong = misnamed(name, "replace")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    if not os.path.exists(name):
+        if ignore_if_missing:
+            return Verdict(result=True, comment=edits.UNCHANGED)
+        return edits.not_found(name)
+
+    def edit(dry_run: bool) -> Any:
+        return files.replace(
+            name, pattern, repl, count=count, flags=flags, bufsize=bufsize,
+            append_if_not_found=append_if_not_found, prepend_if_not_found=prepend_if_not_found,
+            not_found_content=not_found_content, backup=backup, dry_run=dry_run,
+            show_changes=show_changes, ignore_if_missing=ignore_if_missing,
+            backslash_literal=backslash_literal,
+        )  # fmt: skip
+
+    return edits.dry(edit, "Changes would have been made")
+
+
+def line(
+    ctx: MinionContext,
+    name: str,
+    content: Any = None,
+    match: Any = None,
+    mode: Any = None,
+    location: Any = None,
+    before: Any = None,
+    after: Any = None,
+    show_changes: bool = True,
+    backup: Any = False,
+    quiet: bool = False,
+    indent: bool = True,
+    create: bool = False,
+    user: Any = None,
+    group: Any = None,
+    file_mode: Any = None,
+) -> Declared:
+    """One line of a file."""
+    wrong = misnamed(name, "line")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    there = os.path.isfile(name)
+    if not there and not create:
+        return edits.not_found(name)
+    edit = line_edits.Edit(
+        mode=line_edits.checked_mode(mode, content), content=content, match=match,
+        location=location, before=before, after=after, indent=indent,
+    )  # fmt: skip
+
+    def run(dry_run: bool) -> Any:
+        if not dry_run:
+            if not there:
+                require_owners(user, group)
+                wanted = Wanted(user=user, group=group, mode=file_mode)
+                number = None if file_mode is None else owners.mode_number(file_mode)
+                place.create(name, b"", number, wanted.owner())
+            return files.line(
+                name, content, match, mode, location, before, after, show_changes, backup, quiet,
+                indent,
+            )  # fmt: skip
+        old = edits.lines_of(name)
+        new = line_edits.edited(old, edit)
+        if new == old:
+            return False
+        return texts.unified(old, new) if show_changes else True
+
+    return edits.dry(run, "Changes would be made")
+
+
+def blockreplace(
+    ctx: MinionContext,
+    name: str,
+    marker_start: str = "#-- start managed zone --",
+    marker_end: str = "#-- end managed zone --",
+    source: Any = None,
+    source_hash: Any = None,
+    template: Any = "jinja",
+    sources: Any = None,
+    source_hashes: Any = None,
+    defaults: Any = None,
+    context: Any = None,
+    content: Any = "",
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    backup: Any = ".bak",
+    show_changes: bool = True,
+    append_newline: Any = None,
+    insert_before_match: Any = None,
+    insert_after_match: Any = None,
+    saltenv: str = "base",
+) -> Declared:
+    """The text between two markers."""
+    wrong = misnamed(name, "blockreplace")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    if not os.path.exists(name):
+        return edits.not_found(name)
+    block = str(content)
+    if source or sources:
+        parts = edits.chunks(ctx, "", source, sources, template, context, defaults, saltenv)
+        block += "".join(parts)
+
+    def edit(dry_run: bool) -> Any:
+        return files.blockreplace(
+            name, marker_start, marker_end, block, append_if_not_found, prepend_if_not_found,
+            backup, dry_run, show_changes, append_newline, insert_before_match,
+            insert_after_match,
+        )  # fmt: skip
+
+    try:
+        return edits.dry(edit, "Changes would be made")
+    except FunctionError as error:
+        return failure(f"Encountered error managing block: {error}. See the log for details.")
+
+
+def comment(
+    ctx: MinionContext,
+    name: str,
+    regex: str,
+    char: str = "#",
+    backup: Any = ".bak",
+    ignore_missing: bool = False,
+) -> Declared:
+    """Lines that are commented out."""
+    wrong = misnamed(name, "comment")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    return edits.commenting(name, regex, char, backup, out=True, ignore_missing=ignore_missing)
+
+
+def uncomment(
+    ctx: MinionContext, name: str, regex: str, char: str = "#", backup: Any = ".bak"
+) -> Declared:
+    """Lines that are no comments."""
+    wrong = misnamed(name, "uncomment")
+    if wrong:
+        return wrong
+    return edits.commenting(os.path.expanduser(name), regex, char, backup, out=False)
+
+
+def copy(
+    ctx: MinionContext,
+    name: str,
+    source: str,
+    force: bool = False,
+    makedirs: bool = False,
+    preserve: bool = False,
+    user: Any = None,
+    group: Any = None,
+    mode: Any = None,
+    dir_mode: Any = None,
+    subdir: bool = False,
+    **kwargs: Any,
+) -> Declared:
+    """A copy of a file of this machine."""
+    wrong = misnamed(name, "copy")
+    if wrong:
+        return wrong
+    source = os.path.expanduser(source)
+    if not os.path.isabs(source):
+        return failure(f'Source file "{source}" is not present')
+    wanted = Wanted() if preserve else Wanted(user=user, group=group, mode=mode)
+    name = os.path.expanduser(name)
+    return moves.copied(name, source, wanted, force=force, makedirs=makedirs, subdir=subdir)
+
+
+def rename(
+    ctx: MinionContext,
+    name: str,
+    source: str,
+    force: bool = False,
+    makedirs: bool = False,
+    **kwargs: Any,
+) -> Declared:
+    """A file under another name than the one that it had."""
+    wrong = misnamed(name, "rename")
+    if wrong:
+        return wrong
+    source = os.path.expanduser(source)
+    return moves.renamed(os.path.expanduser(name), source, force=force, makedirs=makedirs)
+
+
+def touch(
+    ctx: MinionContext, name: str, atime: Any = None, mtime: Any = None, makedirs: bool = False
+) -> Declared:
+    """A file with its times set."""
+    wrong = misnamed(name, "touch")
+    if wrong:
+        return wrong
+    return moves.touched(os.path.expanduser(name), atime, mtime, makedirs=makedirs)
+
+
+def recurse(
+    ctx: MinionContext,
+    name: str,
+    source: Any,
+    keep_source: bool = True,
+    clean: bool = False,
+    require: Any = None,
+    user: Any = None,
+    group: Any = None,
+    dir_mode: Any = None,
+    file_mode: Any = None,
+    sym_mode: Any = None,
+    template: Any = None,
+    context: Any = None,
+    replace: bool = True,
+    defaults: Any = None,
+    include_empty: bool = False,
+    backup: Any = "",
+    include_pat: Any = None,
+    exclude_pat: Any = None,
+    maxdepth: Any = None,
+    keep_symlinks: bool = False,
+    force_symlinks: bool = False,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> Declared:
+    """A directory of the file server with all that is in it."""
+    wrong = misnamed(name, "recurse")
+    if wrong:
+        return wrong
+    if "mode" in kwargs:
+        return failure(
+            "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
+        )
+    name = os.path.expanduser(name).rstrip("/")
+    for one in source if isinstance(source, list) else [source]:
+        if not str(one).startswith("salt://"):
+            return failure(f"Invalid source '{one}' (must be a salt:// URI)")
+    require_owners(user, group)
+    origin = _tree_source(ctx, source, saltenv)
+    wish = tree.Wish(
+        include=include_pat, exclude=exclude_pat, include_empty=include_empty,
+        depth=None if maxdepth is None else int(maxdepth), keep_symlinks=keep_symlinks,
+    )  # fmt: skip
+
+    def of_file(path: str, below: str) -> Any:
+        head, _, query = origin.partition("?")
+        return managed(
+            ctx, path, f"{head}/{below}{'?' if query else ''}{query}", user=user, group=group,
+            mode=file_mode, template=template, context=context, replace=replace,
+            defaults=defaults, backup=backup, saltenv=saltenv, dir_mode=dir_mode,
+            show_changes=kwargs.get("show_changes", True),
+        )  # fmt: skip
+
+    def of_link(path: str, target: str) -> Any:
+        return symlink(ctx, path, target, force=force_symlinks, user=user, group=group)
+
+    dirs = Wanted(user=user, group=group, mode=dir_mode)
+    found = tree.listing(ctx, origin, saltenv, wish)
+    return tree.Tree(
+        name=name, parts=tree.declared(name, found, dirs, of_file, of_link), clean=clean,
+        exclude=exclude_pat, keep=_required(ctx, require, name),
+    )  # fmt: skip
+
+
+def _tree_source(ctx: MinionContext, source: Any, saltenv: str) -> str:
+    try:
+        given = source if isinstance(source, list) else [source]
+        found, _ = sources.chosen(ctx, [str(one).rstrip("/") for one in given], "", saltenv)
+    except FunctionError as error:
+        raise FunctionError(f"Recurse failed: {error}") from error
+    return str(found)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Action, Declared, Verdict
+from saltlite.highstate.resource import Verdict
 from saltlite.modules._file import owners
 
 
@@ -54,12 +53,3 @@ def system_errors(prefix: str = "") -> Iterator[None]:
         yield
     except (OSError, UnicodeError) as error:
         raise FunctionError(f"{prefix}{error}") from error
-
-
-def edited(
-    found: Any, would: str, settled: str, act: Callable[[MinionContext], Verdict]
-) -> Declared:
-    """An edit, by what it would change: its difference, ``True``, or nothing."""
-    if not found:
-        return Verdict(result=True, comment=settled)
-    return Action(would=would, run=act, changes={"diff": found})

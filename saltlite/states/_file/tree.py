@@ -1,0 +1,231 @@
+"""A directory of the file server with all that is in it, as one declaration of many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, SaltliteError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules._file import sources
+from saltlite.modules._file.permissions import Wanted
+from saltlite.states._file.checks import Told, failure
+from saltlite.states._file.directory import Directory
+from saltlite.states._file.links import Symlink
+from saltlite.states._file.patterns import matches, wanted
+
+PIECE = "\n\n#### {} ####\n{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What of the tree is wanted, and how."""
+
+    include: Any = None
+    exclude: Any = None
+    depth: int | None = None
+    include_empty: bool = False
+    keep_symlinks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Paths below the source: files, directories that stand for themselves, links."""
+
+    files: Sequence[str]
+    folders: Sequence[str]
+    links: Mapping[str, str]
+
+
+def listing(ctx: MinionContext, source: str, saltenv: str, wish: Wish) -> Listing:
+    """What the file server has below a ``salt://`` address.
+
+    Raises:
+        FunctionError: it has no such directory.
+    """
+    from saltlite.fileserver.paths import split_url
+
+    location = split_url(source)
+    env, top = location.saltenv or saltenv, location.path.rstrip("/")
+    client = sources.client(ctx)
+    prefix = f"{top}/"
+    if top not in client.list_dirs(env, top):
+        raise FunctionError(
+            f"The directory '{top}' does not exist on the salt fileserver in saltenv '{env}'"
+        )
+    below = [path.removeprefix(prefix) for path in client.list_files(env, prefix)]
+    links: dict[str, str] = {}
+    if wish.keep_symlinks:
+        links = {
+            path.removeprefix(prefix): target
+            for path, target in client.list_symlinks(env, prefix).items()
+            if wanted(path.removeprefix(prefix), wish.include, wish.exclude)
+        }
+    files = [
+        path for path in below
+        if wanted(path, wish.include, wish.exclude)
+        and (wish.depth is None or path.count("/") <= wish.depth)
+        and path not in links
+    ]  # fmt: skip
+    folders: list[str] = []
+    if wish.include_empty:
+        empty = (path.removeprefix(prefix) for path in client.list_empty_dirs(env, prefix))
+        folders = [path for path in empty if wanted(path, wish.include, wish.exclude)]
+    return Listing(files, folders, links)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing of the tree: its declaration, what was read, and what is to be done."""
+
+    path: str
+    resource: Resource[Any]
+    now: Any
+    steps: Sequence[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The parts that are not as declared, what is to be cleaned away, and what hinders."""
+
+    parts: Sequence[Part] = ()
+    spare: Sequence[str] = ()
+    complaint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree(Resource[Seen]):
+    """A directory as the file server has it."""
+
+    name: str
+    parts: Mapping[str, Callable[[], Resource[Any]]]
+    clean: bool = False
+    exclude: Any = None
+    keep: frozenset[str] = frozenset()
+    told: Told = field(default_factory=Told)
+
+    def read(self, ctx: MinionContext) -> Seen:
+        if os.path.lexists(self.name) and not os.path.isdir(self.name):
+            return Seen(complaint=f"The path {self.name} exists and is not a directory")
+        found: list[Part] = []
+        for path, make in self.parts.items():
+            try:
+                resource = make()
+                now = resource.read(ctx)
+            except SaltliteError as error:
+                return Seen(complaint=f"#### {path} ####\n{error}")
+            steps = resource.plan(now)
+            if isinstance(steps, Verdict):
+                return Seen(complaint=f"#### {path} ####\n{steps.comment}")
+            if steps:
+                found.append(Part(path, resource, now, steps))
+        return Seen(found, list(self._spare()) if self.clean else ())
+
+    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+        if now.complaint:
+            return failure(now.complaint)
+        if not now.parts and not now.spare:
+            return ()
+        changes: dict[str, Any] = {}
+        for part in now.parts:
+            for step in part.steps:
+                changes[part.path] = {**changes.get(part.path, {}), **step.changes}
+        if now.spare:
+            changes["removed"] = list(now.spare)
+        said = (
+            PIECE.format(part.path, "\n".join(step.would for step in part.steps))
+            for part in now.parts
+        )
+        would = "".join(said).strip() or f"Files cleaned from directory {self.name}"
+        return (Step(would=would, changes=changes, run=lambda ctx: self._make(ctx, now)),)
+
+    def settled(self, now: Seen) -> str:
+        return f"The directory {self.name} is in the correct state"
+
+    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+        return f"Recursively updated {self.name}"
+
+    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+        return dict(self.told.changes)
+
+    def _spare(self) -> Iterator[str]:
+        """What is below and not of the tree; of a directory that goes, only itself."""
+        kept = {*self.parts, *self.keep}
+        kept |= {parent for path in kept for parent in _parents(path, self.name)}
+        for folder, names, plain in os.walk(self.name):
+            gone = []
+            for name in [*plain, *names]:
+                path = os.path.join(folder, name)
+                if path in kept or self._is_excluded(path):
+                    continue
+                yield path
+                gone.append(name)
+            names[:] = [name for name in names if name not in gone]
+
+    def _is_excluded(self, path: str) -> bool:
+        return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
+
+    def _make(self, ctx: MinionContext, now: Seen) -> None:
+        from saltlite.modules import file as files
+
+        for path in now.spare:
+            files.remove(path)
+        if now.spare:
+            self.told.changes["removed"] = list(now.spare)
+        for part in now.parts:
+            steps = part.resource.plan(part.resource.read(ctx))
+            if isinstance(steps, Verdict):
+                raise FunctionError(f"#### {part.path} ####\n{steps.comment}")
+            for step in steps:
+                step.run(ctx)
+            after = part.resource.read(ctx)
+            changed = part.resource.changes(part.now, after, steps)
+            if changed and part.path != self.name:
+                self.told.changes[part.path] = changed
+
+
+def _parents(path: str, top: str) -> Iterator[str]:
+    folder = os.path.dirname(path)
+    while folder.startswith(f"{top}/"):
+        yield folder
+        folder = os.path.dirname(folder)
+
+
+def declared(
+    name: str,
+    found: Listing,
+    owner: Wanted,
+    file: Callable[[str, str], Resource[Any]],
+    link: Callable[[str, str], Symlink],
+) -> dict[str, Callable[[], Resource[Any]]]:
+    """The declarations of all parts by path, in an order in which they can be made."""
+    parts: dict[str, Callable[[], Resource[Any]]] = {}
+
+    def folder(path: str) -> None:
+        if path in parts:
+            return
+        if path != name:
+            folder(os.path.dirname(path))
+        parts[path] = lambda: Directory(name=path, own=owner, makedirs=True)
+
+    folder(name)
+    for below in [*found.folders]:
+        folder(os.path.join(name, below))
+    for below in [*found.files, *found.links]:
+        folder(os.path.dirname(os.path.join(name, below)))
+    for below in found.files:
+        path = os.path.join(name, below)
+        parts[path] = _later(file, path, below)
+    for below, target in found.links.items():
+        path = os.path.join(name, below)
+        parts[path] = _later(link, path, target)
+    return parts
+
+
+def _later(
+    make: Callable[[str, str], Resource[Any]], path: str, more: str
+) -> Callable[[], Resource[Any]]:
+    return lambda: make(path, more)
