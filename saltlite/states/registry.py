@@ -33,6 +33,7 @@ _NAMES: tuple[str, ...] = (
     "module",
     "pkg",
     "service",
+    "ssh_auth",
     "sysctl",
     "test",
     "timezone",

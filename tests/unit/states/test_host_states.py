@@ -48,15 +48,22 @@ def differences(case: dict[str, Any], found: dict[str, Any]) -> list[str]:
         for key in wanted
         if not agrees(run, key, found["gives"], wanted)
     ]
-    if case.get("leaves") is not None and found["leaves"] != case["leaves"]:
+    if "leaves" in case and [*map(bare, found["leaves"])] != [*map(bare, case["leaves"])]:
         wrong.append(f"{what} leaves {found['leaves']!r} instead of {case['leaves']!r}")
     return wrong
+
+
+def bare(text: str | None) -> str | None:
+    """Without blanks at the ends of lines."""
+    return text and re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
 
 
 def agrees(run: str, key: str, gives: dict[str, Any], wanted: dict[str, Any]) -> bool:
     got = gives[run]
     if run == "test" and (key == "changes" or got["result"] is not wanted["result"]):
         return foretold(got, gives["first"])
+    if run == "test" and got["result"] is True:
+        return True  # that it is as declared already is said in the words of a real run
     if key == "comment":
         return words(got[key]) == words(wanted[key])
     return bool(got[key] == wanted[key])
