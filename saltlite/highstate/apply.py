@@ -208,6 +208,7 @@ def _run(
         settled.requisites,
         test=wishes.test,
         problems=settled.problems,
+        unheard=settled.unheard,
         told=told,
     )
     ctx.state["retcode"] = retcode_of(answers)

@@ -74,7 +74,10 @@ def _called(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
     given = kwargs.pop("args", None) or []
     path = kwargs.pop("get_return", None)
     args = given if isinstance(given, (list, tuple)) else [given]
+    ctx.state["retcode"] = 0
     value = ctx.functions.call(str(entry["fun"]), *args, **kwargs)
+    if ctx.state["retcode"]:
+        return False
     if path is None:
         return value
     for key in str(path).split(":"):

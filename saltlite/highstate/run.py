@@ -48,6 +48,9 @@ class Run:
     told: Callable[[str, Answer, int], None] | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
     """Comments of states that cannot run, since their requisites do not resolve."""
+    unheard: Sequence[tuple[str, str]] = ()
+    """Module and name of what is listened to and is not there."""
+    requisites: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
     running: dict[str, Answer] = field(default_factory=dict)
     number: int = 0
     listening: list[tuple[Chunk, str]] = field(default_factory=list)
@@ -59,11 +62,14 @@ class Run:
     ) -> dict[str, Answer]:
         """Run chunks that are in order already; the returns by tag."""
         chunks = {low_tag(chunk): chunk for chunk in low}
+        self.requisites = requisites
         for tag, chunk in chunks.items():
             self._one(tag, chunk, requisites.get(tag, ()), chunks)
             if self._stops(chunk, tag):
                 return self.running
         self._listeners(chunks)
+        for module, name in self.unheard:
+            self._unheard(module, name)
         return self.running
 
     def _stops(self, chunk: Chunk, tag: str) -> bool:
@@ -80,7 +86,7 @@ class Run:
         if held is not None:
             answer = self._passed_over(chunk, held)
         elif any(kind == "prerequired" and self._failed(other) for kind, other in edges):
-            answer = self._not_prepared(tag, chunk)
+            answer = self._not_prepared(tag, chunk, chunks)
         else:
             answer = self._ran(chunk, edges, chunks)
         self.running[tag] = answer
@@ -114,6 +120,17 @@ class Run:
             self.running[low_tag(late)] = answer
             if self.told is not None:
                 self.told(low_tag(late), answer, len(chunks))
+
+    def _unheard(self, module: str, name: str) -> None:
+        answer: Answer = {
+            "comment": f"Referenced state {module}: {name} does not exist",
+            "name": f"listen_{module}:{name}",
+            "result": False,
+            "changes": {},
+            "__run_num__": self.number,
+        }
+        self.number += 1
+        self.running[f"Listen_Error_|-listen_{name}_|-listen_{module}_|-Listen_Error"] = answer
 
     # --- requisites ------------------------------------------------------------------------------
 
@@ -185,7 +202,7 @@ class Run:
             return None
         for tag in tags:
             if tag not in self.foreseen:
-                self.foreseen[tag] = self._try(chunks[tag])
+                self.foreseen[tag] = self._try(tag, chunks)
         failed = [tag for tag in tags if self.foreseen[tag].get("result") is False]
         if failed:
             names = ", ".join(_named(chunks[tag]) for tag in failed)
@@ -194,8 +211,14 @@ class Run:
             return None
         return Held(True, NO_PREREQ)
 
-    def _try(self, chunk: Chunk) -> Answer:
+    def _try(self, tag: str, chunks: Mapping[str, Chunk]) -> Answer:
         """What a state would do, for one that wants to run before it."""
+        chunk = chunks[tag]
+        if tag in self.problems:
+            return {"result": False, "changes": {}, "comment": self.problems[tag]}
+        held = self._held(self.requisites.get(tag, ()), chunks)
+        if held is not None:
+            return {"result": held.result, "changes": {}, "comment": held.comment}
         try:
             return call(self.ctx, chunk, test=True)
         except Refused as error:
@@ -217,9 +240,9 @@ class Run:
         self.number += 1
         return answer | {"__id__": chunk["__id__"], "name": chunk["name"]}
 
-    def _not_prepared(self, tag: str, chunk: Chunk) -> Answer:
+    def _not_prepared(self, tag: str, chunk: Chunk, chunks: Mapping[str, Chunk]) -> Answer:
         """What would have been done, had what was to run before it not failed."""
-        foreseen = self.foreseen.get(tag) or self._try(chunk)
+        foreseen = self.foreseen.get(tag) or self._try(tag, chunks)
         number, self.number = self.number, self.number + 1
         more = {"__run_num__": number, "__sls__": chunk.get("__sls__"), "__id__": chunk["__id__"]}
         return {**foreseen, "name": chunk["name"], "changes": {}, **more}
@@ -292,11 +315,12 @@ def run_low(
     *,
     test: bool,
     problems: Mapping[str, str] | None = None,
+    unheard: Sequence[tuple[str, str]] = (),
     told: Callable[[str, Answer, int], None] | None = None,
 ) -> dict[str, Answer]:
     """Run ordered chunks; the returns by tag, in the order in which they ran."""
     hard = ctx.config.files.failhard
-    run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {})
+    run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {}, unheard=unheard)
     return run.all(low, requisites)
 
 

@@ -197,7 +197,7 @@ def high(
     from saltlite.highstate.compile import compile_high
 
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
-    return _applied(ctx, wishes, lambda: compile_high(data, exclude=wishes.exclude))
+    return _applied(ctx, wishes, lambda: compile_high(ctx, data, exclude=wishes.exclude))
 
 
 def template(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
@@ -226,7 +226,7 @@ def template_str(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any)
     wishes = Wishes.of(ctx, {**kwargs, "queue": queue})
 
     def make() -> Compiled:
-        return compile_high(render(Source(text=str(tem), saltenv=wishes.saltenv), ctx))
+        return compile_high(ctx, render(Source(text=str(tem), saltenv=wishes.saltenv), ctx))
 
     return _applied(ctx, wishes, make)
 
@@ -280,6 +280,35 @@ def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
     """
     wishes = Wishes.of(ctx, kwargs)
     return _shown(ctx, wishes, lambda: _of_top(ctx, wishes), lambda found: found.low)
+
+
+def show_top(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+    """The SLS files that the top files have for this minion, by environment.
+
+    CLI Example:
+
+        salt '*' state.show_top
+    """
+    from saltlite.highstate.compile import top_of
+
+    found = top_of(ctx, saltenv=kwargs.get("saltenv"))
+    if found.errors:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return list(found.errors)
+    return found.sls
+
+
+def show_states(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+    """The names of all SLS files that a highstate would run, in order.
+
+    CLI Example:
+
+        salt '*' state.show_states
+    """
+    found = show_lowstate(ctx, **kwargs)
+    if ctx.state.get("retcode"):
+        return found
+    return list(dict.fromkeys(chunk["__sls__"] for chunk in found))
 
 
 def sls_exists(

@@ -153,7 +153,7 @@ def _one_called(ctx: MinionContext, name: str, code: _Code, given: Mapping[str, 
         return Verdict(result=False, comment=text)
     try:
         value = ctx.functions.call(name, *args, **kwargs)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the result says it
         text = f"Module function {name} threw an exception. Exception: {error}"
         return Verdict(result=False, comment=text)
     _return_to(ctx, given.get("returner"), name, value)

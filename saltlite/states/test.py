@@ -16,17 +16,17 @@ PRETENDED = {"testing": {"old": "Unchanged", "new": "Something pretended to chan
 
 def nop(name: str, **kwargs: Any) -> Declared:
     """Succeed without changing anything."""
-    return succeed_without_changes(name)
+    return succeed_without_changes(name, **kwargs)
 
 
 def succeed_without_changes(name: str, **kwargs: Any) -> Declared:
     """Succeed without changes."""
-    return Verdict(result=True, comment="Success!")
+    return Verdict(result=True, comment=kwargs.get("comment") or "Success!")
 
 
 def succeed_with_changes(name: str, **kwargs: Any) -> Declared:
     """Succeed, with changes that are made up."""
-    return _pretended(True, "Success!", "successful with changes")
+    return _pretended(True, kwargs.get("comment") or "Success!", "successful with changes")
 
 
 def fail_without_changes(name: str, **kwargs: Any) -> Declared:
@@ -41,7 +41,7 @@ def fail_without_changes(name: str, **kwargs: Any) -> Declared:
 
 def fail_with_changes(name: str, **kwargs: Any) -> Declared:
     """Fail, with changes that are made up."""
-    return _pretended(False, "Failure!", "failed with changes")
+    return _pretended(False, kwargs.get("comment") or "Failure!", "failed with changes")
 
 
 def configurable_test_state(
