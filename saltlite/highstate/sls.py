@@ -234,8 +234,6 @@ class Reader:
             return None
         found = []
         for ident, body in extend.items():
-            if isinstance(body, str) and "." in body:
-                body = _short(body)
             if not isinstance(body, Mapping):
                 self.errors.append(
                     f"Extension name '{ident}' in SLS '{place.sls}' is not a dictionary"
@@ -253,8 +251,6 @@ class Reader:
 
     def _body(self, ident: Any, body: Any, place: Place) -> High | None:
         """A declaration with its short forms written out; ``None`` for what is none."""
-        if isinstance(ident, str) and ident.startswith("_") and not isinstance(body, str):
-            return None
         if isinstance(body, str) and "." in body:
             body = _short(body)
         if not isinstance(body, Mapping):

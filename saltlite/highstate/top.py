@@ -44,7 +44,7 @@ class TopOptions:
 
 @dataclass(slots=True)
 class Wanted:
-    """What is for a minion: environment → SLS names or globs, each once; Salt's complaints."""
+    """What is for a minion: environment → SLS names or globs, as they come; Salt's complaints."""
 
     sls: dict[str, list[str]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
@@ -111,9 +111,7 @@ def _take(found: Wanted, saltenv: str, entries: Sequence[Any], envs: Sequence[st
             env, sls = next(iter(entry.items()), ("", ""))
             if env not in envs:
                 continue
-        names = found.sls.setdefault(str(env), [])
-        if str(sls) not in names:
-            names.append(str(sls))
+        found.sls.setdefault(str(env), []).append(str(sls))
 
 
 def _add_outer(found: Wanted, ctx: MinionContext, *, first: bool) -> None:
@@ -167,7 +165,7 @@ class _Tops:
         fallback: Top | None = None
         for env in envs:
             own = self._read(env)
-            if env not in own:
+            if env not in own and not self._saltenv:
                 fallback = self._read(self._options.default_top) if fallback is None else fallback
                 own = fallback
             if env in own:
