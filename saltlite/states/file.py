@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.data import traverse
 from saltlite.errors import FunctionError, RenderError
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.modules import file as files
@@ -15,7 +16,7 @@ from saltlite.modules._file.managing import File
 from saltlite.modules._file.permissions import Wanted
 from saltlite.states._file import contents as content_of
 from saltlite.states._file import directory as directories
-from saltlite.states._file import edits, moves, tree
+from saltlite.states._file import edits, moves, serial, tree
 from saltlite.states._file.checks import failure, misnamed, require_owners, system_errors
 from saltlite.states._file.links import HardLink, Symlink
 from saltlite.states._file.managed import KeptFile, ManagedFile
@@ -664,3 +665,63 @@ def _tree_source(ctx: MinionContext, source: Any, saltenv: str) -> str:
     except FunctionError as error:
         raise FunctionError(f"Recurse failed: {error}") from error
     return str(found)
+
+
+def serialize(
+    ctx: MinionContext,
+    name: str,
+    dataset: Any = None,
+    dataset_pillar: Any = None,
+    user: Any = None,
+    group: Any = None,
+    mode: Any = None,
+    backup: Any = "",
+    makedirs: bool = False,
+    show_changes: Any = True,
+    create: bool = True,
+    merge_if_exists: bool = False,
+    encoding: Any = None,
+    encoding_errors: str = "strict",
+    serializer: Any = None,
+    serializer_opts: Any = None,
+    deserializer_opts: Any = None,
+    check_cmd: Any = None,
+    tmp_dir: str = "",
+    tmp_ext: str = "",
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> Declared:
+    """Data in a file: yaml, json and what other formats there are."""
+    if not name:
+        return failure("Must provide name to file.serialize")
+    name = os.path.expanduser(name)
+    if not create and not os.path.isfile(name):
+        comment = f"File {name} is not present and is not set for creation"
+        return Verdict(result=True, comment=comment)
+    form = serial.form(serializer, kwargs.get("formatter"))
+    if dataset is not None and dataset_pillar:
+        return failure("Only one of 'dataset' and 'dataset_pillar' is permitted")
+    if dataset_pillar:
+        dataset = traverse(ctx.pillar, dataset_pillar, {})
+    if dataset is None:
+        return failure("Neither 'dataset' nor 'dataset_pillar' was defined")
+    difference: Any = None
+    if merge_if_exists:
+        there = serial.existing(name, form, deserializer_opts)
+        if there is not None:
+            dataset = serial.merged(there, dataset)
+            difference = serial.difference(there, dataset)
+            if difference is None:
+                comment = f"The file {name} is in the correct state"
+                return Verdict(result=True, comment=comment)
+    file = File(
+        name=name, source_sum={}, wanted=Wanted(user=user, group=group, mode=mode),
+        saltenv=saltenv, contents=serial.text(dataset, form, serializer_opts), backup=backup,
+        makedirs=makedirs, show_changes=show_changes, encoding=encoding,
+        encoding_errors=encoding_errors,
+    )  # fmt: skip
+    return ManagedFile(
+        file=file, check=(str(check_cmd), tmp_ext) if check_cmd else None,
+        difference=difference if show_changes else None,
+        intention=f"Dataset will be serialized and stored into {name}",
+    )  # fmt: skip

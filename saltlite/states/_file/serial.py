@@ -1,0 +1,92 @@
+"""Data written to a file in one of the formats that there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.core.data import merge
+from saltlite.errors import FunctionError
+from saltlite.renderers.serializers import SERIALIZERS
+
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "yaml": {"default_flow_style": False},
+    "json": {"indent": 2, "separators": (",", ": "), "sort_keys": True},
+}
+NOTHING = "<_null_>"
+
+
+def form(serializer: Any, formatter: Any) -> str:
+    """The name of the format.
+
+    Raises:
+        FunctionError: it is given twice, or there is none of that name.
+    """
+    if serializer and formatter:
+        raise FunctionError("Only one of serializer and formatter are allowed")
+    name = str(serializer or formatter or "yaml").lower()
+    found = SERIALIZERS.get(name)
+    if found is None or found.serialize is None:
+        raise FunctionError(
+            f"The {name} serializer could not be found. It either does not exist or its"
+            " prerequisites are not installed."
+        )
+    return name
+
+
+def options(name: str, given: Any, *, reading: bool) -> dict[str, Any]:
+    """How it is written or read: what is given as a list of maps, over what goes without saying."""
+    found = {} if reading else dict(_DEFAULTS.get(name, {}))
+    parts = given if isinstance(given, list) else [given] if given else []
+    for part in parts:
+        if isinstance(part, Mapping):
+            found.update(part)
+    return found
+
+
+def existing(path: str, name: str, given: Any) -> Any:
+    """The data in a file, ``None`` if there is no file.
+
+    Raises:
+        FunctionError: it cannot be read.
+    """
+    read = SERIALIZERS[name].deserialize
+    if not os.path.isfile(path):
+        return None
+    if read is None:
+        raise FunctionError(f"merge_if_exists is not supported for the {name} serializer")
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return read(stream.read(), **options(name, given, reading=True))
+    except (OSError, ValueError, FunctionError) as error:
+        raise FunctionError(f"Failed to deserialize existing data: {error}") from error
+
+
+def merged(under: Any, over: Any) -> Any:
+    """New data laid on what is there."""
+    if isinstance(under, Mapping) and isinstance(over, Mapping):
+        return merge(under, over)
+    return over
+
+
+def text(data: Any, name: str, given: Any) -> str:
+    """The data as it is written, ended by a line feed."""
+    write = SERIALIZERS[name].serialize
+    if write is None:
+        raise FunctionError(f"The {name} serializer does not write")
+    written = write(data, **options(name, given, reading=False))
+    shown = written.decode() if isinstance(written, bytes) else str(written)
+    return shown if shown.endswith("\n") else f"{shown}\n"
+
+
+def difference(old: Any, new: Any) -> Any:
+    """What differs, as ``{"key": {"old", "new"}}``, map in map; ``None`` if nothing does."""
+    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+        return None if old == new else {"old": old, "new": new}
+    found: dict[Any, Any] = {}
+    for key in [*old, *(key for key in new if key not in old)]:
+        part = difference(old.get(key, NOTHING), new.get(key, NOTHING))
+        if part is not None:
+            found[key] = part
+    return found or None
