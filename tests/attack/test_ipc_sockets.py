@@ -97,8 +97,9 @@ def all_stay(daemon: Daemon) -> Iterator[None]:
     before = {one.pid for name in lasting for one in daemon.titled(name)} | {daemon.pid}
     size = len(daemon.log())
     yield
-    assert before <= {one.pid for one in daemon.processes()}
-    assert "Traceback" not in daemon.log()[size:]
+    said = daemon.log()[size:]
+    assert before <= {one.pid for one in daemon.processes()}, said[-3000:]
+    assert "Traceback" not in said
 
 
 # --- the master's -------------------------------------------------------------------------------
