@@ -230,7 +230,10 @@ class ReqServer:
         self._waiting_bytes += sum(len(one.body) for one in requests)
 
     def _take_reply(self, port: Port) -> None:
-        frames = port.socket.recv_multipart(zmq.NOBLOCK)
+        try:
+            frames = port.socket.recv_multipart(zmq.NOBLOCK)
+        except zmq.Again:  # half a message was there, and its sender has gone
+            return
         requests, replies = port.in_hand, frames[2:]
         if not requests or len(replies) != len(requests) or frames[0] != _NUMBER.pack(port.number):
             return  # an answer to requests whose callers were told already
