@@ -12,6 +12,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
 from saltlite.highstate.conditions import checked, skipped
 from saltlite.highstate.resource import Verdict, realise
+from saltlite.highstate.slots import filled
 from saltlite.loader.signature import keywords
 from saltlite.states.registry import MOD_WATCH, StateFunction, functions, resolve
 
@@ -58,6 +59,7 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
         met = skipped(ctx, chunk)
         if met is not None:
             return met.as_return(chunk["name"])
+        arguments = filled(ctx, arguments)
         answer = _answer(ctx, function, arguments, chunk, test=test)
         if "check_cmd" in chunk and chunk["state"] not in CHECKS_ITSELF:
             answer["result"], answer["comment"] = checked(ctx, chunk)

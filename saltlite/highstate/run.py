@@ -256,7 +256,7 @@ class Run:
         if self.test:
             answer["comment"] = f"{answer['comment']}  {retry.announced}"
             return answer
-        told: list[str] = []
+        start, began, told = time.monotonic(), answer.get("start_time"), list[str]()
         for number in range(1, retry.attempts):
             if answer.get("result") == retry.until:
                 break
@@ -265,6 +265,8 @@ class Run:
             answer = self._timed(chunk)
         if told:
             answer["comment"] = "\n".join([*told, text_of(answer["comment"])])
+            answer["start_time"] = began
+            answer["duration"] = round((time.monotonic() - start) * 1000, 3)
         return answer
 
     def _timed(self, chunk: Chunk) -> Answer:
