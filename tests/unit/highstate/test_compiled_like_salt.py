@@ -15,8 +15,10 @@ from saltlite.highstate.compile import (
     compile_highstate,
     compile_sls,
     low_as_written,
+    low_tag,
     top_of,
 )
+from saltlite.highstate.graph import order
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
@@ -79,11 +81,28 @@ def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
     if fun == "show_states":
         low = compile_highstate(ctx, saltenv=saltenv).low
         return list(dict.fromkeys(chunk["__sls__"] for chunk in low))
+    if fun == "sls":
+        return run_order(compile_sls(ctx, args[0]).low)
     high, errors = compile_sls(ctx, args[0], saltenv=saltenv or "base").written
     if fun == "show_sls":
         return errors or high
     low, errors = low_as_written(high, errors)
     return errors or low
+
+
+def run_order(low: list[dict[str, Any]]) -> list[list[str]]:
+    """Tag and comment of what cannot run, in order."""
+    found = order(low)
+    return [
+        *([tag, found.problems.get(tag, "")] for tag in map(low_tag, found.low)),
+        *(
+            [
+                f"Listen_Error_|-listen_{name}_|-listen_{module}_|-Listen_Error",
+                f"Referenced state {module}: {name} does not exist",
+            ]
+            for module, name in found.unheard
+        ),
+    ]
 
 
 @pytest.mark.parametrize(("case", "question", "answer"), cases())

@@ -1,0 +1,89 @@
+"""The graph: orders keep their promises, circles are named, and time grows with the size only."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saltlite.highstate.graph import order, sequenced
+from saltlite.highstate.low import low_tag
+
+COUNT = 12
+
+
+def chunk(ident: str, **more: Any) -> dict[str, Any]:
+    return {"state": "test", "fun": "nop", "name": ident, "__id__": ident, "__sls__": "a", **more}
+
+
+def ids(low: list[dict[str, Any]]) -> list[str]:
+    return [one["__id__"] for one in low]
+
+
+@given(st.lists(st.tuples(st.integers(0, COUNT - 1), st.integers(0, COUNT - 1)), max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_what_is_needed_comes_first_unless_it_goes_round(edges: list[tuple[int, int]]) -> None:
+    needs: list[list[int]] = [[] for _ in range(2 * COUNT)]
+    for one, other in edges:
+        needs[one].append(other)
+    sequence, circles = sequenced(needs)
+    assert sorted(sequence) == list(range(COUNT))
+    place = {node: number for number, node in enumerate(sequence)}
+    for node in range(COUNT):
+        if node not in circles:
+            assert all(place[other] < place[node] for other in needs[node])
+    for circle in circles.values():
+        assert circle[0] == circle[-1]
+        for one, other in zip(circle, circle[1:], strict=False):
+            assert other in needs[one]
+    acyclic = all(other < one for one, other in edges)
+    if acyclic:
+        assert not circles
+        assert sequence == list(range(COUNT))
+
+
+def test_a_circle_is_a_path_of_ids() -> None:
+    low = [
+        chunk("a", require=[{"test": "b"}]),
+        chunk("b", require=[{"test": "c"}]),
+        chunk("c", watch=[{"test": "a"}]),
+        chunk("d", require=["c"]),
+    ]
+    found = order(low)
+    tag = low_tag(low[2])
+    assert found.problems == {tag: "Recursive requisite found"}
+    assert found.circles == {tag: ["a", "b", "c", "a"]}
+    assert found.requisites[tag] == []
+    assert ids(found.low) == ["c", "b", "a", "d"]
+
+
+def test_edges_have_kind_and_tag() -> None:
+    low = [
+        chunk("a", require=[{"test": "b"}], onchanges=["b"], listen=[{"test": "c"}]),
+        chunk("b", name="bb"),
+        chunk("c", listen_in=[{"test": "b"}]),
+        chunk("d", prereq=[{"test": "bb"}]),
+    ]
+    a, b, c, d = (low_tag(one) for one in low)
+    assert order(low).requisites == {
+        a: [("require", b), ("onchanges", b), ("listen", c)],
+        b: [("prerequired", d), ("listen", c)],
+        c: [],
+        d: [("prereq", b)],
+    }
+
+
+@pytest.mark.parametrize("kind", ["require", "prereq"])
+def test_long_chains_take_no_longer_than_their_length(kind: str) -> None:
+    count = 10_000
+    low = [chunk(str(n), **{kind: [{"test": str(n + 1)}]}) for n in range(count - 1)]
+    low.append(chunk(str(count - 1)))
+    began = time.process_time()
+    found = order(low)
+    assert time.process_time() - began < 2
+    assert not found.problems
+    expected = range(count) if kind == "prereq" else reversed(range(count))
+    assert ids(found.low) == [str(n) for n in expected]
