@@ -30,6 +30,7 @@ MODULES: Mapping[str, str] = {
         "hashutil",
         "hosts",
         "http",
+        "ini",
         "jinja",
         "key",
         "kmod",

@@ -1,0 +1,1 @@
+"""Files of sections and options, as text in and text out."""

@@ -1,0 +1,258 @@
+"""Files of sections and options: what shall be in them, and what not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.highstate.resource import Resource, Step
+from saltlite.modules import ini
+from saltlite.providers.ini import document
+
+Content = Mapping[str, Any]
+"""Options that are in no section, and maps of options by section."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file, and how it is written."""
+
+    path: str
+    separator: str = "="
+    encoding: str | None = None
+    no_spaces: bool = False
+
+    def content(self, ctx: MinionContext) -> Content:
+        """What is in it; nothing if it is not there."""
+        return ini.get_ini(ctx, self.path, self.separator, self.encoding)
+
+
+def options_present(
+    name: str,
+    sections: Mapping[str, Any] | None = None,
+    separator: str = "=",
+    strict: bool = False,
+    encoding: str | None = None,
+    no_spaces: bool = False,
+) -> Options:
+    """Options with these values, by section; a value in no section stands before them.
+
+    ``strict`` removes other sections, and other options of these sections.
+    """
+    file = File(path=name, separator=separator, encoding=encoding, no_spaces=no_spaces)
+    return Options(file=file, sections=sections or {}, strict=strict)
+
+
+def options_absent(
+    name: str,
+    sections: Mapping[str, Any] | None = None,
+    separator: str = "=",
+    encoding: str | None = None,
+) -> NoOptions:
+    """No options of these names, listed by section; one without a list is in no section."""
+    file = File(path=name, separator=separator, encoding=encoding)
+    return NoOptions(file=file, sections=sections or {})
+
+
+def sections_present(
+    name: str, sections: Any = None, separator: str = "=", encoding: str | None = None
+) -> Sections:
+    """These sections; those that are not there get the options that are given for them."""
+    file = File(path=name, separator=separator, encoding=encoding)
+    wanted = sections if isinstance(sections, Mapping) else {each: {} for each in sections or ()}
+    return Sections(file=file, sections=wanted)
+
+
+def sections_absent(
+    name: str, sections: Any = None, separator: str = "=", encoding: str | None = None
+) -> NoSections:
+    """None of these sections."""
+    file = File(path=name, separator=separator, encoding=encoding)
+    return NoSections(file=file, sections=tuple(map(str, sections or ())))
+
+
+class _Content(Resource[Content]):
+    """What shall be true of a file; the same words for all of it."""
+
+    __slots__ = ()
+    file: File
+
+    def read(self, ctx: MinionContext) -> Content:
+        return self.file.content(ctx)
+
+    def settled(self, now: Content) -> str:
+        return "No anomaly detected"
+
+    def done(self, before: Content, after: Content, steps: Sequence[Step]) -> str:
+        return "Changes take effect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(_Content):
+    """Options that have values."""
+
+    file: File
+    sections: Mapping[str, Any]
+    strict: bool
+
+    def plan(self, now: Content) -> list[Step]:
+        steps = self._removed(now) if self.strict else []
+        inside = {name: each for name, each in self.sections.items() if isinstance(each, Mapping)}
+        outside = {name: each for name, each in self.sections.items() if name not in inside}
+        for name, value in outside.items():
+            if not document.same(_text(now.get(name)), str(value)):
+                change = {"before": now.get(name), "after": str(value)}
+                steps.append(self._set(f"Changed key {name}.", {name: value}, {name: change}))
+        for name, options in inside.items():
+            steps += self._section(now, str(name), options)
+        return steps
+
+    def _section(self, now: Content, name: str, options: Mapping[Any, Any]) -> list[Step]:
+        there = now.get(name)
+        before = there if isinstance(there, Mapping) else {}
+        wrong = {
+            str(key): str(value)
+            for key, value in options.items()
+            if not document.same(before.get(str(key)), str(value))
+        }
+        if there is not None and not wrong:
+            return []
+        changes: dict[str, Any] = {
+            key: {"before": before.get(key), "after": value} for key, value in wrong.items()
+        }
+        if there is None:
+            changes = {"before": None, "after": wrong}
+        lines = [f"Changed key {key} in section {name}." for key in wrong]
+        return [self._set("\n".join(lines), {name: wrong}, {name: changes})]
+
+    def _set(self, would: str, sections: Content, changes: Content) -> Step:
+        def run(ctx: MinionContext) -> None:
+            file = self.file
+            ini.set_option(ctx, file.path, sections, file.separator, file.encoding, file.no_spaces)
+
+        return Step(would=would, changes=changes, run=run)
+
+    def _removed(self, now: Content) -> list[Step]:
+        """What is there besides."""
+        steps = []
+        for name, there in now.items():
+            wanted = self.sections.get(name)
+            if not isinstance(there, Mapping):
+                continue
+            if not isinstance(wanted, Mapping):
+                steps.append(self._without_section(name, there))
+                continue
+            keys = {str(key) for key in wanted}
+            steps += [
+                self._without_option(name, key, value)
+                for key, value in there.items()
+                if key not in keys
+            ]
+        return steps
+
+    def _without_section(self, name: str, there: Mapping[str, Any]) -> Step:
+        return Step(
+            would=f"Removed section {name}.",
+            changes={name: {"before": dict(there), "after": None}},
+            run=lambda ctx: ini.remove_section(
+                ctx, self.file.path, name, self.file.separator, self.file.encoding
+            ),
+        )
+
+    def _without_option(self, section: str, name: str, value: str) -> Step:
+        return Step(
+            would=f"Deleted key {name} in section {section}.",
+            changes={section: {name: {"before": value, "after": None}}},
+            run=lambda ctx: ini.remove_option(
+                ctx, self.file.path, section, name, self.file.separator, self.file.encoding
+            ),
+        )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOptions(_Content):
+    """Options that are not there."""
+
+    file: File
+    sections: Mapping[str, Any]
+
+    def plan(self, now: Content) -> list[Step]:
+        steps = []
+        for section, names in self.sections.items():
+            if not isinstance(names, (list, tuple, Mapping)):
+                if isinstance(now.get(section), str):
+                    steps.append(self._drop(None, section, {section: now[section]}))
+                continue
+            there = now.get(section)
+            found = [str(name) for name in names] if isinstance(there, Mapping) else []
+            steps += [
+                self._drop(section, name, {section: {name: now[section][name]}})
+                for name in found
+                if name in now[section]
+            ]
+        return steps
+
+    def _drop(self, section: str | None, name: str, changes: Content) -> Step:
+        place = f" in section {section}" if section else ""
+        return Step(
+            would=f"Deleted key {name}{place}.",
+            changes=changes,
+            run=lambda ctx: ini.remove_option(
+                ctx, self.file.path, section, name, self.file.separator, self.file.encoding
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections(_Content):
+    """Sections that are there."""
+
+    file: File
+    sections: Mapping[str, Any]
+
+    def plan(self, now: Content) -> list[Step]:
+        return [
+            self._make(str(name), options or {})
+            for name, options in self.sections.items()
+            if not isinstance(now.get(str(name)), Mapping)
+        ]
+
+    def _make(self, name: str, options: Mapping[Any, Any]) -> Step:
+        shown = {str(key): str(value) for key, value in options.items()}
+        return Step(
+            would=f"Created new section {name}.",
+            changes={name: {"before": None, "after": shown}},
+            run=lambda ctx: ini.set_option(
+                ctx, self.file.path, {name: options}, self.file.separator, self.file.encoding
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoSections(_Content):
+    """Sections that are not there."""
+
+    file: File
+    sections: tuple[str, ...]
+
+    def plan(self, now: Content) -> list[Step]:
+        return [
+            self._drop(name, now[name])
+            for name in self.sections
+            if isinstance(now.get(name), Mapping)
+        ]
+
+    def _drop(self, name: str, there: Mapping[str, Any]) -> Step:
+        return Step(
+            would=f"Deleted section {name}.",
+            changes={name: dict(there)},
+            run=lambda ctx: ini.remove_section(
+                ctx, self.file.path, name, self.file.separator, self.file.encoding
+            ),
+        )
