@@ -27,6 +27,7 @@ _NAMES: tuple[str, ...] = (
     "event",
     "file",
     "git",
+    "grains",
     "group",
     "host",
     "ini",
