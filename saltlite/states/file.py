@@ -148,6 +148,8 @@ def _located(
     if complaint:
         raise FunctionError(f"{prefix}{complaint}")
     file.source = source
+    if sources.is_local(str(source)) and sources.local_path(str(source)) == file.name:
+        raise FunctionError("Source file cannot be the same as destination")
     if not origin["template"]:
         return None
     with open(file.sfn, "rb") as stream:
@@ -187,7 +189,7 @@ def directory(
     wanted_mode = mode if dir_mode is None else dir_mode
     own = Wanted(user=user, group=group, mode=wanted_mode, attrs=kwargs.get("attrs"))
     return directories.Directory(
-        name=name, own=own, file_mode=mode if file_mode is None else file_mode,
+        name=name, own=own, file_mode=wanted_mode if file_mode is None else file_mode,
         recursion=directories.recursion(recurse, own, max_depth), clean=clean,
         keep=_required(ctx, require, name) if clean else frozenset(), exclude=exclude_pat,
         makedirs=makedirs, force=force, backupname=str(backupname or ""), follow=follow_symlinks,
@@ -394,6 +396,7 @@ def replace(
     show_changes: bool = True,
     ignore_if_missing: bool = False,
     backslash_literal: bool = False,
+    encoding: Any = None,
 ) -> Declared:
     """Whatever a regular expression matches, replaced."""
     wrong = misnamed(name, "replace")
@@ -411,7 +414,7 @@ def replace(
             append_if_not_found=append_if_not_found, prepend_if_not_found=prepend_if_not_found,
             not_found_content=not_found_content, backup=backup, dry_run=dry_run,
             show_changes=show_changes, ignore_if_missing=ignore_if_missing,
-            backslash_literal=backslash_literal,
+            backslash_literal=backslash_literal, encoding=encoding,
         )  # fmt: skip
 
     return edits.dry(edit, "Changes would have been made")
@@ -628,6 +631,8 @@ def recurse(
             "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
         )
     name = os.path.expanduser(name).rstrip("/")
+    if saltenv == "base":
+        saltenv = kwargs.get("__env__") or saltenv
     for one in source if isinstance(source, list) else [source]:
         if not str(one).startswith("salt://"):
             return failure(f"Invalid source '{one}' (must be a salt:// URI)")

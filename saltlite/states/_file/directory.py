@@ -173,17 +173,11 @@ class Directory(Resource[Found]):
                 path = os.path.join(folder, name)
                 if not self._is_kept(path):
                     yield path
-                elif name in names and not os.path.islink(path):
-                    continue
-            names[:] = [name for name in names if self._is_looked_into(os.path.join(folder, name))]
 
     def _is_kept(self, path: str) -> bool:
         if path in self.keep:
             return True
         return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
-
-    def _is_looked_into(self, path: str) -> bool:
-        return not (bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude))
 
     def _make(self, ctx: MinionContext) -> None:
         require_owners(self.own.user, self.own.group)
