@@ -423,9 +423,9 @@ def file_client(ctx: MinionContext) -> FileClient:
     files = ctx.config.files
     source: FileSource
     if ctx.master is None or files.file_client == "local":
-        from saltlite.fileserver.server import FileServer
+        from saltlite.fileserver.server import file_server
 
-        source = LocalSource(FileServer(files))
+        source = LocalSource(file_server(ctx.config))
     else:
         source = MasterSource(ctx.master)
     client = FileClient(source, Path(ctx.config.paths.cachedir), files.hash_type)

@@ -140,6 +140,10 @@ class Roots:
         """Read all lists again when they are asked for."""
         self._listings.clear()
 
+    def update(self) -> bool:
+        """The directories of this machine are as they are."""
+        return False
+
     def _read(self, directories: Sequence[str]) -> _Kept:
         began_ns = time.time_ns()
         walk = _Walk(self._options, self._ignored)

@@ -12,7 +12,8 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.fileserver.roots import TICK_NS, Listing, OpenFile, Roots
 
@@ -44,9 +45,40 @@ class Backend(Protocol):
     def forget(self) -> None:
         """Forget cached lists."""
 
+    def update(self) -> bool:
+        """Fetch what lies elsewhere; whether anything is another now."""
 
-BACKENDS: Mapping[str, Callable[[FileOptions], Backend]] = {"roots": Roots}
-"""``fileserver_backend``'s names; ``gitfs`` and ``minionfs`` are to come here."""
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What back ends need besides the options of files: where to keep copies, other options."""
+
+    cachedir: Path
+    extra: Mapping[str, Any]
+
+
+def _roots(options: FileOptions, _around: Surroundings | None) -> Backend:
+    return Roots(options)
+
+
+def _gitfs(options: FileOptions, around: Surroundings | None) -> Backend | None:
+    from saltlite.fileserver.gitfs import Gitfs
+
+    return None if around is None else Gitfs(options, around.cachedir, around.extra)
+
+
+def _minionfs(options: FileOptions, around: Surroundings | None) -> Backend | None:
+    from saltlite.fileserver.minionfs import Minionfs
+
+    return None if around is None else Minionfs(options, around.cachedir, around.extra)
+
+
+BACKENDS: Mapping[str, Callable[[FileOptions, Surroundings | None], Backend | None]] = {
+    "roots": _roots,
+    "gitfs": _gitfs,
+    "minionfs": _minionfs,
+}
+"""``fileserver_backend``'s names. Those that keep copies are not there without surroundings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +94,9 @@ class Found:
 class FileServer:
     """All back ends of ``fileserver_backend``, asked in their order."""
 
-    def __init__(self, options: FileOptions) -> None:
+    def __init__(self, options: FileOptions, around: Surroundings | None = None) -> None:
         self._options = options
-        self._backends = _backends(options)
+        self._backends = _backends(options, around)
         self._hashes: dict[tuple[int, ...], str] = {}
 
     @property
@@ -147,6 +179,11 @@ class FileServer:
         for backend in self._backends:
             backend.forget()
 
+    def update(self, only: Sequence[str] = ()) -> bool:
+        """Fetch what back ends serve from elsewhere; whether anything is another now."""
+        changed = [backend.update() for backend in self._chosen(only)]
+        return any(changed)
+
     def _chosen(self, only: Sequence[str]) -> list[Backend]:
         return [one for one in self._backends if not only or one.name in only]
 
@@ -207,11 +244,17 @@ def _is_settled(status: os.stat_result) -> bool:
     return max(status.st_mtime_ns, status.st_ctime_ns) < time.time_ns() - TICK_NS
 
 
-def _backends(options: FileOptions) -> list[Backend]:
+def file_server(config: Any) -> FileServer:
+    """The file server of a master's or minion's configuration."""
+    return FileServer(config.files, Surroundings(Path(config.paths.cachedir), config.extra))
+
+
+def _backends(options: FileOptions, around: Surroundings | None) -> list[Backend]:
     found = []
     for name in options.fileserver_backend:
-        if name in BACKENDS:
-            found.append(BACKENDS[name](options))
-        else:
+        backend = BACKENDS[name](options, around) if name in BACKENDS else None
+        if backend is None:
             log.warning("fileserver_backend: %s is not supported", name)
+        else:
+            found.append(backend)
     return found

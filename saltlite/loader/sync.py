@@ -96,9 +96,9 @@ def sync_master(
 ) -> Synced:
     """Copy custom code of one kind to the master, from its own file roots."""
     from saltlite.fileserver.client import FileClient, LocalSource
-    from saltlite.fileserver.server import FileServer
+    from saltlite.fileserver.server import file_server
 
-    files = FileClient(LocalSource(FileServer(config.files)), Path(config.paths.cachedir))
+    files = FileClient(LocalSource(file_server(config)), Path(config.paths.cachedir))
     target = Path(places.synced(config, kind))
     return copy_code(files, kind, environments(saltenv, None), target, choice or Choice())
 

@@ -17,7 +17,7 @@ from saltlite.channel.handshake import MasterHandshake
 from saltlite.channel.master import TokenCache
 from saltlite.config.master import MasterConfig
 from saltlite.core.plain import PlainMap
-from saltlite.fileserver.server import FileServer
+from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
 from saltlite.master.autosign import AutoSign
 from saltlite.master.jobcache import SqliteJobStore
@@ -182,7 +182,7 @@ def make_context(
         sessions=shared.sessions(),
         jobs=shared.job_store(),
         minions=minions,
-        files=FileServer(config.files),
+        files=file_server(config),
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
         handshake=MasterHandshake(shared.key),

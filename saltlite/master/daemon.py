@@ -209,6 +209,7 @@ class Master:
                 grace_s=RUNS_GRACE_S,
             ),
             *self._event_return(shared),
+            *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
 
@@ -221,6 +222,14 @@ class Master:
         return [
             ChildSpec("EventReturn", EventReturn(self._config, shared.sockets).run, stop_group=3)
         ]
+
+    def _fileserver_update(self) -> list[ChildSpec]:
+        """The process that fetches what files come from elsewhere, if any do."""
+        if "gitfs" not in self._config.files.fileserver_backend:
+            return []
+        from saltlite.master.fileserverupdate import FileserverUpdate
+
+        return [ChildSpec("FileserverUpdate", FileserverUpdate(self._config).run, stop_group=3)]
 
     def _on_ready(self) -> None:
         network = self._config.network

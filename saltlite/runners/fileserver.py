@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltlite.fileserver.server import FileServer
+from saltlite.config.load import BACKENDS
+from saltlite.fileserver.server import file_server
 from saltlite.runners.context import RunnerContext
 
 
@@ -21,7 +22,7 @@ def envs(ctx: RunnerContext, backend: Any = None, sources: bool = False) -> list
         salt-run fileserver.envs
         salt-run fileserver.envs backend=roots
     """
-    server = FileServer(ctx.config.files)
+    server = file_server(ctx.config)
     if sources:
         return [name for name in server.backends if server.envs([name])]
     return server.envs(_backends(backend))
@@ -37,7 +38,7 @@ def file_list(
         salt-run fileserver.file_list
         salt-run fileserver.file_list saltenv=prod prefix=http
     """
-    return FileServer(ctx.config.files).files(saltenv, prefix, _backends(backend))
+    return file_server(ctx.config).files(saltenv, prefix, _backends(backend))
 
 
 def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
@@ -47,7 +48,7 @@ def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> 
 
         salt-run fileserver.dir_list saltenv=prod
     """
-    return FileServer(ctx.config.files).dirs(saltenv, only=_backends(backend))
+    return file_server(ctx.config).dirs(saltenv, only=_backends(backend))
 
 
 def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
@@ -57,7 +58,7 @@ def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = Non
 
         salt-run fileserver.empty_dir_list
     """
-    return FileServer(ctx.config.files).empty_dirs(saltenv, only=_backends(backend))
+    return file_server(ctx.config).empty_dirs(saltenv, only=_backends(backend))
 
 
 def symlink_list(
@@ -69,7 +70,7 @@ def symlink_list(
 
         salt-run fileserver.symlink_list
     """
-    return FileServer(ctx.config.files).symlinks(saltenv, prefix, _backends(backend))
+    return file_server(ctx.config).symlinks(saltenv, prefix, _backends(backend))
 
 
 def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
@@ -79,6 +80,7 @@ def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
 
         salt-run fileserver.update
     """
+    file_server(ctx.config).update(_backends(backend))
     return True
 
 
@@ -128,4 +130,5 @@ def _backends(wanted: Any) -> list[str]:
     """Names of back ends, in a list or with commas; none for all."""
     if not wanted:
         return []
-    return [name.strip() for name in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+    names = wanted.split(",") if isinstance(wanted, str) else wanted
+    return [BACKENDS.get(str(name).strip(), str(name).strip()) for name in names]

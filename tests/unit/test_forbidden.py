@@ -70,6 +70,7 @@ WALL_CLOCK = {
     "master/maintenance.py": "ages of files; sees steps of the clock",
     "master/noncefile.py": "moment of saving, kept across restarts",
     "fileserver/roots.py": "ages of directories, by their mtime",
+    "fileserver/gitrepo.py": "age of the last fetch, by the mtime of its record",
     "fileserver/server.py": "ages of files, by their mtime",
 }
 WRITERS = {

@@ -20,7 +20,12 @@ def ctx(tmp_path: Path) -> Any:
     (tmp_path / "srv/sub/b").write_text("")
     (tmp_path / "srv/link").symlink_to("a")
     roots = {"base": [f"{tmp_path}/srv"], "dev": []}
-    return SimpleNamespace(config=SimpleNamespace(files=FileOptions(file_roots=roots)))
+    config = SimpleNamespace(
+        files=FileOptions(file_roots=roots),
+        paths=SimpleNamespace(cachedir=str(tmp_path / "cache")),
+        extra={},
+    )
+    return SimpleNamespace(config=config)
 
 
 def test_lists(ctx: Any) -> None:

@@ -1,0 +1,317 @@
+"""The ``gitfs`` back end: branches and tags of git repositories as environments.
+
+``gitfs_base`` (``master``) is ``base``, every other branch and tag has its own name. Global options
+are ``gitfs_<name>``; a remote may have its own, and an environment of a remote (``saltenv``) too.
+A link in a repository leads nowhere but within what is served of it. Source: Salt's documentation
+of the options; observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import logging
+import operator
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from saltlite.errors import SaltliteError
+from saltlite.fileserver.gitrepo import ALL_REFS, Access, Names, Repository
+from saltlite.fileserver.paths import safe_parts
+from saltlite.fileserver.roots import Listing, OpenFile, Roots
+
+if TYPE_CHECKING:
+    from saltlite.fileserver.roots import FileOptions
+
+log = logging.getLogger(__name__)
+
+BASE: Final = "base"
+REF_TYPES: Final = ("branch", "tag", "sha")
+UPDATES_MISSED: Final = 3
+"""Who reads fetches itself only after so many intervals without a fetch by the updater."""
+
+_LOGIN: Final = re.compile(r"(https?://)([^/@:]*):([^/@]*)@")
+
+TREES_KEPT: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What of a repository is served, and where: a commit, a directory in it, one on top."""
+
+    repository: Repository
+    commit: str
+    root: tuple[str, ...]
+    mountpoint: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Remote:
+    """One entry of ``gitfs_remotes``: options by name, those of its environments on top."""
+
+    repository: Repository
+    options: Mapping[str, Any]
+    per_env: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    due_s: float = 0.0
+    """When the updater is to fetch it next, by the clock that it asks with."""
+
+    @property
+    def interval_s(self) -> float:
+        """Between two updates."""
+        value = self.options.get("update_interval", 60)
+        return float(value) if isinstance(value, (int, float)) and value > 0 else 60.0
+
+    def fetch(self) -> bool:
+        """Fetch now; whether anything is another. What fails is logged and stays as it was."""
+        try:
+            return self.repository.update()
+        except (SaltliteError, OSError) as error:
+            log.error("git repository %s: %s", self.repository.shown, error)
+            return False
+
+    def names(self) -> Names:
+        """Its branches and tags."""
+        return self.repository.names(self.interval_s * UPDATES_MISSED)
+
+    def envs(self) -> list[str]:
+        """The environments of its branches and tags, and those that are configured for it."""
+        names, kinds = self.names(), self._kinds
+        found = [env for env in self.per_env if self._ref(env) is not None]
+        if not self.options.get("disable_saltenv_mapping"):
+            base = str(self.options.get("base", "master"))
+            refs = [*(names.branches if "branch" in kinds else ())]
+            refs += names.tags if "tag" in kinds else ()
+            found += [BASE if ref == base else ref for ref in refs]
+        return sorted(set(found))
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        kinds = self.options.get("ref_types", REF_TYPES)
+        return tuple(kinds) if isinstance(kinds, (list, tuple)) else (str(kinds),)
+
+    def _ref(self, env: str) -> str | None:
+        """The branch or tag of an environment, ``None`` if there cannot be one."""
+        everywhere = self.options.get("all_saltenvs")
+        if everywhere:
+            return str(everywhere)
+        own = self.per_env.get(env, {})
+        if "ref" in own:
+            return str(own["ref"])
+        base = str(self.options.get("base", "master"))
+        if self.options.get("disable_saltenv_mapping") and env not in self.per_env:
+            return None
+        return base if env == BASE else env
+
+    def place(self, env: str) -> Place | None:
+        """What it serves in an environment."""
+        ref, names = self._ref(env), self.names()
+        commit = None if ref is None else names.commit(ref, self._kinds)
+        if commit is None and self.options.get("fallback"):
+            commit = names.commit(str(self.options["fallback"]), self._kinds)
+        if commit is None:
+            return None
+        options = {**self.options, **self.per_env.get(env, {})}
+        return Place(
+            self.repository,
+            commit,
+            path_parts(options.get("root")),
+            path_parts(options.get("mountpoint")),
+        )
+
+
+def path_parts(path: Any) -> tuple[str, ...]:
+    """The components of a root or mountpoint; none for a hostile one."""
+    return safe_parts(str(path or "").removeprefix("salt://").strip("/")) or ()
+
+
+class Gitfs:
+    """The repositories of ``gitfs_remotes``; the first one that has a file serves it."""
+
+    name = "gitfs"
+
+    def __init__(self, options: FileOptions, cachedir: Path, extra: Mapping[str, Any]) -> None:
+        self._options = options
+        self._extra = extra
+        self._remotes = list(remotes(extra, cachedir / "gitfs"))
+        self._seen: list[Names] = []
+        self._envs: set[str] = set()
+        self._served: dict[Path, Roots] = {}
+
+    def remotes_due(self, now_s: float) -> Iterator[Remote]:
+        """The remotes whose interval is over at ``now_s``; each begins its next one."""
+        for remote in self._remotes:
+            if now_s >= remote.due_s:
+                remote.due_s = now_s + remote.interval_s
+                yield remote
+
+    def update(self) -> bool:
+        """Fetch all; whether anything is another now."""
+        changed = [remote.fetch() for remote in self._remotes]
+        return any(changed)
+
+    def envs(self) -> list[str]:
+        """The environments of all remotes."""
+        return sorted(self._known())
+
+    def _known(self) -> set[str]:
+        """The environments that any remote has: no other is looked for in the rest."""
+        names = [remote.names() for remote in self._remotes]
+        if len(names) != len(self._seen) or any(map(operator.is_not, names, self._seen)):
+            found = {env for remote in self._remotes for env in remote.envs()}
+            self._envs = {env for env in found if self._is_open(env)}
+            self._seen = names
+        return self._envs
+
+    def open(self, path: object, saltenv: object) -> OpenFile | None:
+        """Open a file of an environment; ``None`` if it has no such file."""
+        parts = safe_parts(path)
+        if parts is None:
+            return None
+        for roots, mountpoint in self._places(saltenv):
+            if parts[: len(mountpoint)] != mountpoint:
+                continue
+            file = roots.open("/".join(parts[len(mountpoint) :]), "tree")
+            if file is not None:
+                file.rel = "/".join(parts)
+                return file
+        return None
+
+    def listing(self, saltenv: object) -> Listing:
+        """All that is in an environment."""
+        files: set[str] = set()
+        dirs: set[str] = set()
+        links: dict[str, str] = {}
+        for roots, mountpoint in self._places(saltenv):
+            before = "/".join(mountpoint)
+            found = roots.listing("tree")
+            files.update(_join(before, name) for name in found.files)
+            dirs.update(_join(before, name) for name in found.dirs)
+            dirs.update([before] if before and found.files else [])
+            links = {**{_join(before, name): to for name, to in found.links.items()}, **links}
+        return Listing(sorted(files), sorted(dirs), [], dict(sorted(links.items())))
+
+    def forget(self) -> None:
+        """Read lists again."""
+        self._served.clear()
+
+    def _is_open(self, env: str) -> bool:
+        white = self._extra.get("gitfs_saltenv_whitelist") or ()
+        black = self._extra.get("gitfs_saltenv_blacklist") or ()
+        return (not white or fits_any(env, white)) and not fits_any(env, black)
+
+    def _places(self, saltenv: object) -> Iterator[tuple[Roots, tuple[str, ...]]]:
+        if not isinstance(saltenv, str) or not self._may_have(saltenv):
+            return
+        for remote in self._remotes:
+            place = remote.place(saltenv)
+            tree = None if place is None else place.repository.tree(place.commit)
+            if place is None or tree is None:
+                continue
+            root = tree.joinpath(*place.root)
+            if Path(os.path.realpath(root)).is_relative_to(os.path.realpath(tree)):
+                yield self._roots(root), place.mountpoint
+
+    def _may_have(self, saltenv: str) -> bool:
+        if saltenv in self._known():
+            return True
+        falls_back = any(remote.options.get("fallback") for remote in self._remotes)
+        return falls_back and self._is_open(saltenv)
+
+    def _roots(self, root: Path) -> Roots:
+        found = self._served.get(root)
+        if found is None:
+            if len(self._served) >= TREES_KEPT:
+                self._served.clear()
+            options = dataclasses.replace(
+                self._options, file_roots={"tree": [str(root)]}, fileserver_followsymlinks=False
+            )
+            found = self._served[root] = Roots(options)
+        return found
+
+
+def _join(before: str, name: str) -> str:
+    return f"{before}/{name}" if before else name
+
+
+def fits_any(env: str, patterns: Any) -> bool:
+    """Whether a glob or a whole regular expression fits."""
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        if fnmatch.fnmatch(env, str(pattern)):
+            return True
+        try:
+            if re.fullmatch(str(pattern), env):
+                return True
+        except re.error:
+            continue
+    return False
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+def remotes(
+    extra: Mapping[str, Any], directory: Path, entries: Any = None, prefix: str = "gitfs"
+) -> Iterator[Remote]:
+    """The remotes that options name, ``<prefix>_remotes`` unless ``entries`` are given."""
+    general = {
+        name.removeprefix(f"{prefix}_"): value
+        for name, value in extra.items()
+        if name.startswith(f"{prefix}_") and value not in (None, "")
+    }
+    if entries is None:
+        entries = general.get("remotes")
+    for entry in entries if isinstance(entries, (list, tuple)) else ():
+        url, own = _entry(entry)
+        yield _remote(url, {**general, **own}, directory)
+
+
+def _entry(entry: Any) -> tuple[str, dict[str, Any]]:
+    """``url`` or ``{url: [{option: value}, ...]}``."""
+    if isinstance(entry, Mapping) and len(entry) == 1:
+        url, own = next(iter(entry.items()))
+        return str(url), joined(own)
+    return str(entry), {}
+
+
+def joined(values: Any) -> dict[str, Any]:
+    """A list of maps as one map; a map as it is."""
+    if isinstance(values, Mapping):
+        values = [values]
+    maps: Sequence[Any] = values if isinstance(values, (list, tuple)) else ()
+    return {
+        str(key): value for one in maps if isinstance(one, Mapping) for key, value in one.items()
+    }
+
+
+def _remote(url: str, options: Mapping[str, Any], directory: Path) -> Remote:
+    per_env = {env: joined(values) for env, values in joined(options.get("saltenv")).items()}
+    repository = Repository(directory, access(url, options), str(options.get("name") or ""))
+    return Remote(repository, options, per_env)
+
+
+def access(url: str, options: Mapping[str, Any]) -> Access:
+    """How the options say that a remote is reached."""
+    refspecs = options.get("refspecs")
+    if not isinstance(refspecs, (list, tuple)) or not refspecs:
+        refspecs = ALL_REFS
+    login = _LOGIN.match(url)  # what stands in an argument can be seen by all
+    user, password = (unquote(part) for part in login.groups()[1:]) if login else ("", "")
+    return Access(
+        url=_LOGIN.sub(r"\1", url),
+        user=str(options.get("user") or user),
+        password=str(options.get("password") or password),
+        insecure_auth=options.get("insecure_auth") is True,
+        privkey=str(options.get("privkey") or ""),
+        ssl_verify=options.get("ssl_verify") is not False,
+        proxy=str(options.get("proxy") or ""),
+        refspecs=tuple(_refspec(str(one)) for one in refspecs),
+    )
+
+
+def _refspec(spec: str) -> str:
+    return spec if spec.startswith("+") else f"+{spec}"
