@@ -8,6 +8,7 @@ Salt 3006.30.
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ KINDS = tuple(
 )
 """What settles the order, in the order in which it is looked at."""
 
+GLOB = re.compile(r"[*?\[]")
 NOT_FOUND = "The following requisites were not found:\n"
 RECURSIVE = "Recursive requisite found"
 
@@ -104,17 +106,22 @@ class Requisites:
         for (module, name), numbers in self._by.items():
             self._modules.setdefault(module, []).append((name, numbers))
         self.unheard: list[tuple[str, str]] = []
+        self._wanted = [
+            [
+                (kind, [(pair, self._named(*pair)) for pair in _items(chunk[kind])])
+                for kind in KINDS
+                if kind in chunk
+            ]
+            for chunk in low
+        ]
         self.unmet = {
-            number: text for number in range(len(low)) if (text := self._lacking(low[number]))
+            number: text for number, wanted in enumerate(self._wanted) if (text := _lacking(wanted))
         }
 
     def of(self, number: int) -> Iterator[tuple[str, int]]:
         """Kind and number of each chunk that the requisites of a chunk name."""
-        chunk = self._low[number]
-        for kind in KINDS:
-            named: dict[int, None] = {}
-            for module, name in _items(chunk.get(kind)):
-                named.update(dict.fromkeys(self._named(module, name)))
+        for kind, wanted in self._wanted[number]:
+            named = dict.fromkeys(other for _pair, others in wanted for other in others)
             yield from ((kind, other) for other in named)
 
     def listeners(self) -> Iterator[tuple[int, int]]:
@@ -134,21 +141,9 @@ class Requisites:
     def _add(self, module: str, name: Any, number: int) -> None:
         self._by.setdefault((module, str(name)), []).append(number)
 
-    def _lacking(self, chunk: Chunk) -> str:
-        """Salt's sentence about requisites that name nothing; ``""`` if all do."""
-        text = ""
-        for kind in KINDS:
-            if kind.endswith("_all"):
-                continue
-            lacking = [pair for pair in _items(chunk.get(kind)) if not self._named(*pair)]
-            if lacking:
-                lines = "".join(f"{'':23}{module}: {name}\n" for module, name in lacking)
-                text += f"{'':19}{kind}:\n{lines}"
-        return NOT_FOUND + text if text else ""
-
     def _named(self, module: str, pattern: str) -> list[int]:
         """The chunks of a module whose id or name fits; of an SLS with ``sls``, any with ``id``."""
-        if not any(char in pattern for char in "*?["):
+        if not GLOB.search(pattern):
             return self._by.get((module, pattern), [])
         kept = self._seen.get((module, pattern))
         if kept is None:
@@ -160,6 +155,18 @@ class Requisites:
             }
             kept = self._seen[module, pattern] = sorted(found)
         return kept
+
+
+def _lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, str], list[int]]]]]) -> str:
+    """Salt's sentence about requisites that name nothing; ``""`` if all do."""
+    text = ""
+    for kind, pairs in wanted:
+        lines = "".join(
+            f"{'':23}{module}: {name}\n" for (module, name), named in pairs if not named
+        )
+        if lines and not kind.endswith("_all"):
+            text += f"{'':19}{kind}:\n{lines}"
+    return NOT_FOUND + text if text else ""
 
 
 def _items(requisite: Any) -> Iterator[tuple[str, str]]:

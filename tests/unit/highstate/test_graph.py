@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def test_what_is_needed_comes_first_unless_it_goes_round(edges: list[tuple[int, 
             assert all(place[other] < place[node] for other in needs[node])
     for circle in circles.values():
         assert circle[0] == circle[-1]
-        for one, other in zip(circle, circle[1:], strict=False):
+        for one, other in pairwise(circle):
             assert other in needs[one]
     acyclic = all(other < one for one, other in edges)
     if acyclic:
