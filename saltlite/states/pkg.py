@@ -105,7 +105,7 @@ class Present(Resource[Stock]):
         return Stock(
             installed=installed,
             missing=missing,
-            coming=_candidates(ctx, names, self.options),
+            coming={**_candidates(ctx, names, self.options), **self._chosen(ctx, missing)},
             held=_holds(ctx) if self.hold is not None else frozenset(),
         )
 
@@ -113,15 +113,27 @@ class Present(Resource[Stock]):
         versions = installed.get(wanted.name, ())
         if not versions or wanted.version is None:
             return bool(versions)
+        if not asked.is_condition(wanted.version) and wanted.version in versions:
+            return True
+        return asked.satisfying(wanted.version, versions, self._compare_with(ctx)) is not None
 
+    def _compare_with(self, ctx: MinionContext) -> asked.Compare:
         def compare(first: str, second: str) -> int | None:
             call = ctx.functions.call
             order = call("pkg.version_cmp", first, second, ignore_epoch=self.ignore_epoch)
             return None if order is None else int(order)
 
-        if not asked.is_condition(wanted.version) and wanted.version in versions:
-            return True
-        return asked.satisfying(wanted.version, versions, compare) is not None
+        return compare
+
+    def _chosen(self, ctx: MinionContext, missing: Sequence[Wanted]) -> dict[str, str]:
+        """The offered version that fits each condition."""
+        chosen = {}
+        for each in missing:
+            if each.version and asked.is_condition(each.version):
+                offered = ctx.functions.call("pkg.list_repo_pkgs", each.name).get(each.name, [])
+                fits = asked.satisfying(each.version, offered, self._compare_with(ctx))
+                chosen[each.name] = fits or ""
+        return chosen
 
     def plan(self, now: Stock) -> Sequence[Step] | Verdict:
         """One command installs all that is missing; another holds or lets go."""

@@ -1,0 +1,269 @@
+"""States of packages and services against a small machine: tests/cases/states/{pkg,service}.yaml.
+
+Each answer is Salt's to the same declaration; and each declaration obeys the law: a test run does
+nothing and tells what the real run then reports, and a second run has nothing to report.
+"""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from saltlite.config.minion import MinionConfig, ModuleOptions
+from saltlite.context import MinionContext
+from saltlite.errors import SaltliteError
+from saltlite.highstate.resource import Verdict, realise
+from saltlite.host import Completed
+from saltlite.loader.registry import Registry
+from saltlite.states.registry import resolve
+
+CASES = Path(__file__).parents[2] / "cases" / "states"
+NATIVE = {"pkg": "aptpkg", "service": "systemd_service"}
+PLACES = {"/etc/systemd/system": "masked", "/run/systemd/system": "runtime"}
+
+
+def usual() -> dict[str, Any]:
+    return {
+        "installed": {"foo": "1.0", "old": "1.0", "held": "1.0", "multi": "3.0"},
+        "offered": {
+            "foo": ["1.0"],
+            "old": ["1.1", "1.0"],
+            "held": ["1.2", "1.0"],
+            "multi": ["3.0"],
+            "new": ["2.0", "1.9"],
+            "other": ["0.5-1"],
+        },
+        "selections": {"held": "hold"},
+        "left": {"left": "0.9"},
+        "units": {
+            "web": {"active": True, "enabled": True},
+            "idle": {},
+            "on": {"active": True},
+            "brk": {},
+            "msk": {"stuck": True},
+            "offen": {"enabled": True},
+        },
+        "fail": [],
+    }
+
+
+class Machine:
+    """A host with apt, dpkg and systemd that keep their state in one map."""
+
+    def __init__(self, **differs: Any) -> None:
+        self.has = usual() | differs
+        self.did: list[str] = []
+
+    def run(self, argv: Any, *, stdin: Any = None, **how: Any) -> Completed:
+        words = [str(word) for word in argv]
+        if words[0] == "systemd-run":
+            words = words[1:]
+            while words[0].startswith("-"):
+                del words[: 2 if words[0] in ("--description", "-p") else 1]
+        name, arguments = words[0].replace("-", "_"), words[1:]
+        before = copy.deepcopy(self.has)
+        code, out, err = getattr(self, name)(arguments, stdin or "")
+        if before != self.has:
+            self.did.append(" ".join(words))
+        return Completed(pid=1, exit_code=code, stdout=out, stderr=err)
+
+    def which(self, name: str) -> str | None:
+        return f"/usr/bin/{name}"
+
+    def is_dir(self, path: str) -> bool:
+        return path == "/run/systemd/system"
+
+    def exists(self, path: str) -> bool:
+        return path.endswith("src_1.5.deb")
+
+    def names(self, path: str) -> list[str]:
+        return []
+
+    def read_text(self, path: str) -> None:
+        return None
+
+    def read_bytes(self, path: str) -> None:
+        return None
+
+    def read_link(self, path: str) -> str | None:
+        place, _, unit = path.rpartition("/")
+        found = self.has["units"].get(unit.removesuffix(".service"), {})
+        return "/dev/null" if found.get(PLACES[place]) else None
+
+    # the commands
+
+    def dpkg_query(self, words: list[str], _: str) -> tuple[int, str, str]:
+        lines = [f"install ok installed\t{n}\t{v}" for n, v in self.has["installed"].items()]
+        lines += [f"deinstall ok config-files\t{n}\t{v}" for n, v in self.has["left"].items()]
+        return 0, "".join(f"{line}\tamd64\n" for line in lines), ""
+
+    def dpkg(self, words: list[str], stdin: str) -> tuple[int, str, str]:
+        chosen = self.has["selections"]
+        if words[0] == "--set-selections":
+            chosen.update(line.split() for line in stdin.splitlines())
+            return 0, "", ""
+        glob = words[1] if len(words) > 1 else "*"
+        names = fnmatch.filter(sorted({**self.has["installed"], **chosen}), glob)
+        return 0, "".join(f"{name}\t\t{chosen.get(name, 'install')}\n" for name in names), ""
+
+    def apt_cache(self, words: list[str], _: str) -> tuple[int, str, str]:
+        offered = self.has["offered"]
+        names = [word for word in words if word in offered]
+        if "policy" in words:
+            return 0, "".join(f"{n}:\n  Candidate: {offered[n][0]}\n" for n in names), ""
+        pairs = [(name, version) for name in names for version in offered[name]]
+        return 0, "".join(f"Package: {n}\nVersion: {v}\n\n" for n, v in pairs), ""
+
+    def apt_get(self, words: list[str], _: str) -> tuple[int, str, str]:
+        if "update" in words:
+            return 0, "Hit:1 http://deb.example/debian bookworm InRelease\n", ""
+        if "apt" in self.has["fail"]:
+            return 100, "", "E: it broke\n"
+        if "dist-upgrade" in words or "upgrade" in words:
+            return self._upgrade("--just-print" in words)
+        verb = next(word for word in ("install", "remove", "purge") if word in words)
+        names = [word for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
+        return self._install(names) if verb == "install" else self._remove(verb, names)
+
+    def _upgrade(self, only_print: bool) -> tuple[int, str, str]:
+        installed, offered = self.has["installed"], self.has["offered"]
+        held = [name for name, state in self.has["selections"].items() if state == "hold"]
+        newer = {
+            name: offered[name][0]
+            for name, version in installed.items()
+            if name in offered and offered[name][0] != version and name not in held
+        }
+        if not only_print:
+            installed.update(newer)
+        return 0, "".join(f"Conf {name} ({version} x)\n" for name, version in newer.items()), ""
+
+    def _install(self, names: list[str]) -> tuple[int, str, str]:
+        coming = {}
+        for each in names:
+            name, _, version = each.partition("=")
+            if each.startswith("/"):
+                name, version = Path(each).stem.split("_")
+            known = [version] if each.startswith("/") else self.has["offered"].get(name, [])
+            if not known or (version and version not in known):
+                return 100, "", f"E: Unable to locate package {name}\n"
+            coming[name] = version or known[0]
+        self.has["installed"].update(coming)
+        return 0, "", ""
+
+    def _remove(self, verb: str, names: list[str]) -> tuple[int, str, str]:
+        for name in names:
+            self.has["installed"].pop(name, None)
+            if verb == "purge":
+                self.has["left"].pop(name, None)
+        return 0, "", ""
+
+    def systemctl(self, words: list[str], _: str) -> tuple[int, str, str]:
+        verb, *rest = (word for word in words if not word.startswith("-"))
+        name = rest[0].removesuffix(".service") if rest else ""
+        unit = self.has["units"].get(name)
+        if verb == "show":
+            return 0, f"LoadState={'loaded' if unit is not None else 'not-found'}\n", ""
+        if verb in ("is-active", "is-enabled"):
+            key = "active" if verb == "is-active" else "enabled"
+            blocked = key == "enabled" and unit is not None and unit.get("masked")
+            return 0 if unit and unit.get(key) and not blocked else 1, "", ""
+        if unit is None:
+            return 5, "", f"Failed: Unit {name}.service not found.\n"
+        return self._change(verb, name, unit, "--runtime" in words)
+
+    def _change(
+        self, verb: str, name: str, unit: dict[str, bool], runtime: bool
+    ) -> tuple[int, str, str]:
+        if verb in ("mask", "unmask"):
+            unit["runtime" if runtime else "masked"] = verb == "mask"
+            return 0, "", ""
+        blocked = any(unit.get(key) for key in ("stuck", "masked", "runtime"))
+        if blocked and verb in ("start", "restart", "enable"):
+            return 1, "", f"Unit {name}.service is masked.\n"
+        failing = {"stop": "stop", "enable": "enable", "disable": "enable"}.get(verb)
+        if failing in self.has["fail"]:
+            return 1, "", ""
+        if name == "brk":
+            return 1, "", "Job failed.\n"
+        if verb in ("enable", "disable"):
+            unit["enabled"] = verb == "enable"
+        else:
+            unit["active"] = verb != "stop"
+        return 0, "", ""
+
+
+def make(machine: Machine) -> MinionContext:
+    config = MinionConfig(modules=ModuleOptions(providers=NATIVE))
+    grains = {"os_family": "Debian", "osarch": "amd64", "init": "systemd"}
+    ctx = MinionContext(config=config, host=machine, grains=grains, pillar={})  # type: ignore[arg-type]
+    ctx.functions = Registry(ctx)
+    return ctx
+
+
+def run(machine: Machine, case: dict[str, Any], *, test: bool) -> Verdict:
+    ctx = make(machine)
+    try:
+        found = realise(resolve(case["fun"], ctx).call(**case["with"]), ctx, test=test)
+    except SaltliteError as error:
+        return Verdict(result=False, comment=str(error))
+    assert isinstance(found, Verdict)
+    return found
+
+
+def cases() -> list[Any]:
+    """Each case with the machine it begins with, which the cases before have left behind."""
+    found = []
+    for kind in ("service", "pkg"):
+        machine = Machine()
+        for number, case in enumerate(yaml.safe_load((CASES / f"{kind}.yaml").read_text())):
+            if not case.get("again"):
+                machine = Machine(**case.get("machine", {}))
+            has = copy.deepcopy(machine.has)
+            found.append(pytest.param(case, has, id=f"{number}-{case['fun']}"))
+            run(machine, case, test=case.get("test", False))
+    return found
+
+
+ALL = cases()
+
+
+@pytest.mark.parametrize(("case", "has"), ALL)
+def test_answers_as_salt_does(case: dict[str, Any], has: dict[str, Any]) -> None:
+    found = run(Machine(**copy.deepcopy(has)), case, test=case.get("test", False))
+    assert (found.result, found.comment) == (case["result"], case["comment"])
+    assert found.changes == case.get("changes", {})
+
+
+@pytest.mark.parametrize(("case", "has"), ALL)
+def test_a_test_run_does_nothing_and_foretells_the_real_one(
+    case: dict[str, Any], has: dict[str, Any]
+) -> None:
+    machine = Machine(**copy.deepcopy(has))
+    foretold = run(machine, case, test=True)
+    assert (machine.has, machine.did) == (has, [])
+    real = run(machine, case, test=False)
+    if real.result and not case["with"].get("sources"):
+        assert foretold.changes == real.changes
+    if real.result:  # the version in a package file is not known before
+        assert set(foretold.changes) == set(real.changes)
+        assert (foretold.result is None) is bool(machine.did or real.changes)
+    if real.result and not case["fun"].endswith("mod_watch"):
+        machine.did.clear()
+        assert (run(machine, case, test=False).changes, machine.did) == ({}, [])
+
+
+def test_a_service_manager_without_masks_refuses_the_declaration() -> None:
+    ctx = make(Machine())
+    ctx.config = MinionConfig(modules=ModuleOptions(providers={"service": "openrc"}))
+    ctx.host.which = lambda name: None  # type: ignore[method-assign]
+    refused = resolve("service.running", ctx).call(name="web", unmask=True)
+    assert refused == Verdict(
+        result=False, comment="The service manager of this machine does not know unmask"
+    )
+    masked = resolve("service.masked", ctx).call(name="web")
+    assert masked == Verdict(result=False, comment="Service masking not available on this minion")
