@@ -79,13 +79,13 @@ worker_pools_enabled
 OTHER_OPTIONS = frozenset(_NAMES.split())
 
 _UNREAD = """
-auth_safemode autoload_dynamic_modules client_acl_verify eauth_tokens enable_fqdns_grains
+auth_safemode client_acl_verify eauth_tokens enable_fqdns_grains
 external_auth fileserver_interval fips_mode grains_cache grains_cache_expiration
 grains_refresh_every id_function keep_acl_in_token lock_saltenv master_tries mine_return_job
 minion_restart_command
 pillar_mask_output publish_timeout resolve_dns_fallback restart_on_error retry_dns retry_dns_count
 return_retry_tries sls_list source_address source_interface_name source_publish_port source_ret_port
-startup_states state_queue tcp_authentication_retries token_expire token_expire_user_override
+startup_states tcp_authentication_retries token_expire token_expire_user_override
 top_file verify_env zmq_monitor
 """
 

@@ -13,8 +13,9 @@ from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
 from saltlite.highstate.conditions import checked, skipped
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.highstate.slots import filled
+from saltlite.loader.registry import Function
 from saltlite.loader.signature import keywords
-from saltlite.states.registry import MOD_WATCH, StateFunction, functions, resolve
+from saltlite.states.registry import MOD_WATCH, STATES, StateFunction, functions, resolve
 
 Chunk = Mapping[str, Any]
 
@@ -69,6 +70,37 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
         comment = f"An exception occurred in this state: {_trace(error)}"
         return Verdict(result=False, comment=comment).as_return(chunk["name"])
+
+
+class StateFunctions:
+    """State functions as custom code calls them, in ``__states__``: each gives a dictionary."""
+
+    def __init__(self, ctx: MinionContext, is_test: Callable[[], bool]) -> None:
+        self._ctx = ctx
+        self._is_test = is_test
+
+    def resolve(self, name: str) -> Function:
+        """The state function ``module.function``; raises FunctionUnavailable."""
+        found = resolve(name, self._ctx)
+        if found.is_users:
+            return Function(name, found.call, found.call.__doc__, None)
+        code: Any = found.call
+        while isinstance(code, partial):
+            code = code.func
+
+        def run(name: str, *args: Any, **kwargs: Any) -> Answer:
+            declared = found.call(name, *args, **kwargs)
+            made = realise(declared, self._ctx, test=self._is_test())
+            return made.as_return(name) if isinstance(made, Verdict) else dict(made)
+
+        return Function(name, run, code.__doc__, None)
+
+    def names(self) -> list[str]:
+        """All ``module.function`` names of states, sorted."""
+        from saltlite.loader.dunders import surroundings
+
+        own = {f"{module}.{name}" for module in STATES for name in functions(module)}
+        return sorted(own | set(surroundings(self._ctx).modules("states").names()))
 
 
 def watches(ctx: MinionContext, state: str) -> bool:

@@ -202,8 +202,17 @@ class Surroundings:
 
     @functools.cached_property
     def states(self) -> SaltFunctions:
-        """``__states__``: state functions, custom ones only until there are others."""
-        return SaltFunctions(lambda: self.modules("states"))
+        """``__states__``: state functions, custom ones and the others."""
+        return SaltFunctions(lambda: self._state_functions)
+
+    @functools.cached_property
+    def _state_functions(self) -> Any:
+        from saltlite.context import MinionContext
+        from saltlite.highstate.call import StateFunctions
+
+        if not isinstance(self.ctx, MinionContext):
+            return self.modules("states")  # a master's: it has no machine to act upon
+        return StateFunctions(self.ctx, lambda: bool(self.opts.get("test")))
 
     @functools.cached_property
     def grains(self) -> View:

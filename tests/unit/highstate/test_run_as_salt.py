@@ -168,3 +168,24 @@ def test_each_finished_state_is_told_to_the_master(ctx: MinionContext) -> None:
         "salt/job/1/prog/web1/1",
     ]
     assert heard[0]["data"]["ret"]["comment"] == "Success!"
+
+
+def test_a_custom_state_sees_the_kind_of_run_and_calls_others(
+    ctx: MinionContext, tmp_path: Path
+) -> None:
+    states = tmp_path / "tree" / "_states"
+    states.mkdir()
+    (states / "mine.py").write_text(
+        "def made(name):\n"
+        "    inner = __states__['test.succeed_with_changes'](name)\n"
+        "    return {'name': name, 'result': None if __opts__['test'] else True,\n"
+        "            'changes': {}, 'comment': ['inner', inner['comment']]}\n"
+    )
+    (tmp_path / "tree" / "custom.sls").write_text("x:\n  mine.made: []\n")
+    tried = ctx.functions.call("state.apply", "custom", test=True)["mine_|-x_|-x_|-made"]
+    assert (tried["result"], tried["comment"]) == (
+        None,
+        "inner\nIf we weren't testing, this would be successful with changes",
+    )
+    ran = ctx.functions.call("state.apply", "custom")["mine_|-x_|-x_|-made"]
+    assert (ran["result"], ran["comment"]) == (True, "inner\nSuccess!")
