@@ -47,6 +47,8 @@ class Wishes:
     state_events: bool
     pillar: Mapping[str, Any]
     exclude: Any = None
+    only_env: str | None = None
+    """The environment that the call itself names: a top file is looked at for no other one."""
 
     @classmethod
     def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Wishes:
@@ -69,6 +71,7 @@ class Wishes:
             ),
             pillar=pillar or {},
             exclude=given.get("exclude"),
+            only_env=given.get("saltenv"),
         )
 
 

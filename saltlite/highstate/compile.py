@@ -17,7 +17,6 @@ __all__ = [
     "compile_high",
     "compile_highstate",
     "compile_sls",
-    "low_as_written",
     "low_tag",
     "split",
     "top_of",
@@ -41,10 +40,14 @@ class Compiled:
     reading: list[str] = field(default_factory=list)
     """Those of the errors that came up while the files were read."""
 
-    @property
-    def written(self) -> tuple[High, list[str]]:
-        """What ``state.show_sls`` shows: high data as written, and its errors."""
-        return self.high, [*self.reading, *verified(self.high)]
+    def as_written(self) -> Compiled:
+        """The same with nothing excluded, extended or turned round.
+
+        So ``state.show_sls``, ``show_low_sls`` and ``show_highstate`` show it.
+        """
+        errors = [*self.reading, *verified(self.high)]
+        low = [] if errors else low_of(self.high)
+        return Compiled(self.high, low, errors, self.wanted, self.reading)
 
 
 def compile_sls(
@@ -70,11 +73,13 @@ def compile_highstate(
 ) -> Compiled:
     """The states that the top files have for this minion.
 
+    ``saltenv`` is the one environment to look at, else the configured one, else all.
+
     Raises:
         SaltliteError: the master does not answer.
     """
     options = top.options_of(ctx)
-    wanted = top.wanted(ctx, options, saltenv)
+    wanted = top.wanted(ctx, options, saltenv or ctx.config.files.saltenv)
     if wanted.errors:
         return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
     return _compiled(ctx, wanted.sls, options, exclude)
@@ -94,12 +99,7 @@ def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.Wanted:
     Raises:
         SaltliteError: the master does not answer.
     """
-    return top.wanted(ctx, top.options_of(ctx), saltenv)
-
-
-def low_as_written(high: High, errors: Sequence[str] = ()) -> tuple[list[Chunk], list[str]]:
-    """The chunks of high data as written, nothing turned or extended (``state.show_low_sls``)."""
-    return ([], list(errors)) if errors else (low_of(high), [])
+    return top.wanted(ctx, top.options_of(ctx), saltenv or ctx.config.files.saltenv)
 
 
 def split(names: Any) -> list[Any]:

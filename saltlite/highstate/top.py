@@ -118,8 +118,10 @@ def _add_outer(found: Wanted, ctx: MinionContext, *, first: bool) -> None:
     """What the master's ``master_tops`` have for this minion."""
     if ctx.master is None or ctx.config.files.file_client == "local":
         return
+    ident = ctx.config.identity.id
+    opts: dict[str, Any] = {"id": ident, "grains": dict(ctx.grains)}
     try:
-        said: Any = ctx.master.request({"cmd": "_ext_nodes", "id": ctx.config.identity.id})
+        said: Any = ctx.master.request({"cmd": "_master_tops", "id": ident, "opts": opts})
     except SaltliteError as error:
         log.debug("the master has no outer tops: %s", error)
         return

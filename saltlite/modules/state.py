@@ -36,7 +36,7 @@ WAIT_S = 3600.0
 
 OUTPUTTERS = dict.fromkeys(
     (
-        *("apply", "highstate", "sls", "sls_id", "single", "high", "top", "template"),
+        *("apply", "test", "highstate", "sls", "sls_id", "single", "high", "top", "template"),
         *("template_str", "request", "run_request", "check_request"),
     ),
     "highstate",
@@ -54,6 +54,16 @@ def apply_(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
         salt '*' state.apply core,edit.vim test=True pillar='{"foo": "bar"}'
     """
     return sls(ctx, mods, **kwargs) if mods else highstate(ctx, **kwargs)
+
+
+def test(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
+    """Tell what ``state.apply`` would do.
+
+    CLI Example:
+
+        salt '*' state.test core
+    """
+    return apply_(ctx, mods, **{**kwargs, "test": True})
 
 
 def sls(
@@ -175,6 +185,10 @@ def low(ctx: MinionContext, data: dict[str, Any], queue: Any = None, **kwargs: A
     refused = refusal(ctx, wishes)
     if refused is not None:
         return refused
+    lacking = [f'Missing "{key}" data' for key in ("state", "fun", "name") if key not in data]
+    if lacking:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return lacking
     chunk = {"__id__": data.get("name"), "__sls__": None, "__env__": wishes.saltenv, **data}
     answer = run_chunk(ctx, chunk, test=wishes.test)
     ctx.state["retcode"] = retcode_of({"": answer})
@@ -244,7 +258,9 @@ def show_sls(
         salt '*' state.show_sls core,edit.vim dev
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test})
-    return _shown(ctx, wishes, lambda: _of_sls(ctx, mods, wishes), lambda found: found.high)
+    return _shown(
+        ctx, wishes, lambda: _of_sls(ctx, mods, wishes).as_written(), lambda found: found.high
+    )
 
 
 def show_low_sls(
@@ -257,7 +273,9 @@ def show_low_sls(
         salt '*' state.show_low_sls foo
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test})
-    return _shown(ctx, wishes, lambda: _of_sls(ctx, mods, wishes), lambda found: found.low)
+    return _shown(
+        ctx, wishes, lambda: _of_sls(ctx, mods, wishes).as_written(), lambda found: found.low
+    )
 
 
 def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
@@ -268,7 +286,7 @@ def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
         salt '*' state.show_highstate
     """
     wishes = Wishes.of(ctx, kwargs)
-    return _shown(ctx, wishes, lambda: _of_top(ctx, wishes), lambda found: found.high)
+    return _shown(ctx, wishes, lambda: _of_top(ctx, wishes).as_written(), lambda found: found.high)
 
 
 def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
@@ -437,7 +455,7 @@ def _of_sls(ctx: MinionContext, mods: Any, wishes: Wishes) -> Compiled:
 def _of_top(ctx: MinionContext, wishes: Wishes) -> Compiled:
     from saltlite.highstate.compile import compile_highstate
 
-    return compile_highstate(ctx, exclude=wishes.exclude)
+    return compile_highstate(ctx, saltenv=wishes.only_env, exclude=wishes.exclude)
 
 
 def _applied(

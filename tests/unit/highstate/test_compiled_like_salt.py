@@ -14,7 +14,6 @@ from saltlite.context import MinionContext
 from saltlite.highstate.compile import (
     compile_highstate,
     compile_sls,
-    low_as_written,
     low_tag,
     top_of,
 )
@@ -80,11 +79,8 @@ def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
         return list(dict.fromkeys(chunk["__sls__"] for chunk in low))
     if fun == "sls":
         return run_order(compile_sls(ctx, args[0]).low)
-    high, errors = compile_sls(ctx, args[0], saltenv=saltenv or "base").written
-    if fun == "show_sls":
-        return errors or high
-    low, errors = low_as_written(high, errors)
-    return errors or low
+    compiled = compile_sls(ctx, args[0], saltenv=saltenv or "base").as_written()
+    return compiled.errors or (compiled.high if fun == "show_sls" else compiled.low)
 
 
 def run_order(low: list[dict[str, Any]]) -> list[list[str]]:
