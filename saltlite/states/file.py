@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.errors import FunctionError, RenderError
-from saltlite.highstate.resource import Declared, Verdict
+from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.modules import file as files
 from saltlite.modules._file import lines as line_edits
 from saltlite.modules._file import owners, place, sources, texts
@@ -16,7 +16,7 @@ from saltlite.modules._file.managing import File
 from saltlite.modules._file.permissions import Wanted
 from saltlite.states._file import contents as content_of
 from saltlite.states._file import directory as directories
-from saltlite.states._file import edits, moves, serial, tree
+from saltlite.states._file import edits, keyvalues, moves, serial, tree
 from saltlite.states._file.checks import failure, misnamed, require_owners, system_errors
 from saltlite.states._file.links import HardLink, Symlink
 from saltlite.states._file.managed import KeptFile, ManagedFile
@@ -730,3 +730,53 @@ def serialize(
         difference=difference if show_changes else None,
         intention=f"Dataset will be serialized and stored into {name}",
     )  # fmt: skip
+
+
+def keyvalue(
+    ctx: MinionContext,
+    name: str,
+    key: Any = None,
+    value: Any = None,
+    key_values: Any = None,
+    separator: str = "=",
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    search_only: bool = False,
+    show_changes: bool = True,
+    ignore_if_missing: bool = False,
+    count: int = 1,
+    uncomment: Any = None,
+    key_ignore_case: bool = False,
+    value_ignore_case: bool = False,
+) -> Declared:
+    """Values of keys in a file of such lines. As in Salt, ``search_only`` keeps nothing back."""
+    wrong = misnamed(name, "keyvalue")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    given = key_values or ({key: value} if key is not None and value is not None else {})
+    if not given:
+        return failure("file.keyvalue key and value not supplied and key_values is empty")
+    if not os.path.isfile(name):
+        return Verdict(result=bool(ignore_if_missing), comment=f"unable to open {name}")
+    wanted = keyvalues.KeyValues(
+        values={str(one): str(its) for one, its in given.items()}, separator=separator,
+        count=count, uncomment=str(uncomment or ""), append=append_if_not_found,
+        prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
+        value_ignore_case=value_ignore_case,
+    )  # fmt: skip
+    found = keyvalues.applied(edits.lines_of(name), wanted)
+    if not found.changed:
+        return Verdict(result=True, comment="")
+    changes = {"diff": "".join(found.told)} if show_changes else {}
+    would = f"File {name} is set to be changed ({found.changed} lines)"
+    if show_changes:
+        would += "\nPredicted diff:\n" + "".join(f"\r\t\t{line}" for line in found.told)
+
+    def act(ctx: MinionContext) -> Verdict:
+        with system_errors():
+            place.put(name, "".join(found.lines).encode())
+        comment = f"Changed {found.changed} lines"
+        return Verdict(result=True, comment=comment, changes=changes)
+
+    return Action(would=would, run=act, changes=changes)

@@ -31,7 +31,7 @@ class Found:
     kind: str
     changes: Mapping[str, Mapping[str, Any]]
     spare: Mapping[str, Mapping[str, Any]]
-    backup: bool = False
+    backup: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Directory(Resource[Found]):
     told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> Found:
-        backup = bool(self.backupname) and os.path.lexists(self.backupname)
+        backup = _kind(self.backupname) if self.backupname else ""
         if os.path.islink(self.name) and not self._link_will_do():
             return Found("link" if os.path.exists(self.name) else "", {}, {}, backup)
         if not os.path.isdir(self.name):
@@ -110,7 +110,11 @@ class Directory(Resource[Found]):
                 return failure(f"File exists where the backup target {self.backupname} should go")
             renamed = f"{self.name} would be renamed to {self.backupname}"
             would = f"{self.name} would be backed up and replaced with a new directory"
-            return (self._creation({"backup": renamed}, would),)
+            changes = {"backup": renamed}
+            if now.backup:
+                gone = f"Existing {now.backup} at backup path {self.backupname} would be removed"
+                changes["forced"] = gone
+            return (self._creation(changes, would),)
         if self.force:
             kind = {"file": "File", "link": "Symlink"}[now.kind]
             return (self._creation({"forced": f"{kind} would be forcibly replaced"}),)
@@ -224,6 +228,13 @@ class Directory(Resource[Found]):
             gone.append(path)
         if gone:
             self.told.changes["removed"] = gone
+
+
+def _kind(path: str) -> str:
+    """``directory``, ``file``, or empty if there is nothing."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        return "directory"
+    return "file" if os.path.lexists(path) else ""
 
 
 def recursion(recurse: Any, wanted: Wanted, max_depth: Any) -> Recursion | None:
