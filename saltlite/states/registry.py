@@ -21,6 +21,7 @@ from saltlite.highstate.resource import Declared
 
 _NAMES: tuple[str, ...] = (
     # one a line, sorted
+    "alternatives",
     "archive",
     "cmd",
     "cron",

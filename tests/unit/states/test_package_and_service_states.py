@@ -1,7 +1,8 @@
-"""States of packages and services against a small machine: tests/cases/states/{pkg,service}.yaml.
+"""States of packages, services and alternatives against a small machine.
 
-Each answer is Salt's to the same declaration; and each declaration obeys the law: a test run does
-nothing and tells what the real run then reports, and a second run has nothing to report.
+The cases are in tests/cases/states/{alternatives,pkg,service}.yaml. Each answer is Salt's to the
+same declaration; and each declaration obeys the law: a test run does nothing and tells what the
+real run then reports, and a second run has nothing to report.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def usual() -> dict[str, Any]:
             "offen": {"enabled": True},
         },
         "fail": [],
+        "alternatives": {},
+        "chosen": None,
     }
 
 
@@ -92,6 +95,8 @@ class Machine:
 
     def read_link(self, path: str) -> str | None:
         place, _, unit = path.rpartition("/")
+        if place == "/etc/alternatives":
+            return self._alternative()
         found = self.has["units"].get(unit.removesuffix(".service"), {})
         return "/dev/null" if found.get(PLACES[place]) else None
 
@@ -162,6 +167,31 @@ class Machine:
                 self.has["left"].pop(name, None)
         return 0, "", ""
 
+    def _alternative(self) -> str | None:
+        known = self.has["alternatives"]
+        return self.has["chosen"] or max(known, key=lambda path: known[path], default=None)
+
+    def update_alternatives(self, words: list[str], _: str) -> tuple[int, str, str]:
+        known = self.has["alternatives"]
+        if words[0] == "--display":
+            mode = "manual" if self.has["chosen"] else "auto"
+            lines = [
+                f"{words[1]} - {mode} mode",
+                *(f"{p} - priority {n}" for p, n in known.items()),
+            ]
+            return (0, "\n".join(lines), "") if known else (2, "", "error: no alternatives")
+        if words[0] == "--install" and words[3] == "/nosuch":
+            said = "update-alternatives: error: alternative path /nosuch doesn't exist"
+            return 2, "", said
+        if words[0] == "--install":
+            known[words[3]] = int(words[4])
+        elif words[0] == "--remove":
+            del known[words[2]]
+            self.has["chosen"] = None
+        else:
+            self.has["chosen"] = words[2] if words[0] == "--set" else None
+        return 0, "", ""
+
     def systemctl(self, words: list[str], _: str) -> tuple[int, str, str]:
         verb, *rest = (word for word in words if not word.startswith("-"))
         name = rest[0].removesuffix(".service") if rest else ""
@@ -218,7 +248,7 @@ def run(machine: Machine, case: dict[str, Any], *, test: bool) -> Verdict:
 def cases() -> list[Any]:
     """Each case with the machine it begins with, which the cases before have left behind."""
     found = []
-    for kind in ("service", "pkg"):
+    for kind in ("service", "pkg", "alternatives"):
         machine = Machine()
         for number, case in enumerate(yaml.safe_load((CASES / f"{kind}.yaml").read_text())):
             if not case.get("again"):

@@ -1,0 +1,193 @@
+"""Which of several programs a name stands for (``update-alternatives``).
+
+Comments are Salt's. Source: modules.md 3; observed on Salt 3006.30 with its own alternatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A name: the program it stands for, whether one is registered, and how it is chosen."""
+
+    current: str | None
+    registered: bool = False
+    shown: str = ""
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the priorities decide."""
+        return " auto mode" in self.shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Alternative(Resource[Now]):
+    name: str
+    path: str = ""
+
+    def read(self, ctx: MinionContext) -> Now:
+        """Ask for the alternatives of the name."""
+        call = ctx.functions.call
+        return Now(
+            current=call("alternatives.show_current", self.name) or None,
+            registered=bool(self.path and call("alternatives.check_exists", self.name, self.path)),
+            shown=str(call("alternatives.display", self.name)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registered(_Alternative):
+    """A program is one of the alternatives."""
+
+    link: str
+    priority: int
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Register it."""
+        if now.registered:
+            return []
+        wish = f"{self.path} with priority {self.priority}"
+        return [
+            Step(
+                would=f"Alternative will be set for {self.name} to {wish}",
+                did=f"Alternative for {self.name} set to path {wish}",
+                run=self._install,
+                changes={
+                    "name": self.name,
+                    "link": self.link,
+                    "path": self.path,
+                    "priority": self.priority,
+                },
+            )
+        ]
+
+    def _install(self, ctx: MinionContext) -> None:
+        call = ctx.functions.call
+        said = call("alternatives.install", self.name, self.link, self.path, self.priority)
+        if not call("alternatives.check_exists", self.name, self.path):
+            raise FunctionError(f"Alternative for {self.name} not installed: {said}")
+
+    def settled(self, now: Now) -> str:
+        """It is registered; with which priority does not matter."""
+        return f"Alternative {self.path} for {self.name} is already registered"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unregistered(_Alternative):
+    """A program is none of the alternatives."""
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Take it away; another one takes its place."""
+        if not now.registered:
+            return []
+        left = _left(now, self.path)
+        fallback = f". Falling back to path {left}" if left else ""
+        return [
+            Step(
+                would=f"Alternative for {self.name} will be removed",
+                did=f"Alternative for {self.name} removed{fallback}",
+                run=lambda ctx: ctx.functions.call("alternatives.remove", self.name, self.path),
+                changes={"path": left} if left else {},
+            )
+        ]
+
+    def settled(self, now: Now) -> str:
+        """It is not registered."""
+        if now.current:
+            return f"Alternative for {self.name} is set to it's default path {now.current}"
+        return f"Alternative for {self.name} doesn't exist"
+
+    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+        """It is still registered."""
+        return f"Alternative {self.path} for {self.name} was not removed"
+
+
+def _left(now: Now, path: str) -> str:
+    """What the name stands for without this program: the other one with the greatest priority."""
+    if now.current != path:
+        return now.current or ""
+    ranked = [line.split(" - priority ") for line in now.shown.splitlines() if " - pr" in line]
+    others = [(int(rank), each) for each, rank in ranked if each != path and rank.isdigit()]
+    return max(others)[1] if others else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen(_Alternative):
+    """A program is what the name stands for, whatever the priorities."""
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Choose it, if it is registered."""
+        if now.current == self.path:
+            return []
+        if not now.registered:
+            said = f"Alternative {self.path} for {self.name} doesn't exist"
+            return Verdict(result=False, comment=said)
+        return [
+            Step(
+                would=f"Alternative for {self.name} will be set to path {self.path}",
+                did=f"Alternative for {self.name} set to path {self.path}",
+                run=lambda ctx: ctx.functions.call("alternatives.set", self.name, self.path),
+                changes={"path": self.path},
+            )
+        ]
+
+    def settled(self, now: Now) -> str:
+        """It is chosen."""
+        return f"Alternative for {self.name} already set to {self.path}"
+
+    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+        """It was not chosen."""
+        return f"Alternative for {self.name} not updated"
+
+
+def install(name: str, link: str, path: str, priority: Any) -> Resource[Now]:
+    """A program is one of the alternatives for a name."""
+    return Registered(name=name, link=link, path=path, priority=int(priority))
+
+
+def remove(name: str, path: str) -> Resource[Now]:
+    """A program is none of the alternatives for a name."""
+    return Unregistered(name=name, path=path)
+
+
+def set_(name: str, path: str) -> Resource[Now]:
+    """A name stands for a program, whatever the priorities of the alternatives."""
+    return Chosen(name=name, path=path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Automatic(_Alternative):
+    """The priorities decide what a name stands for."""
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Let them decide."""
+        if now.automatic:
+            return []
+        if now.current is None:
+            said = f"There are no alternatives for {self.name}"
+            return Verdict(result=False, comment=said)
+        return [
+            Step(
+                would=f"{self.name} will be put in auto mode",
+                did=f"{self.name} was put in auto mode",
+                run=lambda ctx: ctx.functions.call("alternatives.auto", self.name),
+                changes={"mode": {"old": "manual", "new": "auto"}},
+            )
+        ]
+
+    def settled(self, now: Now) -> str:
+        """They do."""
+        return f"{self.name} already in auto mode"
+
+
+def auto(name: str) -> Resource[Now]:
+    """The alternative with the greatest priority is what a name stands for."""
+    return Automatic(name=name)
