@@ -300,6 +300,8 @@ class Compiler:
                 self._errors.append(f"Failed to load ext_pillar {name}: {error}")
                 continue
             if found:
+                told = found.get(ERRORS)
+                self._errors += map(str, told if isinstance(told, list) else ())
                 pillar = self._join(pillar, found)
         return pillar
 

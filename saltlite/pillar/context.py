@@ -102,6 +102,30 @@ def top_for_minion(
     return compiler.top()
 
 
+def compile_directories(
+    ctx: MinionContext, saltenv: str, directories: Sequence[str]
+) -> dict[str, Any]:
+    """The pillar that directories from elsewhere hold for the minion of ``ctx``.
+
+    They are all of ``saltenv``; what their top file has for ``base`` does not count elsewhere. No
+    outer source is asked, and no link leads out of the directories.
+    """
+    options = dataclasses.replace(
+        ctx.config.pillar, pillar_roots={saltenv: directories}, ext_pillar=[]
+    )
+    files = dataclasses.replace(ctx.config.files, fileserver_followsymlinks=False)
+    compiler = _compiler(
+        dataclasses.replace(ctx.config, files=files),
+        options,
+        ctx.grains,
+        pillarenv=options.pillarenv or (saltenv if saltenv != "base" else None),
+        nodegroups=ctx.config.extra.get("nodegroups") or {},
+        events=ctx.events,
+        before=ctx.pillar,
+    )
+    return compiler.compile()
+
+
 def _compiled(
     config: MinionConfig,
     options: Any,
@@ -155,7 +179,11 @@ def _compiler(
         fileserver_backend=["roots"],
     )
     ctx = MinionContext(
-        config=dataclasses.replace(config, files=files),
+        config=dataclasses.replace(
+            config,
+            files=files,
+            pillar=dataclasses.replace(config.pillar, pillarenv=pillarenv),
+        ),
         host=Host(),
         grains=grains,
         pillar=before,

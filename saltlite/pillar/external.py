@@ -23,6 +23,7 @@ DRIVERS: Mapping[str, str] = {
         ("cmd_yaml", "commands"),
         ("cmd_yamlex", "commands"),
         ("file_tree", "file_tree"),
+        ("git", "git"),
         ("http_json", "web"),
         ("http_yaml", "web"),
         ("nodegroups", "nodegroups"),
