@@ -322,6 +322,7 @@ def run_low(
 ) -> dict[str, Answer]:
     """Run ordered chunks; the returns by tag, in the order in which they ran."""
     hard = ctx.config.files.failhard
+    ctx.state["lowstate"] = low  # a directory that is cleaned asks it what is required
     run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {}, unheard=unheard)
     return run.all(low, requisites)
 

@@ -199,14 +199,12 @@ def directory(
 
 def _required(ctx: MinionContext, require: Any, name: str) -> frozenset[str]:
     """The paths below a directory that required states are about, and those they are in."""
-    kept: set[str] = set()
-    for one in require if isinstance(require, list) else []:
-        for value in one.values() if isinstance(one, dict) else []:
-            path = str(value)
-            while path.startswith(f"{name}/"):
-                kept.add(path)
-                path = os.path.dirname(path)
-    return frozenset(kept)
+    low = ctx.state.get("lowstate", ())
+    pairs = [
+        pair for one in (require if isinstance(require, list) else []) if isinstance(one, dict)
+        for pair in one.items()
+    ]  # fmt: skip
+    return directories.kept(name, low, pairs)
 
 
 def symlink(

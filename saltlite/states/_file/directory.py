@@ -268,3 +268,39 @@ def _listed(changes: Mapping[str, Mapping[str, Any]]) -> str:
         for part, value in found.items()
     ]  # fmt: skip
     return "The following files will be changed:\n" + "".join(lines)
+
+
+def kept(
+    top: str, low: Sequence[Mapping[str, Any]], required: Sequence[tuple[str, Any]]
+) -> frozenset[str]:
+    """The paths below ``top`` that required states are about, and the directories they are in."""
+    found: set[str] = set()
+    for state, value in required:
+        for chunk in low:
+            if not _is_meant(chunk, state, value):
+                continue
+            path = str(chunk["name"]).rstrip("/")
+            found.add(path)
+            if chunk["fun"] == "recurse":
+                found |= {
+                    os.path.join(folder, each)
+                    for folder, names, plain in os.walk(path)
+                    for each in [*names, *plain]
+                }
+        if os.path.isabs(str(value)):
+            found.add(str(value).rstrip("/"))
+    whole: set[str] = set()
+    for path in found:
+        while path.startswith(f"{top}/"):
+            whole.add(path)
+            path = os.path.dirname(path)
+    return frozenset(whole)
+
+
+def _is_meant(chunk: Mapping[str, Any], state: str, value: Any) -> bool:
+    """Whether a requisite ``{state: value}`` is met by this chunk of the file states."""
+    if chunk.get("state") != "file":
+        return False
+    if state == "sls":
+        return bool(chunk.get("__sls__") == value)
+    return state in ("file", "id") and value in (chunk.get("__id__"), chunk.get("name"))

@@ -89,3 +89,32 @@ def test_as_real_salt_did(case, ctx, tmp_path):
         assert said["changes"] == wanted["changes"], run
         if not test:
             assert said["comment"] == wanted["comment"], run
+
+
+def test_cleaning_leaves_what_is_required(ctx, tmp_path):
+    top = tmp_path / "d"
+    (top / "sub").mkdir(parents=True)
+    for name in ("mine", "sub/mine", "other", "named"):
+        (top / name).write_text("")
+    ctx.state["lowstate"] = [
+        {"state": "file", "fun": "managed", "__id__": "one", "name": f"{top}/mine"},
+        {"state": "file", "fun": "managed", "__id__": "two", "name": f"{top}/sub/mine"},
+    ]
+    require = [{"file": "one"}, {"file": "two"}, {"file": f"{top}/named"}]
+    call = resolve("file.directory", ctx).call
+    done = realise(call(name=str(top), clean=True, require=require), ctx, test=False)
+    assert done.changes["removed"] == [f"{top}/other"]
+    assert sorted(os.listdir(top)) == ["mine", "named", "sub"]
+
+
+@pytest.mark.parametrize("arguments", [{"contents": "hidden\n"}, {"source": "{tmp}/new"}])
+@pytest.mark.parametrize("test", [True, False])
+def test_what_is_not_to_be_shown_is_not(ctx, tmp_path, arguments, test):
+    (tmp_path / "new").write_text("hidden\n")
+    (tmp_path / "f").write_text("secret\n")
+    call = resolve("file.managed", ctx).call
+    given = filled(arguments, tmp_path)
+    said = realise(call(name=str(tmp_path / "f"), show_changes=False, **given), ctx, test=test)
+    assert said.changes["diff"] == "<show_changes=False>"
+    assert "hidden" not in repr(said)
+    assert "secret" not in repr(said)
