@@ -41,6 +41,7 @@ _NAMES: tuple[str, ...] = (
     "pkgrepo",
     "service",
     "ssh_auth",
+    "ssh_known_hosts",
     "sysctl",
     "test",
     "timezone",
