@@ -54,6 +54,24 @@ def get_repo(ctx: MinionContext, repo: str) -> dict[str, Any]:
     return {} if found is None else found.as_map()
 
 
+def planned(
+    ctx: MinionContext, repo: str, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a source is (``{}`` for none), and what :func:`mod_repo` would make of it.
+
+    Raises:
+        FunctionError: the line is none.
+    """
+    wanted = _wanted(repo, options)
+    there = [one for one in entries(ctx) if one.same_place(wanted)]
+    file = options.get("file")
+    chosen = next((one for one in there if file is None or one.file == str(file)), None)
+    if chosen is None:
+        return {}, replace(wanted, file=str(file or MAIN)).as_map()
+    changed = _merged(chosen, wanted, repo, options)
+    return chosen.as_map(), (changed if _differ(chosen, changed) else chosen).as_map()
+
+
 def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Make or change a source; ``{repo: what it is}``."""
     wanted = _wanted(repo, options)
