@@ -52,7 +52,9 @@ def ask(
     """
     called = _of_user(ctx, name, pillar) or _built_in(ctx, name, pillar)
     if called is None:
-        log.critical("Specified ext_pillar interface %s is unavailable", name)
+        configured = any(name in one for one in ctx.config.pillar.ext_pillar if one)
+        level = logging.CRITICAL if configured else logging.DEBUG  # any minion may name another
+        log.log(level, "Specified ext_pillar interface %s is unavailable", name)
         return None
     try:
         found = _call(called, argument)
