@@ -167,7 +167,7 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | di
     if found.errors:
         ctx.state["retcode"] = COMPILE_ERROR
         return list(found.errors)
-    settled = order(found.low)
+    settled = order(found.low, found.names)
     return _run(ctx, settled.low, settled, wishes)
 
 
@@ -178,7 +178,7 @@ def apply_some(
     if found.errors:
         ctx.state["retcode"] = COMPILE_ERROR
         return list(found.errors)
-    settled = order(found.low)
+    settled = order(found.low, found.names)
     wanted = [low_tag(chunk) for chunk in settled.low if _is_meant(chunk, ids)]
     needed: set[str] = set()
     while wanted:

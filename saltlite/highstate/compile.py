@@ -39,6 +39,8 @@ class Compiled:
     wanted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     reading: list[str] = field(default_factory=list)
     """Those of the errors that came up while the files were read."""
+    names: frozenset[str] = frozenset()
+    """The SLS that were read: who requires one that has no states waits for nothing."""
 
     def as_written(self) -> Compiled:
         """The same with nothing excluded, extended or turned round.
@@ -121,4 +123,4 @@ def _compiled(
     done = finished(high, split(exclude))
     errors = [*files.errors, *done.errors]
     low = [] if errors else low_of(done.high)
-    return Compiled(high, low, errors, wanted, files.errors)
+    return Compiled(high, low, errors, wanted, files.errors, files.names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,10 +47,13 @@ class Ordered:
     unheard: list[tuple[str, str]] = field(default_factory=list)
 
 
-def order(low: Sequence[Chunk]) -> Ordered:
-    """The chunks in the order in which they run, and what is wrong with their requisites."""
+def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
+    """The chunks in the order in which they run, and what is wrong with their requisites.
+
+    ``names`` are the SLS that were read; one of them may be required though it has no chunks.
+    """
     tags = [low_tag(chunk) for chunk in low]
-    found = Requisites(low)
+    found = Requisites(low, names)
     edges = [[] if number in found.unmet else list(found.of(number)) for number in range(len(low))]
     sequence, circles = sequenced(_needs(edges))
     for number in circles:
@@ -93,9 +96,10 @@ def _path(low: Sequence[Chunk], circle: Sequence[int]) -> list[str]:
 class Requisites:
     """What the requisites of chunks name. Chunks are their numbers in the list."""
 
-    def __init__(self, low: Sequence[Chunk]) -> None:
+    def __init__(self, low: Sequence[Chunk], names: Iterable[str] = ()) -> None:
         self._low = low
         self._by: dict[tuple[str, str], list[int]] = {}
+        self._read = frozenset(names)
         self._seen: dict[tuple[str, str], list[int]] = {}
         for number, chunk in enumerate(low):
             self._add("sls", chunk.get("__sls__"), number)
@@ -108,7 +112,7 @@ class Requisites:
         self.unheard: list[tuple[str, str]] = []
         self._wanted = [
             [
-                (kind, [(pair, self._named(*pair)) for pair in _items(chunk[kind])])
+                (kind, [(pair, self._named(*pair)) for pair in self._said(chunk[kind])])
                 for kind in KINDS
                 if kind in chunk
             ]
@@ -131,6 +135,12 @@ class Requisites:
                 yield from ((number, other) for other in self._heard(module, name))
             for module, name in _items(chunk.get("listen_in")):
                 yield from ((other, number) for other in self._heard(module, name))
+
+    def _said(self, requisite: Any) -> Iterator[tuple[str, str]]:
+        """What a requisite names, without SLS that have been read and are empty."""
+        for module, name in _items(requisite):
+            if module != "sls" or name not in self._read or self._named(module, name):
+                yield module, name
 
     def _heard(self, module: str, name: str) -> list[int]:
         found = self._named(module, name)

@@ -129,6 +129,11 @@ class Reader:
                 continue
             self._join(high, self._state(place))
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The SLS names that were read, also those without a state."""
+        return frozenset(place.sls for place in self._seen)
+
     def _state(self, place: Place) -> High:
         """An SLS, and what it includes after its own."""
         self._seen.add(place)
@@ -267,6 +272,7 @@ class Reader:
         taken: set[str] = set()
         for key, value in body.items():
             if not _is_dotted(key):
+                taken.add(key)
                 continue
             module, _, function = key.partition(".")
             if value is None:

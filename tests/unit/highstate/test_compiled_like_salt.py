@@ -78,14 +78,15 @@ def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
         low = compile_highstate(ctx, saltenv=saltenv).low
         return list(dict.fromkeys(chunk["__sls__"] for chunk in low))
     if fun == "sls":
-        return run_order(compile_sls(ctx, args[0]).low)
+        compiled = compile_sls(ctx, args[0])
+        return run_order(compiled.low, compiled.names)
     compiled = compile_sls(ctx, args[0], saltenv=saltenv or "base").as_written()
     return compiled.errors or (compiled.high if fun == "show_sls" else compiled.low)
 
 
-def run_order(low: list[dict[str, Any]]) -> list[list[str]]:
+def run_order(low: list[dict[str, Any]], names: frozenset[str]) -> list[list[str]]:
     """Tag and comment of what cannot run, in order."""
-    found = order(low)
+    found = order(low, names)
     return [
         *([tag, found.problems.get(tag, "")] for tag in map(low_tag, found.low)),
         *(
