@@ -13,9 +13,7 @@ RUNS = ("test", "first", "second")
 def requests(case: dict[str, Any]) -> list[dict[str, Any]]:
     """What is to be asked for one case."""
     asked: list[dict[str, Any]] = [{"write": case.get("write", {})}]
-    asked += [
-        {"state": case["state"], "args": case["args"], "test": run == "test"} for run in RUNS
-    ]
+    asked += [{"state": case["state"], "args": case["args"], "test": run == "test"} for run in RUNS]
     return asked + list(case.get("show", []))
 
 
