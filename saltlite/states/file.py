@@ -98,7 +98,7 @@ def managed(
         origin = {"template": template, "context": context, "defaults": defaults}
         rendered = _located(ctx, file, source, source_hash, source_hash_name, origin)
     check = (str(check_cmd), tmp_ext) if check_cmd else None
-    return ManagedFile(file=file, rendered=rendered, check=check)
+    return ManagedFile(file=file, rendered=rendered, check=check, forget=not keep_source)
 
 
 def _no_conflict(

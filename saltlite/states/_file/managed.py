@@ -12,7 +12,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules._file import managing, owners, permissions, place
+from saltlite.modules import file as files
+from saltlite.modules._file import managing, owners, permissions, place, sources
 from saltlite.modules._file.managing import File
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 
@@ -37,7 +38,8 @@ class ManagedFile(Resource[Seen]):
     """A file as declared; ``rendered`` is the content that a template gave.
 
     ``check`` runs the command that has to accept the content first. ``difference`` is shown in
-    place of that of the texts, ``intention`` in place of a test run's sentence.
+    place of that of the texts, ``intention`` in place of a test run's sentence. With ``forget`` the copy
+    of the source in the cache goes.
     """
 
     file: File
@@ -45,6 +47,7 @@ class ManagedFile(Resource[Seen]):
     check: tuple[str, str] | None = None
     difference: Any = None
     intention: str = ""
+    forget: bool = False
     told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> Seen:
@@ -98,6 +101,10 @@ class ManagedFile(Resource[Seen]):
             said = managing.manage(acting(ctx), file, None)
         if not said["result"]:
             raise FunctionError(said["comment"])
+        if self.forget and self.file.source and not sources.is_local(str(self.file.source)):
+            copy = sources.client(ctx).is_cached(str(self.file.source), self.file.saltenv)
+            if copy:
+                files.remove(copy)
         self.told.comment, self.told.changes = said["comment"], said["changes"]
         if self.difference and "diff" in said["changes"]:
             said["changes"]["diff"] = self.difference
