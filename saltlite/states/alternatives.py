@@ -30,6 +30,8 @@ class Now:
 
 @dataclass(frozen=True, kw_only=True)
 class _Alternative(Resource[Now]):
+    """A name that stands for one of several programs, and the path that is meant."""
+
     name: str
     path: str = ""
 
