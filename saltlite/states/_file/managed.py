@@ -38,8 +38,8 @@ class ManagedFile(Resource[Seen]):
     """A file as declared; ``rendered`` is the content that a template gave.
 
     ``check`` runs the command that has to accept the content first. ``difference`` is shown in
-    place of that of the texts, ``intention`` in place of a test run's sentence. With ``forget`` the copy
-    of the source in the cache goes.
+    place of that of the texts, ``intention`` in place of a test run's sentence. With ``forget``
+    the copy of the source in the cache goes.
     """
 
     file: File
