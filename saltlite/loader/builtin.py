@@ -71,6 +71,7 @@ NAMED_OTHERWISE = frozenset(
         "cmd",
         "debconf",
         "group",
+        "ini",
         "locale",
         "pkg",
         "random",
