@@ -78,7 +78,7 @@ def weak_keys() -> dict[str, Any]:
     return {
         "e = 1": rsa_pem(n, 1), "e = 3": rsa_pem(n, 3), "e = 17": rsa_pem(n, 17),
         "e even": rsa_pem(n, 65536), "e = 0": rsa_pem(n, 0), "n even": rsa_pem(n - 1, 65537),
-        "n = 0": rsa_pem(0, 65537), "small factor": rsa_pem((n >> 8) // 3 * 3 | 1 << 2047, 65537),
+        "n = 0": rsa_pem(0, 65537), "small factor": rsa_pem(3 * (1 << 2046 | n >> 8 | 1), 65537),
         "1024 bits": pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024)),
         "20,000 bits": rsa_pem((1 << 20_000) - 1, 65537),
         "huge e": rsa_pem(n, (1 << 4000) + 1),

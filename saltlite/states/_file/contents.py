@@ -72,9 +72,9 @@ def as_text(contents: Any, *, newline: bool) -> Any:
     if isinstance(contents, bytes):
         return contents
     if isinstance(contents, Mapping):
-        from saltlite.renderers.serializers import SERIALIZERS
+        from saltlite.config.yaml import dump
 
-        text = str(SERIALIZERS["yaml"].serialize(dict(contents), default_flow_style=False))
+        text = dump(dict(contents), flow=False).rstrip("\n")
     elif isinstance(contents, (list, tuple)):
         text = "\n".join(_line(line) for line in contents)
     else:
