@@ -15,12 +15,12 @@ from saltlite.config.opts import flat_opts
 from saltlite.config.schema import option_name, options
 
 
-def as_minion(config: MasterConfig, minion_id: str, **over: Any) -> MinionConfig:
+def as_minion(config: MasterConfig, minion_id: str) -> MinionConfig:
     """The configuration under which a master's functions run for ``minion_id``.
 
-    ``over`` are options by Salt's names; they win. Files are local, and nothing is returned.
+    Files are local, and nothing is returned.
     """
-    values = {**flat_opts(config), "file_client": "local", "pub_ret": False, **over}
+    values = {**flat_opts(config), "file_client": "local", "pub_ret": False}
     values["id"] = minion_id
     known: set[str] = set()
     made = {}

@@ -11,12 +11,11 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import EventSink, Functions, MinionContext, NoEvents
 from saltlite.core.plain import PlainMap
 from saltlite.host import Host
+from saltlite.pillar.request import NO_OVERRIDE
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.pillar.compiler import Compiler
-
-NO_OVERRIDE: PlainMap = {}
 
 
 def compile_for_minion(
