@@ -7,7 +7,7 @@ client and the command line hand in what fulfils them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from saltlite.host import Host
 
 if TYPE_CHECKING:
     from saltlite.loader.registry import Source
+    from saltlite.runners.context import RunnerContext
 
 
 class Functions(Protocol):
@@ -116,9 +117,9 @@ class NoJobs:
 class MinionContext:
     """What an execution module may reach.
 
-    The registry needs its context and the context its registry, so ``functions`` is set once both
-    are there: ``ctx.functions = Registry(ctx)``. ``grains`` and ``pillar`` are mappings that may
-    load on first use. ``job`` is the job map of protocol.md 10.3 (empty under ``salt-call`` without
+    The registry needs its context and the context its registry: ``functions`` is set last, by
+    ``with_functions`` of the registry. ``grains`` and ``pillar`` are mappings that may load on
+    first use. ``job`` is the job map of protocol.md 10.3 (empty under ``salt-call`` without
     a master). ``state`` is Salt's ``__context__``: it lives as long as the process that runs the
     job; ``state["retcode"]`` is the job's exit code. ``master`` is ``None`` with
     ``file_client: local``.
@@ -137,6 +138,12 @@ class MinionContext:
     refresh_grains: Callable[[], PlainMap] | None = None
     listen: Callable[[str], Any] | None = None
     """Hears events of the minion's bus whose tags begin so: ``get(timeout_s)``, ``close()``."""
+    begins: Callable[[str, int, int], None] | None = None
+    """Is told which state of a run begins: its function and id, its number, and of how many."""
+    pillar_is_fresh: bool = True
+    """Whether ``pillar`` was compiled for this call; where not, runs of states compile it anew."""
+    master_side: RunnerContext | None = None
+    """The runner for which functions and states run on the master itself; else ``None``."""
 
 
 class LocalCommands(Protocol):
@@ -146,6 +153,21 @@ class LocalCommands(Protocol):
         self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
     ) -> PlainMap:
         """Publish, wait, and give back ``{minion id: return}``."""
+
+    def cmd_cli(
+        self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
+    ) -> Iterator[dict[str, Any]]:
+        """By minion id: ``ret``, ``retcode``, ``jid`` and ``out``; ``no_return`` if silent."""
+
+    def cmd_batch(
+        self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
+    ) -> Iterator[dict[str, Any]]:
+        """As ``cmd``, one by one, at most ``batch`` minions at work at a time."""
+
+    def subset_of(
+        self, tgt: str | list[str], fun: str | list[str], tgt_type: str, subset: int, **kwargs: Any
+    ) -> list[str]:
+        """At most ``subset`` of the targets, at random."""
 
     def call_master(self, load: PlainMap) -> Plain:
         """One clear command with the local user's key; raises MasterRefused, RequestTimeout."""

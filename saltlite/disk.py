@@ -214,6 +214,23 @@ def check_secret(path: Path) -> None:
         )
 
 
+def check_origin(path: str) -> None:
+    """Refuse a file that somebody else could have put there, or into its directory.
+
+    Source: CVE-2021-22004.
+
+    Raises:
+        PermissionError: it or its directory is another user's, or everybody may write there.
+        OSError: there is no such file.
+    """
+    for each in (path, os.path.dirname(path)):
+        status = os.stat(each)
+        if status.st_uid not in (0, os.geteuid()):
+            raise PermissionError(f"{each} belongs to user {status.st_uid}")
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            raise PermissionError(f"{each} is writable by everybody")
+
+
 def remove(path: Path) -> bool:
     """Delete a file; ``False`` if it was not there."""
     try:

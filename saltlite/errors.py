@@ -139,8 +139,9 @@ class TargetError(SaltliteError):
 class RenderError(SaltliteError):
     """A file does not render. ``line`` is ``None`` where the engine does not tell.
 
-    ``excerpt`` has the lines around the place. ``imported``: it is another file than the one that
-    was to be rendered.
+    ``problem`` is in Salt's words; ``brief`` takes its place in the one line, where those have what
+    is in the file. ``excerpt`` has the lines around the place. ``hint`` is a sentence that tells
+    what was probably meant. ``imported``: it is another file than the one that was to be rendered.
     """
 
     def __init__(
@@ -151,6 +152,8 @@ class RenderError(SaltliteError):
         line: int | None = None,
         excerpt: str = "",
         imported: bool = False,
+        brief: str = "",
+        hint: str = "",
     ) -> None:
         self.problem = problem
         self.path = path
@@ -158,7 +161,10 @@ class RenderError(SaltliteError):
         self.excerpt = excerpt
         self.imported = imported
         place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {problem}" if place else problem)
+        text = brief or problem
+        if hint:
+            text = f"{text.rstrip('.')}. {hint}"
+        super().__init__(f"{place}: {text}" if place else text)
 
     @property
     def salt_text(self) -> str:

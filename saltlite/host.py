@@ -103,7 +103,11 @@ class Host:
             stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
         )
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        out, err, timed_out = _communicate(child, given, timeout_s)
+        self.awaits(child.pid)
+        try:
+            out, err, timed_out = _communicate(child, given, timeout_s)
+        finally:
+            self.awaits_no_more(child.pid)
         return Completed(
             pid=child.pid,
             exit_code=child.returncode,
@@ -111,6 +115,12 @@ class Host:
             stderr=(err or b"").decode(encoding, "replace"),
             timed_out=timed_out,
         )
+
+    def awaits(self, pid: int) -> None:
+        """Called when :meth:`run` has started a command, which leads a process group of its own."""
+
+    def awaits_no_more(self, pid: int) -> None:
+        """Called when that command has ended."""
 
     def start(
         self,

@@ -59,7 +59,7 @@ selected_output_option serial serializers_dirs skip_grains snapper_states snappe
 sock_pool_size sqlite_queue_dir ssh_config_file ssh_identities_only ssh_keepalive
 ssh_keepalive_count_max ssh_keepalive_interval ssh_list_nodegroups ssh_log_file ssh_merge_pillar
 ssh_minion_opts ssh_passwd ssh_port ssh_priv_passwd ssh_scan_ports ssh_scan_timeout ssh_sudo
-ssh_sudo_user ssh_timeout ssh_use_home_key ssh_user ssl state_max_parallel svnfs_branches
+ssh_sudo_user ssh_timeout ssh_use_home_key ssh_user ssl svnfs_branches
 svnfs_mountpoint svnfs_remotes svnfs_root svnfs_saltenv_blacklist svnfs_saltenv_whitelist
 svnfs_tags svnfs_trunk svnfs_update_interval syndic_dir syndic_event_forward_timeout
 syndic_failover syndic_finger syndic_forward_all_events syndic_jid_forward_cache_hwm
@@ -79,14 +79,14 @@ worker_pools_enabled
 OTHER_OPTIONS = frozenset(_NAMES.split())
 
 _UNREAD = """
-auth_safemode client_acl_verify eauth_tokens enable_fqdns_grains
-external_auth fileserver_interval fips_mode grains_cache grains_cache_expiration
-grains_refresh_every id_function keep_acl_in_token lock_saltenv master_tries mine_return_job
+auth_safemode client_acl_verify eauth_tokens
+external_auth fileserver_interval fips_mode
+id_function keep_acl_in_token master_tries mine_return_job
 minion_restart_command
 pillar_mask_output publish_timeout resolve_dns_fallback restart_on_error retry_dns retry_dns_count
-return_retry_tries sls_list source_address source_interface_name source_publish_port source_ret_port
-startup_states tcp_authentication_retries token_expire token_expire_user_override
-top_file verify_env zmq_monitor
+return_retry_tries source_address source_interface_name source_publish_port source_ret_port
+tcp_authentication_retries token_expire token_expire_user_override
+verify_env zmq_monitor
 """
 
 WITHOUT_EFFECT = frozenset(_UNREAD.split())

@@ -199,6 +199,9 @@ class FileOptions:
     jinja_lstrip_blocks: bool = option(False, "Drop blanks before a block.")
     jinja_env: Mapping[str, Any] = option({}, "Jinja's options, but for SLS files.")
     jinja_sls_env: Mapping[str, Any] = option({}, "Jinja's options for SLS files.")
+    jinja_time_limit: float = option(
+        30, "Time on the processor for one template; 0 for no limit.", unit="s", minimum=0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -255,11 +255,17 @@ class FileOptions:
     renderer: str = option("jinja|yaml", "How SLS files are rendered.")
     renderer_whitelist: Sequence[str] = option([], "Only these renderers.")
     renderer_blacklist: Sequence[str] = option([], "Not these renderers.")
+    jinja_time_limit: float = option(
+        30, "Time on the processor for one template; 0 for no limit.", unit="s", minimum=0
+    )
     failhard: bool = option(False, "Stop at the first failed state.")
     test: bool = option(False, "Dry run by default.")
     state_events: bool = option(False, "Fire an event per state.")
     state_queue: bool | str = option(False, "Let state runs wait for one another.")
     state_aggregate: bool | Sequence[str] = option(False, "Join states that can be joined.")
+    state_max_parallel: int = option(
+        0, "So many states marked `parallel` run at once; 0 is 16.", minimum=0
+    )
     state_auto_order: bool = option(True, "Run states in the order they are written.")
     autoload_dynamic_modules: bool = option(True, "Synchronise custom code before states.")
     clean_dynamic_modules: bool = option(True, "Remove custom code that is gone.")

@@ -26,5 +26,6 @@ def flat_opts(config: MasterConfig | MinionConfig) -> dict[str, Any]:
         for field in options(type(section)):
             opts[option_name(field)] = getattr(section, field.name)
     opts["config_dir"] = os.path.dirname(config.paths.conf_file)
-    opts["__role"] = "master" if type(config).__name__ == "MasterConfig" else "minion"
+    role = "master" if type(config).__name__ == "MasterConfig" else "minion"
+    opts.setdefault("__role", role)  # a master's options that stand for a minion's stay a master's
     return opts

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -37,6 +36,7 @@ _CONTROL = re.compile(
 _TAG = "tag:yaml.org,2002:"
 _MERGE = object()
 _PENDING = object()
+_NO_KEYS: dict[Any, int] = {}
 
 
 class LinedMap(dict[Any, Any]):
@@ -117,18 +117,26 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, path: str) -> YamlErro
     return YamlError(f"not YAML: {finding}", path=path, line=line, finding=finding)
 
 
-@dataclass(slots=True)
 class _Frame:
-    """A collection that is being read. ``key`` waits for its value in a map."""
+    """A collection that is being read.
 
-    value: dict[Any, Any] | list[Any]
-    anchor: str | None
-    start: int
-    key: Any = _PENDING
-    key_line: int = 0
-    seen: dict[Any, int] = field(default_factory=dict)
-    merges: list[Any] = field(default_factory=list)
-    tag: str | None = None
+    ``items`` is the value of a list. Of a map, ``key`` waits for its value, ``seen`` has the line
+    of each key, and ``merges`` are the maps of ``<<``. ``start`` is the number of nodes before it.
+    """
+
+    __slots__ = ("anchor", "items", "key", "merges", "seen", "start", "tag", "value")
+
+    def __init__(
+        self, value: Any, items: list[Any] | None, anchor: str | None, start: int, tag: str | None
+    ) -> None:
+        self.value = value
+        self.items = items
+        self.anchor = anchor
+        self.start = start
+        self.tag = tag
+        self.key: Any = _PENDING
+        self.merges: list[Any] | None = None
+        self.seen: dict[Any, int] = _NO_KEYS if items is not None else {}
 
 
 class _Builder:
@@ -147,54 +155,105 @@ class _Builder:
         self._path = path
         self._nodes = 0
         self._stack: list[_Frame] = []
+        self._frame: _Frame | None = None
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._result: Any = None
+        self._starts = parser.yaml_implicit_resolvers
+        self._any_start = None in self._starts
+        self._known: dict[str, Any] = {}
 
     def document(self) -> Any:
+        """The value of the only document.
+
+        Raises:
+            YamlError: it is none that is allowed here.
+        """
         documents = 0
+        following = self._parser.get_event
+        handlers = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._open_map,
+            yaml.SequenceStartEvent: self._open_list,
+            yaml.MappingEndEvent: self._close,
+            yaml.SequenceEndEvent: self._close,
+            yaml.AliasEvent: self._alias,
+        }
         while True:
-            event = self._parser.get_event()
-            if isinstance(event, yaml.StreamEndEvent):
+            event = following()
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(event)
+            elif isinstance(event, yaml.StreamEndEvent):
                 return self._result
-            if isinstance(event, yaml.DocumentStartEvent):
+            elif isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
                     raise self._error("a second document in one file", event)
-            self._on(event)
 
-    def _on(self, event: Any) -> None:
-        if isinstance(event, yaml.ScalarEvent):
-            self._add(self._scalar(event), event, size=1)
-        elif isinstance(event, yaml.MappingStartEvent):
-            self._open({} if self._stack else LinedMap(), event, "map")
-        elif isinstance(event, yaml.SequenceStartEvent):
-            self._open([], event, "seq")
-        elif isinstance(event, yaml.AliasEvent):
-            self._alias(event)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._close(event)
+    def _scalar(self, event: Any) -> None:
+        """Two of three events are scalars, so this does in one step what could be five."""
+        value = event.value
+        if event.tag is not None:
+            value = self._tagged(event)
+        elif event.implicit[0] and (self._any_start or value[:1] in self._starts):
+            value = self._known.get(value, _PENDING)
+            if value is _PENDING:
+                value = self._resolved(event)
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            self._count(0, event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, 1)
+        frame = self._frame
+        if frame is None:
+            self._result = value
+        elif frame.items is not None:
+            frame.items.append(value)
+        else:
+            self._put(frame, value, event)
 
-    def _open(self, value: dict[Any, Any] | list[Any], event: Any, kind: str) -> None:
-        if event.tag not in (None, "!", _TAG + kind) and event.tag not in self.marks:
-            raise self._bad_tag(event.tag, event)
+    def _open_map(self, event: Any) -> None:
+        self._check_start(event, "map")
+        own: dict[Any, Any] = LinedMap() if self._frame is None else {}
+        self._push(_Frame(own, None, event.anchor, self._nodes - 1, event.tag))
+
+    def _open_list(self, event: Any) -> None:
+        self._check_start(event, "seq")
+        own: list[Any] = []
+        self._push(_Frame(own, own, event.anchor, self._nodes - 1, event.tag))
+
+    def _check_start(self, event: Any, kind: str) -> None:
+        tag = event.tag
+        if tag is not None and tag not in ("!", _TAG + kind) and tag not in self.marks:
+            raise self._bad_tag(tag, event)
         if len(self._stack) >= MAX_DEPTH:
             raise self._error(f"more than {MAX_DEPTH} levels deep", event)
-        frame = self._stack[-1] if self._stack else None
-        if frame is not None and isinstance(frame.value, dict) and frame.key is _PENDING:
+        frame = self._frame
+        if frame is not None and frame.items is None and frame.key is _PENDING:
             problem = f"a {'list' if kind == 'seq' else 'map'} cannot be a key"
             raise self._error(problem, event, f"found unacceptable key: {problem}")
         self._count(1, event)
         if event.anchor is not None:
             self._anchors[event.anchor] = (_PENDING, 0)
-        self._stack.append(_Frame(value, event.anchor, self._nodes - 1, tag=event.tag))
+
+    def _push(self, frame: _Frame) -> None:
+        self._stack.append(frame)
+        self._frame = frame
 
     def _close(self, event: Any) -> None:
         frame = self._stack.pop()
-        if frame.merges and isinstance(frame.value, dict):
+        above = self._frame = self._stack[-1] if self._stack else None
+        if frame.merges:
             self._merge(frame.value, frame.merges, event)
         if frame.anchor is not None:
             self._anchors[frame.anchor] = (frame.value, self._nodes - frame.start)
-        self._put(self._finished(frame), event)
+        value = self._finished(frame) if self.marks else frame.value
+        if above is None:
+            self._result = value
+        elif above.items is not None:
+            above.items.append(value)
+        else:
+            self._put(above, value, event)
 
     def _merge(self, own: dict[Any, Any], merges: list[Any], event: Any) -> None:
         """Put merged keys before the own ones, which count; of merged maps the first wins."""
@@ -216,29 +275,34 @@ class _Builder:
         if value is _PENDING:
             raise self._error(f"alias *{event.anchor} inside its own anchor", event)
         self._count(size, event)
-        self._put(value, event)
-
-    def _add(self, value: Any, event: Any, *, size: int) -> None:
-        self._count(size, event)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = (value, size)
-        self._put(value, event)
-
-    def _put(self, value: Any, event: Any) -> None:
-        if not self._stack:
+        frame = self._frame
+        if frame is None:
             self._result = value
-            return
-        frame = self._stack[-1]
-        if isinstance(frame.value, list):
-            frame.value.append(value)
-        elif frame.key is _PENDING:
-            self._key(frame, value, event)
+        elif frame.items is not None:
+            frame.items.append(value)
         else:
-            self._value(frame, value, event)
+            self._put(frame, value, event)
+
+    def _put(self, frame: _Frame, value: Any, event: Any) -> None:
+        """A key or a value for a map."""
+        key = frame.key
+        if key is _PENDING:
+            self._key(frame, value, event)
+            return
+        frame.key = _PENDING
+        own = frame.value
+        if key is _MERGE:
+            merged = value if isinstance(value, list) else [value]
+            if not all(isinstance(item, dict) for item in merged):
+                raise self._error("only maps can be merged with <<", event)
+            frame.merges = [*(frame.merges or ()), *merged]
+            return
+        own[key] = self._joined(own, key, value) if self.repeats else value
+        if type(own) is LinedMap:
+            own.lines[key] = frame.seen[key]
 
     def _key(self, frame: _Frame, key: Any, event: Any) -> None:
-        line = event.start_mark.line + 1
-        if not isinstance(key, Hashable):
+        if type(key) is not str and not isinstance(key, Hashable):
             problem = "a list or map cannot be a key"
             raise self._error(problem, event, f"found unacceptable key: {problem}")
         if key in frame.seen and not self.repeats:
@@ -249,27 +313,21 @@ class _Builder:
                 f"found conflicting ID '{key}', set first on line {first}",
             )
         frame.key = key
-        frame.key_line = line
         if key is not _MERGE:
-            frame.seen[key] = line
-
-    def _value(self, frame: _Frame, value: Any, event: Any) -> None:
-        key, frame.key = frame.key, _PENDING
-        if key is _MERGE:
-            merged = value if isinstance(value, list) else [value]
-            if not all(isinstance(item, dict) for item in merged):
-                raise self._error("only maps can be merged with <<", event)
-            frame.merges.extend(merged)
-            return
-        assert isinstance(frame.value, dict)  # noqa: S101 - for the type checker
-        frame.value[key] = self._joined(frame.value, key, value)
-        if isinstance(frame.value, LinedMap):
-            frame.value.lines[key] = frame.key_line
+            frame.seen[key] = event.start_mark.line + 1
 
     def _joined(self, frame: dict[Any, Any], key: Any, value: Any) -> Any:
         return value
 
-    def _scalar(self, event: Any) -> Any:
+    def _resolved(self, event: Any) -> Any:
+        """A scalar without tag and quotes. The same few come again and again: looked at once."""
+        value = self._tagged(event)
+        if not event.value.startswith("<"):  # merges, or is text, as it stands in a map or not
+            self._known[event.value] = value
+        return value
+
+    def _tagged(self, event: Any) -> Any:
+        """What a scalar's tag says that it is; without one, what its form says."""
         tag = event.tag
         if tag is None or tag == "!" or tag in self.marks:
             plain = event.implicit if tag is None or tag == "!" else (not event.style, False)
@@ -300,8 +358,8 @@ class _Builder:
             raise self._error(f"{_shown(event.value)} is not of tag !!{name}", event) from error
 
     def _expects_key(self) -> bool:
-        frame = self._stack[-1] if self._stack else None
-        return frame is not None and isinstance(frame.value, dict) and frame.key is _PENDING
+        frame = self._frame
+        return frame is not None and frame.items is None and frame.key is _PENDING
 
     def _count(self, nodes: int, event: Any) -> None:
         self._nodes += nodes
@@ -329,10 +387,11 @@ class _AggregateBuilder(_Builder):
     marks = ("!aggregate", "!reset")
     repeats = True
 
-    def _add(self, value: Any, event: Any, *, size: int) -> None:
+    def _tagged(self, event: Any) -> Any:
+        value = super()._tagged(event)
         if event.tag == "!aggregate":
-            value = AggregatedList([] if value is None else [value])
-        super()._add(value, event, size=size)
+            return AggregatedList([] if value is None else [value])
+        return value
 
     def _finished(self, frame: _Frame) -> Any:
         if frame.tag != "!aggregate":

@@ -1,13 +1,13 @@
-"""Reading and joining nested maps and lists, as grains, pillar and options are."""
+"""Reading, changing and joining nested maps and lists, as grains, pillar and options are."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from saltlite.errors import SaltliteError
+from saltlite.errors import SaltliteError, UsageError
 
 DELIMITER = ":"
 
@@ -70,6 +70,20 @@ def merge(under: Any, over: Any, *, merge_lists: bool = False) -> Any:
     return copied(over)
 
 
+def merge_onto(
+    under: dict[Any, Any], over: Mapping[Any, Any], *, merge_lists: bool = False
+) -> None:
+    """:func:`merge` into ``under`` itself, which must share no map and no list with anything."""
+    for key, value in over.items():
+        mine = under.get(key)
+        if type(mine) is dict and isinstance(value, Mapping):
+            merge_onto(mine, value, merge_lists=merge_lists)
+        elif key in under:
+            under[key] = merge(mine, value, merge_lists=merge_lists)
+        else:
+            under[key] = copied(value)
+
+
 def copied(value: Any) -> Any:
     """A copy that shares no map and no list with ``value``."""
     kind = type(value)
@@ -130,6 +144,13 @@ def _aggregated(under: Mapping[Any, Any], over: Mapping[Any, Any]) -> dict[Any, 
 STRATEGIES = ("smart", "recurse", "aggregate", "overwrite", "list", "none")
 
 
+def is_recursive(strategy: str, renderer: str = "yaml") -> bool:
+    """Whether :func:`merge_by` joins map by map, as :func:`merge` and :func:`merge_onto` do."""
+    if strategy == "smart":
+        return "yamlex" not in renderer.split("|")
+    return strategy not in ("aggregate", "overwrite", "list")
+
+
 def merge_by(
     strategy: str, under: Any, over: Any, *, renderer: str = "yaml", merge_lists: bool = False
 ) -> Any:
@@ -141,16 +162,14 @@ def merge_by(
     Raises:
         TypeError: one of them is no map.
     """
-    if strategy == "smart":
-        strategy = "aggregate" if "yamlex" in renderer.split("|") else "recurse"
-    if strategy not in ("aggregate", "overwrite", "list"):
+    if is_recursive(strategy, renderer):
         return update(under, over, merge_lists=merge_lists)
     if not isinstance(under, Mapping) or not isinstance(over, Mapping):
         raise TypeError("Cannot update using non-dict types in dictupdate.update()")
-    if strategy == "aggregate":
-        return copied(_aggregated(under, over))
     if strategy == "overwrite":
         return {**copied(under), **copied(over)}
+    if strategy != "list":
+        return copied(_aggregated(under, over))
     return {
         key: [copied(value), copied(over[key])] if key in over else copied(value)
         for key, value in under.items()
@@ -200,3 +219,65 @@ def _first_fitting(lookup: Mapping[Any, Any], values: Sequence[Any]) -> Any:
             if fnmatchcase(str(value), str(pattern)):
                 return entry
     return _MISSING
+
+
+def place_below(data: Any, keys: str, delimiter: str = DELIMITER) -> tuple[Any, str]:
+    """The map that has the last of ``a:b:c``, and that key; maps on the way are made."""
+    *way, last = keys.split(delimiter)
+    for key in way:
+        if not isinstance(data.get(key), MutableMapping):
+            data[key] = {}
+        data = data[key]
+    return data, last
+
+
+def set_below(
+    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+) -> Any:
+    """Put a value at ``a:b:c``; the same map. ``ordered_dict`` changes nothing."""
+    place, last = place_below(data, keys, delimiter)
+    place[last] = value
+    return data
+
+
+def update_below(
+    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+) -> Any:
+    """Update the map at ``a:b:c``, which is made if it is not there; raises UsageError."""
+    return _grown(data, keys, value, delimiter, {}, ("update", lambda found: found.update(value)))
+
+
+def append_below(
+    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+) -> Any:
+    """Append to the list at ``a:b:c``, which is made if it is not there; raises UsageError."""
+    return _grown(data, keys, value, delimiter, [], ("append", lambda found: found.append(value)))
+
+
+def extend_below(
+    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+) -> Any:
+    """Append many to the list at ``a:b:c``, made if it is not there; raises UsageError."""
+    return _grown(data, keys, value, delimiter, [], ("extend", lambda found: found.extend(value)))
+
+
+def _grown(
+    data: Any,
+    keys: str,
+    value: Any,
+    delimiter: str,
+    empty: Any,
+    change: tuple[str, Callable[[Any], None]],
+) -> Any:
+    verb, run = change
+    place, last = place_below(data, keys, delimiter)
+    if place.get(last) is None:
+        place[last] = empty
+    kind = type(place[last])
+    try:
+        run(place[last])
+    except AttributeError:
+        raise UsageError(f"The last key contains a {kind}, which cannot {verb}.") from None
+    except (TypeError, ValueError):
+        raise UsageError(f"Cannot {verb} {kind} with a {type(value)}.") from None
+    return data

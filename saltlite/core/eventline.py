@@ -1,10 +1,44 @@
-"""An event as ``state.event`` prints it: its tag, a tab, and its data as JSON. Source: cli.md 8."""
+"""What ``state.event`` prints: of the events that are wanted, tag, a tab, and data as JSON.
+
+Source: cli.md 8.
+"""
 
 from __future__ import annotations
 
+import fnmatch
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
+
+WAIT_S = 3600.0
+
+
+def watch(
+    listen: Callable[[str], Any],
+    write: Callable[[str], object] | None,
+    tagmatch: str,
+    count: int,
+    *,
+    pretty: bool,
+) -> None:
+    """Write the events whose tags match a glob, ``count`` of them; -1: until something ends it.
+
+    ``listen`` hears those whose tags begin so (``get(timeout_s)``, ``close()``); ``write`` is given
+    each without its last line feed, ``None`` only counts them.
+    """
+    listener = listen(re.split(r"[*?\[]", tagmatch, maxsplit=1)[0])
+    left = count
+    try:
+        while left != 0:
+            found = listener.get(WAIT_S)
+            if found is None or not fnmatch.fnmatchcase(found.tag, tagmatch):
+                continue
+            if write is not None:
+                write(event_line(found.tag, found.data, pretty=pretty))
+            left -= 1
+    finally:
+        listener.close()
 
 
 def event_line(tag: str, data: Mapping[str, Any], *, pretty: bool) -> str:

@@ -71,6 +71,11 @@ def run_new(jid: str) -> str:
     return f"salt/run/{jid}/new"
 
 
+def run_part(jid: str, what: str) -> str:
+    """A runner tells of its course: ``args`` of what an orchestration starts, ``progress``."""
+    return f"salt/run/{jid}/{what}"
+
+
 def run_ret(jid: str) -> str:
     """A runner is done."""
     return f"salt/run/{jid}/ret"

@@ -9,10 +9,12 @@ Source: modules.md 1; tests/cases/targets.json has its tables, and answers of re
 
 from __future__ import annotations
 
+import copy
 import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from saltlite.errors import TargetError
@@ -68,7 +70,7 @@ def matches(
         TargetError: the target is not well formed; nobody is meant.
     """
     known = MinionFacts(facts.id, facts.grains or {}, facts.pillar or {})
-    return _compiled(target, nodegroups).matcher(known) is True
+    return _remembered(target, nodegroups).matcher(known) is True
 
 
 def expected(
@@ -130,6 +132,27 @@ class _Compiled:
 
     matcher: Matcher
     listed: Sequence[str] = ()
+
+
+def _remembered(target: Target, nodegroups: Mapping[str, Any]) -> _Compiled:
+    """What was compiled before, for targets that do not depend on nodegroups.
+
+    A top file's targets are asked about each minion anew.
+    """
+    tgt = target.tgt
+    if not isinstance(tgt, str) or len(tgt) > _REMEMBERED_CHARS or "N@" in tgt:
+        return _compiled(target, nodegroups)
+    if target.tgt_type == "nodegroup":
+        return _compiled(target, nodegroups)
+    return _compiled_alone(target)
+
+
+@lru_cache(maxsize=1024)
+def _compiled_alone(target: Target) -> _Compiled:
+    return _compiled(target, NO_GROUPS)
+
+
+_REMEMBERED_CHARS = 1000
 
 
 def _compiled(target: Target, nodegroups: Mapping[str, Any], *, lenient: bool = False) -> _Compiled:
@@ -325,7 +348,13 @@ class _Search:
         """Whether the expression fits anywhere it may."""
         if self._count < 2:
             return False
-        self._failed.clear()
+        if self._count <= _MANY_PARTS:
+            return self._find(data)
+        alone = copy.copy(self)  # what has failed is of this one look; others may be under way
+        alone._failed = set()
+        return alone._find(data)
+
+    def _find(self, data: Mapping[str, Any]) -> bool:
         if self._parts[0] == "*":
             return self._in_map(data, 0)
         return self._below(data, 0)
@@ -367,7 +396,9 @@ class _Search:
             return self._in_map(value, at)
         if isinstance(value, list | tuple):
             return any(
-                self._in_map(item, at) if isinstance(item, Mapping) else self._fits(item, at)
+                self._fits(item, at)
+                if isinstance(item, str) or not isinstance(item, Mapping)
+                else self._in_map(item, at)
                 for item in value
             )
         return self._fits(value, at)
@@ -404,7 +435,7 @@ class _Search:
 def _traverse(data: Any, keys: Sequence[str]) -> Any:
     """The value below nested keys; in a list a key is looked up in its maps, else is an index."""
     for key in keys:
-        if isinstance(data, Mapping):
+        if isinstance(data, dict) or isinstance(data, Mapping):  # noqa: SIM101 - the first is quick
             data = _item(data, key)
         elif isinstance(data, list | tuple):
             data = _list_item(data, key)

@@ -2,16 +2,22 @@
 
 A function name comes from a peer. It chooses among these names and can never choose what is
 imported.
+
+A module is one Python file, or a package whose ``PARTS`` say which file has which functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType, ModuleType
 
 MODULES: Mapping[str, str] = {
     name: f"saltlite.modules.{name}"
     for name in (
+        "aliases",
         "alternatives",
+        "apache",
         "archive",
         "cmd",
         "config",
@@ -20,10 +26,13 @@ MODULES: Mapping[str, str] = {
         "data",
         "debconf",
         "defaults",
+        "dig",
         "disk",
         "environ",
         "event",
         "file",
+        "firewalld",
+        "gem",
         "git",
         "grains",
         "group",
@@ -31,29 +40,38 @@ MODULES: Mapping[str, str] = {
         "hosts",
         "http",
         "ini",
+        "ip",
+        "iptables",
         "jinja",
         "key",
         "kmod",
         "locale",
         "log",
+        "lvm",
         "match",
         "mine",
         "mount",
+        "mysql",
         "network",
+        "npm",
         "pillar",
         "pip",
         "pkg",
+        "postgres",
         "ps",
         "publish",
         "random",
         "saltutil",
+        "schedule",
         "sdb",
+        "selinux",
         "service",
         "shadow",
         "slsutil",
         "ssh",
         "state",
         "status",
+        "supervisord",
         "sys",
         "sysctl",
         "system",
@@ -61,30 +79,80 @@ MODULES: Mapping[str, str] = {
         "timezone",
         "user",
         "virtualenv",
+        "x509",
     )
 }
 """Salt's name of a module and the Python module that has its functions."""
 
-NAMED_OTHERWISE = frozenset(
-    {
-        "archive",
-        "cmd",
-        "debconf",
-        "group",
-        "ini",
-        "locale",
-        "pkg",
-        "random",
-        "service",
-        "shadow",
-        "sys",
-        "sysctl",
-        "user",
-        "virtualenv",
-    }
-)
-"""Modules whose file in Salt has another name: a user's file of this name adds to them.
+NAMED_OTHERWISE: Mapping[str, str] = {
+    "cmd": "cmdmod",
+    "debconf": "debconfmod",
+    "group": "groupadd",
+    "ini": "ini_manage",
+    "ip": "",
+    "locale": "localemod",
+    "log": "logmod",
+    "pkg": "",
+    "random": "mod_random",
+    "service": "",
+    "shadow": "linux_shadow",
+    "sys": "sysmod",
+    "sysctl": "linux_sysctl",
+    "user": "useradd",
+    "virtualenv": "virtualenv_mod",
+}
+"""Modules whose file in Salt has another name, and that name; ``""`` if it is that of a back end.
 
-A user's file that is called as one of Salt's own files takes its place whole. Source: observed on
-Salt 3006.30.
+A user's file that is called as one of Salt's own files takes its place whole; one that is called as
+the module adds to it. ``disable_modules`` means files. Source: observed on Salt 3006.30.
 """
+
+
+class Parts(Mapping[str, FunctionType]):
+    """The functions of a package by Salt's names. A look at one imports the file it is in.
+
+    ``parts`` is file → names of its functions as Python has them; the names alone import nothing.
+    """
+
+    def __init__(self, package: str, parts: Mapping[str, Sequence[str]]) -> None:
+        self._homes = {
+            _name(function): (f"{package}.{part}", function)
+            for part, functions in parts.items()
+            for function in functions
+        }
+
+    def __getitem__(self, name: str) -> FunctionType:
+        part, function = self._homes[name]
+        found: FunctionType = vars(importlib.import_module(part))[function]
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+def functions_of(module: ModuleType) -> Mapping[str, FunctionType]:
+    """The functions that one of our own modules has for others, by Salt's names.
+
+    What a file imports is not among them, nor what begins with an underscore.
+    """
+    parts = getattr(module, "PARTS", None)
+    if parts is not None:
+        return Parts(module.__name__, parts)
+    return {
+        _name(name): value
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    }
+
+
+def _name(function: str) -> str:
+    """Salt's name of a function: one that Python keeps for itself has an underscore after it."""
+    return function.removesuffix("_")

@@ -8,15 +8,15 @@ consulted first, in :meth:`Registry._source`; where there are none, that is a lo
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import places
-from saltlite.loader.builtin import MODULES, NAMED_OTHERWISE
+from saltlite.loader.builtin import MODULES, NAMED_OTHERWISE, functions_of
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -55,8 +55,21 @@ class Source:
     outputters: Mapping[str, str] = field(default_factory=dict)
 
 
+def with_functions(ctx: MinionContext) -> MinionContext:
+    """The context itself, now with the functions that can be called in it: the end of each making.
+
+    A context and its registry belong to one another for good: functions are found, loaded and bound
+    for its configuration, and what they keep in ``state`` is of that configuration too. Whoever
+    wants another configuration makes another context; ``grains`` and ``pillar`` may be exchanged at
+    any time, and the option ``test``, which nothing is found by. Nothing is imported or looked for
+    before the first call.
+    """
+    ctx.functions = Registry(ctx)
+    return ctx
+
+
 class Registry:
-    """The functions that one context can call."""
+    """The functions that one context can call; :func:`with_functions` makes it."""
 
     def __init__(self, ctx: MinionContext) -> None:
         self._ctx = ctx
@@ -75,13 +88,25 @@ class Registry:
         found = source.functions.get(function) if source is not None else None
         if source is None or found is None:
             raise FunctionUnavailable(name, self._refusal(module) if source is None else None)
-        takes_context = _takes_context(found)
         return Function(
             name=name,
-            call=partial(found, self._ctx) if takes_context else found,
+            call=partial(found, self._ctx) if takes_context(found) else found,
             text=found.__doc__,
             outputter=source.outputters.get(function),
         )
+
+    def offered(self, name: str) -> Function:
+        """The function ``module.function``, for a call from outside: ``whitelist_modules`` counts.
+
+        Templates ask for themselves; as in Salt, functions and states may call any module.
+
+        Raises:
+            FunctionUnavailable: there is none, or its module is not on the list.
+        """
+        only = self._ctx.config.modules.whitelist_modules
+        if only and name.partition(".")[0] not in only:
+            raise FunctionUnavailable(name)
+        return self.resolve(name)
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``module.function``; raises FunctionUnavailable."""
@@ -145,10 +170,13 @@ class Registry:
         return source
 
     def _allowed(self, module: str) -> bool:
-        options = self._ctx.config.modules
-        if module in options.disable_modules:
-            return False
-        return not options.whitelist_modules or module in options.whitelist_modules
+        """Whether ``disable_modules`` leaves a module: its name counts, and its file's."""
+        off = self._ctx.config.modules.disable_modules
+        return not off or not (module in off or self._salt_file(module) in off)
+
+    def _salt_file(self, module: str) -> str:
+        """The name of the file in Salt that has a module of ours; of others their own name."""
+        return NAMED_OTHERWISE.get(module, module) or _backend(module, self._ctx)
 
     def _found(self, module: str) -> Source | None:
         """The user's module, ours, or both where their files do not have the same name in Salt."""
@@ -166,7 +194,7 @@ class Registry:
         same name it adds its functions. Source: observed on Salt 3006.30.
         """
         user = self._user_modules()
-        return user is not None and module not in NAMED_OTHERWISE and user.has_file(module)
+        return user is not None and user.has_file(self._salt_file(module))
 
     def _refusal(self, module: str) -> str | None:
         user = self._user_modules()
@@ -181,6 +209,16 @@ class Registry:
                 self._user = surroundings(self._ctx).modules("modules")
             self._user_known = True
         return self._user
+
+
+def _backend(module: str, ctx: MinionContext) -> str:
+    if module == "pkg":
+        from saltlite.providers.pkg import named
+
+        return named(ctx)
+    from saltlite.providers.service import salt_file
+
+    return salt_file(ctx)
 
 
 def _joined(first: Source, second: Source) -> Source:
@@ -205,21 +243,13 @@ def builtin_source(name: str, module: ModuleType) -> Source:
         name=name,
         path=module.__name__.rpartition(".")[2],
         doc=module.__doc__,
-        functions=dict(_public(module)),
+        functions=functions_of(module),
         outputters=getattr(module, "OUTPUTTERS", {}),
     )
 
 
-def _public(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
-    """The functions that a module defines for others; what it imports is not among them."""
-    for name, value in vars(module).items():
-        if name.startswith("_") or not isinstance(value, FunctionType):
-            continue
-        if value.__module__ == module.__name__:
-            yield name.removesuffix("_"), value
-
-
-def _takes_context(function: Callable[..., Any]) -> bool:
+def takes_context(function: Callable[..., Any]) -> bool:
+    """Whether a context is to be filled in as its first argument."""
     code = getattr(function, "__code__", None)
     return code is not None and code.co_argcount > 0 and code.co_varnames[0] == CONTEXT
 

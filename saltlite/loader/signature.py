@@ -39,3 +39,28 @@ def _inspected(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
         frozenset(each.name for each in parameters if each.kind in named),
         any(each.kind is each.VAR_KEYWORD for each in parameters),
     )
+
+
+_GIVEN = r"takes (?:from (\d+) to )?(\d+) positional arguments? but (\d+) (?:was|were) given"
+
+
+def misfit(error: TypeError, function: Callable[..., Any]) -> str:
+    """What Python says of arguments that do not fit; without the one that is filled in for callers.
+
+    ``function`` is what was called, its first arguments bound.
+    """
+    text = str(error)
+    if not isinstance(function, partial) or not text.startswith(f"{function.func.__name__}()"):
+        return text
+    import re
+
+    bound = len(function.args)
+
+    def counted(found: re.Match[str]) -> str:
+        least, most, given = (None if n is None else int(n) - bound for n in found.groups())
+        takes = f"{most}" if least is None else f"from {least} to {most}"
+        plural = "s" if least is not None or most != 1 else ""
+        was = "was" if given == 1 else "were"
+        return f"takes {takes} positional argument{plural} but {given} {was} given"
+
+    return re.sub(_GIVEN, counted, text)

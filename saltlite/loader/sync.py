@@ -38,6 +38,11 @@ class Files(Protocol):
     def read(self, path: str, saltenv: str = "base") -> bytes | None:
         """The content of an address, ``None`` if there is no such file."""
 
+    def ahead(
+        self, paths: Sequence[str], saltenv: str = "base"
+    ) -> contextlib.AbstractContextManager[None]:
+        """Within, all these files are read at the cost of few requests."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -95,8 +100,9 @@ def sync_master(
     config: Any, kind: str, saltenv: Any = "base", choice: Choice | None = None
 ) -> Synced:
     """Copy custom code of one kind to the master, from its own file roots."""
-    from saltlite.fileserver.client import FileClient, LocalSource
+    from saltlite.fileserver.client import FileClient
     from saltlite.fileserver.server import file_server
+    from saltlite.fileserver.sources import LocalSource
 
     files = FileClient(LocalSource(file_server(config)), Path(config.paths.cachedir))
     target = Path(places.synced(config, kind))
@@ -141,16 +147,16 @@ def copy_code(
     names: list[str] = []
     wanted: set[Path] = set()
     for env in envs:
-        for path, parts in _code(files, kind, env):
-            if not choice.has(_name(parts)):
-                continue
-            place = target.joinpath(*parts)
-            data = files.read(f"salt://{path}", env)
-            if data is None:
-                continue
-            wanted.add(place)
-            if _replaced(place, data):
-                names.append(f"{kind}.{_name(parts)}")
+        code = {path: parts for path, parts in _code(files, kind, env) if choice.has(_name(parts))}
+        with files.ahead(list(code), env):
+            for path, parts in code.items():
+                place = target.joinpath(*parts)
+                data = files.read(f"salt://{path}", env)
+                if data is None:
+                    continue
+                wanted.add(place)
+                if _replaced(place, data):
+                    names.append(f"{kind}.{_name(parts)}")
     removed = clean and _clean(target, wanted)
     return Synced(sorted(set(names)), removed)
 

@@ -18,16 +18,16 @@ import importlib.util
 import logging
 import os
 import re
-import stat
 import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
+from saltlite.disk import check_origin
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import shim
 from saltlite.loader.dunders import Loads, Surroundings, surroundings
@@ -39,8 +39,6 @@ log = logging.getLogger(__name__)
 PACKAGE: Final = "salt.loaded.ext"
 TAGS: Final = {"modules": "module", "renderers": "render", "runners": "runner"}
 """What Salt calls a kind in the names of modules; others are called as their directories."""
-
-WORLD_WRITABLE: Final = stat.S_IWOTH
 
 _LOADING: Final = threading.RLock()
 """Held while a file is loaded: ``sys.path`` and ``sys.modules`` are everybody's."""
@@ -168,12 +166,18 @@ class UserModules:
     def _files(self) -> dict[str, _File]:
         if self._index is None:
             found: dict[str, _File] = {}
+            off = self._disabled()
             for directory in directories(self._ctx.config, self.kind):
                 for stem, path in _python_files(directory):
-                    if stem not in found:
+                    if stem not in found and stem not in off:
                         found[stem] = _File(stem, path, _claims(stem, path))
             self._index = found
         return self._index
+
+    def _disabled(self) -> Sequence[str]:
+        """The files that a minion's ``disable_modules`` names."""
+        options = getattr(self._ctx.config, "modules", None) if self.kind == "modules" else None
+        return () if options is None else options.disable_modules
 
     def _ready(self, file: _File) -> _File:
         if file.loaded:
@@ -200,7 +204,7 @@ class UserModules:
             self._take(file, module)
 
     def _execute(self, file: _File) -> ModuleType:
-        _check_owner(file.path)
+        check_origin(file.path)
         name = self._module_name(file.stem)
         module = _module_of(name, file.path)
         own = vars(module).get("__opts__")
@@ -357,20 +361,6 @@ def _importable(path: str, utils: str) -> Iterator[None]:
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(beside)
-
-
-def _check_owner(path: str) -> None:
-    """Refuse a file that somebody else could have put there. Source: CVE-2021-22004.
-
-    Raises:
-        PermissionError: it or its directory is another user's, or everybody may write there.
-    """
-    for each in (path, os.path.dirname(path)):
-        status = os.stat(each)
-        if status.st_uid not in (0, os.geteuid()):
-            raise PermissionError(f"{each} belongs to user {status.st_uid}")
-        if status.st_mode & WORLD_WRITABLE and not status.st_mode & stat.S_ISVTX:
-            raise PermissionError(f"{each} is writable by everybody")
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:

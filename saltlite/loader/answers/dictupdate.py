@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from saltlite.core import data
+from saltlite.errors import UsageError
 from saltlite.loader.answers.exceptions import SaltInvocationError
 
 __all__ = [
@@ -87,22 +89,11 @@ def merge(
     return merge_recurse(obj_a, obj_b, merge_lists=merge_lists)
 
 
-def _parent(in_dict: Any, keys: str, delimiter: str, ordered_dict: bool) -> tuple[Any, str]:
-    """The map that has the last of ``a:b:c``, made if it is not there."""
-    parts = keys.split(delimiter)
-    place = in_dict
-    for part in parts[:-1]:
-        if not isinstance(place.get(part), MutableMapping):
-            place[part] = {}
-        place = place[part]
-    return place, parts[-1]
-
-
 def ensure_dict_key(
     in_dict: Any, keys: str, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Make all maps on the way to ``a:b:c``."""
-    place, last = _parent(in_dict, keys, delimiter, ordered_dict)
+    place, last = data.place_below(in_dict, keys, delimiter)
     place.setdefault(last, {})
     return in_dict
 
@@ -111,53 +102,32 @@ def set_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Put a value at ``a:b:c``."""
-    place, last = _parent(in_dict, keys, delimiter, ordered_dict)
-    place[last] = value
-    return in_dict
+    return data.set_below(in_dict, keys, value, delimiter)
 
 
 def update_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Update the map at ``a:b:c``; raises SaltInvocationError if there is none."""
-    place, last = _parent(in_dict, keys, delimiter, ordered_dict)
-    if place.get(last) is None:
-        place[last] = {}
-    try:
-        place[last].update(value)
-    except (AttributeError, TypeError, ValueError):
-        kind = type(place[last])
-        raise SaltInvocationError(f"The last key contains a {kind}, which cannot update.") from None
-    return in_dict
+    return _changed(data.update_below, in_dict, keys, value, delimiter)
 
 
 def append_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Append to the list at ``a:b:c``; raises SaltInvocationError if it is none."""
-    place, last = _parent(in_dict, keys, delimiter, ordered_dict)
-    if place.get(last) is None:
-        place[last] = []
-    try:
-        place[last].append(value)
-    except AttributeError:
-        raise SaltInvocationError(
-            f"The last key contains a {type(place[last])}, which cannot append."
-        ) from None
-    return in_dict
+    return _changed(data.append_below, in_dict, keys, value, delimiter)
 
 
 def extend_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Append many to the list at ``a:b:c``; raises SaltInvocationError if it is none."""
-    place, last = _parent(in_dict, keys, delimiter, ordered_dict)
-    if place.get(last) is None:
-        place[last] = []
+    return _changed(data.extend_below, in_dict, keys, value, delimiter)
+
+
+def _changed(change: Callable[..., Any], *args: Any) -> Any:
     try:
-        place[last].extend(value)
-    except (AttributeError, TypeError):
-        raise SaltInvocationError(
-            f"Cannot extend {type(place[last])} with {type(value)}."
-        ) from None
-    return in_dict
+        return change(*args)
+    except UsageError as error:
+        raise SaltInvocationError(str(error)) from None

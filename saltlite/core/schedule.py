@@ -1,0 +1,254 @@
+"""When the jobs of a schedule are due. Pure: the time is an argument, local and without a zone.
+
+An entry is a map as in ``schedule:``; :func:`timing_of` reads the part of it that is about time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from saltlite.core.crontimes import CronTimes, read_cron
+from saltlite.core.moments import Moment, UnreadableMoment, read_moment
+
+INTERVALS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
+"""The options that add up to an interval, and their seconds."""
+
+DEFAULTS: Final = {"enabled": True, "jid_include": True, "maxrunning": 1}
+"""What an entry means that does not say so; one that :func:`entry_of` makes says it."""
+
+TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
+
+MIXED_TEXT: Final = (
+    'Unable to use "seconds", "minutes", "hours", or "days" with "when" or "cron" options.'
+)
+WHEN_AND_CRON_TEXT: Final = 'Unable to use "when" and "cron" options together.  Ignoring.'
+
+
+class BadSchedule(ValueError):
+    """An entry cannot be understood; the text says what of it, and is a line for people."""
+
+
+_KEPT: Final = (
+    "after", "cron", "days", "hours", "metadata", "minutes", "once", "once_fmt", "range",
+    "return_config", "return_job", "return_kwargs", "returner", "run_after_skip_range",
+    "run_on_start", "seconds", "skip_during_range", "splay", "until", "when",
+)  # fmt: skip
+
+
+def entry_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry that the arguments of ``schedule.add`` and ``schedule.present`` make.
+
+    Raises:
+        BadSchedule: they contradict one another, or lack something.
+    """
+    has_interval = any(given.get(option) for option in INTERVALS)
+    if has_interval and (given.get("when") or given.get("cron")):
+        raise BadSchedule(MIXED_TEXT)
+    if given.get("when") and given.get("cron"):
+        raise BadSchedule(WHEN_AND_CRON_TEXT)
+    if not name:
+        raise BadSchedule("Job name is required.")
+    if not given.get("function"):
+        raise BadSchedule(f"Job {name} needs a function.")
+    for option, kind, kind_name in (("job_args", list, "list"), ("job_kwargs", dict, "dict")):
+        if not isinstance(given.get(option, kind()), kind):
+            raise BadSchedule(f"{option} is not a {kind_name}. please correct and try again.")
+    renamed = {"args": "job_args", "kwargs": "job_kwargs"}
+    return {
+        "function": given["function"],
+        **{option: given[key] for option, key in renamed.items() if key in given},
+        "maxrunning": given.get("maxrunning", 1),
+        "name": name,
+        "enabled": given.get("enabled", True),
+        "jid_include": bool(given.get("jid_include", True)),
+        **{option: given[option] for option in _KEPT if option in given},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From ``start`` to ``end``, also over midnight; with ``invert`` the rest of the time."""
+
+    start: Moment
+    end: Moment
+    invert: bool = False
+
+    def has(self, at: datetime) -> bool:
+        """Whether that time is in it."""
+        start, end = self.start.near(at), self.end.near(at)
+        inside = start <= at <= end if start <= end else at >= start or at <= end
+        return inside is not self.invert
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What an entry says about time. ``splay`` are the fewest and the most seconds of delay."""
+
+    every: timedelta | None = None
+    whens: tuple[Moment, ...] = ()
+    cron: CronTimes | None = None
+    once: datetime | None = None
+    explicit: tuple[datetime, ...] = ()
+    skipped: frozenset[datetime] = frozenset()
+    run_on_start: bool = False
+    splay: tuple[float, float] = (0, 0)
+    range: Window | None = None
+    skip_during: Window | None = None
+    run_after_skip: bool = False
+    after: Moment | None = None
+    until: Moment | None = None
+
+
+def next_fire(timing: Timing, now: datetime, last: datetime | None) -> datetime | None:
+    """When a job is due next; ``None`` never.
+
+    ``last`` is when it was due last, ``None`` before the first time. However many times an interval
+    has passed since, it is due once, now. A clock that was set back never makes it wait longer than
+    one interval.
+    """
+    found = [moment.after(now) for moment in timing.whens]
+    found += [each for each in (timing.once, *timing.explicit) if each is not None and each > now]
+    if timing.cron is not None:
+        found.append(timing.cron.after(now))
+    if timing.every is not None:
+        found.append(_next_interval(timing.every, now, last, at_once=timing.run_on_start))
+    elif timing.run_on_start and last is None:
+        found.append(now)
+    due = min((each for each in found if each is not None), default=None)
+    if due is None or (timing.until is not None and due > timing.until.near(now)):
+        return None
+    return due
+
+
+def _next_interval(
+    every: timedelta, now: datetime, last: datetime | None, *, at_once: bool
+) -> datetime:
+    if last is None:
+        return now if at_once else now + every
+    return min(max(last + every, now), now + every)
+
+
+def why_not(timing: Timing, at: datetime) -> str:
+    """Salt's word for why a job that is due is not to be run; empty if it is."""
+    if at.replace(microsecond=0) in timing.skipped:
+        return "skip_explicit"
+    if timing.range is not None and not timing.range.has(at):
+        return "not_in_range"
+    if timing.skip_during is not None and timing.skip_during.has(at):
+        return "in_skip_range"
+    if timing.after is not None and at <= timing.after.near(at):
+        return "after_not_passed"
+    return ""
+
+
+def skip_ends(timing: Timing, at: datetime) -> datetime | None:
+    """When a run that ``skip_during_range`` has prevented is to be made up for."""
+    if timing.skip_during is None or not timing.run_after_skip:
+        return None
+    end = timing.skip_during.end.after(at)
+    return None if end is None else end + timedelta(seconds=1)
+
+
+def with_explicit(timing: Timing, at: datetime) -> Timing:
+    """The same with one more run at that time."""
+    return replace(timing, explicit=(*timing.explicit, at))
+
+
+def timing_of(name: str, entry: Mapping[str, Any], whens: Mapping[str, Any]) -> Timing:
+    """Read an entry; ``whens`` are names for times.
+
+    Raises:
+        BadSchedule: it cannot be understood.
+    """
+    intervals = [option for option in INTERVALS if option in entry]
+    if intervals and ("when" in entry or "cron" in entry):
+        raise BadSchedule(f"{MIXED_TEXT} Ignoring.")
+    if "when" in entry and "cron" in entry:
+        raise BadSchedule(WHEN_AND_CRON_TEXT)
+    if not isinstance(entry.get("function"), (str, list)) or not entry["function"]:
+        raise BadSchedule(f"schedule job {name} has no function")
+    try:
+        return _timing(entry, intervals, whens)
+    except UnreadableMoment as error:
+        raise BadSchedule(
+            f"Date string could not be parsed: {error}. Ignoring job {name}."
+        ) from None
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise BadSchedule(f"schedule job {name}: {error}. Ignoring.") from None
+
+
+def _timing(entry: Mapping[str, Any], intervals: Sequence[str], whens: Mapping[str, Any]) -> Timing:
+    return Timing(
+        every=_every(entry, intervals),
+        whens=tuple(_moment(text, whens) for text in _listed(entry.get("when"))),
+        cron=read_cron(entry["cron"]) if "cron" in entry else None,
+        once=_once(entry),
+        explicit=tuple(_explicit(entry, "run_explicit")),
+        skipped=frozenset(_explicit(entry, "skip_explicit")),
+        run_on_start=bool(entry.get("run_on_start", False)),
+        splay=_splay(entry.get("splay")),
+        range=_window(entry.get("range"), whens),
+        skip_during=_window(entry.get("skip_during_range"), whens),
+        run_after_skip=bool(entry.get("run_after_skip_range", False)),
+        after=_moment(entry["after"], whens) if entry.get("after") else None,
+        until=_moment(entry["until"], whens) if entry.get("until") else None,
+    )
+
+
+def _every(entry: Mapping[str, Any], intervals: Sequence[str]) -> timedelta | None:
+    if not intervals:
+        return None
+    seconds = sum(float(entry[option] or 0) * INTERVALS[option] for option in intervals)
+    if not seconds > 0:
+        raise ValueError("the interval must be more than 0 seconds")
+    return timedelta(seconds=seconds)
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _moment(text: Any, whens: Mapping[str, Any]) -> Moment:
+    return read_moment(whens.get(text, text) if isinstance(text, str) else text)
+
+
+def _once(entry: Mapping[str, Any]) -> datetime | None:
+    once = entry.get("once")
+    if once is None or isinstance(once, datetime):
+        return once
+    return datetime.strptime(str(once), entry.get("once_fmt") or TIME_FORMAT)  # noqa: DTZ007 - local
+
+
+def _explicit(entry: Mapping[str, Any], option: str) -> list[datetime]:
+    return [_explicit_time(each) for each in _listed(entry.get(option))]
+
+
+def _explicit_time(each: Any) -> datetime:
+    text, fmt = (each["time"], each.get("time_fmt")) if isinstance(each, Mapping) else (each, None)
+    if isinstance(text, datetime):
+        return text
+    return datetime.strptime(str(text), fmt or TIME_FORMAT)  # noqa: DTZ007 - local
+
+
+def _splay(value: Any) -> tuple[float, float]:
+    if isinstance(value, Mapping):
+        bounds = (float(value["start"]), float(value["end"]))
+    else:
+        bounds = (0.0, float(value or 0))
+    if not 0 <= bounds[0] <= bounds[1]:
+        raise ValueError("splay needs an end that is larger than its start")
+    return bounds
+
+
+def _window(value: Any, whens: Mapping[str, Any]) -> Window | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise ValueError("range must be a map with start and end")
+    start, end = _moment(value["start"], whens), _moment(value["end"], whens)
+    return Window(start, end, bool(value.get("invert", False)))
