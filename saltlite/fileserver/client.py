@@ -8,176 +8,49 @@ requests of protocol.md 9.4. Copies lie where Salt has them: ``cachedir/files/<s
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import stat as stat_module
 import urllib.parse
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from saltlite.disk import make_dir, write_file
-from saltlite.errors import FunctionError, SaltliteError, WireError
+from saltlite.errors import FunctionError, WireError
+from saltlite.fileserver import bundle as bundles
+from saltlite.fileserver.copies import (
+    FILE_MODE,
+    TransferError,
+    clear_way,
+    file_hash,
+    file_pieces,
+    has_hash,
+    hash_or_none,
+    replace_file,
+    verified,
+)
 from saltlite.fileserver.paths import SCHEME, safe_parts, split_url
+from saltlite.fileserver.sources import FileSource, LocalSource, MasterSource
 
 if TYPE_CHECKING:
-    from saltlite.context import MasterLink, MinionContext
+    from saltlite.context import MinionContext
     from saltlite.fileserver.server import FileServer
 
 log = logging.getLogger(__name__)
+
+Hashed = tuple[str, str]
+"""Type and hash of a file."""
 
 STATE_KEY = "fileserver.client"
 TRIES = 3
 """How often a file is fetched that does not come out as its hash says."""
 
-PIECE_LIMIT_BYTES = 64 * 1024 * 1024
-READ_BYTES = 1024 * 1024
-CACHE_DIR_MODE = 0o700
-FILE_MODE = 0o644
+BUNDLE_LEAST = 4
+"""Fewer files are fetched one by one: whether the master knows bundles is a request as well."""
+
 WEB_SCHEMES = ("http", "https", "ftp")
-
-
-class FileSource(Protocol):
-    """Where files come from: this machine, or the master."""
-
-    def envs(self) -> list[str]:
-        """The environments."""
-
-    def names(self, kind: str, saltenv: str, prefix: str) -> list[str]:
-        """``files``, ``dirs`` or ``empty_dirs`` of an environment, sorted."""
-
-    def symlinks(self, saltenv: str, prefix: str) -> dict[str, str]:
-        """Its links and their targets."""
-
-    def hash_and_stat(self, path: str, saltenv: str) -> tuple[str, str, list[Any]] | None:
-        """Hash type, hash and status (as ``os.stat`` has it) of a file, ``None`` without one."""
-
-    def pieces(self, path: str, saltenv: str, size: int, gzip: int | None) -> Iterator[bytes]:
-        """The content of a file that has ``size`` bytes."""
-
-
-class LocalSource:
-    """The directories of this machine."""
-
-    def __init__(self, server: FileServer) -> None:
-        self._server = server
-
-    def envs(self) -> list[str]:
-        """The names of ``file_roots``."""
-        return self._server.envs()
-
-    def names(self, kind: str, saltenv: str, prefix: str) -> list[str]:
-        """One of the lists of the file server."""
-        lists = {
-            "files": self._server.files,
-            "dirs": self._server.dirs,
-            "empty_dirs": self._server.empty_dirs,
-        }
-        return lists[kind](saltenv, prefix)
-
-    def symlinks(self, saltenv: str, prefix: str) -> dict[str, str]:
-        """Links and their targets."""
-        return self._server.symlinks(saltenv, prefix)
-
-    def hash_and_stat(self, path: str, saltenv: str) -> tuple[str, str, list[Any]] | None:
-        """Hash type, hash and status of a file."""
-        found = self._server.hash_and_status(path, saltenv)
-        if found is None:
-            return None
-        return self._server.hash_type, found[0], list(found[1])
-
-    def pieces(self, path: str, saltenv: str, size: int, gzip: int | None) -> Iterator[bytes]:
-        """The content of a file; there is nothing to compress."""
-        begin = 0
-        while piece := self._server.piece(path, saltenv, begin, READ_BYTES):
-            yield piece
-            begin += len(piece)
-
-
-class MasterSource:
-    """The master's file server, one request for each question. Source: protocol.md 9.4."""
-
-    _COMMANDS: Mapping[str, str] = {
-        "files": "_file_list",
-        "dirs": "_dir_list",
-        "empty_dirs": "_file_list_emptydirs",
-    }
-
-    def __init__(self, master: MasterLink) -> None:
-        self._master = master
-
-    def envs(self) -> list[str]:
-        """The master's environments."""
-        return _texts(self._master.request({"cmd": "_file_envs"}))
-
-    def names(self, kind: str, saltenv: str, prefix: str) -> list[str]:
-        """One of the master's lists."""
-        load = {"cmd": self._COMMANDS[kind], "saltenv": saltenv, "prefix": prefix}
-        return _texts(self._master.request(load))
-
-    def symlinks(self, saltenv: str, prefix: str) -> dict[str, str]:
-        """The master's links and their targets."""
-        load = {"cmd": "_symlink_list", "saltenv": saltenv, "prefix": prefix}
-        reply = self._master.request(load)
-        if not isinstance(reply, Mapping):
-            raise WireError("the master's list of links is no map")
-        return {str(path): str(target) for path, target in reply.items()}
-
-    def hash_and_stat(self, path: str, saltenv: str) -> tuple[str, str, list[Any]] | None:
-        """Hash type, hash and status of a file."""
-        load = {"cmd": "_file_hash_and_stat", "path": path, "saltenv": saltenv}
-        reply = self._master.request(load)
-        if not isinstance(reply, (list, tuple)) or len(reply) != 2:
-            raise WireError("the master's reply about a file is not a pair")
-        hashed, status = reply
-        if not isinstance(hashed, Mapping) or not hashed.get("hsum"):
-            return None
-        status = list(status) if isinstance(status, (list, tuple)) else []
-        return str(hashed.get("hash_type", "")), str(hashed["hsum"]), status
-
-    def pieces(self, path: str, saltenv: str, size: int, gzip: int | None) -> Iterator[bytes]:
-        """The content of a file, piece by piece; ``size`` saves the last, empty one."""
-        load: dict[str, Any] = {"cmd": "_serve_file", "path": path, "saltenv": saltenv}
-        if gzip:
-            load["gzip"] = gzip
-        begin = 0
-        while begin < size:
-            piece = _piece(self._master.request({**load, "loc": begin}))
-            if not piece:
-                return
-            yield piece
-            begin += len(piece)
-
-
-def _texts(reply: Any) -> list[str]:
-    if not isinstance(reply, (list, tuple)):
-        raise WireError("the master's list is no list")
-    return [str(item) for item in reply]
-
-
-def _piece(reply: Any) -> bytes:
-    """The bytes in a reply; a daemon's connection leaves all of its texts bytes."""
-    if not isinstance(reply, Mapping):
-        raise WireError("the master's piece of a file is no map")
-    data = reply.get("data") or reply.get(b"data") or b""
-    data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
-    packed = reply.get("gzip") or reply.get(b"gzip")
-    if not packed or not data:
-        return data
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        piece = unpacker.decompress(data, PIECE_LIMIT_BYTES)
-    except zlib.error as error:
-        raise WireError(f"a piece of a file does not unpack: {error}") from error
-    if unpacker.unconsumed_tail:
-        raise WireError("a piece of a file is too large")
-    return piece
-
-
-class TransferError(SaltliteError):
-    """A file did not arrive as its hash says."""
 
 
 class FileClient:
@@ -193,6 +66,12 @@ class FileClient:
         self.cachedir = cachedir
         self.hash_type = hash_type
         self._source = source
+        self._ahead: dict[tuple[str, str], Hashed] = {}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the files of the environments are on this machine."""
+        return isinstance(self._source, LocalSource)
 
     def envs(self) -> list[str]:
         """The environments."""
@@ -219,8 +98,16 @@ class FileClient:
 
         ``None`` if there is no such file.
         """
-        found = self._look(path, saltenv)
+        known = self._known(path, saltenv)
+        found = known or self._look(path, saltenv)
         return None if found is None else {"hash_type": found[0], "hsum": found[1]}
+
+    def _known(self, url: str, saltenv: str) -> Hashed | None:
+        """The hash of a file that was fetched ahead."""
+        if not self._ahead:
+            return None
+        location = split_url(url)
+        return self._ahead.get((location.saltenv or saltenv, location.path))
 
     def stat(self, path: str, saltenv: str = "base") -> list[Any] | None:
         """The ten numbers of ``os.stat``, mode first; ``None`` if there is no such file."""
@@ -265,6 +152,95 @@ class FileClient:
             raise FunctionError(f"Path '{path}' is not absolute")
         return path if os.path.isfile(path) else ""
 
+    def cache_files(self, paths: Sequence[str], saltenv: str = "base") -> list[str]:
+        """Have files of one environment here, by their paths below its root; their places.
+
+        As :meth:`cache_file` for each, in few requests where the master can answer so.
+        """
+        places = {path: place for path in paths if (place := self._plain_place(path, saltenv))}
+        clear: set[Path] = set()
+
+        def make_way(place: Path) -> None:
+            if place.parent not in clear or place.is_dir():
+                clear_way(place, self.cachedir)
+                clear.add(place.parent)
+
+        there = self._fetch_many(places, saltenv, make_way)
+        return [
+            str(places[path]) if path in there else self.cache_file(f"{SCHEME}{path}", saltenv)
+            for path in paths
+        ]
+
+    @contextmanager
+    def ahead(self, paths: Sequence[str], saltenv: str = "base") -> Iterator[None]:
+        """Have many files of one environment here in few requests, and know their hashes meanwhile.
+
+        Within, questions about them are answered without the master. What cannot be had in bundles
+        is asked for one by one, as ever.
+        """
+        places = {path: place for path in paths if (place := self._plain_place(path, saltenv))}
+        found = self._fetch_many(places, saltenv, lambda place: clear_way(place, self.cachedir))
+        self._ahead = {(saltenv, path): hashed for path, hashed in found.items()}
+        try:
+            yield
+        finally:
+            self._ahead = {}
+
+    def _plain_place(self, path: str, saltenv: str) -> Path | None:
+        """Where a file's copy is; ``None`` for a path that an address says in another way."""
+        return None if "?" in path or path.startswith("|") else self.cache_path(path, saltenv)
+
+    def get_files(
+        self, places: Mapping[str, str], saltenv: str = "base", gzip: int | None = None
+    ) -> list[str]:
+        """Put files of one environment where the map says; the places that have them now.
+
+        As :meth:`get_file` with ``makedirs`` for each, in few requests where that can be.
+        """
+        plain = {
+            path: Path(place)
+            for path, place in places.items()
+            if self._plain_place(path, saltenv) and not place.endswith("/")
+        }
+        there = self._fetch_many(
+            {path: place for path, place in plain.items() if not place.is_dir()},
+            saltenv,
+            lambda place: make_dir(place.parent, 0o755),
+        )
+        return [
+            place
+            for path, place in places.items()
+            if path in there or self.get_file(f"{SCHEME}{path}", place, True, saltenv, gzip)
+        ]
+
+    def _fetch_many(
+        self, places: Mapping[str, Path], saltenv: str, make_way: Callable[[Path], None]
+    ) -> dict[str, Hashed]:
+        """Have many files, in bundles; those that could be had so, each with its proven hash."""
+        there: dict[str, Hashed] = {}
+        if not isinstance(self._source, MasterSource) or len(places) < BUNDLE_LEAST:
+            return there
+        hash_type, waiting = self.hash_type, list(places)
+        while waiting:
+            asked = waiting[: bundles.FILES_LIMIT]
+            known = [hash_or_none(places[path], hash_type) for path in asked]
+            try:
+                told_type, arrived = self._source.bundle(asked, saltenv, known)
+            except WireError as error:
+                log.warning("%s; files are fetched one by one", error)
+                break
+            if not arrived:
+                break
+            for path, mine, one in zip(asked, known, arrived, strict=False):
+                if one.content is not None:
+                    make_way(places[path])
+                    replace_file(places[path], one.content)
+                    there[path] = (told_type, one.hsum)
+                elif mine and one.hsum == mine and told_type == hash_type:
+                    there[path] = (told_type, mine)
+            hash_type, waiting = told_type, waiting[len(arrived) :]
+        return there
+
     def get_file(
         self,
         url: str,
@@ -297,7 +273,13 @@ class FileClient:
         return dest
 
     def read(self, path: str, saltenv: str = "base") -> bytes | None:
-        """The content of an address, ``None`` if there is no such file."""
+        """The content of an address, ``None`` if there is no such file.
+
+        Of what is on this machine no copy is made.
+        """
+        if isinstance(self._source, LocalSource) and _scheme(path) == "salt":
+            location = split_url(path)
+            return self._source.whole(location.path, location.saltenv or saltenv)
         cached = self.cache_file(path, saltenv)
         return Path(cached).read_bytes() if cached else None
 
@@ -321,8 +303,8 @@ class FileClient:
         place = self.localfile_path(path)
         if place is None or not os.path.isfile(path):
             return ""
-        _clear_way(place, self.cachedir)
-        write_file(place, _file_pieces(path), mode=FILE_MODE, flush=False)
+        clear_way(place, self.cachedir)
+        write_file(place, file_pieces(path), mode=FILE_MODE, flush=False)
         return str(place)
 
     def cached_files(self, saltenv: str = "base") -> list[str]:
@@ -356,13 +338,15 @@ class FileClient:
         location = split_url(url)
         env = location.saltenv or saltenv
         place = self.cache_path(url, saltenv)
+        if place is not None and place.is_file() and self._known(url, saltenv):
+            return str(place)
         found = None if place is None else self._source.hash_and_stat(location.path, env)
         if found is None or place is None:
             log.error("Unable to cache file '%s%s' from saltenv '%s'.", SCHEME, location.path, env)
             return ""
-        if _has_hash(place, found[0], found[1]):
+        if has_hash(place, found[0], found[1]):
             return str(place)
-        _clear_way(place, self.cachedir)
+        clear_way(place, self.cachedir)
         self._fetch(location.path, env, place, found, gzip)
         return str(place)
 
@@ -372,12 +356,12 @@ class FileClient:
         """Have the file at ``target``; once more when it changed meanwhile."""
         for number in range(TRIES):
             hash_type, wanted, status = found
-            if _has_hash(target, hash_type, wanted):
+            if has_hash(target, hash_type, wanted):
                 return
             size = status[6] if len(status) > 6 else 1 << 62
             pieces = self._source.pieces(path, env, size, gzip)
             try:
-                replace_file(target, _verified(pieces, hash_type, wanted, path))
+                replace_file(target, verified(pieces, hash_type, wanted, path))
             except TransferError:
                 again = self._source.hash_and_stat(path, env)
                 if number == TRIES - 1 or again is None:
@@ -395,9 +379,9 @@ class FileClient:
         if place is None:
             return ""
         hash_type = _type_of(source_hash)
-        if source_hash and hash_type and _has_hash(place, hash_type, source_hash.lower()):
+        if source_hash and hash_type and has_hash(place, hash_type, source_hash.lower()):
             return str(place)
-        _clear_way(place, self.cachedir)
+        clear_way(place, self.cachedir)
         web.download(url, place, verify_ssl=verify_ssl, use_etag=use_etag)
         return str(place)
 
@@ -421,30 +405,22 @@ def file_client(ctx: MinionContext) -> FileClient:
     if isinstance(found, FileClient):
         return found
     files = ctx.config.files
-    source: FileSource
     if ctx.master is None or files.file_client == "local":
         from saltlite.fileserver.server import file_server
 
-        source = LocalSource(file_server(ctx.config))
-    else:
-        source = MasterSource(ctx.master)
+        return use_files_of(ctx, file_server(ctx.config))
+    source = MasterSource(ctx.master)
     client = FileClient(source, Path(ctx.config.paths.cachedir), files.hash_type)
     ctx.state[STATE_KEY] = client
     return client
 
 
-def file_hash(path: str, hash_type: str) -> str:
-    """The hash of a file of this machine in hexadecimal; raises OSError, ValueError."""
-    digest = hashlib.new(hash_type, usedforsecurity=False)
-    for piece in _file_pieces(path):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def _file_pieces(path: str) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while piece := file.read(READ_BYTES):
-            yield piece
+def use_files_of(ctx: MinionContext, server: FileServer) -> FileClient:
+    """Let the client of this context have its files from ``server``, on this machine."""
+    files, cachedir = ctx.config.files, Path(ctx.config.paths.cachedir)
+    client = FileClient(LocalSource(server), cachedir, files.hash_type)
+    ctx.state[STATE_KEY] = client
+    return client
 
 
 def _scheme(url: str) -> str:
@@ -456,56 +432,3 @@ def _type_of(digest: str | None) -> str | None:
     """The algorithm by the length of a hash in hexadecimal."""
     sizes = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
     return sizes.get(len(digest or ""))
-
-
-def _has_hash(path: Path, hash_type: str, wanted: str) -> bool:
-    try:
-        return path.is_file() and file_hash(str(path), hash_type) == wanted
-    except (OSError, ValueError):
-        return False
-
-
-def _verified(pieces: Iterable[bytes], hash_type: str, wanted: str, path: str) -> Iterator[bytes]:
-    """The pieces as they come; an error at their end if the whole has another hash."""
-    try:
-        digest = hashlib.new(hash_type, usedforsecurity=False)
-    except ValueError as error:
-        raise WireError(f"the master hashes with {hash_type!r}, which is not known here") from error
-    for piece in pieces:
-        digest.update(piece)
-        yield piece
-    if digest.hexdigest() != wanted:
-        raise TransferError(f"{path} did not arrive as the master has it")
-
-
-def replace_file(target: Path, data: bytes | Iterable[bytes], *, new_mode: int = FILE_MODE) -> None:
-    """Replace a file, or what a link leads to; it keeps its owner and mode.
-
-    ``new_mode`` is for a file that is not there yet.
-
-    Raises:
-        FunctionError: something is there that is no regular file.
-        StoreError: it cannot be written; what was there stays.
-    """
-    real = Path(os.path.realpath(target))
-    mode, owner = new_mode, None
-    if real.exists():
-        status = real.stat()
-        if not stat_module.S_ISREG(status.st_mode):
-            raise FunctionError(f"{target} is not a regular file")
-        mode = stat_module.S_IMODE(status.st_mode)
-        if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            owner = (status.st_uid, status.st_gid)
-    write_file(real, data, mode=mode, flush=False, owner=owner)
-
-
-def _clear_way(place: Path, cachedir: Path) -> None:
-    """Make the directories of a copy; what lies in its way in the cache has changed its kind."""
-    import shutil
-
-    for folder in reversed([one for one in place.parents if cachedir in one.parents]):
-        if not folder.is_dir() and os.path.lexists(folder):
-            folder.unlink()
-        make_dir(folder, CACHE_DIR_MODE)
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)

@@ -8,7 +8,6 @@ of the options; observed on Salt 3006.30.
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 import logging
 import operator
@@ -22,6 +21,7 @@ from urllib.parse import unquote
 
 from saltlite.errors import SaltliteError
 from saltlite.fileserver.gitrepo import ALL_REFS, Access, Names, Repository
+from saltlite.fileserver.mounts import Mounted, list_all, open_in, tree
 from saltlite.fileserver.paths import safe_parts
 from saltlite.fileserver.roots import Listing, OpenFile, Roots
 
@@ -169,31 +169,11 @@ class Gitfs:
 
     def open(self, path: object, saltenv: object) -> OpenFile | None:
         """Open a file of an environment; ``None`` if it has no such file."""
-        parts = safe_parts(path)
-        if parts is None:
-            return None
-        for roots, mountpoint in self._places(saltenv):
-            if parts[: len(mountpoint)] != mountpoint:
-                continue
-            file = roots.open("/".join(parts[len(mountpoint) :]), "tree")
-            if file is not None:
-                file.rel = "/".join(parts)
-                return file
-        return None
+        return open_in(self._places(saltenv), path)
 
     def listing(self, saltenv: object) -> Listing:
         """All that is in an environment."""
-        files: set[str] = set()
-        dirs: set[str] = set()
-        links: dict[str, str] = {}
-        for roots, mountpoint in self._places(saltenv):
-            before = "/".join(mountpoint)
-            found = roots.listing("tree")
-            files.update(_join(before, name) for name in found.files)
-            dirs.update(_join(before, name) for name in found.dirs)
-            dirs.update([before] if before and found.files else [])
-            links = {**{_join(before, name): to for name, to in found.links.items()}, **links}
-        return Listing(sorted(files), sorted(dirs), [], dict(sorted(links.items())))
+        return list_all(self._places(saltenv))
 
     def forget(self) -> None:
         """Read lists again."""
@@ -204,16 +184,16 @@ class Gitfs:
         black = self._extra.get("gitfs_saltenv_blacklist") or ()
         return (not white or fits_any(env, white)) and not fits_any(env, black)
 
-    def _places(self, saltenv: object) -> Iterator[tuple[Roots, tuple[str, ...]]]:
+    def _places(self, saltenv: object) -> Iterator[Mounted]:
         if not isinstance(saltenv, str) or not self._may_have(saltenv):
             return
         for remote in self._remotes:
             place = remote.place(saltenv)
-            tree = None if place is None else place.repository.tree(place.commit)
-            if place is None or tree is None:
+            files = None if place is None else place.repository.tree(place.commit)
+            if place is None or files is None:
                 continue
-            root = tree.joinpath(*place.root)
-            if Path(os.path.realpath(root)).is_relative_to(os.path.realpath(tree)):
+            root = files.joinpath(*place.root)
+            if Path(os.path.realpath(root)).is_relative_to(os.path.realpath(files)):
                 yield self._roots(root), place.mountpoint
 
     def _may_have(self, saltenv: str) -> bool:
@@ -227,15 +207,8 @@ class Gitfs:
         if found is None:
             if len(self._served) >= TREES_KEPT:
                 self._served.clear()
-            options = dataclasses.replace(
-                self._options, file_roots={"tree": [str(root)]}, fileserver_followsymlinks=False
-            )
-            found = self._served[root] = Roots(options)
+            found = self._served[root] = tree(self._options, str(root))
         return found
-
-
-def _join(before: str, name: str) -> str:
-    return f"{before}/{name}" if before else name
 
 
 def fits_any(env: str, patterns: Any) -> bool:
@@ -297,6 +270,8 @@ def _remote(url: str, options: Mapping[str, Any], directory: Path) -> Remote:
 def access(url: str, options: Mapping[str, Any]) -> Access:
     """How the options say that a remote is reached."""
     refspecs = options.get("refspecs")
+    if isinstance(refspecs, str) and refspecs:
+        refspecs = [refspecs]
     if not isinstance(refspecs, (list, tuple)) or not refspecs:
         refspecs = ALL_REFS
     login = _LOGIN.match(url)  # what stands in an argument can be seen by all

@@ -96,7 +96,7 @@ class Repository:
     @property
     def shown(self) -> str:
         """The address without its password."""
-        return re.sub(r"(?<=://)[^/@]*@", "", self._access.url)
+        return shown(self._access.url)
 
     def names(self, max_age_s: float) -> Names:
         """Branches and tags as they were at the last update, which is now if that is too old."""
@@ -311,6 +311,11 @@ class Repository:
         if access.privkey:
             ssh += ["-o", "IdentitiesOnly=yes", "-i", access.privkey]
         return {**variables, "GIT_SSH_COMMAND": shlex.join(ssh)}
+
+
+def shown(url: str) -> str:
+    """An address without its password."""
+    return re.sub(r"(?<=://)[^/@]*@", "", url)
 
 
 def _names(path: Path) -> Names:

@@ -94,9 +94,15 @@ class Found:
 class FileServer:
     """All back ends of ``fileserver_backend``, asked in their order."""
 
-    def __init__(self, options: FileOptions, around: Surroundings | None = None) -> None:
+    def __init__(
+        self,
+        options: FileOptions,
+        around: Surroundings | None = None,
+        backends: Sequence[Backend] | None = None,
+    ) -> None:
+        """``backends`` are in place of those that the options name."""
         self._options = options
-        self._backends = _backends(options, around)
+        self._backends = _backends(options, around) if backends is None else backends
         self._hashes: dict[tuple[int, ...], str] = {}
 
     @property
@@ -150,6 +156,29 @@ class FileServer:
             if begin >= file.status.st_size:
                 return b""
             return os.pread(file.fd, size or self._options.file_buffer_size, begin)
+
+    def read(self, path: object, saltenv: object) -> tuple[str, bytes] | None:
+        """Where a file is on this machine, and all of it; ``None`` if there is none."""
+        found = self._open(path, saltenv)
+        if found is None:
+            return None
+        with found[1] as file:
+            pieces = iter(lambda: os.read(file.fd, READ_BYTES), b"")
+            return file.path, b"".join(pieces)
+
+    def small(
+        self, path: object, saltenv: object, limit_bytes: int
+    ) -> tuple[str, bytes | None] | None:
+        """The hash of a file, and its content unless that is larger; ``None`` without a file."""
+        found = self._open(path, saltenv)
+        if found is None:
+            return None
+        with found[1] as file:
+            digest = self._hash_of(file)
+            if file.status.st_size > limit_bytes:
+                return digest, None
+            content = os.pread(file.fd, limit_bytes + 1, 0)
+            return digest, content if len(content) <= limit_bytes else None
 
     def files(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
         """The files and links of an environment whose paths begin with ``prefix``, sorted."""

@@ -9,31 +9,75 @@ from saltlite.config.minion import MinionConfig
 from saltlite.host import Host
 
 
-def load_grains(config: MinionConfig, host: Host) -> dict[str, Any]:
-    """All grains of this machine, in Salt's order of precedence."""
-    from saltlite.grains.collect import collect
+def load_grains(config: MinionConfig, host: Host, *, refresh: bool = False) -> dict[str, Any]:
+    """All grains of this machine, in Salt's order of precedence.
 
-    return collect(config, host)
+    With ``grains_cache`` they may be those of before, unless they are to ``refresh``.
+    """
+    return LazyGrains(config, host, refresh=refresh).all()
 
 
 class LazyGrains(Mapping[str, Any]):
-    """Grains that are collected when somebody looks at them."""
+    """Grains that are collected when somebody looks at them.
 
-    def __init__(self, config: MinionConfig, host: Host) -> None:
+    The resolver is asked only when somebody looks at a name that it gives, or at all grains; ZeroMQ
+    is loaded for its version then too.
+    """
+
+    def __init__(self, config: MinionConfig, host: Host, *, refresh: bool = False) -> None:
         self._config = config
         self._host = host
+        self._refresh = refresh
         self._grains: dict[str, Any] | None = None
+        self._quick: dict[str, Any] | None = None
+        self._without_resolver: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        return self._loaded()[name]
+        if self._grains is None and self._is_quick(name):
+            return self._quick_ones()[name]
+        return self.all()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._loaded())
+        return iter(self.all())
 
     def __len__(self) -> int:
-        return len(self._loaded())
+        return len(self.all())
 
-    def _loaded(self) -> dict[str, Any]:
+    def __bool__(self) -> bool:
+        return True  # there is the id at least; no reason to collect any
+
+    def all(self) -> dict[str, Any]:
+        """Every grain."""
         if self._grains is None:
-            self._grains = load_grains(self._config, self._host)
+            from saltlite.grains import cached
+
+            self._grains = None if self._refresh else cached.fetch(self._config)
+        if self._grains is None:
+            from saltlite.grains.collect import collect
+
+            self._grains = collect(self._config, self._host, self._quick)
+            cached.keep(self._config, self._grains)
         return self._grains
+
+    def _is_quick(self, name: str) -> bool:
+        """Whether this grain is to be had without the resolver and ZeroMQ.
+
+        Users' functions get all grains, and what is kept is quicker still.
+        """
+        from saltlite.grains.names import RESOLVED
+        from saltlite.grains.process import ZMQ_VERSION
+        from saltlite.loader import places
+
+        return (
+            name not in (*RESOLVED, ZMQ_VERSION)
+            and not self._config.grains.grains_cache
+            and places.is_empty(self._config, "grains")
+        )
+
+    def _quick_ones(self) -> dict[str, Any]:
+        if self._quick is None:
+            from saltlite.grains.collect import quick, with_users
+
+            self._quick = quick(self._config, self._host)
+            self._without_resolver = with_users(self._config, self._host, self._quick)
+        return self._without_resolver

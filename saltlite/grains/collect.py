@@ -34,9 +34,18 @@ from saltlite.host import Host
 log = logging.getLogger(__name__)
 
 
-def collect(config: MinionConfig, host: Host) -> dict[str, Any]:
-    """All grains."""
-    known = add_custom(config, core(config, host))
+def collect(
+    config: MinionConfig, host: Host, known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """All grains; ``known`` are those of :func:`quick` if they have been collected already."""
+    resolved = names.resolving(host, os.uname().nodename, reverse=config.grains.enable_fqdns_grains)
+    found = dict(quick(config, host) if known is None else known)
+    return with_users(config, host, {**found, **process.zmq_version(), **resolved()})
+
+
+def with_users(config: MinionConfig, host: Host, found: dict[str, Any]) -> dict[str, Any]:
+    """``found`` with what the user set on top, and without what the user does not want."""
+    known = add_custom(config, found)
     grains = {**known, **_from_file(config, host), **config.grains.grains}
     blacklist = config.grains.grains_blacklist
     if not blacklist:
@@ -48,8 +57,8 @@ def collect(config: MinionConfig, host: Host) -> dict[str, Any]:
     }
 
 
-def core(config: MinionConfig, host: Host) -> dict[str, Any]:
-    """What the machine and this process say of themselves."""
+def quick(config: MinionConfig, host: Host) -> dict[str, Any]:
+    """What the machine and this process say of themselves, without asking the resolver."""
     uname = os.uname()
     system = os_release.read(host)
     return {
@@ -62,7 +71,8 @@ def core(config: MinionConfig, host: Host) -> dict[str, Any]:
         "osarch": os_release.architecture(host, system["os_family"], uname.machine),
         **cpu.read(host),
         **memory.read(host),
-        **names.read(host, uname.nodename),
+        "nodename": uname.nodename,
+        "localhost": uname.nodename,
         **network.read(host),
         **virtual.read(host),
         **hardware.read(host, gpus=config.grains.enable_gpu_grains),

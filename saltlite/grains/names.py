@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Any, Final
 
 from saltlite.errors import CommandError
+from saltlite.grains import network
 from saltlite.host import Host
 
 RESOLVE_TIMEOUT_S = 1.0
 """How long the resolver may take; a name in ``/etc/hosts`` needs milliseconds."""
 
+REVERSE_TIMEOUT_S = 5.0
+"""How long it may take for the names of all addresses together (``enable_fqdns_grains``)."""
+
+RESOLVED: Final = ("fqdn", "host", "domain", "fqdn_ip4", "fqdn_ip6", "fqdns")
+"""The grains that the resolver is asked for."""
+
+
+def resolving(host: Host, nodename: str, *, reverse: bool = False) -> Callable[[], dict[str, Any]]:
+    """Begin to ask the resolver; what is given back waits for its answer.
+
+    ``nodename`` is what the kernel calls this machine. ``reverse``: ask for the names of all its
+    addresses too.
+    """
+    found: dict[str, Any] = {}
+    threads = [threading.Thread(target=lambda: found.update(read(host, nodename)), daemon=True)]
+    if reverse:
+        threads.append(threading.Thread(target=lambda: found.update(_all_names(host)), daemon=True))
+    for thread in threads:
+        thread.start()
+
+    def answer() -> dict[str, Any]:
+        for thread in threads:
+            thread.join()
+        return {**name_grains(nodename), "fqdn_ip4": [], "fqdn_ip6": [], "fqdns": [], **found}
+
+    return answer
+
 
 def read(host: Host, nodename: str) -> dict[str, Any]:
-    """The grains of this machine; ``nodename`` is what the kernel calls it."""
+    """The grains that follow from the machine's own name."""
     found = _resolve(host, "ahosts", nodename)
     fqdn = (parse_canonical_name(found) if found else None) or nodename
     reachable = found is not None
     return {
-        "nodename": nodename,
-        "localhost": nodename,
         **name_grains(fqdn),
         "fqdn_ip4": parse_addresses(_resolve(host, "ahostsv4", fqdn) if reachable else None),
         "fqdn_ip6": parse_addresses(_resolve(host, "ahostsv6", fqdn) if reachable else None),
-        "fqdns": [],
     }
+
+
+def _all_names(host: Host) -> dict[str, Any]:
+    """The names of all addresses of this machine; those that do not come in time are left out."""
+    addresses = network.addresses(host)
+    found: list[str] = []
+
+    def ask(address: str) -> None:
+        text = _resolve(host, "hosts", address, REVERSE_TIMEOUT_S)
+        found.extend(parse_host_names(text or ""))
+
+    threads = [threading.Thread(target=ask, args=(one,), daemon=True) for one in addresses]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {"fqdns": sorted(set(found))}
+
+
+def parse_host_names(text: str) -> list[str]:
+    """The full names in ``getent hosts``: the first one of each line."""
+    return [words[1] for line in text.splitlines() if len(words := line.split()) > 1]
 
 
 def name_grains(fqdn: str) -> dict[str, Any]:
@@ -32,12 +81,14 @@ def name_grains(fqdn: str) -> dict[str, Any]:
     return {"fqdn": fqdn, "host": name, "domain": domain}
 
 
-def _resolve(host: Host, database: str, name: str) -> str | None:
+def _resolve(
+    host: Host, database: str, name: str, timeout_s: float = RESOLVE_TIMEOUT_S
+) -> str | None:
     """What the resolver knows of a name; ``None`` if nothing, or if it takes too long."""
     if name.startswith("-"):
         return None
     try:
-        done = host.run(["getent", database, name], timeout_s=RESOLVE_TIMEOUT_S)
+        done = host.run(["getent", database, name], timeout_s=timeout_s)
     except CommandError:
         return None
     return done.stdout if done.exit_code == 0 and not done.timed_out else None

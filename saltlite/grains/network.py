@@ -39,6 +39,13 @@ def read(host: Host) -> dict[str, Any]:
     }
 
 
+def addresses(host: Host) -> list[str]:
+    """All addresses of this machine that others may reach it by."""
+    found = interface_grains(parse_ip_addr(_addresses(host)))
+    every = [ipaddress.ip_address(each) for each in (*found["ipv4"], *found["ipv6"])]
+    return [str(each) for each in every if not (each.is_loopback or each.is_link_local)]
+
+
 def _addresses(host: Host) -> str:
     try:
         return host.run(["ip", "addr", "show"], timeout_s=COMMAND_TIMEOUT_S).stdout

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from saltlite.context import MinionContext
-from saltlite.core.data import copied, merge_by
+from saltlite.core.data import is_recursive, merge_by, merge_onto
 from saltlite.core.targets import MinionFacts
 from saltlite.errors import RenderError, SaltliteError
+from saltlite.loader.matchers import fits
 from saltlite.pillar import top as tops
 from saltlite.pillar.tree import PillarTree, SlsFile
 from saltlite.renderers.engine import Source, render
@@ -62,12 +63,48 @@ class Place:
     is_init: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that keeps a pillar from being whole, as the master's administrator should see it.
+
+    ``text`` is one line, with path and line where they are known. ``excerpt`` has the lines around
+    the place, with what is secret in them.
+    """
+
+    text: str
+    excerpt: str = ""
+
+
+@dataclass(slots=True)
+class Mistakes:
+    """What is wrong with the pillar of a minion, each mistake once, also if it is compiled twice.
+
+    ``is_logged`` is whether the log has them too.
+    """
+
+    minion_id: str
+    is_logged: bool = True
+    problems: list[Problem] = field(default_factory=list)
+    _known: set[str] = field(default_factory=set)
+
+    def note(self, error: str, problem: str = "", excerpt: str = "", said: str = "") -> None:
+        """Note one: as the minion is told of it, as it is for the administrator, for the log."""
+        text = problem or error
+        if text in self._known:
+            return
+        self._known.update((text, error))  # who compiles within another hands on the error alone
+        self.problems.append(Problem(text, excerpt))
+        if self.is_logged:
+            # only first lines: behind them are lines of the files, with what is secret in them
+            log.critical("Pillar of %s: %s", self.minion_id, (said or text).partition("\n")[0])
+
+
 @dataclass(slots=True)
 class Compiler:
     """Compiles the pillar of the minion that ``ctx`` stands for.
 
     ``ctx.pillar`` is what templates see as ``pillar``; with ``ext_pillar_first`` it is given what
-    the outer sources said. ``external`` asks one of them.
+    the outer sources said. ``external`` asks one of them. What is wrong is noted in ``mistakes``.
     """
 
     ctx: MinionContext
@@ -75,10 +112,12 @@ class Compiler:
     tree: PillarTree
     nodegroups: Mapping[str, Any]
     external: Callable[[str, Any, Mapping[str, Any]], Mapping[str, Any] | None]
+    mistakes: Mistakes
     top_name: str = "top.sls"
     pillarenv: str | None = None
     on_demand: Sequence[Mapping[str, Any]] = ()
     _errors: list[str] = field(default_factory=list)
+    _tops_read: list[SlsFile] = field(default_factory=list)
 
     def top(self) -> dict[str, list[str]]:
         """What the top files have for the minion: environment → SLS names; then ``_errors``."""
@@ -99,15 +138,15 @@ class Compiler:
         if self.ctx.config.extra.get("decrypt_pillar"):
             from saltlite.pillar.decrypt import decrypt
 
-            self._errors += decrypt(self.ctx, pillar)
+            for error in decrypt(self.ctx, pillar):
+                self._tell(error)
         if self._errors:
             pillar[ERRORS] = list(dict.fromkeys(self._errors))
-            # only first lines: behind them are lines of the files, with what is secret in them
-            first = [error.partition("\n")[0] for error in pillar[ERRORS]]
-            log.critical(
-                "Pillar of %s has errors: %s", self.ctx.config.identity.id, "; ".join(first)
-            )
         return pillar
+
+    def _tell(self, error: str, problem: str = "", excerpt: str = "", said: str = "") -> None:
+        self._errors.append(error)
+        self.mistakes.note(error, problem, excerpt, said)
 
     def _join(self, under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         joined: dict[str, Any] = merge_by(
@@ -119,6 +158,14 @@ class Compiler:
         )
         return joined
 
+    def _onto(self, own: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+        """:meth:`_join` into ``own`` itself where that can be: with many files it costs less."""
+        renderer = self.ctx.config.files.renderer
+        if not is_recursive(self.options.pillar_source_merging_strategy, renderer):
+            return self._join(own, over)
+        merge_onto(own, over, merge_lists=self.options.pillar_merge_lists)
+        return own
+
     # --- files -------------------------------------------------------------------------------
 
     def _of_files(self) -> dict[str, Any]:
@@ -126,26 +173,31 @@ class Compiler:
         found = self._wanted()
         for saltenv, names in found.sls.items():
             if not self.tree.has(saltenv):
-                self._errors.append(
-                    f"No matching pillar environment for environment '{saltenv}' found"
-                )
+                if saltenv == "base":  # Salt does not miss it
+                    continue
+                text = f"No matching pillar environment for environment '{saltenv}' found"
+                self._tell(text, f"{_named(saltenv, self._tops_read)}{text}")
                 continue
             seen: dict[str, dict[str, Any]] = {}
             for sls in self._existing(names, saltenv, found):
-                pillar = self._join(pillar, self._rendered(Place(sls, saltenv), {}, seen) or {})
+                found_here = self._rendered(Place(sls, saltenv), {}, seen, self._tops_read)
+                pillar = self._onto(pillar, found_here or {})
         return pillar
 
     def _wanted(self) -> tops.Wanted:
         try:
             top = tops.merged(self._tops())
         except ValueError as error:
-            self._errors.append("Error encountered while rendering pillar top file.")
-            log.error("the pillar's top file: %s", error)
+            text = "Error encountered while rendering pillar top file."
+            self._tell(text, str(error), said=f"the top file: {error}")
             return tops.Wanted()
         identity = self.ctx.config.identity
         facts = MinionFacts(identity.id, self.ctx.grains, self.ctx.pillar)
-        found = tops.wanted(top, facts, self.nodegroups, self._only())
-        self._errors += found.errors
+        found = tops.wanted(
+            top, lambda target: fits(self.ctx, target, facts, self.nodegroups), self._only()
+        )
+        for text in found.errors:
+            self._tell(text)
         return found
 
     def _only(self) -> str | None:
@@ -169,6 +221,7 @@ class Compiler:
         seen.add(name)
         if file is None:
             return
+        self._tops_read.append(file)
         source = Source(
             text=file.text,
             path=file.path,
@@ -179,8 +232,11 @@ class Compiler:
         try:
             rendered = render(source, self.ctx)
         except RenderError as error:
-            self._errors.append(
-                f"Rendering Primary Top file failed, render error:\n{error.salt_text}"
+            self._tell(
+                f"Rendering Primary Top file failed, render error:\n{error.salt_text}",
+                str(error),
+                error.excerpt,
+                f"the top file: {error}",
             )
             return
         if not isinstance(rendered, Mapping):
@@ -202,42 +258,50 @@ class Compiler:
         return list(dict.fromkeys(existing))
 
     def _rendered(
-        self, place: Place, variables: Mapping[str, Any], seen: dict[str, dict[str, Any]]
+        self,
+        place: Place,
+        variables: Mapping[str, Any],
+        seen: dict[str, dict[str, Any]],
+        named_in: Sequence[SlsFile],
     ) -> dict[str, Any] | None:
         """An SLS with all that it includes; ``None`` if it could not be had.
 
-        ``seen`` has each SLS as it was the last time, without what it includes: so it is included
-        again.
+        ``named_in`` are the files that may have asked for it. ``seen`` has each SLS as it was the
+        last time, without what it includes: so it is included again.
         """
-        file = self._read(place)
+        file = self._read(place, named_in)
         if file is None:
             return None
         state = self._data(place, file, variables)
         if state is None:
             return None
         include = state.get("include", [])
-        seen[place.sls] = copied({key: state[key] for key in state if key != "include"})
+        seen[place.sls] = {key: state[key] for key in state if key != "include"}
         if not isinstance(include, list):
-            self._errors.append(f"Include Declaration in SLS '{place.sls}' is not formed as a list")
+            text = f"Include Declaration in SLS '{place.sls}' is not formed as a list"
+            self._tell(text, f"{_named('include', [file])}{text}")
             return state
         state.pop("include", None)
+        if not include and self.options.pillar_source_merging_strategy != "list":
+            return state  # as joined with nothing
         here = Place(place.sls, place.saltenv, file.name.endswith("/init.sls"))
-        included = self._included(include, here, seen)
+        included = self._included(include, here, seen, file)
         if self.options.pillar_includes_override_sls:
             return self._join(state, included)
         return self._join(included, state)
 
-    def _read(self, place: Place) -> SlsFile | None:
+    def _read(self, place: Place, named_in: Sequence[SlsFile]) -> SlsFile | None:
         try:
             file = self.tree.read(place.sls, place.saltenv)
         except UnicodeDecodeError as error:
             self._failed(place, RenderError(f"not UTF-8: {error.reason}", path=place.sls))
             return None
         if file is None:
-            self._errors.append(
+            text = (
                 f"Specified SLS '{place.sls}' in environment '{place.saltenv}' is not available "
                 "on the salt master"
             )
+            self._tell(text, f"{_named(place.sls, named_in)}{text}")
         return file
 
     def _data(
@@ -257,22 +321,27 @@ class Compiler:
             self._failed(place, error)
             return None
         if not isinstance(data, Mapping):
-            self._errors.append(f"SLS '{place.sls}' does not render to a dictionary")
+            text = f"SLS '{place.sls}' does not render to a dictionary"
+            self._tell(text, f"{file.path}: {text}")
             return None
         return dict(data)
 
     def _failed(self, place: Place, error: SaltliteError) -> None:
-        log.critical("Rendering SLS '%s' failed, render error: %s", place.sls, error)
-        text = error.salt_text if isinstance(error, RenderError) else str(error)
+        said = f"Rendering SLS '{place.sls}' failed, render error: {error}"
+        text, excerpt = str(error), ""
+        if isinstance(error, RenderError):
+            text, excerpt = error.salt_text, error.excerpt
+        told = f"Rendering SLS '{place.sls}' failed, render error:\n{text}"
         if self.options.pillar_safe_render_error:
-            self._errors.append(
-                f"Rendering SLS '{place.sls}' failed. Please see master log for details."
-            )
-        else:
-            self._errors.append(f"Rendering SLS '{place.sls}' failed, render error:\n{text}")
+            told = f"Rendering SLS '{place.sls}' failed. Please see master log for details."
+        self._tell(told, str(error), excerpt, said)
 
     def _included(
-        self, include: Sequence[Any], here: Place, seen: dict[str, dict[str, Any]]
+        self,
+        include: Sequence[Any],
+        here: Place,
+        seen: dict[str, dict[str, Any]],
+        file: SlsFile,
     ) -> dict[str, Any]:
         joined: dict[str, Any] = {}
         for entry in include:
@@ -280,7 +349,7 @@ class Compiler:
             for sls in self.tree.matching(absolute(name, here), here.saltenv):
                 found = seen.get(sls)
                 if found is None:
-                    found = self._rendered(Place(sls, here.saltenv), defaults, seen)
+                    found = self._rendered(Place(sls, here.saltenv), defaults, seen, [file])
                 if found is not None:
                     joined = self._join(joined, _below(key, found))
         return joined
@@ -290,20 +359,32 @@ class Compiler:
     def _with_external(self, pillar: dict[str, Any]) -> dict[str, Any]:
         sources = self.options.ext_pillar
         if not isinstance(sources, list) or not all(_names_one(each) for each in sources):
-            self._errors.append('The "ext_pillar" option is malformed')
+            self._tell('The "ext_pillar" option is malformed')
             return pillar
         for source in [*sources, *self.on_demand]:
             (name, argument) = next(iter(source.items()))
             try:
                 found = self.external(str(name), argument, pillar)
             except SaltliteError as error:
-                self._errors.append(f"Failed to load ext_pillar {name}: {error}")
+                self._tell(f"Failed to load ext_pillar {name}: {error}")
                 continue
             if found:
                 told = found.get(ERRORS)
-                self._errors += map(str, told if isinstance(told, list) else ())
+                for text in told if isinstance(told, list) else ():
+                    self._tell(str(text))
                 pillar = self._join(pillar, found)
         return pillar
+
+
+def _named(name: str, files: Sequence[SlsFile]) -> str:
+    """``path:line: `` of the first line that has the name, or the end of it; empty without any."""
+    parts = name.split(".")
+    for wanted in (name, name.replace(".", "/"), parts[-1]):
+        for file in files:
+            for number, line in enumerate(file.text.splitlines(), 1):
+                if wanted in line.partition(" #")[0]:
+                    return f"{file.path}:{number}: "
+    return f"{files[0].path}: " if files else ""
 
 
 def _names_one(source: Any) -> bool:

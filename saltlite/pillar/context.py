@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from saltlite.config.minion import MinionConfig
-from saltlite.context import EventSink, Functions, MinionContext, NoEvents
+from saltlite.context import EventSink, MinionContext, NoEvents
 from saltlite.core.plain import PlainMap
 from saltlite.host import Host
 from saltlite.pillar.request import NO_OVERRIDE
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
-    from saltlite.pillar.compiler import Compiler
+    from saltlite.fileserver.mounts import Mount
+    from saltlite.pillar.compiler import Compiler, Mistakes, Problem
+
+MISTAKES = "pillar.mistakes"
+"""What a context has found wrong so far; pillars of git repositories are compiled in one's own."""
 
 
 def compile_for_minion(
@@ -46,6 +50,25 @@ def compile_for_minion(
     )
 
 
+def check_for_minion(
+    config: MasterConfig, minion_id: str, grains: PlainMap, *, pillarenv: str | None = None
+) -> tuple[dict[str, Any], list[Problem]]:
+    """As :func:`compile_for_minion`, and what is wrong, which goes to no log."""
+    from saltlite.config.asminion import as_minion
+
+    standing = as_minion(config, minion_id)
+    compiler = _compiler(
+        standing,
+        config.pillar,
+        grains,
+        pillarenv=pillarenv or config.pillar.pillarenv,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+    )
+    compiler.mistakes.is_logged = False
+    return _finished(compiler, config.pillar, standing), compiler.mistakes.problems
+
+
 def compile_masterless(
     ctx: MinionContext,
     *,
@@ -56,6 +79,8 @@ def compile_masterless(
     """The pillar of a minion without a master, of its own ``pillar_roots``."""
     config = ctx.config
     saltenv = config.files.saltenv if config.pillar.pillarenv_from_saltenv else None
+    from saltlite.pillar.compiler import Mistakes
+
     return _compiled(
         config,
         config.pillar,
@@ -66,6 +91,7 @@ def compile_masterless(
         events=ctx.events,
         before=ctx.pillar,
         on_demand=_allowed(on_demand, config.extra.get("on_demand_ext_pillar")),
+        mistakes=ctx.state.setdefault(MISTAKES, Mistakes(config.identity.id)),
     )
 
 
@@ -102,25 +128,28 @@ def top_for_minion(
 
 
 def compile_directories(
-    ctx: MinionContext, saltenv: str, directories: Sequence[str]
+    ctx: MinionContext, saltenv: str, mounts: Sequence[Mount]
 ) -> dict[str, Any]:
     """The pillar that directories from elsewhere hold for the minion of ``ctx``.
 
-    They are all of ``saltenv``; what their top file has for ``base`` does not count elsewhere. No
-    outer source is asked, and no link leads out of the directories.
+    They are all of ``saltenv``. No outer source is asked, and no link leads out of the directories.
     """
     options = dataclasses.replace(
-        ctx.config.pillar, pillar_roots={saltenv: directories}, ext_pillar=[]
+        ctx.config.pillar,
+        pillar_roots={saltenv: [directory for directory, _below in mounts]},
+        ext_pillar=[],
     )
     files = dataclasses.replace(ctx.config.files, fileserver_followsymlinks=False)
     compiler = _compiler(
         dataclasses.replace(ctx.config, files=files),
         options,
         ctx.grains,
-        pillarenv=options.pillarenv or (saltenv if saltenv != "base" else None),
+        pillarenv=options.pillarenv,
         nodegroups=ctx.config.extra.get("nodegroups") or {},
         events=ctx.events,
         before=ctx.pillar,
+        mounts=mounts,
+        mistakes=ctx.state.get(MISTAKES),
     )
     return compiler.compile()
 
@@ -136,6 +165,7 @@ def _compiled(
     events: EventSink,
     before: PlainMap = NO_OVERRIDE,
     on_demand: Sequence[Mapping[str, Any]] = (),
+    mistakes: Mistakes | None = None,
 ) -> dict[str, Any]:
     compiler = _compiler(
         config,
@@ -145,8 +175,15 @@ def _compiled(
         nodegroups=nodegroups,
         events=events,
         before=before,
+        mistakes=mistakes,
     )
     compiler.on_demand = on_demand
+    return _finished(compiler, options, config, override)
+
+
+def _finished(
+    compiler: Compiler, options: Any, config: MinionConfig, override: PlainMap = NO_OVERRIDE
+) -> dict[str, Any]:
     pillar = compiler.compile(override)
     if options.pillar_opts:
         from saltlite.config.opts import flat_opts
@@ -164,12 +201,15 @@ def _compiler(
     nodegroups: Mapping[str, Any],
     events: EventSink,
     before: PlainMap = NO_OVERRIDE,
+    mounts: Sequence[Mount] = (),
+    mistakes: Mistakes | None = None,
 ) -> Compiler:
-    from saltlite.fileserver.server import FileServer
-    from saltlite.loader.registry import Registry
+    from saltlite.fileserver.client import use_files_of
+    from saltlite.loader.registry import with_functions
     from saltlite.pillar import external
-    from saltlite.pillar.compiler import Compiler
-    from saltlite.pillar.tree import PillarTree
+    from saltlite.pillar.compiler import Compiler, Mistakes
+    from saltlite.pillar.tree import PillarTree, server_of
+    from saltlite.renderers.engine import look_once
 
     files = dataclasses.replace(
         config.files,
@@ -177,25 +217,30 @@ def _compiler(
         file_roots=options.pillar_roots,
         fileserver_backend=["roots"],
     )
-    ctx = MinionContext(
-        config=dataclasses.replace(
-            config,
-            files=files,
-            pillar=dataclasses.replace(config.pillar, pillarenv=pillarenv),
-        ),
-        host=Host(),
-        grains=grains,
-        pillar=before,
-        functions=cast(Functions, None),
-        events=events,
+    ctx = with_functions(
+        MinionContext(
+            config=dataclasses.replace(
+                config,
+                files=files,
+                pillar=dataclasses.replace(config.pillar, pillarenv=pillarenv),
+            ),
+            host=Host(),
+            grains=grains,
+            pillar=before,
+            events=events,
+        )
     )
-    ctx.functions = Registry(ctx)
+    server = server_of(files, mounts)
+    use_files_of(ctx, server)
+    look_once(ctx)
+    ctx.state[MISTAKES] = mistakes or Mistakes(config.identity.id)
     return Compiler(
         ctx=ctx,
         options=options,
-        tree=PillarTree(FileServer(files), list(options.pillar_roots)),
+        tree=PillarTree(server, list(options.pillar_roots)),
         nodegroups=nodegroups,
         external=partial(external.ask, ctx),
+        mistakes=ctx.state[MISTAKES],
         top_name=files.state_top,
         pillarenv=pillarenv,
     )

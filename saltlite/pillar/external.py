@@ -27,6 +27,9 @@ DRIVERS: Mapping[str, str] = {
         ("http_json", "web"),
         ("http_yaml", "web"),
         ("nodegroups", "nodegroups"),
+        ("postgres", "postgres"),
+        ("redis", "redis"),
+        ("sqlite3", "sqlite"),
         ("stack", "stack"),
     )
 }

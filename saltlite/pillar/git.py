@@ -1,44 +1,61 @@
 """``git``: pillar files in branches of git repositories.
 
-Each entry is ``branch url`` or ``{branch url: [{option: value}, ...]}`` with ``root``, ``env``,
-``name``, ``base``, ``update_interval`` and those of access; ``git_pillar_<option>`` are the general
-ones. The branch ``__env__`` is that of the minion's environment. Each repository has its own top
-file and, with ``git_pillar_includes``, sees the files of the others of its environment. Source:
-Salt's documentation of the driver; observed on Salt 3006.30.
+Each entry is ``branch url``, ``url``, or a map from one of these to a list of ``{option: value}``
+(:data:`OPTIONS`); ``git_pillar_<option>`` are the general ones. The branch ``__env__`` is that of
+the minion's environment, or ``all_saltenvs`` for each of them; ``fallback`` is taken where a branch
+is missing. Each repository has its own top file and, with ``git_pillar_includes``, sees the files
+of the others of its environment; with ``mountpoint`` its own files are below that path, for the top
+files of others. Source: Salt's documentation of the driver; observed on Salt 3006.30.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.context import MinionContext
 from saltlite.core.data import merge_by
-from saltlite.fileserver.gitfs import BASE, Remote, path_parts, remotes
+from saltlite.fileserver.gitfs import BASE, Remote, joined, path_parts, remotes
+from saltlite.fileserver.gitrepo import shown
 from saltlite.pillar.external import ExternalFailed
+
+if TYPE_CHECKING:
+    from saltlite.fileserver.mounts import Mount
 
 log = logging.getLogger(__name__)
 
-ANY = "__env__"
-ERRORS = "_errors"
+ANY: Final = "__env__"
+ERRORS: Final = "_errors"
+OPTIONS: Final = (
+    *("root", "mountpoint", "env", "base", "name", "all_saltenvs", "fallback"),
+    *("user", "password", "insecure_auth", "privkey", "pubkey", "passphrase"),
+    *("ssl_verify", "proxy", "refspecs", "update_interval"),
+)
+"""What one repository may be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What an entry wants: a branch of a remote, and the environment that its files are of."""
+    """What an entry wants: a branch of a remote, the environment and path that its files are at."""
 
     remote: Remote
     branch: str
     env: str
+    mountpoint: str
 
 
-def _git(ctx: MinionContext, _pillar: Mapping[str, Any], *entries: Any) -> Mapping[str, Any]:
+def _git(
+    ctx: MinionContext, _pillar: Mapping[str, Any], *entries: Any, **named: Any
+) -> Mapping[str, Any]:
     from saltlite.pillar.context import compile_directories
 
+    if named:
+        raise ExternalFailed(f"it takes a list of repositories, not a map with {shown(min(named))}")
     pillarenv = ctx.config.pillar.pillarenv
     wishes = [_wish(ctx, entry) for entry in entries]
     places = [
@@ -49,7 +66,7 @@ def _git(ctx: MinionContext, _pillar: Mapping[str, Any], *entries: Any) -> Mappi
     merged: dict[str, Any] = {}
     errors: list[str] = []
     for env, place in places:
-        found = compile_directories(ctx, env, _roots(ctx, env, place, places))
+        found = compile_directories(ctx, env, _mounts(ctx, env, place, places))
         errors += found.pop(ERRORS, [])
         merged = merge_by(
             ctx.config.pillar.pillar_source_merging_strategy,
@@ -58,28 +75,68 @@ def _git(ctx: MinionContext, _pillar: Mapping[str, Any], *entries: Any) -> Mappi
             renderer=ctx.config.files.renderer,
             merge_lists=ctx.config.pillar.pillar_merge_lists,
         )
-    return {**merged, ERRORS: errors} if errors else merged
+    return {**merged, ERRORS: list(dict.fromkeys(errors))} if errors else merged
+
+
+def check(entries: Any) -> None:
+    """Look at what the option has, without asking any repository.
+
+    Raises:
+        ExternalFailed: an entry names no repository, or has an option that there is not.
+    """
+    if not isinstance(entries, (list, tuple, str)):
+        raise ExternalFailed(f"it takes a list of repositories, not {shown(str(entries))}")
+    for entry in [entries] if isinstance(entries, str) else entries:
+        _taken_apart(entry)
+
+
+def _taken_apart(entry: Any) -> tuple[str, str, dict[str, Any]]:
+    """The branch of an entry, ``""`` if it has none, its address, its own options."""
+    named, own = next(iter(entry.items())) if isinstance(entry, Mapping) and entry else (entry, [])
+    branch, url = _parted(named)
+    given = joined(own)
+    for name in given:
+        if name not in OPTIONS:
+            near = get_close_matches(name, OPTIONS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(OPTIONS)}"
+            raise ExternalFailed(f"{shown(url)}: {name!r} is no option of a repository; {hint}")
+    return branch, url, given
 
 
 def _wish(ctx: MinionContext, entry: Any) -> Wish:
-    named, own = next(iter(entry.items())) if isinstance(entry, Mapping) and entry else (entry, [])
-    branch, blank, url = str(named).partition(" ")
-    if not blank:
-        raise ExternalFailed(f"{named} is no branch and address of a repository")
+    branch, url, own = _taken_apart(entry)
     directory = Path(ctx.config.paths.cachedir) / "git_pillar"
-    (remote,) = remotes(ctx.config.extra, directory, [{url.strip(): own}], "git_pillar")
+    (remote,) = remotes(ctx.config.extra, directory, [{url: [own]}], "git_pillar")
+    mountpoint = str(own.get("mountpoint") or "")
     base = str(remote.options.get("base") or "master")
+    branch = branch or str(remote.options.get("branch") or "master")
     if branch == ANY:
         env = ctx.config.pillar.pillarenv or ctx.config.files.saltenv or BASE
-        return Wish(remote, base if env == BASE else env, str(remote.options.get("env") or env))
-    env = BASE if branch == base else branch
-    return Wish(remote, branch, str(remote.options.get("env") or env))
+        branch = str(remote.options.get("all_saltenvs") or (base if env == BASE else env))
+    else:
+        env = BASE if branch == base else branch
+    return Wish(remote, branch, str(remote.options.get("env") or env), mountpoint)
 
 
-def _place(wish: Wish) -> str | None:
-    """The directory with the files that an entry wants."""
-    repository = wish.remote.repository
-    commit = repository.names(wish.remote.interval_s).commit(wish.branch)
+def _parted(named: object) -> tuple[str, str]:
+    """The branch of an entry, ``""`` if it has none, and the address."""
+    text = str(named).strip()
+    branch, _blank, url = text.rpartition(" ")
+    if "/" not in url and ":" not in url:
+        raise ExternalFailed(f"{shown(text)} is no branch and address of a repository")
+    return branch.strip(), url
+
+
+def _place(wish: Wish) -> Mount | None:
+    """The directory with the files that an entry wants, and the path they are at."""
+    repository, below = wish.remote.repository, path_parts(wish.mountpoint)
+    if not below and wish.mountpoint.removeprefix("salt://").strip("./"):
+        log.error("git_pillar: mountpoint leads out of the pillar: %s", repository.shown)
+        return None
+    names, fallback = repository.names(wish.remote.interval_s), wish.remote.options.get("fallback")
+    commit = names.commit(wish.branch)
+    if commit is None and fallback:
+        commit = names.commit(str(fallback))
     tree = None if commit is None else repository.tree(commit)
     if tree is None:
         log.error("git_pillar: %s has no branch or tag %s", repository.shown, wish.branch)
@@ -88,13 +145,15 @@ def _place(wish: Wish) -> str | None:
     if not Path(os.path.realpath(root)).is_relative_to(os.path.realpath(tree)):
         log.error("git_pillar: root leads out of %s", repository.shown)
         return None
-    return str(root)
+    return str(root), below
 
 
-def _roots(ctx: MinionContext, env: str, place: str, places: list[tuple[str, str]]) -> list[str]:
+def _mounts(
+    ctx: MinionContext, env: str, place: Mount, places: Sequence[tuple[str, Mount]]
+) -> Sequence[Mount]:
     if ctx.config.extra.get("git_pillar_includes") is False:
-        return [place]
-    return [place, *(other for its_env, other in places if its_env == env and other != place)]
+        return (place,)
+    return (place, *(other for its_env, other in places if its_env == env and other != place))
 
 
 SOURCES = {"git": _git}

@@ -7,11 +7,11 @@ Salt 3006.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.core.targets import Target
 from saltlite.errors import TargetError
 
 DEFAULT_MATCH = "compound"
@@ -54,18 +54,20 @@ def _as_list(entries: Any) -> list[Any]:
 
 def wanted(
     top: Mapping[str, Mapping[str, Sequence[Any]]],
-    facts: MinionFacts,
-    nodegroups: Mapping[str, Any],
+    fits: Callable[[Target], bool],
     only: str | None = None,
 ) -> Wanted:
-    """The SLS of those targets that ``facts`` fit; of one environment with ``only``."""
+    """The SLS of those targets that mean the minion; of one environment with ``only``.
+
+    ``fits`` says so of one, and raises TargetError.
+    """
     found = Wanted()
     for saltenv, targets in top.items():
         if only is not None and saltenv != only:
             continue
         for target, entries in targets.items():
             try:
-                meant = matches(Target(target, _kind(entries)), facts, nodegroups=nodegroups)
+                meant = fits(Target(target, _kind(entries)))
             except TargetError as error:
                 found.errors.append(f"top file, environment {saltenv}: {error}")
                 continue

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 import fnmatch
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from saltlite.fileserver.server import FileServer
 
+if TYPE_CHECKING:
+    from saltlite.fileserver.mounts import Mount
+    from saltlite.fileserver.roots import FileOptions
+
 ROOT_SUFFIX = ".sls"
 INIT = "/init.sls"
+
+
+SERVERS_KEPT = 4
+
+_servers: list[tuple[tuple[FileOptions, Sequence[Mount]], FileServer]] = []
+_lock = threading.Lock()
+
+
+def server_of(files: FileOptions, mounts: Sequence[Mount] = ()) -> FileServer:
+    """The file server of a pillar, and of all minions that have the same ``pillar_roots``.
+
+    It keeps names and hashes of files, which are the same for everybody, and looks each time
+    whether they have changed. ``mounts`` are in place of the directories of the one environment.
+    """
+    key = (files, mounts)
+    with _lock:
+        found = next((server for wanted, server in _servers if wanted == key), None)
+        server = _server(files, mounts) if found is None else found
+        others = [one for one in _servers if one[1] is not server]
+        _servers[:] = [(key, server), *others][:SERVERS_KEPT]
+    return server
+
+
+def _server(files: FileOptions, mounts: Sequence[Mount]) -> FileServer:
+    if not any(below for _directory, below in mounts):
+        return FileServer(files)
+    from saltlite.fileserver.mounts import Mounts
+
+    return FileServer(files, backends=[Mounts(files, next(iter(files.file_roots)), mounts)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +81,8 @@ class PillarTree:
 
     def read_file(self, name: str, saltenv: str) -> SlsFile | None:
         """A file by its path below the root; ``None`` if there is none."""
-        found = self._server.find(name, saltenv)
-        if found is None:
-            return None
-        begin, pieces = 0, []
-        while piece := self._server.piece(name, saltenv, begin):
-            pieces.append(piece)
-            begin += len(piece)
-        return SlsFile(found.path, name, b"".join(pieces).decode())
+        found = self._server.read(name, saltenv)
+        return None if found is None else SlsFile(found[0], name, found[1].decode())
 
     def matching(self, pattern: str, saltenv: str) -> list[str]:
         """The SLS names of an environment that a glob fits, sorted; without a glob the name."""

@@ -89,7 +89,12 @@ class SerializedBlocks(Extension):
     def _imported(self, kind: str, source: str, with_context: bool, context: Context) -> Any:
         template = self.environment.get_template(source, context.name)
         variables = context.get_all() if with_context else {}
-        return LOADERS[kind](template.render(variables))
+        text = template.render(variables)
+        try:
+            return LOADERS[kind](text)
+        except DataError as error:
+            error.source = source
+            raise
 
 
 def _with_context(parser: Parser) -> bool:
@@ -102,33 +107,46 @@ def _with_context(parser: Parser) -> bool:
     return word.value == "with"
 
 
+class DataError(TemplateRuntimeError):
+    """A text is no YAML or JSON. ``brief`` is without the text; ``source`` is a file's name."""
+
+    def __init__(self, message: str, brief: str = "") -> None:
+        self.brief = brief or message
+        self.source = ""
+        super().__init__(message)
+
+
 def load_yaml(text: Any) -> Any:
     """The value of a YAML text.
 
     Raises:
-        TemplateRuntimeError: it is none.
+        DataError: it is none.
     """
-    from saltlite.config.yaml import YamlError, load
+    from saltlite.config.yaml import YamlError
+    from saltlite.renderers import parsed
 
     try:
-        return load(str(text), "")
+        return parsed.load_yaml(str(text), "")
     except ConfigError as error:
         finding = error.finding if isinstance(error, YamlError) else error.problem
         line = f", line {error.line}" if error.line else ""
-        raise TemplateRuntimeError(f"Encountered error loading yaml: {finding}{line}") from error
+        raise DataError(f"Encountered error loading yaml: {finding}{line}") from error
 
 
 def load_json(text: Any) -> Any:
     """The value of a JSON text.
 
     Raises:
-        TemplateRuntimeError: it is none.
+        DataError: it is none.
     """
     try:
         return json.loads(text)
     except (ValueError, TypeError, AttributeError) as error:
         shown = str(text).rstrip("\n")
-        raise TemplateRuntimeError(f"Unable to load json from {shown}") from error
+        brief = "Unable to load json"
+        if isinstance(error, json.JSONDecodeError):
+            brief += f": {error.msg}, line {error.lineno}"
+        raise DataError(f"Unable to load json from {shown}", brief) from error
 
 
 def load_text(text: Any) -> Any:

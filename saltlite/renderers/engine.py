@@ -128,9 +128,7 @@ def _find(name: str, source: Source, ctx: MinionContext) -> Renderer:
 
 def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
     """A renderer from ``_renderers`` or ``render_dirs``, which comes before a built-in one."""
-    from saltlite.loader import places
-
-    if places.is_empty(ctx.config, "renderers"):
+    if not ctx.state.get(_OWN, True) or not _has_own(ctx):
         return None
     from saltlite.loader.dunders import surroundings
 
@@ -144,6 +142,20 @@ def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
         return called(data, source.saltenv, source.sls, argline=argument)
 
     return run
+
+
+_OWN = "saltlite.renderers.own"
+
+
+def look_once(ctx: MinionContext) -> None:
+    """See now, and not again for each file, whether users have renderers of their own."""
+    ctx.state[_OWN] = _has_own(ctx)
+
+
+def _has_own(ctx: MinionContext) -> bool:
+    from saltlite.loader import places
+
+    return not places.is_empty(ctx.config, "renderers")
 
 
 def source_of_file(path: str, ctx: MinionContext, saltenv: str = "base") -> Source | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -25,6 +26,12 @@ def excerpt(text: str, line: int, hint: str = "") -> str:
     return "\n".join(["---", *before, *shown, *after, "---", *([hint] if hint else [])])
 
 
+def similar(wanted: str, names: Iterable[Any], kind: str) -> str:
+    """A sentence that names what ``wanted`` resembles; empty if nothing does."""
+    close = get_close_matches(wanted, [name for name in names if isinstance(name, str)], n=1)
+    return f"The nearest {kind} is {close[0]!r}." if close else ""
+
+
 def nearest(error: Exception, names: Iterable[str]) -> str:
     """A line that names the key which an undefined one resembles; empty if none does.
 
@@ -35,6 +42,26 @@ def nearest(error: Exception, names: Iterable[str]) -> str:
     if not isinstance(wanted, str) or not hasattr(error, "owner"):
         return ""
     owner: Any = error.owner
-    known = owner if isinstance(owner, Mapping) else names
-    close = get_close_matches(wanted, [key for key in known if isinstance(key, str)], n=1)
-    return f"The nearest name is {close[0]!r}." if close else ""
+    return similar(wanted, owner if isinstance(owner, Mapping) else names, "name")
+
+
+_YAML_HINTS = (
+    ("mapping values are not allowed", "", "A value with ': ' in it needs quotes."),
+    ("that cannot start any token", r"[@%`]", "A value that begins with @, % or ` needs quotes."),
+    ("could not find expected ':'", "", "A line before has no colon."),
+    ("while scanning a quoted scalar", "", "A quote before is not closed."),
+    ("while parsing a flow", "", "A bracket here or before is not closed."),
+    ("without an anchor", "", "A value that begins with * needs quotes."),
+    ("while parsing a block mapping", "", "The indentation fits no line before."),
+)
+"""Part of what the parser says, what the line must have, and what was probably meant."""
+
+
+def yaml_hint(finding: str, text: str, line: int | None) -> str:
+    """A sentence for what YAML's parser found in a line (from 1); empty without one."""
+    lines = text.splitlines()
+    shown = lines[line - 1] if line and line <= len(lines) else ""
+    for part, needed, hint in _YAML_HINTS:
+        if part in finding and "tab" not in finding and re.search(needed, shown):
+            return hint
+    return ""

@@ -18,10 +18,8 @@ import secrets
 import shlex
 import shutil
 import string
-import uuid
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from jinja2 import Undefined, pass_context
@@ -30,8 +28,22 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from saltlite.config.yaml import dump, dump_scalar
 from saltlite.core import digest
-from saltlite.core.data import DELIMITER, traverse
+from saltlite.core.data import (
+    DELIMITER,
+    append_below,
+    extend_below,
+    set_below,
+    traverse,
+    update_below,
+)
 from saltlite.renderers.blocks import load_json, load_text, load_yaml
+from saltlite.renderers.expressions import (
+    check_whitelist_blacklist,
+    is_match,
+    regex_match,
+    regex_replace,
+    regex_search,
+)
 from saltlite.renderers.netfilters import NETWORK_FILTERS
 from saltlite.renderers.xml import to_xml
 
@@ -40,7 +52,7 @@ _TRUE_WORDS = frozenset({"yes", "1", "true"})
 _SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)")
 _LETTERS = string.ascii_letters + string.digits
 _UNITS = "bkmgtpezy"
-_NAMESPACE = uuid.UUID("91633ebf-1c86-5e33-935a-28061f4b480e")
+_NAMESPACE = "91633ebf-1c86-5e33-935a-28061f4b480e"
 """What Salt's UUIDs are made in. Source: compared with Salt 3006.30."""
 
 
@@ -124,41 +136,11 @@ def to_bool(value: Any) -> bool:
     return not isinstance(value, Hashable) and len(value) > 0
 
 
-def _flags(ignorecase: bool, multiline: bool) -> int:
-    return (re.IGNORECASE if ignorecase else 0) | (re.MULTILINE if multiline else 0)
-
-
-def regex_search(
-    text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
-) -> tuple[Any, ...] | None:
-    """The groups of the first match anywhere, ``None`` without one."""
-    found = re.search(rgx, text, _flags(ignorecase, multiline))
-    return found.groups() if found else None
-
-
-def regex_match(
-    text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
-) -> tuple[Any, ...] | None:
-    """The groups of a match at the beginning, ``None`` without one."""
-    found = re.match(rgx, text, _flags(ignorecase, multiline))
-    return found.groups() if found else None
-
-
-def regex_replace(
-    text: str, rgx: str, value: str, ignorecase: bool = False, multiline: bool = False
-) -> str:
-    """The text with ``value`` for every match."""
-    return re.sub(rgx, value, text, flags=_flags(ignorecase, multiline))
-
-
-def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
-    """The test ``match``: the text begins with a match."""
-    return re.match(rgx, text, _flags(ignorecase, multiline)) is not None
-
-
 def uuid_of(value: Any) -> str:
     """The same UUID for the same text, the one that Salt has for it."""
-    return str(uuid.uuid5(_NAMESPACE, digest.as_bytes(value).decode()))
+    import uuid
+
+    return str(uuid.uuid5(uuid.UUID(_NAMESPACE), digest.as_bytes(value).decode()))
 
 
 def is_hex(value: Any) -> bool:
@@ -178,28 +160,6 @@ def contains_whitespace(text: str) -> bool:
 def substring_in_list(text: str, values: Iterable[str]) -> bool:
     """Whether the text is part of one of the values."""
     return any(text in value for value in values)
-
-
-def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
-    """Whether a value is on the first list and not on the second; globs and expressions count."""
-    if blacklist is not None and any(_fits(value, each) for each in _listed(blacklist)):
-        return False
-    return not whitelist or any(_fits(value, each) for each in _listed(whitelist))
-
-
-def _listed(values: Any) -> list[Any]:
-    return [values] if isinstance(values, str) else list(values)
-
-
-def _fits(value: Any, expression: Any) -> bool:
-    if not isinstance(value, str) or not isinstance(expression, str):
-        return False
-    if value == expression or fnmatchcase(value, expression):
-        return True
-    try:
-        return re.match(rf"\A{expression}\Z", value) is not None
-    except re.error:
-        return False
 
 
 @pass_context
@@ -353,53 +313,6 @@ def is_iterable(value: Any, ignore: Any = (str, bytes)) -> bool:
 def value_below(value: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
     """The value below ``a:b:c``."""
     return traverse(value, str(key), default, delimiter)
-
-
-def _parent(target: dict[Any, Any], keys: str, delimiter: str) -> tuple[dict[Any, Any], str]:
-    """The map that has the last of the keys; those on the way are made."""
-    *way, last = keys.split(delimiter)
-    for key in way:
-        below = target.setdefault(key, {})
-        if not isinstance(below, dict):
-            below = target[key] = {}
-        target = below
-    return target, last
-
-
-def set_dict_key_value(
-    target: dict[Any, Any], keys: str, value: Any, delimiter: str = DELIMITER, **_: Any
-) -> dict[Any, Any]:
-    """Set the value below ``a:b:c``; the same map."""
-    below, last = _parent(target, keys, delimiter)
-    below[last] = value
-    return target
-
-
-def update_dict_key_value(
-    target: dict[Any, Any], keys: str, value: Any, delimiter: str = DELIMITER, **_: Any
-) -> dict[Any, Any]:
-    """Update the map below ``a:b:c``; the same map."""
-    below, last = _parent(target, keys, delimiter)
-    below.setdefault(last, {}).update(value)
-    return target
-
-
-def append_dict_key_value(
-    target: dict[Any, Any], keys: str, value: Any, delimiter: str = DELIMITER, **_: Any
-) -> dict[Any, Any]:
-    """Append to the list below ``a:b:c``; the same map."""
-    below, last = _parent(target, keys, delimiter)
-    below.setdefault(last, []).append(value)
-    return target
-
-
-def extend_dict_key_value(
-    target: dict[Any, Any], keys: str, value: Any, delimiter: str = DELIMITER, **_: Any
-) -> dict[Any, Any]:
-    """Extend the list below ``a:b:c``; the same map."""
-    below, last = _parent(target, keys, delimiter)
-    below.setdefault(last, []).extend(value)
-    return target
 
 
 def sorted_ignorecase(values: Iterable[str]) -> list[str]:
@@ -579,7 +492,7 @@ def _hashed(algorithm: str) -> Callable[[Any], str]:
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    "append_dict_key_value": append_dict_key_value,
+    "append_dict_key_value": append_below,
     "avg": average,
     "base64_decode": digest.base64_decode,
     "base64_encode": digest.base64_encode,
@@ -595,7 +508,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "difference": difference,
     "exactly_n_true": exactly_n_true,
     "exactly_one_true": exactly_n_true,
-    "extend_dict_key_value": extend_dict_key_value,
+    "extend_dict_key_value": extend_below,
     "file_hashsum": file_hashsum,
     "flatten": flatten,
     "get_uid": get_uid,
@@ -638,7 +551,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "regex_replace": regex_replace,
     "regex_search": regex_search,
     "sequence": as_sequence,
-    "set_dict_key_value": set_dict_key_value,
+    "set_dict_key_value": set_below,
     "sha1": _hashed("sha1"),
     "sha256": _hashed("sha256"),
     "sha512": _hashed("sha512"),
@@ -657,7 +570,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "traverse": value_below,
     "union": union,
     "unique": unique,
-    "update_dict_key_value": update_dict_key_value,
+    "update_dict_key_value": update_below,
     "uuid": uuid_of,
     "which": which,
     "xml": to_xml,

@@ -1,30 +1,47 @@
 """Jinja as Salt's templates know it.
 
 Templates run in Jinja's sandbox, which refuses names that begin with an underscore and large
-ranges; this adds a limit on what one operator may build and on the length of the result.
+ranges; this adds limits on time, memory and the length of the result (``renderers/limits.py``).
 Compiled code is kept by source, so that a template that is rendered for a thousand minions is
-compiled once; whether a file has changed is seen by its text.
+compiled once; whether a file has changed is seen by its text. Runs of states keep it on disk too
+(``renderers/compiled.py``).
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import partial
-from types import CodeType
+from types import BuiltinMethodType, CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jinja2
 from jinja2.ext import do, loopcontrols
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import missing, object_type_repr
 
 from saltlite.errors import CommandError, FunctionError, RenderError
-from saltlite.renderers.blocks import SerializedBlocks
-from saltlite.renderers.excerpt import excerpt, nearest
+from saltlite.renderers import expressions
+from saltlite.renderers.blocks import DataError, SerializedBlocks
+from saltlite.renderers.compiled import CompiledFiles, compiled_files
+from saltlite.renderers.excerpt import excerpt, nearest, similar
 from saltlite.renderers.filters import FILTERS, TESTS
+from saltlite.renderers.limits import (
+    BRACES,
+    MAX_CHARS,
+    TIME_LIMIT,
+    CountingGenerator,
+    Meter,
+    limited,
+    lorem_ipsum,
+    size_of_binop,
+    size_of_call,
+    size_of_format,
+)
 from saltlite.renderers.names import SaltFunctions, SaltModule, opts_of
 
 if TYPE_CHECKING:
@@ -32,9 +49,6 @@ if TYPE_CHECKING:
     from saltlite.renderers.template import Template
 
 log = logging.getLogger(__name__)
-
-MAX_OUTPUT_CHARS = 64 * 1024 * 1024
-"""How long a rendered template may be. Source: security.md 3.1."""
 
 MAX_COMPILED = 1000
 """Templates whose compiled code is kept."""
@@ -51,7 +65,10 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     Raises:
         RenderError: it does not render.
     """
-    environment = _environment(template, ctx)
+    options = _options(template, opts_of(ctx))
+    if _is_plain(template.text, options):
+        return template.text
+    environment = SaltEnvironment.of(template, ctx, options)
     try:
         compiled = environment.compiled(template.text, template.name, _filename(template))
         rendered = _joined(compiled.generate())
@@ -60,12 +77,25 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     return f"{rendered}\n" if template.text.endswith("\n") else rendered
 
 
+MARKS = ("{{", "{%", "{#", "\r")
+"""Without these, and with Jinja's own delimiters, a text is what it renders to."""
+
+_KEEPS_PLAIN = frozenset({"trim_blocks", "lstrip_blocks", "autoescape"})
+
+
+def _is_plain(text: str, options: Mapping[str, Any]) -> bool:
+    """Whether there is nothing in a text for Jinja to do."""
+    if not options.keys() <= _KEEPS_PLAIN or len(text) > MAX_CHARS:
+        return False
+    return not any(mark in text for mark in MARKS)
+
+
 def _joined(pieces: Iterator[str]) -> str:
     whole, length = [], 0
     for piece in pieces:
         length += len(piece)
-        if length > MAX_OUTPUT_CHARS:
-            raise OverflowError(f"the result is longer than {MAX_OUTPUT_CHARS} characters")
+        if length > MAX_CHARS:
+            raise OverflowError(f"the result is longer than {MAX_CHARS} characters")
         whole.append(piece)
     return "".join(whole)
 
@@ -114,25 +144,46 @@ def _kind(owner: Any) -> str:
 
 
 class SaltEnvironment(SandboxedEnvironment):
-    """Jinja with Salt's names; made anew for each template, which costs little."""
+    """Jinja with Salt's names; :meth:`of` makes one for each template, which costs little."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
+    code_generator_class = CountingGenerator
+    meter: Meter
 
-    def __init__(self, template: Template, ctx: MinionContext, options: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(
             extensions=[do, loopcontrols, SerializedBlocks],
             undefined=NearestUndefined,
-            loader=_FileLoader(template, ctx),
             cache_size=0,
             finalize=_printable,
             **options,
         )
-        self._options = tuple(sorted((name, repr(value)) for name, value in options.items()))
+        self._options = _comparable(options)
         self._sources: dict[str, str] = {}
+        self._kept: CompiledFiles | None = None
         self.filters.update(FILTERS)
+        self.filters.update(limited(self.filters))
+        self.filters.update(expressions.in_time(self.filters, expressions.FILTERS))
         self.tests.update(TESTS)
+        self.tests.update(expressions.in_time(TESTS, expressions.TESTS))
         self.globals.update(GLOBALS)
-        self.globals.update(template.variables)
+
+    @classmethod
+    def of(cls, template: Template, ctx: MinionContext, options: dict[str, Any]) -> SaltEnvironment:
+        """An environment for one template: names, loader and sources are its own."""
+        key = _comparable(options)
+        model = _models.get(key)
+        if model is None:
+            _models.clear()  # options seldom change; none of old ones is needed
+            model = _models[key] = cls(options)
+        own = copy.copy(model)
+        own.globals = {**model.globals, **template.variables}
+        own.loader = _FileLoader(template, ctx)
+        own.extensions = {name: each.bind(own) for name, each in model.extensions.items()}
+        own._sources = {}
+        own._kept = compiled_files(ctx)
+        own.meter = Meter(float(opts_of(ctx).get("jinja_time_limit", TIME_LIMIT)))
+        return own
 
     def compiled(
         self,
@@ -148,8 +199,16 @@ class SaltEnvironment(SandboxedEnvironment):
         if code is None:
             if len(_compiled) >= MAX_COMPILED:
                 _compiled.pop(next(iter(_compiled)), None)
-            code = _compiled[key] = self.compile(text, name=name, filename=filename)
+            code = _compiled[key] = self._code(text, name, filename)
         return jinja2.Template.from_code(self, code, self.make_globals(variables))
+
+    def _code(self, text: str, name: str, filename: str) -> CodeType:
+        code = self._kept and self._kept.get(self._options, name, filename, text)
+        if not code:
+            code = self.compile(text, name=name, filename=filename)
+            if self._kept:
+                self._kept.put(self._options, name, filename, text, code)
+        return code
 
     def source(self, filename: str) -> str | None:
         """The text of a template that was loaded under this name."""
@@ -163,22 +222,46 @@ class SaltEnvironment(SandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Refuse what would not fit into memory."""
-        if operator == "**":
-            _refuse_large(_bits(left) * right if isinstance(right, int) else 0)
-        elif isinstance(left, int) and isinstance(right, (str, bytes, list, tuple)):
-            _refuse_large(left * len(right))
-        elif isinstance(right, int) and isinstance(left, (str, bytes, list, tuple)):
-            _refuse_large(right * len(left))
+        self.meter.grown(size_of_binop(operator, left, right))
         return super().call_binop(context, operator, left, right)
 
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Count a call; refuse one of a text's or list's methods that would make too much."""
+        __self.meter.step()
+        if isinstance(__obj, BuiltinMethodType):
+            __self.meter.grown(size_of_call(__obj, args, kwargs))
+        elif isinstance(__obj, LoopContext):
+            args = (__self.meter.rounds(args[0]), *args[1:]) if args else args
+        return super().call(__context, __obj, *args, **kwargs)
 
-def _bits(number: Any) -> int:
-    return number.bit_length() if isinstance(number, int) else 0
+    def concat(self, pieces: Iterable[str]) -> str:
+        """The text of a block, a macro or an imported template."""
+        whole = list(pieces)
+        self.meter.grown(sum(map(len, whole)))
+        return "".join(whole)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """The same for ``format`` and ``format_map`` of texts."""
+        wrapped = super().wrap_str_format(value)
+        if wrapped is None:
+            return None
+        formatted: Callable[..., str] = wrapped
+
+        def checked(*args: Any, **kwargs: Any) -> str:
+            given = args[0] if args and isinstance(args[0], Mapping) else kwargs
+            size = size_of_format(BRACES, value.__self__, (*args, *given.values()))
+            self.meter.grown(size)
+            return formatted(*args, **kwargs)
+
+        return checked
 
 
-def _refuse_large(size: int) -> None:
-    if size > MAX_OUTPUT_CHARS:
-        raise OverflowError(f"the sandbox blocks results larger than {MAX_OUTPUT_CHARS}")
+_models: dict[tuple[tuple[str, str], ...], SaltEnvironment] = {}
+"""Environments without a template by their options; they hold nobody's data."""
+
+
+def _comparable(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, repr(value)) for name, value in options.items()))
 
 
 def _printable(value: Any) -> Any:
@@ -226,19 +309,16 @@ class _FileLoader(jinja2.BaseLoader):
         from saltlite.fileserver.client import file_client
 
         client = file_client(self._ctx)
-        if self._files is None:
+        if not client.is_local and self._files is None:
             self._files = set(client.list_files(self._saltenv))
-        data = client.read(f"salt://{path}", self._saltenv) if path in self._files else None
+        known = self._files is None or path in self._files
+        data = client.read(f"salt://{path}", self._saltenv) if known else None
         if data is None:
             return None
         try:
             return data.decode()
         except UnicodeDecodeError:
             return data.decode("latin-1")
-
-
-def _environment(template: Template, ctx: MinionContext) -> SaltEnvironment:
-    return SaltEnvironment(template, ctx, _options(template, opts_of(ctx)))
 
 
 def _options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
@@ -304,6 +384,7 @@ def _full_context(context: Context) -> dict[str, Any]:
 
 GLOBALS: Mapping[str, Callable[..., Any]] = {
     "raise": _raise,
+    "lipsum": lorem_ipsum,
     "odict": dict,
     "show_full_context": _full_context,
 }
@@ -312,7 +393,7 @@ GLOBALS: Mapping[str, Callable[..., Any]] = {
 def _explained(error: Exception, template: Template, environment: SaltEnvironment) -> RenderError:
     """Salt's words for what went wrong, with the lines around the place."""
     filename, line = _place(error, template, environment)
-    hint = nearest(error, environment.globals)
+    hint = _hint(error, environment)
     text = environment.source(filename) or template.text
     return RenderError(
         _words(error),
@@ -320,7 +401,25 @@ def _explained(error: Exception, template: Template, environment: SaltEnvironmen
         line=line,
         excerpt=excerpt(text, line, hint) if line else hint,
         imported=filename != _filename(template),
+        brief=f"Jinja syntax error: {error.brief}" if isinstance(error, DataError) else "",
+        hint=hint,
     )
+
+
+def _hint(error: Exception, environment: SaltEnvironment) -> str:
+    """A sentence that tells what was probably meant; empty if nobody knows."""
+    if isinstance(error, DataError):
+        return f"The text is in {error.source}." if error.source else ""
+    if isinstance(error, jinja2.TemplateNotFound):
+        return "There is no such file, or it is no text."
+    unknown = _UNKNOWN.match(str(error))
+    if unknown and isinstance(error, jinja2.TemplateAssertionError):
+        names = environment.filters if unknown.group(1) == "filter" else environment.tests
+        return similar(unknown.group(2), names, unknown.group(1))
+    return nearest(error, environment.globals)
+
+
+_UNKNOWN = re.compile(r"No (filter|test) named '(.*)'")
 
 
 def _place(

@@ -26,6 +26,9 @@ class SaltFunctions(Mapping[str, Callable[..., Any]]):
 
     def __getitem__(self, name: str) -> Any:
         module, dot, function = name.partition(".")
+        only = self._ctx.config.modules.whitelist_modules  # holds for templates as for jobs
+        if only and module not in only:
+            raise KeyError(name)
         try:
             functions = self._ctx.functions.source(module).functions
         except FunctionUnavailable:
@@ -54,10 +57,10 @@ class SaltFunctions(Mapping[str, Callable[..., Any]]):
         return True
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._ctx.functions.names())
+        return (name for name in self._ctx.functions.names() if name in self)
 
     def __len__(self) -> int:
-        return len(self._ctx.functions.names())
+        return sum(1 for _ in self)
 
 
 class SaltFunction:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import ConfigError, RenderError
-from saltlite.renderers.excerpt import excerpt
+from saltlite.renderers.excerpt import excerpt, yaml_hint
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -20,22 +20,25 @@ def yaml(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     Raises:
         RenderError: it is not YAML; a key set twice is an error.
     """
-    from saltlite.config.yaml import YamlError, load
+    from saltlite.config.yaml import YamlError
+    from saltlite.renderers.parsed import load_yaml
 
     if not isinstance(data, str):
         return data
     try:
-        value = load(data, source.path)
+        value = load_yaml(data, source.path)
     except ConfigError as error:
         finding = error.finding if isinstance(error, YamlError) else error.problem
-        raise _failed(finding, source, data, error.line) from error
+        hint = yaml_hint(finding, data, error.line)
+        raise _failed(finding, source, data, error.line, hint) from error
     return value or {}
 
 
-def _failed(problem: str, source: Source, text: str, line: int | None) -> RenderError:
-    return RenderError(
-        problem, path=source.path, line=line, excerpt=excerpt(text, line) if line else ""
-    )
+def _failed(
+    problem: str, source: Source, text: str, line: int | None, hint: str = ""
+) -> RenderError:
+    lines = excerpt(text, line, hint) if line else ""
+    return RenderError(problem, path=source.path, line=line, excerpt=lines, hint=hint)
 
 
 def json(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:

@@ -69,29 +69,32 @@ def _to_python(value: Any, **_: Any) -> str:
     return pprint.pformat(value)
 
 
-def _to_ini(value: Mapping[str, Mapping[str, Any]], **_: Any) -> str:
+def _to_ini(value: Mapping[str, Mapping[str, Any]], **options: Any) -> str:
     import configparser
     import io
 
-    parser = configparser.RawConfigParser()
-    for section, options in value.items():
+    try:
+        parser = configparser.RawConfigParser(**options)
+    except TypeError as error:
+        raise FunctionError(str(error)) from error
+    for section, items in value.items():
         parser.add_section(str(section))
-        for name, item in options.items():
+        for name, item in items.items():
             parser.set(str(section), str(name), "" if item is None else str(item))
     written = io.StringIO()
     parser.write(written)
     return written.getvalue()
 
 
-def _from_ini(text: Any, **_: Any) -> dict[str, dict[str, str]]:
+def _from_ini(text: Any, **options: Any) -> dict[str, dict[str, str]]:
     import configparser
 
-    parser = configparser.RawConfigParser()
     try:
+        parser = configparser.ConfigParser(**options)
         parser.read_string(str(text))
-    except configparser.Error as error:
+        return {section: dict(parser.items(section)) for section in parser.sections()}
+    except (configparser.Error, TypeError) as error:
         raise FunctionError(str(error)) from error
-    return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
 def _to_plist(value: Any, **_: Any) -> str:

@@ -45,7 +45,7 @@ def render_template(
     ctx: MinionContext,
     *,
     saltenv: str = "base",
-    sls: str = "",
+    sls: str | None = None,
     context: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
     path: str = "",
@@ -53,10 +53,11 @@ def render_template(
 ) -> str:
     """The text that ``engine`` (``jinja``, ``mako``, ``py``) makes of ``text``.
 
-    The template sees ``salt``, ``grains``, ``pillar``, ``opts``, ``saltenv``, ``sls``, the names of
-    its file if it has one, and on top ``defaults``, then ``context``. ``path`` is for errors and
-    ``tplpath``; ``name`` is the path below the root of its environment, for ``tpldir`` and relative
-    imports.
+    The template sees ``salt``, ``grains``, ``pillar``, ``opts``, ``saltenv``, and on top
+    ``defaults``, then ``context``. That of an SLS, or of a renderer's pipe, sees ``sls`` (may be
+    empty), ``proxy`` and the names of its file too; those of files do not, as in Salt. ``path`` is
+    for errors and ``tplpath``; ``name`` is the path below the root of its environment, for
+    ``tpldir`` and relative imports.
 
     Raises:
         RenderError: it does not render; has path, line and the lines around.
@@ -67,7 +68,7 @@ def render_template(
         raise RenderError(f"no such template engine: {engine} (there are {known})", path=path)
     variables = {
         **base_variables(ctx, saltenv, sls),
-        **(file_names(sls, path, name) if sls or name else {}),
+        **(file_names(sls, path, name) if sls is not None and (sls or name) else {}),
         **(defaults or {}),
         **(context or {}),
     }
@@ -76,21 +77,20 @@ def render_template(
         path=path,
         name=str(variables.get("tplfile") or name),
         saltenv=saltenv,
-        sls=sls,
+        sls=sls or "",
         variables=variables,
     )
     rendered: str = importlib.import_module(module).render_text(template, ctx)
     return rendered
 
 
-def base_variables(ctx: MinionContext, saltenv: str, sls: str) -> dict[str, Any]:
-    """What every template sees."""
+def base_variables(ctx: MinionContext, saltenv: str, sls: str | None) -> dict[str, Any]:
+    """What every template sees; ``sls`` is ``None`` for those that are no part of an SLS."""
     return {
         "salt": SaltFunctions(ctx),
         "grains": ctx.grains,
         "opts": opts_of(ctx),
         "pillar": ctx.pillar,
         "saltenv": saltenv,
-        "sls": sls,
-        "proxy": {},
+        **({} if sls is None else {"sls": sls, "proxy": {}}),
     }

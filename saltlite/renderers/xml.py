@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from xml.sax import saxutils
 
 INDENT = " "
 
@@ -24,6 +23,8 @@ def to_xml(value: Any) -> str:
 
 
 def _element(name: str, value: Any, depth: int) -> Iterator[str]:
+    from xml.sax import saxutils  # brings HTTP and TLS, for a filter that few templates use
+
     before = INDENT * depth
     if not isinstance(value, (Mapping, list, tuple)):
         yield f"{before}<{name}>{saxutils.escape(str(value))}</{name}>"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import ConfigError, RenderError
-from saltlite.renderers.excerpt import excerpt
+from saltlite.renderers.excerpt import excerpt, yaml_hint
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -27,8 +27,11 @@ def yamlex(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
         value = load_aggregated(data, source.path)
     except ConfigError as error:
         finding = error.finding if isinstance(error, YamlError) else error.problem
-        text = excerpt(data, error.line) if error.line else ""
-        raise RenderError(finding, path=source.path, line=error.line, excerpt=text) from error
+        hint = yaml_hint(finding, data, error.line)
+        text = excerpt(data, error.line, hint) if error.line else ""
+        raise RenderError(
+            finding, path=source.path, line=error.line, excerpt=text, hint=hint
+        ) from error
     return {} if value is None else value
 
 

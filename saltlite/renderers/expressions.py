@@ -1,0 +1,182 @@
+"""Regular expressions that a template brings: they end when its time does.
+
+A short expression can take years (``(a+)+$``), and no count of ours sees inside of Python's ``re``.
+But ``re`` looks for signals while it matches. So a timer of this process's time on the processor
+runs around one call of a filter or test, and its handler raises when the template's time is over:
+nothing of Salt's is under way then that holds a lock or a half written file. It runs only for what
+could take long at all, and only in the main thread, where Python handles signals: that is where
+templates are rendered, but with ``multiprocessing: False``.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Final
+
+from jinja2.runtime import Context
+from jinja2.utils import pass_context
+
+from saltlite.renderers.limits import MAX_CHARS, Meter, meter_of, refuse_large
+
+FILTERS: Final = (
+    "check_whitelist_blacklist",
+    "regex_match",
+    "regex_replace",
+    "regex_search",
+)
+TESTS: Final = ("match",)
+
+LITTLE: Final = 20_000_000
+"""Steps of matching that take a fraction of a second: not worth a timer."""
+
+LONGEST: Final = 256
+"""Expressions of more characters are not looked at."""
+
+_QUANTIFIED: Final = re.compile(r"\)[*+?{]")
+
+
+def _flags(ignorecase: bool, multiline: bool) -> int:
+    return (re.IGNORECASE if ignorecase else 0) | (re.MULTILINE if multiline else 0)
+
+
+def regex_search(
+    text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
+) -> tuple[Any, ...] | None:
+    """The groups of the first match anywhere, ``None`` without one."""
+    found = re.search(rgx, text, _flags(ignorecase, multiline))
+    return found.groups() if found else None
+
+
+def regex_match(
+    text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
+) -> tuple[Any, ...] | None:
+    """The groups of a match at the beginning, ``None`` without one."""
+    found = re.match(rgx, text, _flags(ignorecase, multiline))
+    return found.groups() if found else None
+
+
+def regex_replace(
+    text: str, rgx: str, value: str, ignorecase: bool = False, multiline: bool = False
+) -> str:
+    """The text with ``value`` for every match."""
+    flags = _flags(ignorecase, multiline)
+    most = (len(text) + 1) * len(value) * (len(text) if "\\" in value else 1)
+    if most < MAX_CHARS:
+        return re.sub(rgx, value, text, flags=flags)
+    size, references = 0, value.count("\\")
+
+    def counted(found: re.Match[str]) -> str:
+        nonlocal size
+        refuse_large(size + references * len(found.group()))
+        new = found.expand(value) if references else value
+        size += len(new)
+        refuse_large(size)
+        return new
+
+    return re.sub(rgx, counted, text, flags=flags)
+
+
+def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
+    """The test ``match``: the text begins with a match."""
+    return re.match(rgx, text, _flags(ignorecase, multiline)) is not None
+
+
+def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
+    """Whether a value is on the first list and not on the second; globs and expressions count."""
+    if blacklist is not None and any(_fits(value, each) for each in _listed(blacklist)):
+        return False
+    return not whitelist or any(_fits(value, each) for each in _listed(whitelist))
+
+
+def _listed(values: Any) -> list[Any]:
+    return [values] if isinstance(values, str) else list(values)
+
+
+def _fits(value: Any, expression: Any) -> bool:
+    if not isinstance(value, str) or not isinstance(expression, str):
+        return False
+    if value == expression or fnmatchcase(value, expression):
+        return True
+    try:
+        return re.match(rf"\A{expression}\Z", value) is not None
+    except re.error:
+        return False
+
+
+# --- their time ----------------------------------------------------------------------------------
+
+
+def in_time(
+    functions: Mapping[str, Callable[..., Any]], names: tuple[str, ...]
+) -> dict[str, Callable[..., Any]]:
+    """The named filters or tests, each within the time of the template that uses it."""
+    return {name: _in_time(functions[name]) for name in names if name in functions}
+
+
+def _in_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    @pass_context
+    def held(context: Context, text: Any, *args: Any, **kwargs: Any) -> Any:
+        meter = meter_of(context)
+        meter.step()
+        if not _may_take_long(text, (*args, *kwargs.values())):
+            return function(text, *args, **kwargs)
+        with until_over(meter):
+            return function(text, *args, **kwargs)
+
+    return held
+
+
+def _may_take_long(text: Any, others: tuple[Any, ...]) -> bool:
+    if not isinstance(text, str):
+        return False
+    if any(isinstance(one, (list, tuple)) for one in others):
+        return True
+    return any(_is_slow(one, len(text)) for one in others if isinstance(one, str))
+
+
+def _is_slow(expression: str, chars: int) -> bool:
+    """Whether matching may take many steps, as what repeats a group always may."""
+    if len(expression) > LONGEST:
+        return True
+    loops, choices = _shape(expression)
+    return loops < 0 or (chars + 2) ** (loops + 1) << choices > LITTLE
+
+
+@lru_cache(maxsize=256)
+def _shape(expression: str) -> tuple[int, int]:
+    """How many parts repeat (-1 if groups do), and how many may be or not."""
+    loops = sum(map(expression.count, "*+{"))
+    choices = expression.count("?") + expression.count("|")
+    return (-1 if _QUANTIFIED.search(expression) else loops), choices
+
+
+@contextmanager
+def until_over(meter: Meter) -> Iterator[None]:
+    """Within, LimitExceeded is raised when the template's time is over, if that can be told."""
+    left_s = meter.left_s()
+    if left_s is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    within = True
+
+    def fired(_number: int, _frame: object) -> None:
+        if within:
+            meter.look()  # raises if it was this thread's time that went by
+            signal.setitimer(signal.ITIMER_VIRTUAL, meter.left_s() or 0)
+
+    before = signal.signal(signal.SIGVTALRM, fired)
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_VIRTUAL, left_s)
+            yield
+        finally:
+            within = False
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)

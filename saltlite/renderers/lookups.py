@@ -1,0 +1,85 @@
+"""What a Jinja template prints out of pillar or grains without a default; it is not rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import jinja2
+from jinja2 import nodes
+
+from saltlite.renderers.jinja import SaltEnvironment
+
+ASKED = frozenset({"pillar.get", "grains.get"})
+DEFAULTS = frozenset({"default", "d"})
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """``{{ salt['pillar.get']('a:b') }}`` in a line: an empty text if there is no ``a:b``."""
+
+    function: str
+    key: str
+    line: int
+
+
+def bare_lookups(text: str) -> list[Lookup]:
+    """The lookups whose value is printed as it is; none for a text that is no template.
+
+    One that is a condition, is given a default, or goes through the filter ``default`` is not among
+    them: it may well find nothing.
+    """
+    try:
+        tree = SaltEnvironment({}).parse(text)
+    except jinja2.TemplateSyntaxError:
+        return []
+    return [
+        found
+        for output in tree.find_all(nodes.Output)
+        for part in output.nodes
+        for found in _printed(part)
+    ]
+
+
+def _printed(node: nodes.Node) -> Iterator[Lookup]:
+    if isinstance(node, nodes.Filter) and node.name in DEFAULTS:
+        return
+    if isinstance(node, nodes.CondExpr):
+        for side in (node.expr1, node.expr2):
+            if side is not None:
+                yield from _printed(side)
+        return
+    if isinstance(node, (nodes.Or, nodes.Compare, nodes.Test)):
+        return
+    if isinstance(node, nodes.Call):
+        found = _lookup(node)
+        if found is not None:
+            yield found
+            return
+    for child in node.iter_child_nodes():
+        yield from _printed(child)
+
+
+def _lookup(call: nodes.Call) -> Lookup | None:
+    """``salt['pillar.get']('x')`` or ``salt.pillar.get('x')`` with nothing but a key."""
+    name = _function(call.node)
+    if name not in ASKED or len(call.args) != 1 or call.kwargs or call.dyn_kwargs:
+        return None
+    key = call.args[0]
+    if not isinstance(key, nodes.Const) or not isinstance(key.value, str):
+        return None
+    return Lookup(name, key.value, call.lineno)
+
+
+def _function(node: nodes.Node) -> str:
+    if isinstance(node, nodes.Getitem) and _is_salt(node.node):
+        return str(node.arg.value) if isinstance(node.arg, nodes.Const) else ""
+    if isinstance(node, nodes.Getattr):
+        module = node.node
+        if isinstance(module, nodes.Getattr) and _is_salt(module.node):
+            return f"{module.attr}.{node.attr}"
+    return ""
+
+
+def _is_salt(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Name) and node.name == "salt"
