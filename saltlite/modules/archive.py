@@ -17,6 +17,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.fileserver.client import file_client
+from saltlite.modules._file import place
 from saltlite.providers import archives, command
 from saltlite.providers.command import Options
 
@@ -44,8 +45,9 @@ def list_(
 ) -> list[str] | dict[str, list[str]]:
     """List what is in an archive, named by its path or address.
 
-    ``verbose`` tells directories, files and links apart. ``options`` are for ``tar`` where it is
-    compressed in an unusual way. ``clean`` removes the copy of an archive that was fetched.
+    ``verbose`` tells directories, files and links apart. ``options`` is the command that
+    decompresses a tar file which Python cannot read: ``zstd -dc``. ``clean`` removes the copy of
+    an archive that was fetched.
 
     CLI Example:
 
@@ -342,13 +344,21 @@ def _no_zip(name: str) -> Iterator[None]:
 
 def _read_tar(ctx: MinionContext, name: str, path: str, options: str) -> archives.Contents:
     found = archives.tar_contents(path)
-    if found is not None:
-        return found
-    argv = ["tar", *shlex.split(options), "-tf", path]
-    done = ctx.host.run(argv) if options else None
-    if done is None or done.exit_code:
+    if found is None and options:
+        with place.scratch(b"") as plain:
+            _decompress(ctx, shlex.split(options), path, plain)
+            found = archives.tar_contents(plain)
+    if found is None:
         raise FunctionError(_UNKNOWN_TAR.format(name))
-    return archives.listed_contents(done.stdout.splitlines())
+    return found
+
+
+def _decompress(ctx: MinionContext, words: list[str], path: str, plain: str) -> None:
+    """Let a command (its words) write what is in ``path`` to ``plain``."""
+    into = 'out=$1; shift; exec "$@" > "$out"'
+    done = ctx.host.run(["sh", "-c", into, "sh", plain, *words, path])
+    if done.exit_code:
+        raise FunctionError(f"Failed to decompress {path}: {done.stderr.strip()}")
 
 
 def _read_zip(_ctx: MinionContext, name: str, path: str, _options: str) -> archives.Contents:

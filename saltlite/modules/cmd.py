@@ -523,7 +523,7 @@ def _script(
         argv = [path, *given] if content.startswith(b"#!") else [options.shell, path, *given]
         if wait:
             return command.run(ctx, argv, options, shown=path).as_map()
-        pid = command.start(ctx, [DEFAULT_SHELL, "-c", _THEN_REMOVE, path, *argv], options)
+        pid = command.start(ctx, ["/bin/sh", "-c", _THEN_REMOVE, path, *argv], options)
     return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
 
 

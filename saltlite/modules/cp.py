@@ -17,8 +17,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.disk import make_dir
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.fileserver.client import FILE_MODE, FileClient, file_client, replace_file
-from saltlite.fileserver.paths import safe_parts, split_url
+from saltlite.fileserver.client import FileClient, file_client
+from saltlite.fileserver.copies import FILE_MODE, replace_file
+from saltlite.fileserver.paths import SCHEME, safe_parts, split_url
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,10 @@ def cache_files(
         salt '*' cp.cache_files salt://pathto/file1,salt://pathto/file2
     """
     names = paths.split(",") if isinstance(paths, str) else paths
+    env = _env(ctx, saltenv)
+    if all(name.startswith(SCHEME) and "?" not in name for name in names):
+        below = [name.removeprefix(SCHEME) for name in names]
+        return [place or False for place in file_client(ctx).cache_files(below, env)]
     return [cache_file(ctx, name, saltenv) for name in names]
 
 
@@ -106,7 +111,7 @@ def cache_dir(
         return []
     names = _strictly_below(client.list_files(env, below), below)
     wanted = [name for name in names if _is_wanted(name, include_pat, exclude_pat)]
-    cached = [place for name in wanted if (place := client.cache_file(f"salt://{name}", env))]
+    cached = [place for place in client.cache_files(wanted, env) if place]
     return cached + (_cached_empty(client, env, below) if include_empty else [])
 
 
@@ -132,7 +137,7 @@ def cache_master(ctx: MinionContext, saltenv: str | None = None) -> list[str | b
     """
     env = _env(ctx, saltenv)
     client = file_client(ctx)
-    return [client.cache_file(f"salt://{name}", env) or False for name in client.list_files(env)]
+    return [place or False for place in client.cache_files(client.list_files(env), env)]
 
 
 def envs(ctx: MinionContext) -> list[str]:
@@ -211,11 +216,12 @@ def get_dir(
     if not below:
         return []
     skip = len(below.rstrip("/").rpartition("/")[0])
-    fetched = []
-    for name in _strictly_below(client.list_files(env, below), below):
-        place = f"{dest}/{name[skip:].lstrip('/')}"
-        if client.get_file(f"salt://{name}", place, makedirs=True, saltenv=env, gzip=gzip):
-            fetched.append(place)
+    places = {
+        name: f"{dest}/{name[skip:].lstrip('/')}"
+        for name in _strictly_below(client.list_files(env, below), below)
+        if safe_parts(name) is not None
+    }
+    fetched = client.get_files(places, env, gzip)
     for name in _strictly_below(client.list_empty_dirs(env, below), below):
         place = f"{dest}/{name[skip:].lstrip('/')}"
         make_dir(Path(place), 0o755)

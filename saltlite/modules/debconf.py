@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import CommandError, FunctionError
+from saltlite.errors import FunctionError
+from saltlite.providers import debconf as selections
 
 
 def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, list[list[str]]]:
@@ -21,7 +22,7 @@ def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, lis
 
         salt '*' debconf.get_selections
     """
-    found = _parse(_output(ctx))
+    found = selections.parse(_output(ctx))
     if fetchempty:
         return found
     answered = {
@@ -35,19 +36,6 @@ def _output(ctx: MinionContext) -> str:
     if done.exit_code != 0:
         raise FunctionError(done.stderr.strip() or "debconf-get-selections failed")
     return done.stdout
-
-
-def _parse(text: str) -> dict[str, list[list[str]]]:
-    """Lines of package, question, type and answer, parted by tabs; comments are skipped."""
-    found: dict[str, list[list[str]]] = {}
-    for line in text.splitlines():
-        words = line.split("\t")
-        if line.startswith("#") or len(words) < 3:
-            continue
-        package, question, kind = words[:3]
-        answer = "\t".join(words[3:]).rstrip("\n")
-        found.setdefault(package, []).append([question, kind, answer])
-    return found
 
 
 def show(ctx: MinionContext, name: str) -> list[list[str]] | None:
@@ -70,15 +58,8 @@ def set_(
         salt '*' debconf.set tzdata tzdata/Areas select Europe
     """
     words = [str(value), *map(str, extra)]
-    _set(ctx, f"{package} {question} {type} {' '.join(words)}\n")
+    selections.give(ctx, f"{package} {question} {type} {' '.join(words)}\n")
     return True
-
-
-def _set(ctx: MinionContext, lines: str) -> None:
-    """Hand lines to debconf; an answer may be a password, so it is in no error."""
-    done = ctx.host.run(["debconf-set-selections"], stdin=lines)
-    if done.exit_code != 0:
-        raise CommandError(["debconf-set-selections"], done.exit_code, "a line was refused")
 
 
 def set_file(ctx: MinionContext, path: str, saltenv: str = "base", **kwargs: Any) -> bool:
@@ -88,18 +69,11 @@ def set_file(ctx: MinionContext, path: str, saltenv: str = "base", **kwargs: Any
 
         salt '*' debconf.set_file salt://pathto/pkg.selections
     """
-    text = _text(ctx, path, saltenv)
+    text = selections.text_of(ctx, path, saltenv)
     if text is None:
         return False
-    _set(ctx, text)
+    selections.give(ctx, text)
     return True
-
-
-def _text(ctx: MinionContext, path: str, saltenv: str) -> str | None:
-    local = path
-    if "://" in path:
-        local = str(ctx.functions.call("cp.cache_file", path, saltenv) or "")
-    return ctx.host.read_text(local) if local else None
 
 
 def set_template(
@@ -117,15 +91,10 @@ def set_template(
 
         salt '*' debconf.set_template salt://pathto/pkg.selections.jinja jinja None None
     """
-    from saltlite.renderers.template import render_template
-
-    text = _text(ctx, path, saltenv)
+    text = selections.text_of(
+        ctx, path, saltenv, template=template, context=context, defaults=defaults
+    )
     if text is None:
         return False
-    _set(
-        ctx,
-        render_template(
-            text, template, ctx, saltenv=saltenv, context=context, defaults=defaults, path=path
-        ),
-    )
+    selections.give(ctx, text)
     return True

@@ -31,6 +31,9 @@ def fire_master(
 
         salt '*' event.fire_master '{"data":"my event data"}' 'tag'
     """
+    if ctx.master_side is not None:
+        ctx.events.fire(str(tag), _as_map(data))
+        return True
     if ctx.master is None:
         return False
     load = {"cmd": "_minion_event", "tag": str(tag), "data": data, "pretag": None}

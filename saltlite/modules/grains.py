@@ -116,14 +116,13 @@ def has_value(ctx: MinionContext, key: str) -> bool:
 
 
 def equals(ctx: MinionContext, key: str, value: Any) -> bool:
-    """Whether a grain has this value; compared as text.
+    """Whether a grain has this value; compared as text. One that is not there is empty.
 
     CLI Example:
 
         salt '*' grains.equals fqdn example.com
     """
-    found = traverse(ctx.grains, key, _MISSING)
-    return found is not _MISSING and str(found) == str(value)
+    return str(get(ctx, key)) == str(value)
 
 
 def filter_by(
@@ -140,6 +139,8 @@ def filter_by(
 
         salt '*' grains.filter_by '{Debian: Debheads rule, RedHat: I love my hat}'
     """
+    if not isinstance(lookup_dict, Mapping):
+        raise SaltliteError("filter_by lookup_dict argument must be a dictionary.")
     if merge and not isinstance(merge, Mapping):
         raise SaltliteError("filter_by merge argument must be a dictionary.")
     values = traverse(ctx.grains, grain, [])

@@ -10,7 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.fileserver.client import replace_file
+from saltlite.fileserver.copies import replace_file
 
 DECODE_TYPES = ("json", "xml", "yaml", "plain")
 OUT_MODE = 0o600

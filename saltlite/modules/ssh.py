@@ -25,6 +25,7 @@ PUBLIC = ("id_rsa.pub", "id_dsa.pub", "id_ecdsa.pub", "id_ed25519.pub", "identit
 
 _HOST_KEY = re.compile(r"ssh_host_(?P<kind>\w+?)_key(?P<end>(-cert)?(\.pub)?)$")
 _NO_HOSTNAME = {"status": "error", "error": "hostname argument required"}
+PORT_AND_HASH = "argument port can not be used in conjunction with argument hash_known_hosts"
 
 
 def auth_keys(
@@ -416,8 +417,9 @@ def set_known_host(
     """
     if not hostname:
         return dict(_NO_HOSTNAME)
+    port = keys.other_port(port)
     if port and hash_known_hosts:
-        return _error("argument port can not be used in conjunction with argument hash_known_hosts")
+        return _error(PORT_AND_HASH)
     path = _known_path(ctx, user, config)
     if isinstance(path, dict):
         return path
@@ -430,7 +432,7 @@ def set_known_host(
             ctx, hostname, enc, port, hash_known_hosts, timeout, hash_type
         )
         if not shown:
-            return _error("unable to receive remote host keys")
+            return _error("Unable to receive remote host keys")
         if fingerprint and fingerprint not in (each["fingerprint"] for each in shown):
             return _error(
                 "Remote host public keys found but none of their fingerprints match the one you "

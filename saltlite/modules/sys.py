@@ -13,9 +13,6 @@ from saltlite.loader import places
 from saltlite.loader.registry import argspec as spec_of
 from saltlite.loader.registry import builtin_source, documentation, is_user_function
 
-_STATES: Mapping[str, str] = {}
-"""Built-in states, by Salt's names: none yet."""
-
 # --- execution modules ---------------------------------------------------------------------------
 
 
@@ -104,12 +101,14 @@ def state_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.state_doc service.running
     """
+    from saltlite.states.registry import STATES
+
     functions = _states(ctx)
     found: dict[str, str | None] = {}
     for name in _fitting(sorted(functions), args):
         module = name.partition(".")[0]
         if module not in found:
-            found[module] = _without_markup(_module_doc(ctx, "states", _STATES, module))
+            found[module] = _without_markup(_module_doc(ctx, "states", STATES, module))
         found[name] = _text(functions[name])
     return found
 
@@ -232,7 +231,14 @@ def renderer_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
 
 def _states(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
-    return _of_kind(ctx, "states", _STATES)
+    from saltlite.states.registry import STATES, functions
+
+    ours = {
+        f"{module}.{name}": _open(call)
+        for module in STATES
+        for name, call in functions(module).items()
+    }
+    return ours | _of_kind(ctx, "states", {})
 
 
 def _returners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:

@@ -108,6 +108,22 @@ def listed_contents(lines: Iterable[str]) -> Contents:
     return Contents(dirs, names - dirs)
 
 
+def described_contents(lines: Iterable[str]) -> Contents:
+    """What is in an archive by what ``tar tv --numeric-owner`` says of it."""
+    found = Contents()
+    for parts in (line.split(maxsplit=5) for line in lines):
+        if len(parts) < 6 or not parts[5].strip("/"):
+            continue  # the rest of a name with a line feed; what is stripped away
+        mode, name = parts[0], parts[5]
+        if mode.startswith("d"):
+            found.dirs.add(f"{name.rstrip('/')}/")
+        elif mode.startswith("l"):
+            found.links.add(name.partition(" -> ")[0])
+        else:
+            found.files.add(name.partition(" link to ")[0])
+    return found
+
+
 def zip_contents(path: str) -> Contents:
     """What is in a ZIP file, directories that only its paths name among it.
 

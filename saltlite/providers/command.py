@@ -20,7 +20,8 @@ from saltlite.host import Account, Completed, Host
 
 log = logging.getLogger(__name__)
 
-DEFAULT_SHELL = "/bin/bash"
+DEFAULT_SHELL = os.environ.get("SHELL") or "/bin/sh"
+"""The shell of commands that name none, as in the grain ``shell``: a service's is ``/bin/sh``."""
 
 LOCALE_NAMES = (
     "LC_CTYPE",

@@ -2,7 +2,7 @@
 
 No password gets into a log line, an error or (unless asked for) an answer: commands are not
 logged, and what stands before ``@`` in an address is hidden in every text. Called by
-``modules/git.py``. Source: git(1); observed on Salt 3006.30.
+``modules/git/``. Source: git(1); observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def git(ctx: MinionContext, words: Sequence[str], run: Run) -> Outcome:
 
 
 def _once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -> Outcome:
-    env = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANG": "C"}
+    # without the locks a look at a clone does not write its index anew
+    env = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANG": "C"}
     if key is not None:
         env["GIT_SSH_COMMAND"] = f"{SSH} -i {shlex.quote(key)}"
     options = Options(  # noqa: S604 - the shell of a user's login, not one that reads a command

@@ -210,3 +210,91 @@ def check_timeout(timeout: Any) -> None:
         int(timeout)
     except (TypeError, ValueError):
         raise ValueError(f"'{timeout}' is not a valid timeout, must be an integer") from None
+
+
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.\-]*)\s*(?:\[[^\]]*\])?\s*([^;@]*)(;.*)?$")
+
+
+def requirement(text: str) -> tuple[str, str]:
+    """The name and the conditions of a requirement: ``a[x]>=1.0,<2`` is ``a``, ``>=1.0,<2``.
+
+    An address is called as what stands behind ``#egg=``, or is its own name.
+    """
+    if "://" in text or text.startswith(("/", ".")):
+        return text.partition("#egg=")[2] or text, ""
+    match = _REQUIREMENT.match(text)
+    return (match[1], match[2].strip()) if match else (text, "")
+
+
+def conflicts(wanted: str, there: Mapping[str, str]) -> bool:
+    """Whether a requirement is not met by the packages ``there`` (by their normalized names)."""
+    name, conditions = requirement(wanted)
+    version = there.get(normalized(name))
+    if version is None:
+        return True
+    return not all(_meets(version, each.strip()) for each in conditions.split(",") if each.strip())
+
+
+def _meets(version: str, condition: str) -> bool:
+    """Source: PEP 440; ``===`` compares the text."""
+    match = re.match(r"(===|==|!=|~=|>=|<=|>|<)\s*(\S+)$", condition)
+    if match is None:
+        return False
+    sign, limit = match.groups()
+    if sign == "===":
+        return version == limit
+    if limit.endswith(".*"):
+        is_part = _key(version)[: limit.count(".")] == _key(limit[:-2])[: limit.count(".")]
+        return is_part if sign == "==" else not is_part
+    have, wanted = _key(version), _key(limit)
+    if sign == "~=":
+        release = limit.split(".")[:-1]
+        return (
+            have >= wanted
+            and _key(version)[: len(release)] == _key(".".join(release))[: len(release)]
+        )
+    return {
+        "==": have == wanted,
+        "!=": have != wanted,
+        ">=": have >= wanted,
+        "<=": have <= wanted,
+        ">": have > wanted,
+        "<": have < wanted,
+    }[sign]
+
+
+_RELEASE_LENGTH = 8
+_PHASES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "post": 1}
+
+
+def _key(version: str) -> tuple[int, ...]:
+    """Numbers by which versions are ordered; what is before a release comes before it."""
+    text = version.lower().removeprefix("v").partition("+")[0]
+    release = re.match(r"[\d.]*", text)
+    numbers = [int(each) for each in (release[0] if release else "").split(".") if each]
+    padded = (numbers + [0] * _RELEASE_LENGTH)[:_RELEASE_LENGTH]
+    rest = re.search(r"(dev|alpha|beta|a|b|rc|c|post)[.\-_]?(\d*)", text)
+    phase = (_PHASES[rest[1]], int(rest[2] or 0)) if rest else (0, 0)
+    return (*padded, *phase)
+
+
+_DRY_RUN = ("--dry-run", "--quiet", "--report", "-")
+
+
+def would_install(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, str] | None:
+    """Names and versions that ``pip.install`` with these options would install.
+
+    ``None`` if pip does not tell: it is older than 22.2, or it could not.
+    """
+    import json
+
+    given = options.get("extra_args") or []
+    extra = [given] if isinstance(given, str) else list(given)
+    asked = {**options, "extra_args": [*extra, *_DRY_RUN]}
+    answer = ctx.functions.call("pip.install", **asked)
+    try:
+        report = json.loads(answer.get("stdout") or "")
+        listed = [each["metadata"] for each in report["install"]]
+        return {normalized(each["name"]): str(each["version"]) for each in listed}
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -76,9 +76,19 @@ def grep(ctx: MinionContext, path: str, pattern: Any, opts: Sequence[Any]) -> di
 
 
 def patch(
-    ctx: MinionContext, path: str, patchfile: str, options: Any, dry_run: bool
+    ctx: MinionContext,
+    path: str,
+    patchfile: str,
+    options: Any,
+    dry_run: bool,
+    *,
+    rejects: str = "-",
+    output: str = "",
 ) -> dict[str, Any]:
-    """Apply a patch to a file or to the files of a directory."""
+    """Apply a patch to a file or to the files of a directory.
+
+    What cannot be applied goes to the file ``rejects``. With ``output`` the result goes there.
+    """
     import shlex
 
     program = ctx.host.which("patch")
@@ -87,9 +97,11 @@ def patch(
             "patch executable not found in path. Is the corresponding package installed?"
         )
     given = shlex.split(options) if isinstance(options, str) else [str(opt) for opt in options]
-    argv = [program, *given, "--forward", "--reject-file=-"]
+    argv = [program, *given, "--forward", f"--reject-file={rejects}"]
     if dry_run:
         argv.append("--dry-run")
+    if output:
+        argv.append(f"--output={output}")
     argv += ["-i", patchfile]
     if os.path.isdir(path):
         argv += ["-d", path]

@@ -123,6 +123,20 @@ def _is_same(target: str, other: str) -> bool:
         return False
 
 
+def content_path(ctx: MinionContext, file: File) -> str:
+    """Have the content of a source here and checked; its path.
+
+    Raises:
+        FunctionError: it is not there, or has another hash than it shall have.
+    """
+    try:
+        _fetch(ctx, file)
+        _verify(file, ctx)
+    except _Stop as stop:
+        raise FunctionError(str(stop)) from None
+    return file.sfn
+
+
 def _fetch(ctx: MinionContext, file: File) -> None:
     """Have the content here."""
     if file.sfn:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from saltlite.disk import write_file
-from saltlite.errors import StoreError
+from saltlite.errors import StoreError, UsageError
+from saltlite.modules._file import texts
 
 PIECE_BYTES = 1024 * 1024
 _LABEL = "security.selinux"
@@ -73,6 +76,7 @@ def _other(owner: tuple[int, int]) -> tuple[int, int] | None:
 def _create(
     path: str, data: bytes | Iterable[bytes], mode: int, owner: tuple[int, int] | None
 ) -> None:
+    _sweep(path)
     try:
         write_file(Path(path), data, mode=mode, owner=owner, flush=False)
     except StoreError as error:
@@ -82,6 +86,39 @@ def _create(
         raise OSError(cause.errno, cause.strerror, path) from error
     if mode & 0o6000:
         os.chmod(path, mode)  # giving a file away takes these bits off, and so may writing
+
+
+def _sweep(path: str) -> None:
+    """Remove what writers of this file left behind that were killed."""
+    folder, name = os.path.split(path)
+    if not folder:
+        return
+    begin = f".{os.fsdecode(os.fsencode(name)[:200])}."
+    for left in _unfinished(folder):
+        process = left.removeprefix(begin).removesuffix(".tmp")
+        if left.startswith(begin) and process.isdecimal() and not _is_alive(int(process)):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, left))
+
+
+@functools.lru_cache(maxsize=256)
+def _unfinished(folder: str) -> tuple[str, ...]:
+    """Names that unfinished files have; looked for once, as there may be many files."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return ()
+    return tuple(name for name in names if name.startswith(".") and name.endswith(".tmp"))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _has_more(path: str) -> bool:
@@ -194,3 +231,25 @@ def drop_scratch(path: str) -> None:
     if os.path.basename(path).startswith(SCRATCH_PREFIX):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def require_text(path: str) -> None:
+    """Raises UsageError for what is no text file."""
+    begin = b"\0"
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            begin = file.read(texts.SNIFFED_BYTES)
+    if not texts.is_text(begin):
+        raise UsageError(f"Cannot perform string replacements on a binary file: {path}")
+
+
+def keep_copy(path: str, ending: Any, link: str | None = None) -> None:
+    """A copy beside the file; of a link, a link to the copy beside it as well."""
+    if not ending:
+        return
+    copy(path, f"{path}{ending}")
+    if link and link != path:
+        beside = f"{link}{ending}"
+        if os.path.lexists(beside):
+            os.unlink(beside)
+        os.symlink(f"{os.readlink(link)}{ending}", beside)

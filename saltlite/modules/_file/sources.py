@@ -47,6 +47,11 @@ def is_local(source: str) -> bool:
     return scheme_of(source) in ("", "file")
 
 
+def is_of_web(source: str) -> bool:
+    """Whether a source is neither of this machine nor of the file server."""
+    return scheme_of(source) in WEB
+
+
 def chosen(ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any) -> tuple[Any, Any]:
     """The first of several sources that is there, and its hash; a single one is not looked at.
 
@@ -141,11 +146,15 @@ def managed(
     template: Any = None,
     context: Any = None,
     defaults: Any = None,
+    seen: Mapping[str, Any] | None = None,
     skip_verify: bool = False,
     verify_ssl: bool = True,
     use_etag: bool = False,
 ) -> Managed:
     """Have the content of a managed file, rendered if it is a template.
+
+    A template sees ``name``, ``source`` and ``seen`` (``user``, ``group``, ``mode``, ``attrs``),
+    below what its defaults and context say.
 
     Raises:
         RenderError: the template does not render.
@@ -155,8 +164,9 @@ def managed(
         return "", {}, ""
     try:
         found = _located(
-            ctx, name, str(source), source_hash, source_hash_name, saltenv, skip_verify, verify_ssl
-        )
+            ctx, name, str(source), source_hash, source_hash_name, saltenv,
+            skip_verify, verify_ssl, use_etag,
+        )  # fmt: skip
     except FunctionError as error:
         return "", {}, str(error)
     if isinstance(found, str):
@@ -168,7 +178,8 @@ def managed(
             return "", {}, complaint
     if not template:
         return path, found, ""
-    return _rendered(ctx, path, str(source), str(template), saltenv, context, defaults)
+    below = {"name": name, "source": source, **(seen or {}), **dict(defaults or {})}
+    return _rendered(ctx, path, str(source), str(template), saltenv, context, below)
 
 
 def _located(
@@ -180,6 +191,7 @@ def _located(
     saltenv: str,
     skip_verify: bool,
     verify_ssl: bool,
+    use_etag: bool,
 ) -> dict[str, str] | str:
     """The hash that a source shall have, or a complaint."""
     if scheme_of(source) == "salt":
@@ -195,11 +207,11 @@ def _located(
     if is_local(source):
         form = ctx.config.files.hash_type
         return {"hsum": hashes.file_hash(path, form), "hash_type": form}
-    if skip_verify:
+    if skip_verify or use_etag:
         return {}
     return (
         f"Unable to verify upstream hash of source file {source}, please set source_hash or set"
-        " skip_verify to True"
+        " skip_verify or use_etag to True"
     )
 
 

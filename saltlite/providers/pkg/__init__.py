@@ -2,7 +2,7 @@
 
 A provider asks and changes one package manager: commands through the host, pure parsers for their
 output. What every one can do is :class:`Packages`; the other protocols are features that some have
-(``isinstance`` asks for them). Called by ``modules/pkg.py`` and by the states of packages.
+(``isinstance`` asks for them). Called by ``modules/pkg`` and by the states of packages.
 """
 
 from __future__ import annotations
@@ -97,14 +97,30 @@ class Holding(Protocol):
 
 
 @runtime_checkable
+class Opening(Protocol):
+    """Can look into package files."""
+
+    def file_version(self, path: str) -> str:
+        """The version of the package in a file on this machine, ``""`` if there is none."""
+
+
+@runtime_checkable
 class Repositories(Protocol):
-    """Can show and change where packages come from."""
+    """Can show where packages come from."""
 
     def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """All of them, by the name that this package manager gives them."""
 
     def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """One of them, ``{}`` for none."""
+
+
+@runtime_checkable
+class Configuring(Repositories, Protocol):
+    """Can change where packages come from, too."""
+
+    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+        """Raise FunctionError if ``mod_repo`` would not do it."""
 
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change one; what it is then."""
@@ -155,10 +171,13 @@ def provider(ctx: MinionContext) -> Packages:
     Raises:
         FunctionUnavailable: there is none for this system.
     """
-    chosen = ctx.config.modules.providers.get("pkg") or OF_FAMILY.get(
-        str(ctx.grains.get("os_family", ""))
-    )
-    return _made(str(chosen), ctx)
+    return _made(named(ctx), ctx)
+
+
+def named(ctx: MinionContext) -> str:
+    """Salt's name of the package manager that :func:`provider` gives, ``""`` for none."""
+    family = str(ctx.grains.get("os_family", ""))
+    return str(ctx.config.modules.providers.get("pkg") or OF_FAMILY.get(family, ""))
 
 
 def _made(chosen: str, ctx: MinionContext) -> Packages:

@@ -61,7 +61,7 @@ class Apk:
 
     def change(self, change: Change) -> list[str]:
         """Install, remove, upgrade."""
-        return complaint(act(self.ctx, argv_of(change)))
+        return [each for argv in commands(change) for each in complaint(act(self.ctx, argv))]
 
     def compare(self, first: str, second: str) -> int | None:
         """As ``apk version -t``."""
@@ -74,6 +74,12 @@ class Apk:
     def parse_arch(self, name: str) -> dict[str, str | None]:
         """Names have no architecture."""
         return {"name": name, "arch": None}
+
+    def file_version(self, path: str) -> str:
+        """As its ``.PKGINFO`` has it."""
+        text = output(self.ctx, ["tar", "-xzOf", path, ".PKGINFO"])
+        lines = (line.partition(" = ") for line in text.splitlines())
+        return next((value.strip() for name, _, value in lines if name == "pkgver"), "")
 
     def files(self, names: Sequence[str]) -> tuple[dict[str, list[str]], list[str]] | str:
         """As ``apk info -L`` lists them."""
@@ -116,25 +122,39 @@ class Apk:
         """One of them."""
         return dict(self.list_repos(options).get(repo, {}))
 
-    def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Apk's file is for people; Salt does not change it either."""
-        raise FunctionError(f"edit {REPOSITORIES} to change repositories")
 
-    def del_repo(self, repo: str, options: Mapping[str, Any]) -> Any:
-        """Apk's file is for people; Salt does not change it either."""
-        raise FunctionError(f"edit {REPOSITORIES} to change repositories")
-
-
-def argv_of(change: Change) -> list[str]:
-    """The command line of a change."""
+def commands(change: Change) -> list[list[str]]:
+    """The command lines of a change. ``fix`` leaves alone what apk keeps as wanted packages."""
     names = [target_word(one) for one in change.targets]
-    if change.action == "install":
-        local = ["--allow-untrusted"] if any(one.file for one in change.targets) else []
-        return ["apk", "add", *local, *names]
     if change.action == "upgrade":
-        return ["apk", "upgrade"]
-    purge = ["--purge"] if change.action == "purge" or truth(change.options.get("purge")) else []
-    return ["apk", "del", *purge, *names]
+        return [["apk", "fix", "--upgrade", *names] if names else ["apk", "upgrade"]]
+    if change.action != "install":
+        purges = change.action == "purge" or truth(change.options.get("purge"))
+        return [["apk", "del", *(["--purge"] if purges else []), *names]]
+    again = _again(change)
+    rest = [one for one in change.targets if one.name not in again]
+    argv = [["apk", "fix", "--reinstall", *again]] if again else []
+    return [*argv, ["apk", "add", *_flags(change, rest), *map(target_word, rest)]] if rest else argv
+
+
+def _again(change: Change) -> list[str]:
+    """The names of what is to be put in place again."""
+    if not truth(change.options.get("reinstall")):
+        return []
+    return [
+        one.name
+        for one in change.targets
+        if one.file is None
+        and one.name in change.installed
+        and one.version in (None, *change.installed[one.name])
+    ]
+
+
+def _flags(change: Change, targets: Sequence[Wanted]) -> list[str]:
+    """What is installed stays as it is, unless apk is told otherwise."""
+    newest = any(one.version is None and one.name in change.installed for one in targets)
+    local = any(one.file for one in targets)
+    return [*(["--upgrade"] if newest else []), *(["--allow-untrusted"] if local else [])]
 
 
 def target_word(wanted: Wanted) -> str:

@@ -125,7 +125,8 @@ class Apt:
         if change.action == "install":
             return self._install(change)
         if change.action == "upgrade":
-            return complaint(act(self.ctx, upgrade_argv(change.options), env=ENVIRONMENT))
+            argv = upgrade_argv(change.options, [one.name for one in change.targets])
+            return complaint(act(self.ctx, argv, env=ENVIRONMENT))
         if change.action == "autoremove":
             purge = ["--purge"] if truth(change.options.get("purge")) else []
             argv = ["apt-get", "--assume-yes", *purge, "autoremove"]
@@ -241,6 +242,10 @@ class Apt:
 
     # details
 
+    def file_version(self, path: str) -> str:
+        """As ``dpkg-deb`` knows."""
+        return output(self.ctx, ["dpkg-deb", "--field", path, "Version"]).strip()
+
     def files(self, names: Sequence[str]) -> tuple[dict[str, list[str]], list[str]] | str:
         """The files of packages; of all packages without names."""
         wanted = list(names) or list(self.installed())
@@ -318,9 +323,15 @@ class Apt:
         """One source, found by type, address and distribution of its line."""
         return apt_repos.get_repo(self.ctx, repo)
 
+    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+        """Raise FunctionError for a line that is no source."""
+        apt_repos.planned(self.ctx, repo, options)
+
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a source."""
         changed = apt_repos.mod_repo(self.ctx, repo, options)
+        if truth(options.get("consolidate")):
+            apt_repos.consolidate(self.ctx, str(options.get("file") or "") or None)
         if truth(options.get("refresh", True)):
             self.refresh({})
         return changed
@@ -358,8 +369,8 @@ def install_flags(options: Mapping[str, Any]) -> list[str]:
     return [*flags, "-t", str(release)] if release else flags
 
 
-def upgrade_argv(options: Mapping[str, Any]) -> list[str]:
-    """The command of ``pkg.upgrade``."""
+def upgrade_argv(options: Mapping[str, Any], names: Sequence[str] = ()) -> list[str]:
+    """The command of ``pkg.upgrade``: of everything, or of some installed packages."""
     argv = ["apt-get", "-q", "-y"]
     argv += NEW_CONFIGURATION if truth(options.get("force_conf_new")) else KEEP_CONFIGURATION
     if truth(options.get("force_yes")):
@@ -370,6 +381,8 @@ def upgrade_argv(options: Mapping[str, Any]) -> list[str]:
         argv.append("--download-only")
     if truth(options.get("allow_downgrades")):
         argv.append("--allow-downgrades")
+    if names:
+        return [*argv, "--only-upgrade", "install", *names]
     dist = truth(options.get("dist_upgrade", options.get("dist-upgrade")))
     return [*argv, "dist-upgrade" if dist else "upgrade"]
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite import disk
-from saltlite.errors import CommandError
+from saltlite.errors import CommandError, FunctionError
+from saltlite.providers.pkg.apt_sources import parse_line
+from saltlite.providers.pkg.requests import truth
 from saltlite.providers.pkg.tools import ask
 
 if TYPE_CHECKING:
@@ -84,6 +87,47 @@ def add(
         argv = ["apt-key", "adv", "--batch", "--keyserver", source.keyserver]
         return ask(ctx, [*argv, "--recv", source.keyid]).exit_code == 0
     raise TypeError("add_repo_key() takes at least 1 argument (0 given)")
+
+
+def ring_of(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> str | None:
+    """The file for the keys of a source, ``None`` for apt's own key ring.
+
+    Raises:
+        FunctionError: the source names no file, and apt-key is missing or not to be used.
+    """
+    if truth(options.get("aptkey", True)) and ctx.host.which("apt-key") is not None:
+        return None
+    entry = parse_line(line)
+    ring = str(options.get("signedby") or (entry.signed_by if entry else ""))
+    if not ring.startswith("/"):
+        raise FunctionError("missing 'signedby' option when apt-key is missing")
+    return ring
+
+
+def known(ctx: MinionContext, keyid: str) -> bool:
+    """Whether apt's own key ring has a key."""
+    return bool(_text(ctx, ["apt-key", "export", keyid]).strip())
+
+
+def receive(ctx: MinionContext, server: str, keyids: Sequence[str], path: str) -> None:
+    """Get keys from a key server, and make them one file that sources can name.
+
+    Raises:
+        FunctionError: a key is not to be had.
+    """
+    with tempfile.TemporaryDirectory(prefix="saltlite-keys-") as home:
+        gpg = ["gpg", "--homedir", home, "--batch", "--no-tty"]
+        done = ask(ctx, [*gpg, "--keyserver", server, "--recv-keys", *keyids])
+        ring = os.path.join(home, "exported")
+        if done.exit_code == 0:
+            armor = ["--armor"] if path.endswith(".asc") else []
+            done = ask(ctx, [*gpg, *armor, "--output", ring, "--export", *keyids])
+        data = ctx.host.read_bytes(ring) if done.exit_code == 0 else None
+    if not data:
+        told = (done.stderr.strip().splitlines() or ["no answer"])[-1]
+        raise FunctionError(f"Error: Could not add key: {', '.join(keyids)} ({server}: {told})")
+    disk.make_dir(Path(os.path.dirname(path)), 0o755)
+    disk.write_file(Path(path), data, mode=0o644)
 
 
 def _add_file(ctx: MinionContext, source: Source, keydir: str, keyfile: str | None) -> bool:

@@ -6,7 +6,7 @@ The pure half is ``apt_sources``. Source: observed on Salt 3006.30.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,7 @@ def planned(
     wanted = _wanted(repo, options)
     there = [one for one in entries(ctx) if one.same_place(wanted)]
     file = options.get("file")
-    chosen = next((one for one in there if file is None or one.file == str(file)), None)
+    chosen = _chosen(there, wanted, None if file is None else str(file))
     if chosen is None:
         return {}, replace(wanted, file=str(file or MAIN)).as_map()
     changed = _merged(chosen, wanted, repo, options)
@@ -77,7 +77,7 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[
     wanted = _wanted(repo, options)
     there = [one for one in entries(ctx) if one.same_place(wanted)]
     file = options.get("file")
-    chosen = next((one for one in there if file is None or one.file == str(file)), None)
+    chosen = _chosen(there, wanted, None if file is None else str(file))
     if chosen is None:
         _append(ctx, replace(wanted, file=str(file or MAIN)))
         chosen = replace(wanted, file=str(file or MAIN))
@@ -99,6 +99,15 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[
             "signedby": shown["signedby"],
         }
     }
+
+
+def _chosen(there: Sequence[Entry], wanted: Entry, file: str | None) -> Entry | None:
+    """The source to be changed: that of the file, or one elsewhere with the same components."""
+    if file is None:
+        return there[0] if there else None
+    elsewhere = [one for one in there if set(one.components) == set(wanted.components)]
+    here = [one for one in there if one.file == file]
+    return next(iter(here or elsewhere), None)
 
 
 def _wanted(repo: str, options: Mapping[str, Any]) -> Entry:
@@ -174,6 +183,19 @@ def del_repo(ctx: MinionContext, repo: str) -> str:
             disk.remove(Path(entry.file))
             said = f"File {entry.file} containing repo '{repo}' has been removed.\n{said}"
     return said
+
+
+def consolidate(ctx: MinionContext, keep: str | None) -> None:
+    """Put the one-line sources of all files but ``keep`` into the main one, each place once.
+
+    Comments of the main file go; files that are left without a source go too.
+    """
+    found = [one for one in entries(ctx) if one.file.endswith(".list") and one.file != keep]
+    if keep == MAIN or not found:
+        return
+    _write(MAIN, "".join(f"{each.line()}\n" for each in apt_sources.merged(found)))
+    for path in dict.fromkeys(each.file for each in found if each.file != MAIN):
+        disk.remove(Path(path))
 
 
 def _append(ctx: MinionContext, entry: Entry) -> None:

@@ -126,6 +126,23 @@ def change_list(text: str, changed: Mapping[int, Entry | None]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def merged(found: Sequence[Entry]) -> list[Entry]:
+    """Sources of one type, address and distribution as one, with the components of all.
+
+    Those with other options, or that are switched off, stay apart.
+    """
+    places: dict[tuple[object, ...], Entry] = {}
+    for each in found:
+        options = tuple(sorted(each.options.items()))
+        place = (each.kind, each.uri.rstrip("/"), each.dist, options, each.disabled)
+        known = places.get(place)
+        components = (*(known.components if known else ()), *each.components)
+        places[place] = replace(
+            known or each, components=tuple(dict.fromkeys(components)), comment="", text=""
+        )
+    return list(places.values())
+
+
 def append_to_list(text: str, entry: Entry) -> str:
     """A ``.list`` file with one more line."""
     end = "" if not text or text.endswith("\n") else "\n"

@@ -1,6 +1,7 @@
 """Red Hat's package managers: dnf, and yum where there is no dnf.
 
-Source: dnf(8), yum(8) and their output; shapes of modules.md 10.
+``dnf`` may be dnf 4 or dnf5: commands are those that both take, with the options of a command after
+it. Source: dnf(8), dnf5(8), yum(8) and their output; shapes of modules.md 10.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from saltlite import disk
-from saltlite.errors import CommandError, FunctionError, UsageError
-from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm
+from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, UsageError
+from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm, versionlock
 from saltlite.providers.pkg.requests import truth, words
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
@@ -21,35 +22,64 @@ REPOSITORIES = "/etc/yum.repos.d"
 UPDATES_THERE = 100
 """The exit code of ``check-update`` if there are updates."""
 
+_UNKNOWN = re.compile(r"No package found for(?:: | \")|^versionlock added: 0$", re.MULTILINE)
+"""How versionlock says that it has locked nothing; it counts that as a success."""
+
 BEST = ("--best", "--allowerasing")
 """An installation takes the newest version, or fails. Source: observed on Salt 3006.30."""
 
 _LISTED = re.compile(r"^(\S+)\.(\S+)\s+((?:\d+:)?[^\s:-]+-\S+)\s+(\S+)\s*$")
-_LOCK = re.compile(r"^(?P<name>[^\s:]+?)-(?:\d+:)?[^-\s]+-[^-\s]+$")
+_OBSOLETING = re.compile(r"Obsoleting packages", re.IGNORECASE)
+
+_AVAILABLE = {"dnf": "--available", "yum": "available"}
+"""To dnf5 ``available`` is the name of a package, yum has no such option."""
 
 
 class Dnf(rpm.Rpm):
     """dnf or yum on this machine."""
 
     def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
-        """The newest version that the enabled repositories have."""
+        """The newest version that the enabled repositories have, and that no lock excludes.
+
+        ``update_holds`` tells of locks that will not be there then.
+        """
         if not names:
             return {}
-        argv = [self._tool(), "--quiet", *repo_flags(options), "list", "available", *names]
-        listed = parse_list(output(self.ctx, argv), self.architecture())
-        return {name: listed.get(name, [""])[0] for name in names}
+        listed = self._listed([], names, options)
+        newest = {name: listed.get(name, [""])[0] for name in names}
+        return newest | self._kept_back(newest, options)
+
+    def _kept_back(self, newest: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+        """What an installation brings of those that are locked; dnf lists newer ones, too."""
+        if truth(options.get("update_holds")) or self._tool() == "yum" or not any(newest.values()):
+            return {}
+        try:
+            locked = versionlock.versions(self._locks())
+        except FunctionUnavailable:
+            return {}
+        names = [name for name, one in newest.items() if one and not _among(one, locked, name)]
+        offered = self.offered(names, options) if names else {}
+        return {
+            name: next((one for one in offered.get(name, []) if _among(one, locked, name)), "")
+            for name in names
+        }
 
     def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """All versions in the enabled repositories, newest first."""
-        argv = [self._tool(), "--quiet", *repo_flags(options), "--showduplicates", "list"]
-        text = output(self.ctx, [*argv, "available", *names])
-        return parse_list(text, self.architecture())
+        return self._listed(["--showduplicates"], names, options)
+
+    def _listed(
+        self, flags: Sequence[str], names: Sequence[str], options: Mapping[str, Any]
+    ) -> Versions:
+        tool = self._tool()
+        if tool == "yum" and truth(options.get("update_holds")):
+            flags = [*flags, "--disableplugin=versionlock"]  # it would leave out newer versions
+        argv = [tool, "--quiet", "list", *flags, *repo_flags(options), _AVAILABLE[tool], *names]
+        return parse_list(output(self.ctx, argv), self.architecture())
 
     def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
-        """What there are newer versions of."""
-        tool = self._tool()
-        command = ["list", "--upgrades"] if tool == "dnf" else ["check-update"]
-        done = ask(self.ctx, [tool, "--quiet", *repo_flags(options), *command])
+        """What there are newer versions of, that no lock excludes."""
+        done = ask(self.ctx, [self._tool(), "--quiet", "check-update", *repo_flags(options)])
         if done.exit_code not in (0, UPDATES_THERE):
             raise FunctionError(complaint(done)[0])
         listed = parse_list(done.stdout, self.architecture())
@@ -67,9 +97,9 @@ class Dnf(rpm.Rpm):
     def change(self, change: Change) -> list[str]:
         """Install, remove and upgrade; downgrades and reinstallations are commands of their own."""
         tool = self._tool()
-        flags = [*repo_flags(change.options), *flags_of(change.options)]
+        flags = [*repo_flags(change.options), *flags_of(change.options, tool)]
         if change.action == "upgrade":
-            argv = [tool, "--quiet", "-y", *flags, *upgrade_words(change.options)]
+            argv = [tool, "--quiet", "-y", *upgrade_words(change.options), *flags]
             return complaint(act(self.ctx, [*argv, *map(target_word, change.targets)]))
         if change.action != "install":
             return complaint(
@@ -79,7 +109,7 @@ class Dnf(rpm.Rpm):
         for command, targets in sorted_targets(change).items():
             if targets:
                 best = BEST if (tool, command) == ("dnf", "install") else ()
-                argv = [tool, "-y", *best, *flags, command, *map(target_word, targets)]
+                argv = [tool, "-y", command, *best, *flags, *map(target_word, targets)]
                 errors += complaint(act(self.ctx, argv))
         return errors
 
@@ -88,13 +118,23 @@ class Dnf(rpm.Rpm):
         return self.info(names, {"failhard": False, "attr": ",".join(fields)})
 
     def held(self) -> list[str]:
-        """The packages that the plug-in ``versionlock`` holds."""
-        return parse_locks("\n".join(self.locks()))
+        """The packages that ``versionlock`` keeps at a version."""
+        return list(versionlock.versions(self._locks()))
 
     def locks(self) -> list[str]:
-        """The same as the plug-in writes them: name, epoch, version, release."""
-        lines = output(self.ctx, [self._tool(), "versionlock", "list"]).splitlines()
-        return [line.strip() for line in lines if _LOCK.match(line.strip().removesuffix(".*"))]
+        """The same as dnf writes them: name, epoch, version, release.
+
+        Raises:
+            FunctionUnavailable: the plug-in is not there.
+        """
+        return [lock.told for lock in versionlock.parse(self._locks())]
+
+    def _locks(self) -> str:
+        done = ask(self.ctx, [self._tool(), "versionlock", "list"])
+        if done.exit_code != 0:
+            reason = f"{self._tool()} needs its plug-in versionlock to hold packages"
+            raise FunctionUnavailable("pkg.list_holds", reason)
+        return done.stdout
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Lock versions; needs the plug-in ``versionlock``."""
@@ -111,7 +151,7 @@ class Dnf(rpm.Rpm):
             said = "already set to be held" if adding else "not being held"
             return answer | {"comment": f"Package {name} is {said}."}
         done = ask(self.ctx, [self._tool(), "versionlock", command, name])
-        if done.exit_code != 0:
+        if done.exit_code != 0 or _UNKNOWN.search(f"{done.stdout}\n{done.stderr}"):
             said = "held" if adding else "unheld"
             return answer | {
                 "result": False,
@@ -129,10 +169,11 @@ class Dnf(rpm.Rpm):
                 if not name.endswith(".repo"):
                     continue
                 path = os.path.join(directory, name)
-                sections = ini_repos.parse(self.ctx.host.read_text(path) or "")
+                text = self.ctx.host.read_text(path) or ""
+                comments = ini_repos.comments_of(text)
                 repos |= {
-                    repo: {**fields, "file": path}
-                    for repo, fields in sections.items()
+                    repo: {**fields, **_commented(comments.get(repo)), "file": path}
+                    for repo, fields in ini_repos.parse(text).items()
                     if repo != "main"
                 }
         return repos
@@ -143,26 +184,27 @@ class Dnf(rpm.Rpm):
         found.pop("file", None)
         return found
 
+    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+        """Raise UsageError if the repository would have no name or no address."""
+        _check_repo(self.list_repos(options).get(repo), _given(options))
+
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a repository; ``{file: {id: options}}``. An empty value takes one away.
 
         Raises:
             UsageError: a new one has neither ``baseurl`` nor ``mirrorlist`` nor ``metalink``.
         """
-        given = {name: value for name, value in options.items() if name not in NOT_WRITTEN}
-        if "disabled" in options:
-            given["enabled"] = not truth(options["disabled"])
+        given = _given(options)
         there = self.list_repos(options).get(repo)
         _check_repo(there, given)
-        values = {name: _written(value) for name, value in given.items()}
+        values = {name: ini_repos.written(value) for name, value in given.items()}
         for name, other in (("mirrorlist", "baseurl"), ("baseurl", "mirrorlist")):
             if there and values.get(name) and other in there:
                 values.setdefault(other, None)
         directory = (words(options.get("basedir")) or [REPOSITORIES])[0]
         path = there["file"] if there else os.path.join(directory, f"{repo}.repo")
         text = ini_repos.change(self.ctx.host.read_text(path) or "", repo, values)
-        for comment in words(options.get("comments")):
-            text = ini_repos.with_comment(text, repo, comment)
+        text = ini_repos.with_comments(text, repo, options.get("comments"))
         disk.write_file(Path(path), text.encode(), mode=0o644)
         shown: dict[str, Any] = dict(ini_repos.parse(text))
         kept = {name: value for name, value in given.items() if values[name] is not None}
@@ -193,6 +235,18 @@ NOT_WRITTEN = ("basedir", "refresh", "file", "disabled", "comments")
 """Keywords of ``mod_repo`` that are no options of a repository."""
 
 
+def _commented(comments: str | None) -> dict[str, str]:
+    return {} if comments is None else {"comments": comments}
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a repository among the keywords of ``mod_repo``."""
+    given = {name: value for name, value in options.items() if name not in NOT_WRITTEN}
+    if "disabled" in options:
+        given["enabled"] = not truth(options["disabled"])
+    return given
+
+
 def _check_repo(there: Mapping[str, Any] | None, given: Mapping[str, Any]) -> None:
     """Raise UsageError if a repository would have no name or no address."""
     sources = ("baseurl", "mirrorlist", "metalink")
@@ -215,16 +269,7 @@ def _check_repo(there: Mapping[str, Any] | None, given: Mapping[str, Any]) -> No
 def upgrade_words(options: Mapping[str, Any]) -> list[str]:
     """The command of an upgrade and what limits it."""
     security = ["--security"] if truth(options.get("security")) else []
-    return [*security, "upgrade-minimal" if truth(options.get("minimal")) else "upgrade"]
-
-
-def _written(value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    lines = value if isinstance(value, (list, tuple)) else str(value).splitlines()
-    return "\n ".join(str(line) for line in lines)  # a blank first: no line is a section
+    return ["upgrade-minimal" if truth(options.get("minimal")) else "upgrade", *security]
 
 
 def repo_flags(options: Mapping[str, Any]) -> list[str]:
@@ -238,11 +283,14 @@ def repo_flags(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def flags_of(options: Mapping[str, Any]) -> list[str]:
-    """Flags of installations and upgrades, in Salt's order."""
+def flags_of(options: Mapping[str, Any], tool: str) -> list[str]:
+    """Flags of installations and upgrades with dnf or yum, in Salt's order."""
     flags = []
     if options.get("disableexcludes"):
-        flags.append(f"--disableexcludes={options['disableexcludes']}")
+        which = str(options["disableexcludes"])
+        everything = "all,*" if which == "all" else which  # dnf says all, dnf5 *
+        option = "--disableexcludes=" if tool == "yum" else "--setopt=disable_excludes="
+        flags.append(f"{option}{which if tool == 'yum' else everything}")
     if options.get("branch"):
         flags.append(f"--branch={options['branch']}")
     flags += [f"--setopt={one}" for one in words(options.get("setopt"))]
@@ -288,7 +336,7 @@ def parse_list(text: str, native: str) -> Versions:
     """
     found: Versions = {}
     for line in _unwrapped(text):
-        if line.startswith("Obsoleting Packages"):
+        if _OBSOLETING.match(line):
             break
         match = _LISTED.match(line)
         if match is None or match.group(4).startswith("@"):
@@ -316,11 +364,6 @@ def newest_first(versions: Sequence[str]) -> list[str]:
     return sorted(versions, key=cmp_to_key(rpm.compare), reverse=True)
 
 
-def parse_locks(text: str) -> list[str]:
-    """The names in ``versionlock list``: ``bash-0:5.1.8-9.el9.*``; exclusions do not count."""
-    names = []
-    for line in text.splitlines():
-        match = _LOCK.match(line.strip().removesuffix(".*"))
-        if match and not line.startswith("!"):
-            names.append(match.group("name"))
-    return names
+def _among(version: str, locked: Mapping[str, Sequence[str]], name: str) -> bool:
+    """Whether a version may be installed: the package has no lock, or one at it."""
+    return name not in locked or any(rpm.compare(version, one) == 0 for one in locked[name])

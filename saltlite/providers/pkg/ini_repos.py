@@ -6,6 +6,7 @@ Pure. A file is a list of sections; what is not changed keeps every byte.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 
 def parse(text: str) -> dict[str, dict[str, str]]:
@@ -59,12 +60,47 @@ def change(text: str, section: str, values: Mapping[str, str | None]) -> str:
     return _text([*lines[: start + 1], *kept, *added, *blank, *lines[end:]])
 
 
-def with_comment(text: str, section: str, comment: str) -> str:
-    """A file with a comment at the end of one section, unless it is there."""
+def written(value: Any) -> str | None:
+    """The value of an option as it is in a file, ``None`` if it is to be taken away."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    lines = value if isinstance(value, (list, tuple)) else str(value).splitlines()
+    return "\n ".join(str(line) for line in lines)  # a blank first: no line is a section
+
+
+def with_comments(text: str, section: str, comments: Any) -> str:
+    """A file with comments (a text or a list) at the end of one section, unless they are there."""
+    for line in wanted_comments(comments):
+        text = _with_comment(text, section, line)
+    return text
+
+
+def wanted_comments(comments: Any) -> list[str]:
+    """Comments that were asked for as the lines they are, without their sign."""
+    given = comments if isinstance(comments, (list, tuple)) else str(comments or "").splitlines()
+    lines = (" ".join(str(each).split()) for each in given)
+    return [line for line in lines if line]
+
+
+def comments_of(text: str) -> dict[str, str]:
+    """The comments in each section that has any, by line, without their sign."""
+    found: dict[str, list[str]] = {}
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("[") and line.rstrip().endswith("]"):
+            section = line.strip()[1:-1]
+        elif section and line.startswith("#") and line.strip("# "):
+            found.setdefault(section, []).append(line.lstrip("#").strip())
+    return {name: "\n".join(lines) for name, lines in found.items()}
+
+
+def _with_comment(text: str, section: str, comment: str) -> str:
     lines = text.splitlines()
     start, end = _bounds(lines, section)
-    comment = " ".join(comment.split())
-    if start < 0 or f"# {comment}" in lines[start:end]:
+    there = (line.lstrip("#").strip() for line in lines[start:end] if line.startswith("#"))
+    if start < 0 or comment in there:
         return text
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1

@@ -86,6 +86,11 @@ class Pacman:
         """Names have no architecture."""
         return {"name": name, "arch": None}
 
+    def file_version(self, path: str) -> str:
+        """As ``pacman -Qp`` knows."""
+        found = parse_pairs(output(self.ctx, ["pacman", "-Qp", path]))
+        return next((versions[0] for versions in found.values()), "")
+
     def files(self, names: Sequence[str]) -> tuple[dict[str, list[str]], list[str]] | str:
         """As ``pacman -Ql`` lists them."""
         done = ask(self.ctx, ["pacman", "-Ql", *names])
@@ -109,7 +114,8 @@ def commands(change: Change) -> list[list[str]]:
     """The command lines of a change."""
     names = [one.name for one in change.targets]
     if change.action == "upgrade":
-        return [["pacman", "-Su", *QUIET]]
+        some = ["pacman", "-S", *QUIET, "--needed", *names]
+        return [some if names else ["pacman", "-Su", *QUIET]]
     if change.action == "remove":
         return [["pacman", "-R", *QUIET, *names]]
     if change.action == "purge":

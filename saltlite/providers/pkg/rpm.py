@@ -173,6 +173,12 @@ class Rpm:
             return {"name": plain, "arch": architecture}
         return {"name": name, "arch": None}
 
+    def file_version(self, path: str) -> str:
+        """As ``rpm -qp`` knows."""
+        text = output(self.ctx, ["rpm", "-qp", "--queryformat", QUERY_FORMAT, path])
+        found = parse_packages(text, self.architecture())
+        return next((versions[0] for versions in found.values()), "")
+
     def files(self, names: Sequence[str]) -> tuple[dict[str, list[str]], list[str]] | str:
         """The files of packages; of all packages in one list without names."""
         found: dict[str, list[str]] = {}

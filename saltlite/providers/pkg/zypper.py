@@ -26,6 +26,9 @@ FINE = (0, 100, 101, 102, 103, 106)
 
 NOTHING_FOUND = 104
 
+_NOT_AGAIN = "Cannot reinstall"
+"""What zypper says of a package that is in no repository; it counts that as a success."""
+
 _ELEMENT = re.compile(r"<(?P<name>[\w-]+)(?P<attributes>(?:\s+[\w:-]+=\"[^\"]*\")*)\s*/?>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)=\"([^\"]*)\"")
 _FRESH = re.compile(r"Repository '(.*)' is up to date")
@@ -37,9 +40,13 @@ class Zypper(rpm.Rpm):
     """zypper on this machine."""
 
     def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
-        """The newest version in the repositories."""
+        """The newest version in the repositories, none of what is locked.
+
+        ``update_holds`` tells of locks that will not be there then.
+        """
+        locked = [] if truth(options.get("update_holds")) else self.held()
         offered = self.offered(names, options) if names else {}
-        return {name: offered.get(name, [""])[0] for name in names}
+        return {name: "" if name in locked else offered.get(name, [""])[0] for name in names}
 
     def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """All versions in the repositories, newest first; names may be globs."""
@@ -71,7 +78,10 @@ class Zypper(rpm.Rpm):
         """Install, remove, update."""
         checks = ["--no-gpg-checks"] if truth(change.options.get("skip_verify")) else []
         done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *change_words(change)])
-        return [] if done.exit_code in FINE else complaint(done)
+        if done.exit_code not in FINE:
+            return complaint(done)
+        again = truth(change.options.get("reinstall"))
+        return [line for line in done.stdout.splitlines() if again and _NOT_AGAIN in line]
 
     def show(self, names: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
         """What rpm tells of the installed ones."""
@@ -115,14 +125,22 @@ class Zypper(rpm.Rpm):
         for name in self.ctx.host.names(REPOSITORIES):
             path = os.path.join(REPOSITORIES, name)
             if name.endswith(".repo"):
-                for alias, fields in ini_repos.parse(self.ctx.host.read_text(path) or "").items():
+                text = self.ctx.host.read_text(path) or ""
+                comments = ini_repos.comments_of(text)
+                for alias, fields in ini_repos.parse(text).items():
                     shown = {key: _typed(key, each) for key, each in fields.items()}
                     repos[alias] = (path, {**shown, "alias": alias})
+                    if alias in comments:
+                        repos[alias][1]["comments"] = comments[alias]
         return repos
 
     def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """One repository by its alias."""
         return dict(self.list_repos(options).get(repo, {}))
+
+    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+        """Raise FunctionError if a new repository would have no address."""
+        _check_repo(repo, self._repos().get(repo), _values(options))
 
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a repository; what it is then.
@@ -131,21 +149,14 @@ class Zypper(rpm.Rpm):
             FunctionError: a new one has neither ``url``, ``baseurl`` nor ``mirrorlist``.
         """
         there = self._repos().get(repo)
-        values = {
-            {"url": "baseurl", "humanname": "name"}.get(name, name): _written(value)
-            for name, value in options.items()
-            if name not in ("refresh", "gpgautoimport")
-        }
-        if there is None and not (values.get("baseurl") or values.get("mirrorlist")):
-            raise FunctionError(
-                f"Repository '{repo}' not found, and neither 'baseurl' nor 'mirrorlist' was"
-                " specified"
-            )
+        values = _values(options)
+        _check_repo(repo, there, values)
         if there is None:
             values = {"name": repo, "enabled": "1", "autorefresh": "0", **values}
         path = there[0] if there else os.path.join(REPOSITORIES, f"{repo}.repo")
         before = self.ctx.host.read_text(path) or ""
         text = ini_repos.change(before, repo, values)
+        text = ini_repos.with_comments(text, repo, options.get("comments"))
         if text == before:
             said = "Specified arguments did not result in modification of repo"
             return {**self.get_repo(repo, options), "comment": said}
@@ -166,6 +177,25 @@ class Zypper(rpm.Rpm):
         if done.exit_code not in (*FINE, NOTHING_FOUND):
             raise FunctionError(f"Zypper command failure: {'; '.join(complaint(done))}")
         return done
+
+
+NOT_WRITTEN = ("refresh", "gpgautoimport", "comments")
+"""Keywords of ``mod_repo`` that are no options of a repository."""
+
+
+def _values(options: Mapping[str, Any]) -> dict[str, str | None]:
+    return {
+        {"url": "baseurl", "humanname": "name"}.get(name, name): ini_repos.written(value)
+        for name, value in options.items()
+        if name not in NOT_WRITTEN
+    }
+
+
+def _check_repo(repo: str, there: object, values: Mapping[str, str | None]) -> None:
+    if there is None and not (values.get("baseurl") or values.get("mirrorlist")):
+        raise FunctionError(
+            f"Repository '{repo}' not found, and neither 'baseurl' nor 'mirrorlist' was specified"
+        )
 
 
 def change_words(change: Change) -> list[str]:
@@ -194,7 +224,8 @@ def flags_of(options: Mapping[str, Any], exact: bool) -> list[str]:
         flags += [word for repo in repos for word in ("--from", repo)]
     elif truth(options.get("reinstall")):
         flags.append("--force")
-    if truth(options.get("no_recommends")):
+    recommends = truth(options.get("install_recommends", True))
+    if truth(options.get("no_recommends")) or not recommends:
         flags.append("--no-recommends")
     return [*flags, "--oldpackage"] if exact else flags
 
@@ -271,11 +302,3 @@ def _typed(name: str, value: str) -> Any:
     if name in ("enabled", "autorefresh", "gpgcheck", "keeppackages"):
         return truth(value)
     return value
-
-
-def _written(value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    return "\n ".join(str(value).splitlines())

@@ -81,6 +81,15 @@ OF_INIT: Mapping[str, str] = {
 }
 """The back end of each ``init``."""
 
+SALT_FILES: Mapping[tuple[str, str], str] = {
+    ("systemd", ""): "systemd_service",
+    ("openrc", ""): "gentoo_service",
+    ("openrc", "Alpine"): "alpine_service",
+    ("service", "Debian"): "debian_service",
+    ("service", "RedHat"): "rh_service",
+}
+"""Salt's file of a back end, by ``os_family`` where that matters."""
+
 OF_FAMILY: Mapping[str, str] = {"Alpine": "openrc", "Gentoo": "openrc"}
 """Families whose ``init`` is a small program that openrc makes use of."""
 
@@ -91,8 +100,8 @@ def provider(ctx: MinionContext) -> Services:
     Raises:
         FunctionUnavailable: the option names none.
     """
-    chosen = ctx.config.modules.providers.get("service") or _of_grains(ctx)
-    file = PROVIDERS.get(str(chosen))
+    chosen = _named(ctx)
+    file = PROVIDERS.get(chosen)
     if file == "systemd":
         from saltlite.providers.service.systemd import Systemd
 
@@ -106,6 +115,17 @@ def provider(ctx: MinionContext) -> Services:
 
         return SysV(ctx)
     raise FunctionUnavailable("service", f"no service manager is called {chosen}")
+
+
+def salt_file(ctx: MinionContext) -> str:
+    """The name of the file in Salt that has the service manager of this machine."""
+    chosen = _named(ctx)
+    family = str(ctx.grains.get("os_family", ""))
+    return SALT_FILES.get((chosen, family)) or SALT_FILES.get((chosen, ""), chosen)
+
+
+def _named(ctx: MinionContext) -> str:
+    return str(ctx.config.modules.providers.get("service") or _of_grains(ctx))
 
 
 def _of_grains(ctx: MinionContext) -> str:

@@ -42,19 +42,19 @@ class OpenRc:
         return self._run(["rc-service", name, "status"])[0] == 0
 
     def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
-        """Start, stop and so on."""
-        verb = "reload" if action == "force_reload" else action
-        return self._run(["rc-service", name, verb])[0] == 0
+        """Start, stop and so on; a forced reload is a restart of what cannot do it."""
+        if action == "force_reload":
+            return self.act(name, "reload", options) or self.act(name, "restart", options)
+        return self._run(["rc-service", name, action])[0] == 0
 
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
         """Put it into run levels (option ``runlevels``) or take it out of them."""
         wanted = words(options.get("runlevels"))
-        command = "add" if on else "delete"
-        argv = ["rc-update", command, name, *(wanted or [DEFAULT])]
-        if not on and not wanted:
-            there = self.listed("enabled", None).get(name, [])
-            argv = ["rc-update", command, name, *there]
-        return self._run(argv)[0] == 0
+        if on:
+            return self._run(["rc-update", "add", name, *(wanted or [DEFAULT])])[0] == 0
+        there = self.listed("enabled", None).get(name, [])
+        levels = [level for level in there if not wanted or level in wanted] or wanted
+        return self._run(["rc-update", "delete", name, *levels])[0] == 0
 
     def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
         """Whether it is in a run level, or in all of those that are named."""

@@ -133,9 +133,14 @@ def parse_known(text: str) -> Iterator[tuple[str, str, str]]:
             yield words[0], words[1], words[2]
 
 
+def other_port(port: Any) -> Any:
+    """A port as the file keeps it: ``None`` for that of ssh, which goes without saying."""
+    return None if not port or str(port) == "22" else port
+
+
 def place_of(hostname: str, port: Any) -> str:
     """A host as the file names it."""
-    return hostname if not port or str(port) == "22" else f"[{hostname}]:{port}"
+    return hostname if other_port(port) is None else f"[{hostname}]:{port}"
 
 
 def names_host(names: str, host: str) -> bool:

@@ -1,0 +1,147 @@
+"""Read and write content, whole or in pieces."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from saltlite.errors import FunctionError, UsageError
+from saltlite.modules._file import place
+from saltlite.modules._file.given import home
+
+
+def read(path: str, binary: bool = False) -> str | bytes:
+    """The content of a file.
+
+    CLI Example:
+
+        salt '*' file.read /path/to/file
+    """
+    with open(path, "rb") as file:
+        content = file.read()
+    return content if binary else content.decode()
+
+
+def seek_read(path: str, size: Any, offset: Any) -> bytes:
+    """A piece of a file.
+
+    CLI Example:
+
+        salt '*' file.seek_read /path/to/file 4096 0
+    """
+    fd = os.open(home(path), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.lseek(fd, int(offset), os.SEEK_SET)
+        return os.read(fd, int(size))
+    finally:
+        os.close(fd)
+
+
+def seek_write(path: str, data: Any, offset: Any) -> int:
+    """Write a piece into a file; how many bytes were written.
+
+    CLI Example:
+
+        salt '*' file.seek_write /path/to/file 'some data' 4096
+    """
+    piece = data if isinstance(data, bytes) else str(data).encode()
+    fd = os.open(home(path), os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.lseek(fd, int(offset), os.SEEK_SET)
+        return os.write(fd, piece)
+    finally:
+        os.close(fd)
+
+
+def truncate(path: str, length: Any) -> None:
+    """Cut a file off after so many bytes.
+
+    CLI Example:
+
+        salt '*' file.truncate /path/to/file 512
+    """
+    with open(home(path), "rb+") as file:
+        file.truncate(int(length))
+
+
+def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
+    """Make an empty file, or set the times of one: seconds, now without them.
+
+    CLI Example:
+
+        salt '*' file.touch /var/log/emptyfile
+    """
+    name = home(name)
+    now = time.time()
+    try:
+        times = (now if atime is None else int(atime), now if mtime is None else int(mtime))
+    except (TypeError, ValueError):
+        raise UsageError("atime and mtime must be integers") from None
+    try:
+        if not os.path.exists(name):
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        os.utime(name, times)
+    except OSError as error:
+        raise FunctionError(error.strerror or str(error)) from error
+    return os.path.exists(name)
+
+
+def _texts_given(args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """The lines to write; ``args=`` wins, for texts with an equals sign."""
+    given: Any = args
+    if "args" in kwargs:
+        given = kwargs["args"] if isinstance(kwargs["args"], list) else [kwargs["args"]]
+    return [str(text) for text in given]
+
+
+def append(path: str, *args: str, **kwargs: Any) -> str:
+    """Add lines to the end of a file.
+
+    CLI Example:
+
+        salt '*' file.append /etc/motd "With all thine offerings thou shalt offer salt."
+        salt '*' file.append /etc/motd args="['cheese=spam','spam=cheese']"
+    """
+    path = home(path)
+    lines = _texts_given(args, kwargs)
+    data = "".join(f"{line}\n" for line in lines).encode()
+    with open(path, "rb+") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n" and lines:
+                data = b"\n" + data
+        file.write(data)
+    return f'Wrote {len(lines)} lines to "{path}"'
+
+
+def prepend(path: str, *args: str, **kwargs: Any) -> str:
+    """Put lines before those of a file.
+
+    CLI Example:
+
+        salt '*' file.prepend /etc/motd "With all thine offerings thou shalt offer salt."
+    """
+    path = home(path)
+    lines = _texts_given(args, kwargs)
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            content = file.read()
+    except FileNotFoundError:
+        content = ""
+    place.put(path, ("".join(f"{line}\n" for line in lines) + content).encode())
+    return f'Prepended {len(lines)} lines to "{path}"'
+
+
+def write(path: str, *args: str, **kwargs: Any) -> str:
+    """Write lines into a file, in place of all that is in it.
+
+    CLI Example:
+
+        salt '*' file.write /etc/motd "With all thine offerings thou shalt offer salt."
+    """
+    path = home(path)
+    lines = _texts_given(args, kwargs)
+    place.put(path, "".join(f"{line}\n" for line in lines).encode())
+    return f'Wrote {len(lines)} lines to "{path}"'

@@ -1,0 +1,296 @@
+"""Change what is in a file: by patterns, blocks, lines, patches."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, UsageError
+from saltlite.modules._file import commands, place, replacing, texts
+from saltlite.modules._file import lines as line_edits
+from saltlite.modules._file.backups import timestamped
+from saltlite.modules._file.blocks import Block
+from saltlite.modules._file.blocks import replaced as block_replaced
+from saltlite.modules._file.commenting import comment_file
+from saltlite.modules._file.given import home
+
+
+def replace(
+    path: str,
+    pattern: str,
+    repl: Any,
+    count: int = 0,
+    flags: Any = 8,
+    bufsize: Any = 1,
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    not_found_content: Any = None,
+    backup: Any = ".bak",
+    dry_run: bool = False,
+    search_only: bool = False,
+    show_changes: bool = True,
+    ignore_if_missing: bool = False,
+    preserve_inode: bool = True,
+    backslash_literal: bool = False,
+    encoding: str | None = None,
+) -> Any:
+    """Replace what a regular expression matches; the difference, or whether anything changed.
+
+    ``count`` 0 is all. ``flags`` are names of ``re`` flags or their sum. The content that is not
+    found may be appended or prepended. ``backup`` is the ending of the copy's name.
+
+    CLI Example:
+
+        salt '*' file.replace /etc/httpd/httpd.conf pattern='LogLevel warn' repl='LogLevel info'
+        salt '*' file.replace /some/file pattern='a' repl='b' flags='[MULTILINE, IGNORECASE]'
+    """
+    given = home(path)
+    path = os.path.realpath(given) if os.path.islink(given) else given
+    if not os.path.exists(path):
+        if ignore_if_missing:
+            return False
+        raise UsageError(f"File not found: {path}")
+    if not encoding:
+        place.require_text(path)
+    wanted = replacing.Replacement(
+        pattern=replacing.required_text(pattern),
+        repl=str(repl),
+        count=count,
+        flags=replacing.flags_of(flags),
+        append=append_if_not_found,
+        prepend=prepend_if_not_found,
+        not_found_content=None if not_found_content is None else str(not_found_content),
+        backslash_literal=backslash_literal,
+    ).checked(search_only=search_only)
+    if isinstance(bufsize, str) and bufsize != "file":
+        raise TypeError("'str' object cannot be interpreted as an integer")
+    with open(path, "rb") as file:
+        content = file.read()
+    if search_only:
+        searched: Any = content.decode(encoding) if encoding else content
+        return replacing.found(searched, wanted.pattern, wanted.flags)
+    if encoding:
+        old = content.decode(encoding)
+        new = replacing.replaced(old, wanted)
+        data = new.encode(encoding)
+    else:
+        data = replacing.replaced(content, wanted)
+        old, new = (content.decode(), data.decode()) if data != content else ("", "")
+    changed = old != new
+    if changed and not dry_run:
+        place.keep_copy(path, backup, given)
+        place.put(path, data, keep=preserve_inode)
+    return replacing.difference(old, new, wanted) if show_changes else changed
+
+
+def blockreplace(
+    path: str,
+    marker_start: str = "#-- start managed zone --",
+    marker_end: str = "#-- end managed zone --",
+    content: str = "",
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    backup: Any = ".bak",
+    dry_run: bool = False,
+    show_changes: bool = True,
+    append_newline: bool | None = False,
+    insert_before_match: Any = None,
+    insert_after_match: Any = None,
+) -> Any:
+    """Replace what stands between two markers; the difference, or whether anything changed.
+
+    A block that is not there may be appended, prepended, or inserted by a regular expression.
+    ``append_newline`` ``None`` ends the content if it is not.
+
+    CLI Example:
+
+        salt '*' file.blockreplace /etc/hosts '#-- start --' '#-- end --' '10.0.1.1 foo.foobar' True
+    """
+    path = home(path)
+    if not os.path.exists(path):
+        raise UsageError(f"File not found: {path}")
+    block = Block(
+        marker_start=marker_start,
+        marker_end=marker_end,
+        content=content,
+        append=append_if_not_found,
+        prepend=prepend_if_not_found,
+        insert_before=insert_before_match,
+        insert_after=insert_after_match,
+        append_newline=append_newline,
+    ).checked()
+    old = _block_text(path)
+    new = block_replaced(old, block)
+    if new != old and not dry_run:
+        place.keep_copy(path, backup)
+        place.put(path, new.encode())
+    return texts.difference(old, new) if show_changes else new != old
+
+
+def _block_text(path: str) -> str:
+    if os.path.isfile(path):
+        place.require_text(path)
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except UnicodeDecodeError:
+        raise UsageError(f"Cannot perform string replacements on a binary file: {path}") from None
+    except OSError as error:
+        raise FunctionError(f"Failed to read from {path}: {error}") from error
+
+
+def line(
+    path: str,
+    content: Any = None,
+    match: Any = None,
+    mode: Any = None,
+    location: str | None = None,
+    before: Any = None,
+    after: Any = None,
+    show_changes: bool = True,
+    backup: Any = False,
+    quiet: bool = False,
+    indent: bool = True,
+) -> Any:
+    """Edit one line: ``mode`` is ensure, replace, delete or insert; the difference, or whether.
+
+    ``match``, ``before`` and ``after`` are parts of a line or regular expressions. ``location``
+    (start, end) is for insert.
+
+    CLI Example:
+
+        salt '*' file.line /etc/nsswitch.conf "networks: files dns" after="hosts:.*?" mode='ensure'
+    """
+    path = os.path.realpath(home(path))
+    if not os.path.isfile(path):
+        if quiet:
+            return False
+        raise FunctionError(f'File "{path}" does not exists or is not a file.')
+    edit = line_edits.Edit(
+        mode=line_edits.checked_mode(mode, content),
+        content=content,
+        match=match,
+        location=location,
+        before=before,
+        after=after,
+        indent=indent,
+    )
+    with open(path, encoding="utf-8", newline="") as file:
+        old = texts.split_lines(file.read())
+    new = line_edits.edited(old, edit)
+    if new == old:
+        return False
+    if backup:
+        place.copy(path, timestamped(path))
+    place.put(path, "".join(new).encode())
+    return texts.unified(old, new) if show_changes else True
+
+
+def comment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
+    """Comment out the lines that begin as a regular expression says.
+
+    CLI Example:
+
+        salt '*' file.comment /etc/modules pcspkr
+    """
+    return comment_line(path, regex, char, True, backup)
+
+
+def uncomment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
+    """Take the comment sign from the lines that continue as a regular expression says.
+
+    CLI Example:
+
+        salt '*' file.uncomment /etc/hosts.deny 'ALL: PARANOID'
+    """
+    return comment_line(path, regex, char, False, backup)
+
+
+def comment_line(
+    path: str, regex: str, char: str = "#", cmnt: bool = True, backup: Any = ".bak"
+) -> Any:
+    """Comment lines out or in; the difference, ``False`` if no line matches.
+
+    CLI Example:
+
+        salt '*' file.comment_line '/etc/modules' '^pcspkr'
+    """
+    return comment_file(path, regex, char, cmnt, backup)
+
+
+def sed(
+    ctx: MinionContext,
+    path: str,
+    before: Any,
+    after: Any,
+    limit: Any = "",
+    backup: Any = ".bak",
+    options: str = "-r -e",
+    flags: str = "g",
+    escape_all: bool = False,
+    negate_match: bool = False,
+) -> Any:
+    """Change a file with sed; ``False`` if there is none.
+
+    CLI Example:
+
+        salt '*' file.sed /etc/httpd/httpd.conf 'LogLevel warn' 'LogLevel info'
+    """
+    path = home(path)
+    if not os.path.exists(path):
+        return False
+    before, after = commands.escaped(before, escape_all), commands.escaped(after, escape_all)
+    limit = commands.escaped(limit, escape_all)
+    return commands.sed(ctx, path, before, after, limit, backup, options, flags, negate_match)
+
+
+def psed(
+    path: str,
+    before: Any,
+    after: Any,
+    limit: Any = "",
+    backup: Any = ".bak",
+    flags: str = "gMS",
+    escape_all: bool = False,
+    multi: bool = False,
+) -> None:
+    """Change a file line by line as sed does; ``limit`` chooses lines, ``multi`` takes all as one.
+
+    CLI Example:
+
+        salt '*' file.psed /etc/httpd/httpd.conf 'LogLevel warn' 'LogLevel info'
+    """
+    path = home(path)
+    number = 0
+    for flag in flags.replace("g", ""):
+        number |= {"I": 2, "L": 4, "M": 8, "S": 16, "U": 32, "X": 64}[flag]
+    pattern = re.compile(re.escape(str(before)) if escape_all else str(before), number)
+    repl = str(after).replace("\\", "\\\\") if escape_all else str(after)
+    with open(path, encoding="utf-8", newline="") as file:
+        old = file.read()
+    parts = [old] if multi else texts.split_lines(old)
+    chosen = [index for index, part in enumerate(parts) if re.search(str(limit), part)]
+    for index in chosen:
+        parts[index], times = pattern.subn(repl, parts[index], 0 if "g" in flags else 1)
+        if times and "g" not in flags:
+            break
+    place.keep_copy(path, backup)
+    place.put(path, "".join(parts).encode())
+
+
+def patch(
+    ctx: MinionContext,
+    originalfile: str,
+    patchfile: str,
+    options: Any = "",
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Apply a patch to a file or directory.
+
+    CLI Example:
+
+        salt '*' file.patch /opt/file.txt /tmp/file.txt.patch
+    """
+    return commands.patch(ctx, home(originalfile), home(patchfile), options, dry_run)

@@ -1,0 +1,162 @@
+"""Move, copy, remove."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from typing import Any
+
+from saltlite.errors import FunctionError, UsageError
+from saltlite.modules._file import place
+from saltlite.modules._file.given import absolute, home
+
+log = logging.getLogger(__name__)
+
+SECONDS_A_DAY = 86400
+
+
+def rename(src: str, dst: str) -> bool:
+    """Rename a file or directory.
+
+    CLI Example:
+
+        salt '*' file.rename /path/to/src /path/to/dst
+    """
+    src, dst = absolute(src), home(dst)
+    try:
+        os.rename(src, dst)
+    except OSError as error:
+        raise FunctionError(f"Could not rename '{src}' to '{dst}'") from error
+    return True
+
+
+def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
+    """Move a file or directory, also to another file system if that is not disallowed.
+
+    CLI Example:
+
+        salt '*' file.move /path/to/src /path/to/dst
+    """
+    src = absolute(src, "Source path must be absolute.")
+    dst = absolute(dst, "Destination path must be absolute.")
+    if disallow_copy_and_unlink:
+        return rename(src, dst)
+    import shutil  # it brings modules for archives
+
+    try:
+        shutil.move(src, dst)
+    except (OSError, shutil.Error) as error:
+        raise FunctionError(f"Unable to move '{src}' to '{dst}': {error}") from error
+    return {"result": True, "comment": f"'{src}' moved to '{dst}'"}
+
+
+def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = False) -> bool:
+    """Copy a file with owner and mode, or with ``recurse`` a directory over another one.
+
+    ``remove_existing`` empties the directory before.
+
+    CLI Example:
+
+        salt '*' file.copy /path/to/src /path/to/dst
+        salt '*' file.copy /path/to/src_dir /path/to/dst_dir recurse=True remove_existing=True
+    """
+    import shutil  # it brings modules for archives
+
+    src, dst = absolute(src), home(dst)
+    if not os.path.exists(src):
+        raise FunctionError(f"No such file or directory '{src}'")
+    is_tree = os.path.isdir(src)
+    if not recurse and (is_tree or os.path.isdir(dst)):
+        raise UsageError("Cannot copy overwriting a directory without recurse flag set to true!")
+    try:
+        if is_tree:
+            if remove_existing and os.path.isdir(dst):
+                place.remove_tree(dst)
+            shutil.copytree(src, dst, dirs_exist_ok=True, copy_function=_copy_file)
+        else:
+            _copy_file(src, dst)
+    except (OSError, shutil.Error) as error:
+        log.error("could not copy %s to %s: %s", src, dst, error)
+        raise FunctionError(f"Could not copy '{src}' to '{dst}'") from error
+    return True
+
+
+def _copy_file(src: str, dst: str) -> str:
+    target = os.path.realpath(dst)
+    if os.path.isdir(target):
+        target = os.path.join(target, os.path.basename(src))
+    if os.path.exists(target) and os.path.samefile(src, target):
+        raise OSError(f"{src!r} and {dst!r} are the same file")
+    place.copy(src, target)
+    return dst
+
+
+def remove(path: str, **kwargs: Any) -> bool:
+    """Remove whatever is at a path, a directory with all that is in it; ``False`` without anything.
+
+    CLI Example:
+
+        salt '*' file.remove /tmp/foo
+    """
+    path = absolute(path, "File path must be absolute: {}")
+    try:
+        if os.path.islink(path) or os.path.isfile(path):
+            os.remove(path)
+            return True
+        if not os.path.lexists(path):
+            return False
+        if os.path.isdir(path):
+            _remove_dir(path)
+        else:
+            os.remove(path)
+    except OSError as error:
+        raise FunctionError(f"Could not remove '{path}': {error}") from error
+    return True
+
+
+def _remove_dir(path: str) -> None:
+    """Never the root, and never what a link with ``/`` at its end points to."""
+    if os.path.islink(path.rstrip("/")):
+        raise NotADirectoryError(20, os.strerror(20), path)
+    if os.path.realpath(path) == "/":
+        raise PermissionError(1, os.strerror(1), path)
+    place.remove_tree(path)
+
+
+def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
+    """Remove an empty directory; with ``recurse`` also the empty ones in it.
+
+    ``older_than`` is in days. ``verbose`` tells what was done: ``deleted``, ``errors``, ``result``.
+
+    CLI Example:
+
+        salt '*' file.rmdir /tmp/foo/
+    """
+    path = absolute(path)
+    if not os.path.isdir(path):
+        raise UsageError(f"A valid directory was not specified: {path}")
+    since = time.time() - float(older_than) * SECONDS_A_DAY if older_than else None
+    folders = [path]
+    if recurse:
+        folders = [folder for folder, _, _ in os.walk(path, topdown=False)]
+    deleted, errors = [], []
+    for folder in folders:
+        if since is not None and os.path.getmtime(folder) >= since:
+            continue
+        complaint = _rmdir(folder)
+        if complaint:
+            errors.append([folder, complaint])
+        else:
+            deleted.append(folder)
+    if verbose:
+        return {"deleted": deleted, "errors": errors, "result": not errors}
+    return not errors
+
+
+def _rmdir(folder: str) -> str:
+    try:
+        os.rmdir(folder)
+    except OSError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,176 @@
+"""Owners and modes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.modules._file import owners, permissions
+from saltlite.modules._file.given import home
+from saltlite.modules._file.permissions import Wanted
+
+
+def uid_to_user(uid: Any) -> Any:
+    """The name of a user id.
+
+    CLI Example:
+
+        salt '*' file.uid_to_user 0
+    """
+    return owners.user_name(uid)
+
+
+def user_to_uid(user: Any) -> Any:
+    """The id of a user.
+
+    CLI Example:
+
+        salt '*' file.user_to_uid root
+    """
+    return owners.user_id(user)
+
+
+def gid_to_group(gid: Any) -> Any:
+    """The name of a group id.
+
+    CLI Example:
+
+        salt '*' file.gid_to_group 0
+    """
+    return owners.group_name(gid)
+
+
+def group_to_gid(group: Any) -> Any:
+    """The id of a group.
+
+    CLI Example:
+
+        salt '*' file.group_to_gid root
+    """
+    return owners.group_id(group)
+
+
+def get_uid(path: str, follow_symlinks: bool = True) -> int:
+    """The id of the user that a file belongs to.
+
+    CLI Example:
+
+        salt '*' file.get_uid /etc/passwd
+    """
+    return owners.status(home(path), follow=follow_symlinks).st_uid
+
+
+def get_user(path: str, follow_symlinks: bool = True) -> Any:
+    """The user that a file belongs to.
+
+    CLI Example:
+
+        salt '*' file.get_user /etc/passwd
+    """
+    return owners.user_name(get_uid(path, follow_symlinks))
+
+
+def get_gid(path: str, follow_symlinks: bool = True) -> int:
+    """The id of the group that a file belongs to.
+
+    CLI Example:
+
+        salt '*' file.get_gid /etc/passwd
+    """
+    return owners.status(home(path), follow=follow_symlinks).st_gid
+
+
+def get_group(path: str, follow_symlinks: bool = True) -> Any:
+    """The group that a file belongs to.
+
+    CLI Example:
+
+        salt '*' file.get_group /etc/passwd
+    """
+    return owners.group_name(get_gid(path, follow_symlinks))
+
+
+def get_mode(path: str, follow_symlinks: bool = True) -> str:
+    """The mode of a file.
+
+    CLI Example:
+
+        salt '*' file.get_mode /etc/passwd
+    """
+    return owners.mode_text(owners.status(home(path), follow=follow_symlinks).st_mode)
+
+
+def set_mode(path: str, mode: Any) -> str:
+    """Set the mode of a file; gives back the mode.
+
+    CLI Example:
+
+        salt '*' file.set_mode /etc/passwd 0644
+    """
+    path = home(path)
+    if not os.path.exists(path):
+        raise FunctionError(f"{path}: File not found")
+    try:
+        os.chmod(path, owners.mode_number(mode))
+    except (ValueError, OSError):
+        return f"Invalid Mode {mode}"
+    return get_mode(path)
+
+
+def chown(path: str, user: Any, group: Any) -> str | None:
+    """Give a file to a user and a group; ``""`` leaves one as it is.
+
+    CLI Example:
+
+        salt '*' file.chown /etc/passwd root root
+    """
+    return owners.chown(home(path), user, group, follow=True)
+
+
+def lchown(path: str, user: Any, group: Any) -> str | None:
+    """Give a file to a user and a group; of a link, the link itself.
+
+    CLI Example:
+
+        salt '*' file.lchown /etc/passwd root root
+    """
+    return owners.chown(home(path), user, group, follow=False)
+
+
+def chgrp(path: str, group: Any) -> str | None:
+    """Give a file to a group.
+
+    CLI Example:
+
+        salt '*' file.chgrp /etc/passwd root
+    """
+    path = home(path)
+    owners.status(path)
+    return owners.chown(path, None, group, follow=True)
+
+
+def check_perms(
+    ctx: MinionContext,
+    name: str,
+    ret: dict[str, Any] | None,
+    user: Any,
+    group: Any,
+    mode: Any,
+    attrs: str | None = None,
+    follow_symlinks: bool = False,
+    seuser: Any = None,
+    serole: Any = None,
+    setype: Any = None,
+    serange: Any = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Set owner, mode and attributes where they differ; a state's return, and what was before.
+
+    CLI Example:
+
+        salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
+    """
+    wanted = Wanted(user=user, group=group, mode=mode, attrs=attrs)
+    test = ctx.config.files.test
+    return permissions.check(home(name), ret, wanted, ctx.host, follow=follow_symlinks, test=test)

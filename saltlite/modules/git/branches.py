@@ -1,0 +1,186 @@
+"""Branches and tags: list, make, change to, join."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import UsageError
+from saltlite.modules.git._command import outcome_of, text_of
+from saltlite.providers import git
+
+
+def branch(
+    ctx: MinionContext,
+    cwd: str,
+    name: str | None = None,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> bool:
+    """Make, rename or delete a branch, as ``opts`` say.
+
+    CLI Example:
+
+        salt myminion git.branch /path/to/repo newbranch
+        salt myminion git.branch /path/to/repo newbranch opts='-D'
+    """
+    words = [] if name is None else [str(name)]
+    text_of(ctx, locals(), "branch", *git.option_words(opts), *words)
+    return True
+
+
+def checkout(
+    ctx: MinionContext,
+    cwd: str,
+    rev: str | None = None,
+    force: bool = False,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> str:
+    """Switch to a branch or revision; what git says about it.
+
+    CLI Example:
+
+        salt myminion git.checkout /path/to/repo somebranch user=jeff
+        salt myminion git.checkout /path/to/repo opts='-b newbranch'
+    """
+    words = git.option_words(opts)
+    if rev is None and not {"-b", "-B"} & set(words):
+        raise UsageError("'rev' argument is required unless -b or -B in opts")
+    forced = ["--force"] if force else []
+    wanted = [] if rev is None else [str(rev)]
+    outcome = outcome_of(ctx, locals(), "checkout", *forced, *words, *wanted)
+    said = (outcome.stderr.rstrip(), outcome.stdout.rstrip())
+    return "\n".join(part for part in said if part)
+
+
+def current_branch(
+    ctx: MinionContext,
+    cwd: str,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> str:
+    """The branch that is checked out, ``HEAD`` for none.
+
+    CLI Example:
+
+        salt myminion git.current_branch /path/to/repo
+    """
+    return text_of(ctx, locals(), "rev-parse", "--abbrev-ref", "HEAD")
+
+
+def list_branches(
+    ctx: MinionContext,
+    cwd: str,
+    remote: bool = False,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> list[str]:
+    """The branches, or those of remotes.
+
+    CLI Example:
+
+        salt myminion git.list_branches /path/to/repo remote=True
+    """
+    below = "refs/remotes/" if remote else "refs/heads/"
+    text = text_of(ctx, locals(), "for-each-ref", "--format", "%(refname)", below)
+    return [line.removeprefix(below) for line in text.splitlines()]
+
+
+def list_tags(
+    ctx: MinionContext,
+    cwd: str,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> list[str]:
+    """The tags.
+
+    CLI Example:
+
+        salt myminion git.list_tags /path/to/repo
+    """
+    text = text_of(ctx, locals(), "for-each-ref", "--format", "%(refname)", "refs/tags/")
+    return [line.removeprefix("refs/tags/") for line in text.splitlines()]
+
+
+def merge(
+    ctx: MinionContext,
+    cwd: str,
+    rev: str | None = None,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    identity: Any = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> str:
+    """Merge a revision into the current branch; without one what it follows.
+
+    CLI Example:
+
+        salt myminion git.merge /path/to/repo branchname
+    """
+    git.own(kwargs)
+    words = [*git.option_words(opts), *([str(rev)] if rev else [])]
+    return text_of(ctx, locals(), "merge", *words)
+
+
+def rebase(
+    ctx: MinionContext,
+    cwd: str,
+    rev: str = "master",
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> str:
+    """Put the current branch on top of a revision.
+
+    CLI Example:
+
+        salt myminion git.rebase /path/to/repo master
+    """
+    words = [*git.option_words(opts), str(rev)]
+    return text_of(ctx, locals(), "rebase", *words)
+
+
+def tag(
+    ctx: MinionContext,
+    cwd: str,
+    name: str,
+    ref: str = "HEAD",
+    message: str | None = None,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> str:
+    """Make a tag; with ``message`` an annotated one.
+
+    CLI Example:
+
+        salt myminion git.tag /path/to/repo v1.2 message='Version 1.2'
+    """
+    words = [] if message is None else ["-m", str(message)]
+    words += [*git.option_words(opts), str(name), str(ref)]
+    return text_of(ctx, locals(), "tag", *words)

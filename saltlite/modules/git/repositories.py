@@ -1,0 +1,158 @@
+"""Make repositories, and what is of a whole one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import UsageError
+from saltlite.modules.git._command import text_of
+from saltlite.providers import git
+
+
+def archive(
+    ctx: MinionContext,
+    cwd: str,
+    output: str,
+    rev: str = "HEAD",
+    prefix: str | None = None,
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> bool:
+    """Write an archive of a revision; ``format`` if the name does not tell.
+
+    Without ``prefix`` everything is below the name of the directory.
+
+    CLI Example:
+
+        salt myminion git.archive /path/to/repo /path/to/archive.tar
+    """
+    given = git.own(kwargs, "format", "fmt")
+    kind = given.get("format") or given.get("fmt")
+    if prefix is None:
+        prefix = f"{os.path.basename(git.directory(cwd))}/"
+    words = ["--prefix", prefix] if prefix else []
+    words += ["--format", str(kind)] if kind else []
+    text_of(ctx, locals(), "archive", *words, "--output", output, str(rev))
+    return True
+
+
+def clone(
+    ctx: MinionContext,
+    cwd: str,
+    url: str | None = None,
+    name: str | None = None,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    identity: Any = None,
+    https_user: str | None = None,
+    https_pass: str | None = None,
+    ignore_retcode: bool = False,
+    saltenv: str = "base",
+    output_encoding: str | None = None,
+) -> bool:
+    """Clone a repository to ``cwd``, or to the directory ``name`` in it.
+
+    CLI Example:
+
+        salt myminion git.clone /path/to/repo_parent_dir https://github.com/saltstack/salt.git
+    """
+    if url is None:
+        raise UsageError("Missing 'url' argument")
+    address = git.with_login(str(url), https_user, https_pass)
+    target = git.directory(cwd)
+    if name:
+        target = os.path.join(target, str(name))
+    arguments = {**locals(), "cwd": _nearest(ctx, target)}
+    text_of(ctx, arguments, "clone", *git.option_words(opts), "--", address, target)
+    return True
+
+
+def _nearest(ctx: MinionContext, path: str) -> str | None:
+    """A directory to start in: none is needed, but the user's home may be closed to it."""
+    parent = os.path.dirname(path)
+    return parent if ctx.host.is_dir(parent) else None
+
+
+def init(
+    ctx: MinionContext,
+    cwd: str,
+    bare: bool = False,
+    template: str | None = None,
+    separate_git_dir: str | None = None,
+    shared: Any = None,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+) -> str:
+    """Make a repository.
+
+    ``shared`` is as git takes it (``group``, ``world``, ``0640``).
+
+    CLI Example:
+
+        salt myminion git.init /path/to/repo
+        salt myminion git.init /path/to/bare/repo.git bare=True
+    """
+    words = ["--bare"] if bare else []
+    words += [] if template is None else [f"--template={template}"]
+    words += [] if separate_git_dir is None else [f"--separate-git-dir={separate_git_dir}"]
+    if shared is not None:
+        mode = f"{shared:04o}" if isinstance(shared, int) and not isinstance(shared, bool) else ""
+        words.append(f"--shared={mode or str(shared).lower()}")
+    target = git.directory(cwd)
+    arguments = {**locals(), "cwd": None}
+    return text_of(ctx, arguments, "init", *words, *git.option_words(opts), target)
+
+
+def submodule(
+    ctx: MinionContext,
+    cwd: str,
+    command: str,
+    opts: Any = "",
+    git_opts: Any = "",
+    user: str | None = None,
+    password: str | None = None,
+    identity: Any = None,
+    ignore_retcode: bool = False,
+    saltenv: str = "base",
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> str:
+    """Run a command of ``git submodule``.
+
+    CLI Example:
+
+        salt myminion git.submodule /path/to/repo update opts='--init --recursive'
+    """
+    if "init" in kwargs:
+        raise UsageError(
+            "The 'init' argument is no longer supported. Either set 'command' to 'init', or"
+            " include '--init' in the 'opts' argument and set 'command' to 'update'."
+        )
+    git.own(kwargs)
+    return text_of(ctx, locals(), "submodule", str(command), *git.option_words(opts))
+
+
+def version(ctx: MinionContext, versioninfo: bool = False) -> Any:
+    """The version of git; with ``versioninfo`` as a list of numbers.
+
+    CLI Example:
+
+        salt myminion git.version
+    """
+    words = text_of(ctx, {}, "--version").split()
+    found = words[2] if len(words) > 2 else ""
+    if not versioninfo:
+        return found
+    return [int(part) if part.isdigit() else part for part in found.split(".")]

@@ -1,0 +1,180 @@
+"""Settings of repositories and users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, UsageError
+from saltlite.modules.git._command import outcome_of, text_of
+from saltlite.providers import git
+
+
+def config_get(
+    ctx: MinionContext,
+    key: str,
+    cwd: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """The value of a setting, ``None`` for none; with ``all`` a list of all its values.
+
+    ``global`` is the user's setting, not the repository's.
+
+    CLI Example:
+
+        salt myminion git.config_get user.name cwd=/path/to/repo
+        salt myminion git.config_get user.email global=True
+    """
+    given = git.own(kwargs, "global", "all")
+    values = _config_values(ctx, key, locals(), bool(given.get("global")))
+    if values is None:
+        return None
+    return values if given.get("all") else values[-1]
+
+
+def _place(arguments: Mapping[str, Any], everywhere: bool) -> tuple[dict[str, Any], list[str]]:
+    """Where a setting is: in a repository, or the user's own."""
+    if not everywhere and not arguments.get("cwd"):
+        raise UsageError("'cwd' argument required unless global=True")
+    own = dict(arguments)
+    if everywhere:
+        own["cwd"] = None
+    return own, ["--global" if everywhere else "--local"]
+
+
+def _config_values(
+    ctx: MinionContext, key: str, arguments: Mapping[str, Any], everywhere: bool
+) -> list[str] | None:
+    own, where = _place(arguments, everywhere)
+    outcome = outcome_of(ctx, own, "config", *where, "--null", "--get-all", str(key), fail=False)
+    if outcome.retcode != 0:
+        if outcome.stderr.strip() and outcome.retcode != 1:
+            raise FunctionError(git.redacted(outcome.stderr.strip()))
+        return None
+    return list(outcome.stdout.removesuffix("\0").split("\0"))
+
+
+def config_get_regexp(
+    ctx: MinionContext,
+    key: str,
+    value_regex: str | None = None,
+    cwd: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> dict[str, list[str]]:
+    """The settings whose names match a regular expression, and their values.
+
+    CLI Example:
+
+        salt myminion git.config_get_regexp 'user.*' cwd=/path/to/repo
+    """
+    given = git.own(kwargs, "global")
+    own, where = _place(locals(), bool(given.get("global")))
+    value = [] if value_regex is None else [str(value_regex)]
+    words = ["config", *where, "--null", "--get-regexp", str(key), *value]
+    outcome = outcome_of(ctx, own, *words, fail=False)
+    return git.parse_config(outcome.stdout) if outcome.retcode == 0 else {}
+
+
+def config_get_regex(
+    ctx: MinionContext,
+    key: str,
+    value_regex: str | None = None,
+    cwd: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> dict[str, list[str]]:
+    """The same as ``git.config_get_regexp``."""
+    return config_get_regexp(
+        ctx, key, value_regex, cwd, user, password, ignore_retcode, output_encoding, **kwargs
+    )
+
+
+def config_set(
+    ctx: MinionContext,
+    key: str,
+    value: Any = None,
+    multivar: Any = None,
+    cwd: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> list[str] | None:
+    """Set a setting to one value or several; its values then.
+
+    ``add`` keeps the values that are there.
+
+    CLI Example:
+
+        salt myminion git.config_set user.email me@foo.tld cwd=/path/to/repo
+        salt myminion git.config_set mysection.x multivar='["a", "b"]' cwd=/path/to/repo
+    """
+    given = git.own(kwargs, "global", "add")
+    if value is not None and multivar is not None:
+        raise UsageError("Only one of 'value' and 'multivar' is permitted")
+    if value is None and multivar is None:
+        raise UsageError("One of 'value' or 'multivar' is required")
+    everywhere = bool(given.get("global"))
+    own, where = _place(locals(), everywhere)
+    place = where if everywhere else []
+    values = [value] if multivar is None else _values(multivar)
+    for index, each in enumerate(values):
+        adds = index > 0 or bool(given.get("add"))
+        flag = "--add" if adds else "--replace-all"
+        text_of(ctx, own, "config", *place, flag, str(key), str(each))
+    return _config_values(ctx, key, own, everywhere)
+
+
+def _values(multivar: Any) -> list[Any]:
+    if isinstance(multivar, str):
+        return multivar.split(",")
+    return list(multivar) if isinstance(multivar, (list, tuple)) else [multivar]
+
+
+def config_unset(
+    ctx: MinionContext,
+    key: str,
+    value_regex: str | None = None,
+    cwd: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    ignore_retcode: bool = False,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> bool:
+    """Remove a setting; with ``all`` all its values.
+
+    CLI Example:
+
+        salt myminion git.config_unset /path/to/repo foo.bar
+    """
+    given = git.own(kwargs, "global", "all")
+    everywhere = bool(given.get("global"))
+    own, where = _place(locals(), everywhere)
+    if _config_values(ctx, key, own, everywhere) is None:
+        raise FunctionError(f"Key '{key}' does not exist")
+    flag = "--unset-all" if given.get("all") else "--unset"
+    value = [] if value_regex is None else [str(value_regex)]
+    outcome = outcome_of(ctx, own, "config", *where, flag, str(key), *value, fail=False)
+    if outcome.retcode == 5:
+        raise FunctionError(
+            f"Multiple values for key '{key}' match value_regex: {value_regex}"
+            if value_regex
+            else f"Multiple values exist for key '{key}'"
+        )
+    if outcome.retcode != 0:
+        raise FunctionError(outcome.stderr.strip() or f"Key '{key}' could not be unset")
+    return True

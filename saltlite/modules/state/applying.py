@@ -1,0 +1,266 @@
+"""Run states: of SLS files, of the top file, of data, or a single one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import UsageError
+from saltlite.highstate import control
+from saltlite.highstate.apply import (
+    COMPILE_ERROR,
+    NO_STATES,
+    NO_TOP,
+    Wishes,
+    apply,
+    apply_some,
+    compiled,
+    no_states,
+    prepared,
+    refusal,
+    retcode_of,
+    synchronise,
+)
+from saltlite.highstate.compile import Compiled
+from saltlite.highstate.low import low_tag
+from saltlite.highstate.run import run_chunk
+from saltlite.modules._state import Make, of_sls, of_top, words
+
+
+def apply_(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
+    """Run the states of SLS files, or without a name those of the top file.
+
+    CLI Example:
+
+        salt '*' state.apply
+        salt '*' state.apply core,edit.vim test=True pillar='{"foo": "bar"}'
+    """
+    return sls(ctx, mods, **kwargs) if mods else highstate(ctx, **kwargs)
+
+
+def test(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
+    """Tell what ``state.apply`` would do.
+
+    CLI Example:
+
+        salt '*' state.test core
+    """
+    return apply_(ctx, mods, **{**kwargs, "test": True})
+
+
+def sls(
+    ctx: MinionContext,
+    mods: Any,
+    test: bool | None = None,
+    exclude: Any = None,
+    queue: Any = None,
+    sync_mods: Any = None,
+    state_events: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Run the states of one or more SLS files.
+
+    ``pillar`` lies on top of the pillar; ``exclude`` names SLS files or ids that are left out;
+    ``queue`` waits for other runs; with ``state_events`` each state is told to the master;
+    ``localconfig`` is a file of options that lie over the minion's meanwhile.
+
+    CLI Example:
+
+        salt '*' state.sls core,edit.vim exclude="[{'id': 'id_to_exclude'}]"
+    """
+    kwargs |= {"test": test, "exclude": exclude, "queue": queue, "state_events": state_events}
+    wishes = Wishes.of(ctx, kwargs)
+    for kind in words(sync_mods):
+        ctx.functions.call(f"saltutil.sync_{kind}", saltenv=wishes.saltenv)
+    if no := control.refused(ctx, words(mods)):
+        ctx.state["retcode"] = COMPILE_ERROR
+        return no
+    return _applied(ctx, wishes, lambda own: of_sls(own, mods, wishes))
+
+
+def highstate(
+    ctx: MinionContext,
+    test: bool | None = None,
+    queue: Any = None,
+    state_events: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Run the states that the top file has for this minion.
+
+    CLI Example:
+
+        salt '*' state.highstate exclude=bar,baz
+    """
+    if control.HIGHSTATE in control.disabled(ctx):
+        ctx.state["retcode"] = COMPILE_ERROR
+        return dict(control.HIGHSTATE_DISABLED)
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})
+    return _applied(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
+
+
+def sls_id(
+    ctx: MinionContext,
+    id_: Any,
+    mods: Any,
+    test: bool | None = None,
+    queue: Any = None,
+    state_events: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Run single ids of SLS files, and what they require.
+
+    CLI Example:
+
+        salt '*' state.sls_id my_state my_module,a_common_module
+    """
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})
+    with prepared(ctx, wishes) as own:
+        refused = refusal(own, wishes)
+        if refused is not None:
+            return refused
+        synchronise(own, wishes.saltenv)
+        found = compiled(own, lambda: of_sls(own, mods, wishes))
+        answers = apply_some(own, found, wishes, words(id_))
+    if not answers:
+        raise UsageError(
+            f"No matches for ID '{id_}' found in SLS '{mods}' within saltenv '{wishes.saltenv}'"
+        )
+    return answers
+
+
+def single(
+    ctx: MinionContext,
+    fun: str,
+    name: str,
+    test: bool | None = None,
+    queue: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Run one state function.
+
+    CLI Example:
+
+        salt '*' state.single pkg.installed name=vim
+    """
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "localconfig": None})
+    state, dot, function = str(fun).partition(".")
+    if not dot:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return "Invalid function passed"
+    given = {
+        key: value
+        for key, value in kwargs.items()
+        if not key.startswith("__") and key not in ("pillar", "concurrent", "state_events")
+    }
+    chunk = {"state": state, "fun": function, "name": name, "__id__": name, **given}
+    chunk |= {"__sls__": None, "__env__": kwargs.get("__env__") or wishes.saltenv}
+    with prepared(ctx, wishes):
+        refused = refusal(ctx, wishes)
+        if refused is not None:
+            return refused
+        answers = {low_tag(chunk): run_chunk(ctx, chunk, test=wishes.test)}
+    ctx.state["retcode"] = retcode_of(answers)
+    return answers
+
+
+def low(ctx: MinionContext, data: dict[str, Any], queue: Any = None, **kwargs: Any) -> Any:
+    """Run one low chunk.
+
+    CLI Example:
+
+        salt '*' state.low '{"state": "pkg", "fun": "installed", "name": "vi"}'
+    """
+    kwargs = {"test": ctx.config.files.test, **kwargs, "queue": queue, "localconfig": None}
+    wishes = Wishes.of(ctx, kwargs)
+    refused = refusal(ctx, wishes)
+    if refused is not None:
+        return refused
+    lacking = [f'Missing "{key}" data' for key in ("state", "fun", "name") if key not in data]
+    if lacking:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return lacking
+    chunk = {"__id__": data.get("name"), "__sls__": None, "__env__": wishes.saltenv, **data}
+    answer = run_chunk(ctx, chunk, test=wishes.test)
+    ctx.state["retcode"] = retcode_of({"": answer})
+    return answer
+
+
+def high(
+    ctx: MinionContext,
+    data: dict[str, Any],
+    test: bool | None = None,
+    queue: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Run high data.
+
+    CLI Example:
+
+        salt '*' state.high '{"vim": {"pkg": ["installed"]}}'
+    """
+    from saltlite.highstate.compile import compile_high
+
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
+    return _applied(ctx, wishes, lambda own: compile_high(own, data, exclude=wishes.exclude))
+
+
+def template(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
+    """Run the states of a file on the minion.
+
+    CLI Example:
+
+        salt '*' state.template '<Path to template on the minion>'
+    """
+    text = ctx.host.read_text(str(tem))
+    if text is None:
+        raise UsageError(f"{tem} cannot be read")
+    return template_str(ctx, text, queue, **kwargs)
+
+
+def template_str(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
+    """Run the states of a text.
+
+    CLI Example:
+
+        salt '*' state.template_str '<Template String>'
+    """
+    from saltlite.highstate.compile import compile_template
+    from saltlite.renderers.engine import Source, render
+
+    wishes = Wishes.of(ctx, {**kwargs, "queue": queue})
+
+    def make(own: MinionContext) -> Compiled:
+        return compile_template(own, render(Source(text=str(tem), saltenv=wishes.saltenv), own))
+
+    return _applied(ctx, wishes, make)
+
+
+def top(
+    ctx: MinionContext,
+    topfn: str,
+    test: bool | None = None,
+    queue: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Run the states that another top file has for this minion.
+
+    CLI Example:
+
+        salt '*' state.top reverse_top.sls
+    """
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
+    return _applied(ctx, wishes, lambda own: of_top(own, wishes, str(topfn)), is_top=True)
+
+
+def _applied(ctx: MinionContext, wishes: Wishes, make: Make, *, is_top: bool = False) -> Any:
+    with prepared(ctx, wishes) as own:
+        refused = refusal(own, wishes)
+        if refused is not None:
+            return refused
+        synchronise(own, wishes.saltenv)
+        found = compiled(own, lambda: make(own))
+        if is_top and not found.errors and not (found.low or wishes.exclude):
+            answers = no_states(NO_STATES if found.wanted else NO_TOP)
+            own.state["retcode"] = retcode_of(answers)
+            return answers
+        return apply(own, found, wishes)

@@ -1,0 +1,104 @@
+"""Before and after a run: mistakes, the order as a graph, whether a run did as was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, UsageError
+from saltlite.highstate.apply import COMPILE_ERROR, STATE_FAILURE, Wishes, prepared, synchronise
+from saltlite.highstate.compile import Compiled
+from saltlite.modules._state import of_sls, of_top, shown, words
+
+
+def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]:
+    """Look for mistakes in SLS files, or without a name in those of the top file; nothing is run.
+
+    Unknown states and arguments, requisites that name nothing, files and pillar that are not there,
+    and whatever does not render or compile, all at once, with file and line. The exit code is 1 if
+    there is a mistake.
+
+    CLI Example:
+
+        salt '*' state.check
+        salt-call --local state.check '*'
+    """
+    from saltlite.highstate.check import check as checked
+
+    wishes = Wishes.of(ctx, kwargs)
+    with prepared(ctx, wishes) as own:
+        synchronise(own, wishes.saltenv)
+        found = checked(own, _wanted(own, mods, wishes), words(wishes.exclude))
+    if found.mistakes:
+        ctx.state["retcode"] = COMPILE_ERROR
+    return {
+        "sls": found.sls,
+        "states": found.states,
+        "mistakes": [str(mistake) for mistake in found.mistakes],
+    }
+
+
+def graph(ctx: MinionContext, mods: Any = None, format: str = "mermaid", **kwargs: Any) -> Any:
+    """The states and their requisites as a graph, in the order in which they would run.
+
+    ``format`` is ``mermaid``, ``dot``, or ``svg`` where Graphviz is.
+
+    CLI Example:
+
+        salt-call --local --out=newline_values_only state.graph web format=dot
+    """
+    from saltlite.highstate.drawing import FORMATS, drawn
+    from saltlite.highstate.graph import order
+
+    if format not in FORMATS:
+        raise UsageError(f"format: {format!r} is none of {', '.join(FORMATS)}")
+    wishes = Wishes.of(ctx, kwargs)
+
+    def make(own: MinionContext) -> Compiled:
+        return of_sls(own, mods, wishes) if mods else of_top(own, wishes)
+
+    return shown(
+        ctx, wishes, make, lambda found: drawn(ctx.host, order(found.low, found.names), format)
+    )
+
+
+def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]:
+    """Hold the last real run against the test run before it.
+
+    Every test run of SLS files or of the top file is kept, and the next real run of the same beside
+    it. ``differences`` has, by tag, each state that did something else than the test run had said.
+    The exit code is 2 if there is one.
+
+    CLI Example:
+
+        salt '*' state.apply web test=True
+        salt '*' state.apply web
+        salt '*' state.verify web
+    """
+    from saltlite.highstate.kept_plans import Asked, differences, kept
+
+    wishes = Wishes.of(ctx, kwargs)
+    with prepared(ctx, wishes) as own:
+        found = kept(own, Asked(_wanted(own, mods, wishes), wishes.pillar, wishes.exclude))
+    if found is None:
+        raise FunctionError("there was no test run of this to compare with")
+    planned, done = found["planned"], found.get("done")
+    if done is None:
+        raise FunctionError(f"there was no real run since the test run {planned['jid']}".rstrip())
+    told = {each.tag: each.as_answer() for each in differences(planned["states"], done["states"])}
+    if told:
+        ctx.state["retcode"] = STATE_FAILURE
+    return {"planned": planned["jid"], "done": done["jid"], "differences": told}
+
+
+def _wanted(ctx: MinionContext, mods: Any, wishes: Wishes) -> Mapping[str, Any]:
+    """Environment → SLS names of what was asked for."""
+    from saltlite.highstate.compile import split, top_of
+
+    if mods:
+        return {wishes.saltenv: split(mods)}
+    found = top_of(ctx, saltenv=wishes.only_env)
+    if found.errors:
+        raise FunctionError("\n".join(found.errors))
+    return found.sls

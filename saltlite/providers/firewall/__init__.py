@@ -1,0 +1,1 @@
+"""Packet filters: the words of rules, and the output of their programs."""

@@ -1,0 +1,1 @@
+"""MySQL and MariaDB by their own program: statements, answers, privileges."""

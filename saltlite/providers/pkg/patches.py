@@ -1,0 +1,208 @@
+"""Patches: advisories of dnf and yum, patches of zypper. Source: dnf(8), zypper(8).
+
+Commands and shapes observed on Salt 3006.30 with recorded answers of both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.providers.pkg import provider
+from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.tools import act, ask, complaint
+
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+
+_ROW = re.compile(r"^(?P<id>\S+)\s.*?(?P<package>\S+)\s+\d{4}-\d\d-\d\d\b")
+"""A row of dnf5's table: advisory, type, severity, package, date; the severity may be empty."""
+
+_COLUMNS = re.compile(r"^Name\s+Type\s+Severity\s+Package\s+Issued\s*$", re.MULTILINE)
+_ADVISORY = re.compile(r"^(?P<there>[i*]?)\s*(?P<id>\S+-\S+)\s+(?P<kind>\S+)\s+(?P<package>\S+)")
+_PACKAGE = re.compile(
+    r"^(?P<name>.+)-(?:(?P<epoch>\d+):)?(?P<version>[^-]+)-(?P<release>[^-]+)\.(?P<arch>[^.]+)$"
+)
+
+
+class Patches(Protocol):
+    """What a package manager knows of patches."""
+
+    def listed(self) -> dict[str, Any]:
+        """``{id: {"installed", "summary"}}``."""
+
+    def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+        """The packages that these patches would change, and their new versions."""
+
+    def install(self, ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+        """Install them, or with ``downloadonly`` get their files; complaints."""
+
+
+def patches(ctx: MinionContext, function: str) -> Patches:
+    """The patches of this machine's package manager.
+
+    Raises:
+        FunctionUnavailable: it has none.
+    """
+    from saltlite.providers.pkg.dnf import Dnf
+    from saltlite.providers.pkg.zypper import Zypper
+
+    found = provider(ctx)
+    if isinstance(found, Dnf):
+        return Advisories(ctx)
+    if isinstance(found, Zypper):
+        return ZypperPatches(ctx)
+    raise FunctionUnavailable(f"pkg.{function}")
+
+
+def check(known: Mapping[str, Any], ids: Sequence[str]) -> None:
+    """Raise FunctionError if one of the patches is not known."""
+    for each in ids:
+        if each not in known:
+            raise FunctionError(f'Advisory id "{each}" not found')
+
+
+class Advisories:
+    """Advisories of dnf and yum."""
+
+    def __init__(self, ctx: MinionContext) -> None:
+        self.ctx = ctx
+        self.program = next((name for name in ("dnf", "yum") if ctx.host.which(name)), "dnf")
+
+    def listed(self) -> dict[str, Any]:
+        """The summary of an advisory are its packages."""
+        text = self._asked("all" if self.program == "yum" else "--all")
+        if _COLUMNS.search(text):
+            return parse_tables(text, self._asked("--available"))
+        return parse_advisories(text)
+
+    def _asked(self, which: str) -> str:
+        done = ask(self.ctx, [self.program, "--quiet", "updateinfo", "list", which])
+        if done.exit_code != 0:
+            raise FunctionError(complaint(done)[0])
+        return done.stdout
+
+    def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+        """Those of its packages that are installed in an older version."""
+        from saltlite.providers.pkg import rpm
+        from saltlite.providers.pkg.dnf import newest_first
+
+        back_end = provider(self.ctx)
+        there, known = back_end.installed(), self.listed()
+        native = str(self.ctx.grains.get("osarch") or "")
+        found: dict[str, str] = {}
+        for package in (one for each in ids for one in known[each]["summary"]):
+            match = _PACKAGE.match(package)
+            if match is None:
+                continue
+            name = rpm.qualified(match["name"], match["arch"], native)
+            new = rpm.joined_version(match["epoch"] or "", match["version"], match["release"])
+            if name in there and all(rpm.compare(new, old) > 0 for old in there[name]):
+                found[name] = newest_first([new, found.get(name, new)])[0]
+        return found
+
+    def install(self, ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+        """An update that is limited to these advisories."""
+        from saltlite.providers.pkg.dnf import BEST, flags_of, repo_flags
+
+        best = BEST if self.program == "dnf" else ()
+        flags = [*best, *repo_flags(options), *flags_of(options, self.program)]
+        argv = [self.program, "-y", "update", *flags, *(f"--advisory={each}" for each in ids)]
+        return complaint(act(self.ctx, argv))
+
+
+class ZypperPatches:
+    """Patches of zypper."""
+
+    def __init__(self, ctx: MinionContext) -> None:
+        self.ctx = ctx
+
+    def listed(self) -> dict[str, Any]:
+        """As ``zypper search`` finds them."""
+        from saltlite.providers.pkg.zypper import ASK, FINE, NOTHING_FOUND
+
+        done = ask(self.ctx, [*ASK, "se", "-t", "patch"])
+        if done.exit_code not in (*FINE, NOTHING_FOUND):
+            raise FunctionError(f"Zypper command failure: {'; '.join(complaint(done))}")
+        return parse_patches(done.stdout)
+
+    def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+        """What a dry run would install or upgrade."""
+        from saltlite.providers.pkg.zypper import ASK, FINE
+
+        argv = [*ASK, *self._words(ids, options), "--dry-run"]
+        done = ask(self.ctx, argv)
+        return parse_summary(done.stdout) if done.exit_code in FINE else {}
+
+    def install(self, ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+        """Install the patches, and what they need."""
+        from saltlite.providers.pkg.zypper import ACT, FINE
+
+        checks = ["--no-gpg-checks"] if truth(options.get("skip_verify")) else []
+        done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *self._words(ids, options)])
+        return [] if done.exit_code in FINE else complaint(done)
+
+    @staticmethod
+    def _words(ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+        from saltlite.providers.pkg.zypper import flags_of
+
+        return ["install", *flags_of(options, False), *(f"patch:{each}" for each in ids)]
+
+
+def parse_advisories(text: str) -> dict[str, Any]:
+    """``updateinfo list all``: one that has a package left to update is not installed."""
+    found: dict[str, Any] = {}
+    for line in text.splitlines():
+        match = _ADVISORY.match(line)
+        if match is None:
+            continue
+        there = bool(match["there"])
+        known = found.setdefault(match["id"], {"installed": there, "summary": []})
+        known["installed"] = known["installed"] and there
+        known["summary"].append(match["package"])
+    return found
+
+
+def parse_tables(every: str, left: str) -> dict[str, Any]:
+    """``updateinfo list`` of dnf5: all, and those that are available, which are not installed."""
+    missing = set(_rows(left))
+    found: dict[str, Any] = {}
+    for name, package in dict.fromkeys(_rows(every)):
+        known = found.setdefault(name, {"installed": True, "summary": []})
+        known["installed"] = known["installed"] and (name, package) not in missing
+        known["summary"].append(package)
+    return found
+
+
+def _rows(text: str) -> list[tuple[str, str]]:
+    matches = (_ROW.match(line) for line in text.splitlines())
+    return [(match["id"], match["package"]) for match in matches if match]
+
+
+def parse_patches(text: str) -> dict[str, Any]:
+    """``search -t patch``: one that is not needed counts as one that is not installed."""
+    from saltlite.providers.pkg.zypper import elements
+
+    return {
+        each["name"]: {
+            "installed": each.get("status") == "installed",
+            "summary": each.get("summary", ""),
+        }
+        for each in elements(text, "solvable")
+        if "name" in each and each.get("kind", "patch") == "patch"
+    }
+
+
+def parse_summary(text: str) -> dict[str, str]:
+    """The summary of an installation: packages and the versions they would have."""
+    from saltlite.providers.pkg.zypper import elements
+
+    found: dict[str, str] = {}
+    for part in ("to-install", "to-upgrade", "to-downgrade"):
+        for inside in re.findall(rf"<{part}>(.*?)</{part}>", text, re.DOTALL):
+            for each in elements(inside, "solvable"):
+                if each.get("type") == "package" and "name" in each:
+                    found[each["name"]] = each.get("edition", "")
+    return found

@@ -1,0 +1,1 @@
+"""PostgreSQL by its own program: statements, answers, passwords."""

@@ -1,0 +1,1 @@
+"""SELinux: what its tools print, and where the kernel and its configuration are."""

@@ -1,0 +1,1 @@
+"""Keys, certificates and requests, on ``cryptography``. Behaviour observed on Salt 3006.30."""
