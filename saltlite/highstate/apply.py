@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,14 +10,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.core.jid import jid_time
-from saltlite.errors import RenderError, SaltliteError, UsageError
+from saltlite.errors import FunctionError, RenderError, SaltliteError, UsageError
+from saltlite.fileserver.client import file_client
+from saltlite.highstate import localconfig
 from saltlite.highstate.call import Answer, Chunk
 from saltlite.highstate.compile import Compiled
+from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
+from saltlite.highstate.kept_plans import Asked, keep
 from saltlite.highstate.low import low_tag
+from saltlite.highstate.placed import placed
 from saltlite.highstate.run import run_low
+from saltlite.highstate.sls import StateTree
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +32,8 @@ COMPILE_ERROR, STATE_FAILURE, PILLAR_FAILURE = 1, 2, 5
 POLL_S = 1.0
 
 NO_TOP = "No Top file or master_tops data matches found. Please see master log for details."
+NO_STATES = "No states found for this minion"
+LOCKED = "lock_saltenv is enabled, saltenv cannot be changed"
 BAD_PILLAR = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."
 
 HARMLESS = frozenset(
@@ -42,51 +52,105 @@ class Wishes:
 
     test: bool
     saltenv: str
-    queue: bool
+    queue: bool | int
     concurrent: bool
     state_events: bool
     pillar: Mapping[str, Any]
+    config: MinionConfig
+    """The options that count: the minion's, or those with a file of the call over them."""
     exclude: Any = None
     only_env: str | None = None
     """The environment that the call itself names: a top file is looked at for no other one."""
+    pillarenv: str | None = None
+    """The environment of pillar that the call itself names."""
 
     @classmethod
     def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Wishes:
-        """From the keyword arguments, and the options where they say nothing.
+        """From the keyword arguments; where they say nothing, from the options.
+
+        ``test: true`` in the pillar counts like the option. Source: observed on Salt 3006.30.
 
         Raises:
             UsageError: ``pillar`` is not a map.
+            FunctionError: ``saltenv`` is not the one that is locked.
+            SaltliteError: the file that ``localconfig`` names cannot be used.
         """
-        files = ctx.config.files
+        config, given = localconfig.read_for(ctx, given)
+        files = config.files
+        if given.get("saltenv") and files.lock_saltenv and given["saltenv"] != files.saltenv:
+            raise FunctionError(LOCKED)
         pillar = given.get("pillar")
         if pillar is not None and not isinstance(pillar, Mapping):
             raise UsageError(BAD_PILLAR)
+        test = given.get("test")
+        if test is None:
+            test = files.test or ctx.pillar.get("test") is True
         return cls(
-            test=bool(files.test if given.get("test") is None else given["test"]),
+            test=bool(test),
             saltenv=str(given.get("saltenv") or files.saltenv or "base"),
-            queue=bool(files.state_queue if given.get("queue") is None else given["queue"]),
+            queue=_queue(files.state_queue if given.get("queue") is None else given["queue"]),
             concurrent=bool(given.get("concurrent", False)),
             state_events=bool(
                 files.state_events if given.get("state_events") is None else given["state_events"]
             ),
             pillar=pillar or {},
             exclude=given.get("exclude"),
+            config=config,
             only_env=given.get("saltenv"),
+            pillarenv=given.get("pillarenv"),
         )
 
 
+def _queue(given: Any) -> bool | int:
+    """Whether to wait for other runs; a number: only while there are no more of them."""
+    return given if isinstance(given, int) else bool(given)
+
+
 @contextmanager
-def with_pillar(ctx: MinionContext, wishes: Wishes) -> Iterator[None]:
-    """Let the pillar be what the call lays over it, meanwhile."""
-    if not wishes.pillar:
-        yield
+def prepared(ctx: MinionContext, wishes: Wishes) -> Iterator[MinionContext]:
+    """The context in which the call's states are compiled and run: its options, its pillar.
+
+    The same one, or with ``localconfig`` one of its own, whose retcode becomes the job's.
+    """
+    if wishes.config is ctx.config:
+        with _as_wished(ctx, wishes):
+            yield ctx
         return
-    before = ctx.pillar
-    ctx.pillar = ctx.functions.call("pillar.items", pillar=wishes.pillar)
+    own = localconfig.context_for(ctx, wishes.config)
     try:
+        with _as_wished(own, wishes):
+            yield own
+    finally:
+        ctx.state["retcode"] = own.state.get("retcode", 0)
+
+
+@contextmanager
+def _as_wished(ctx: MinionContext, wishes: Wishes) -> Iterator[None]:
+    """Let the option ``test`` be the call's, and the pillar with what the call lays over it.
+
+    As in Salt a minion's runs of states compile their pillar anew: they do not wait for a refresh
+    of what it has in memory.
+    """
+    before = ctx.config, ctx.pillar
+    if ctx.config.files.test != wishes.test:
+        files = dataclasses.replace(ctx.config.files, test=wishes.test)
+        ctx.config = dataclasses.replace(ctx.config, files=files)
+    try:
+        if not ctx.pillar_is_fresh or _changes_pillar(ctx, wishes):
+            ctx.pillar = ctx.functions.call(
+                "pillar.items",
+                pillar=wishes.pillar,
+                pillarenv=wishes.pillarenv,
+                saltenv=wishes.only_env,
+            )
         yield
     finally:
-        ctx.pillar = before
+        ctx.config, ctx.pillar = before
+
+
+def _changes_pillar(ctx: MinionContext, wishes: Wishes) -> bool:
+    from_env = ctx.config.pillar.pillarenv_from_saltenv and wishes.only_env
+    return bool(wishes.pillar or wishes.pillarenv or from_env)
 
 
 def refusal(ctx: MinionContext, wishes: Wishes) -> list[str] | None:
@@ -95,7 +159,7 @@ def refusal(ctx: MinionContext, wishes: Wishes) -> list[str] | None:
         others = [] if wishes.concurrent else running(ctx)
         if not others:
             break
-        if not wishes.queue:
+        if not wishes.queue or (wishes.queue is not True and len(others) > wishes.queue):
             ctx.state["retcode"] = COMPILE_ERROR
             return others
         time.sleep(POLL_S)
@@ -159,6 +223,8 @@ def compiled(ctx: MinionContext, make: Callable[[], Compiled]) -> Compiled:
         found = Compiled({}, errors=[error.salt_text])
     if found.errors:
         ctx.state["retcode"] = COMPILE_ERROR
+        for line in placed(StateTree(file_client(ctx)), found.errors, found.wanted):
+            log.error("%s", line)
     return found
 
 
@@ -168,7 +234,11 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | di
         ctx.state["retcode"] = COMPILE_ERROR
         return list(found.errors)
     settled = order(found.low, found.names)
-    return _run(ctx, settled.low, settled, wishes)
+    answers = _run(ctx, settled.low, settled, wishes)
+    if found.wanted:
+        asked = Asked(found.wanted, wishes.pillar, wishes.exclude)
+        keep(ctx, asked, answers, test=wishes.test)
+    return answers
 
 
 def apply_some(
@@ -201,6 +271,8 @@ def _run(
     wishes: Wishes,
 ) -> dict[str, Answer]:
     chunks = {low_tag(chunk): chunk for chunk in low}
+    for circle in settled.circles.values():
+        log.error("recursive requisite: %s", " -> ".join(circle))
 
     def told(tag: str, answer: Answer, total: int) -> None:
         _fire(ctx, chunks.get(tag, {}), answer, total, wishes)
@@ -214,6 +286,7 @@ def _run(
         unheard=settled.unheard,
         told=told,
     )
+    forget(ctx, str(ctx.job.get("jid", "")))
     ctx.state["retcode"] = retcode_of(answers)
     return answers
 
@@ -242,7 +315,7 @@ def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, wishes: 
             log.warning("event %s was not fired: %s", tag, error)
 
 
-def no_states() -> dict[str, Answer]:
-    """The pseudo state that says that the top file names nothing. Source: cli.md 6."""
-    answer = {"result": False, "comment": NO_TOP, "name": "No States", "changes": {}}
+def no_states(comment: str = NO_TOP) -> dict[str, Answer]:
+    """The pseudo state that says that a top file has nothing to run. Source: cli.md 6."""
+    answer = {"result": False, "comment": comment, "name": "No States", "changes": {}}
     return {"no_|-states_|-states_|-None": {**answer, "__run_num__": 0}}

@@ -33,8 +33,11 @@ OWN = REQUISITES | {
 }
 """What the engine itself looks at. A function gets it only if it declares it."""
 
-CHECKS_ITSELF = frozenset({"file"})
-"""State modules whose functions take ``check_cmd`` themselves."""
+CHECKS_ITSELF = frozenset({"file.managed"})
+"""State functions that take ``check_cmd`` themselves."""
+
+ENVIRONMENT_AS_GIVEN = frozenset({"salt"})
+"""State modules whose functions are for elsewhere: the environment of the SLS is not theirs."""
 
 _KEPT = frozenset({"__env__", "__id__", "__sls__"})
 _FOR_COMMANDS = frozenset({"runas", "umask", "timeout", "saltenv"})
@@ -62,7 +65,7 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
             return met.as_return(chunk["name"])
         arguments = filled(ctx, arguments)
         answer = _answer(ctx, function, arguments, chunk, test=test)
-        if "check_cmd" in chunk and chunk["state"] not in CHECKS_ITSELF:
+        if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
             answer["result"], answer["comment"] = checked(ctx, chunk)
         return answer
     except SaltliteError as error:
@@ -178,11 +181,11 @@ def _arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
     """Those of the chunk that the function takes."""
     taken, any_other = keywords(function.call)
     given = {str(key): value for key, value in chunk.items()}
-    missing = _missing(function.call, given)
+    missing = missing_of(function.call, given)
     if missing:
         name = f"{chunk['state']}.{chunk['fun']}"
         raise Refused("".join(f"Missing parameter {each} for state {name}\n" for each in missing))
-    if "saltenv" in taken:
+    if "saltenv" in taken and chunk["state"] not in ENVIRONMENT_AS_GIVEN:
         given.setdefault("saltenv", chunk.get("__env__") or "base")
     if any_other and function.is_users:
         return given
@@ -211,7 +214,7 @@ def _strange(stray: list[str], name: str) -> str:
     return f"{quoted} are invalid keyword arguments for '{name}'"
 
 
-def _missing(function: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+def missing_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
     """The arguments without a default that are not given, by the function's code."""
     bound = 0
     while isinstance(function, partial):

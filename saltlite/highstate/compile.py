@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate import top
 from saltlite.highstate.high import finished, verified
 from saltlite.highstate.low import Chunk, low_of, low_tag
-from saltlite.highstate.sls import High, reader
+from saltlite.highstate.sls import High, reader, written_out
+from saltlite.renderers.compiled import keep_compiled
 
 __all__ = [
     "Compiled",
     "compile_high",
     "compile_highstate",
     "compile_sls",
+    "compile_template",
     "low_tag",
     "split",
     "top_of",
 ]
+
+TEMPLATE = "<template-str>"
+"""Salt's name of a template that is no file."""
 
 
 @dataclass(slots=True)
@@ -71,16 +76,23 @@ def compile_sls(
 
 
 def compile_highstate(
-    ctx: MinionContext, *, saltenv: str | None = None, exclude: Any = None
+    ctx: MinionContext,
+    *,
+    saltenv: str | None = None,
+    exclude: Any = None,
+    top_file: str | None = None,
 ) -> Compiled:
     """The states that the top files have for this minion.
 
-    ``saltenv`` is the one environment to look at, else the configured one, else all.
+    ``saltenv`` is the one environment to look at, else the configured one, else all. ``top_file``
+    is another name than the configured one.
 
     Raises:
         SaltliteError: the master does not answer.
     """
     options = top.options_of(ctx)
+    if top_file is not None:
+        options = replace(options, state_top=top_file.removeprefix("salt://"))
     wanted = top.wanted(ctx, options, saltenv or ctx.config.files.saltenv)
     if wanted.errors:
         return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
@@ -93,6 +105,14 @@ def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = 
     if done.errors:
         return Compiled(dict(high), errors=done.errors)
     return Compiled(dict(high), low_of(done.high))
+
+
+def compile_template(ctx: MinionContext, data: Any) -> Compiled:
+    """What a template renders to that is no SLS file: high data, short forms allowed."""
+    if not isinstance(data, Mapping):
+        return Compiled({}, errors=[f"Template {TEMPLATE} does not render to a dictionary"])
+    high, errors = written_out(data, f"template {TEMPLATE}")
+    return Compiled(high, errors=errors) if errors else compile_high(ctx, high)
 
 
 def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.Wanted:
@@ -118,6 +138,7 @@ def split(names: Any) -> list[Any]:
 def _compiled(
     ctx: MinionContext, wanted: Mapping[str, Sequence[str]], options: top.TopOptions, exclude: Any
 ) -> Compiled:
+    keep_compiled(ctx)
     files = reader(ctx, auto_order=options.state_auto_order)
     high = files.read(wanted)
     done = finished(high, split(exclude))

@@ -128,6 +128,16 @@ class Requisites:
             named = dict.fromkeys(other for _pair, others in wanted for other in others)
             yield from ((kind, other) for other in named)
 
+    def lacking(self, number: int) -> list[tuple[str, str, str]]:
+        """Kind, module and name of what a chunk's requisites name and is not there."""
+        return [
+            (kind, *pair)
+            for kind, pairs in self._wanted[number]
+            if not kind.endswith("_all")
+            for pair, named in pairs
+            if not named
+        ]
+
     def listeners(self) -> Iterator[tuple[int, int]]:
         """Who listens, and to whom; what is not there goes to ``unheard``."""
         for number, chunk in enumerate(self._low):
@@ -199,10 +209,16 @@ def _needs(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
     """What each node needs before it.
 
     A ``prereq`` needs what the other one needs, but comes before it. So for each chunk ``n`` that
-    one names there is a node ``n + count`` that stands for its being tried.
+    one names there is a node ``n + count`` that stands for its being tried. What both the tried
+    one needs and the other one comes before need only have been tried, too.
     """
     count = len(edges)
     needs: list[list[int]] = [[] for _ in range(2 * count)]
+    before: dict[int, set[int]] = {}
+    for number, own in enumerate(edges):
+        for kind, other in own:
+            if kind.startswith("prereq"):
+                before.setdefault(other, set()).add(number)
     for number, own in enumerate(edges):
         for kind, other in own:
             tried = kind.startswith("prereq")
@@ -210,8 +226,12 @@ def _needs(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
             if tried and other != number:
                 needs[other].append(number)
     for number, own in enumerate(edges):
+        firsts = before.get(number, set())
         needs[number + count] = [
-            other + count if kind.startswith("prereq") else other for kind, other in own
+            other + count
+            if kind.startswith("prereq") or not firsts.isdisjoint(before.get(other, ()))
+            else other
+            for kind, other in own
         ]
     return needs
 

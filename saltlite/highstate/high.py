@@ -15,6 +15,9 @@ from saltlite.highstate.sls import EXCLUDE, EXTEND, High, runs
 TURNED = frozenset({"require", "watch", "prereq", "onchanges", "onfail", "use"})
 """Requisites that have an ``_in`` form here; ``listen_in`` is for the one who runs them."""
 
+TURNING = {"prereq", "use"} | {f"{kind}_in" for kind in TURNED}
+"""Arguments by which a state gives something to another, or takes it."""
+
 CHECKED = frozenset({"require", "watch", "prereq", "onchanges"})
 """Requisites that must be lists, and whose circles of two are found at once."""
 
@@ -45,6 +48,22 @@ class Finished:
 
     high: High
     errors: list[str] = field(default_factory=list)
+    _named: dict[tuple[str, Any], list[Any]] | None = None
+
+    def by_name(self, module: str, name: Any) -> list[Any]:
+        """The IDs whose state of a module has this ``name``."""
+        if self._named is None:
+            self._named = {}
+            for ident, body in self.high.items():
+                for found, run in runs(body):
+                    own = _argument(run, "name")
+                    if isinstance(own, Hashable):
+                        self._named.setdefault((found, own), []).append(ident)
+        return self._named.get((module, name), []) if isinstance(name, Hashable) else []
+
+    def renamed(self) -> None:
+        """Names are to be looked up anew."""
+        self._named = None
 
 
 def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
@@ -117,16 +136,21 @@ def _extend(result: Finished, extension: Extension, *, strict: bool) -> None:
     ident = extension.named
     for module, run in runs(extension.body):
         if ident not in high or (strict and module not in high[ident]):
-            found = _by_name(high, ident, module)
+            found = result.by_name(module, ident)
             if len(found) != 1:
-                result.errors.append(_unknown(ident, extension))
+                error = _unknown(ident, extension)
+                if error not in result.errors:  # of each function of a state that is extended
+                    result.errors.append(error)
                 return
             ident = found[0]
         body = high[ident]
         if module not in body:
             body[module] = run
+            result.renamed()
         elif isinstance(run, list) and isinstance(body[module], list):
             _merge(body[module], run)
+            if _argument(run, "name") is not None:
+                result.renamed()
 
 
 def _unknown(ident: Any, extension: Extension) -> str:
@@ -163,22 +187,12 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def _key(argument: Any) -> Any:
-    return next(iter(argument), None) if isinstance(argument, Mapping) else None
-
-
-def _by_name(high: Mapping[Any, Any], name: Any, module: str) -> list[Any]:
-    """The IDs whose state of a module has this ``name``."""
-    return [
-        ident
-        for ident, body in high.items()
-        for found, run in runs(body)
-        if found == module and _argument(run, "name") == name
-    ]
+    return next(iter(argument), None) if isinstance(argument, (dict, Mapping)) else None
 
 
 def _argument(run: Any, key: str) -> Any:
     for argument in run if isinstance(run, list) else ():
-        if isinstance(argument, Mapping) and key in argument:
+        if isinstance(argument, (dict, Mapping)) and key in argument:
             return argument[key]
     return None
 
@@ -203,29 +217,27 @@ class _Turner:
     def __init__(self, result: Finished) -> None:
         self._result = result
         self._high = result.high
-        self._names: dict[tuple[str, Any], list[Any]] = {}
+        self._names: dict[Any, list[tuple[Any, str]]] = {}
         self._sls: dict[Any, list[tuple[Any, str]]] = {}
         for ident, body in result.high.items():
             for module, run in runs(body):
                 self._sls.setdefault(body.get("__sls__"), []).append((ident, module))
                 name = _argument(run, "name")
                 if isinstance(name, Hashable):
-                    self._names.setdefault((module, name), []).append(ident)
-                    self._names.setdefault(("", name), []).append((ident, module))
+                    self._names.setdefault(name, []).append((ident, module))
 
     def turned(self) -> Iterator[Extension]:
         for ident, body in self._high.items():
             for module, run in runs(body):
-                state = Stated(ident, module, run, body.get("__sls__"), body.get("__env__"))
                 for argument in run:
                     key = _key(argument)
-                    if key is not None:
+                    if key in TURNING:
+                        sls, saltenv = body.get("__sls__"), body.get("__env__")
+                        state = Stated(ident, module, run, sls, saltenv)
                         yield from self._of(state, str(key), argument[key])
 
     def _of(self, state: Stated, key: str, value: Any) -> Iterator[Extension]:
         kind = key.removesuffix("_in")
-        if kind not in TURNED:
-            return
         if kind == key:
             if key == "prereq":
                 yield from self._prerequired(state, value)
@@ -292,7 +304,7 @@ class _Turner:
         """The ID of a state that is named by ID or name; ``None`` if there is not just one."""
         if ident in self._high and module in self._high[ident]:
             return ident
-        found = self._names.get((module, ident), [])
+        found = self._result.by_name(module, ident)
         return found[0] if len(found) == 1 else None
 
     def _targets(self, value: Any) -> Iterator[tuple[Any, str]]:
@@ -318,7 +330,7 @@ class _Turner:
             if first is not None:
                 yield name, first[0]
             return
-        yield from self._names.get(("", name), ())
+        yield from self._names.get(name, ())
 
 
 def _turned(result: Finished) -> list[Extension]:
@@ -389,7 +401,7 @@ def _state_errors(
                 'missing a ":"'
             )
     for argument in run:
-        if isinstance(argument, Mapping):
+        if isinstance(argument, (dict, Mapping)):
             yield from _argument_errors(ident, sls, module, argument, met)
     if not functions:
         yield f"No function declared in state '{ident}' in SLS '{sls}'"

@@ -83,7 +83,7 @@ def _taken(chunk: Chunk, run: Sequence[Any]) -> tuple[list[str], list[Any]]:
     for argument in run:
         if isinstance(argument, str):
             functions[argument] = None
-        elif isinstance(argument, Mapping):
+        elif isinstance(argument, (dict, Mapping)):
             for key, value in argument.items():
                 if key == "names":
                     names += (name for name in value if name not in names)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, TypeVar
 
 from saltlite.context import MinionContext
 from saltlite.core.data import merge
@@ -62,7 +62,13 @@ class Verdict:
 
 
 class Resource(ABC, Generic[Now]):
-    """Something that shall be in a certain state. Subclasses are frozen dataclasses."""
+    """Something that shall be in a certain state. Subclasses are frozen dataclasses.
+
+    ``drawn`` are the keys of ``changes`` whose values only exist afterwards: numbers that are
+    drawn, what a program fills in. A test run needs not tell them; all others it must.
+    """
+
+    drawn: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def read(self, ctx: MinionContext) -> Now:
@@ -86,6 +92,14 @@ class Resource(ABC, Generic[Now]):
     def would(self, now: Now, steps: Sequence[Step]) -> str:
         """The comment of a test run."""
         return "\n".join(step.would for step in steps)
+
+    def would_leave(self, now: Now) -> str:
+        """The comment of a test run that finds nothing to do."""
+        return self.settled(now)
+
+    def more(self) -> Mapping[str, Any]:
+        """Further keys of the return, as in a Verdict."""
+        return {}
 
     def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
         """What has changed; without more knowledge, what the steps meant to."""
@@ -139,12 +153,19 @@ def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | 
 
 
 def _realised(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
+    found = _done(resource, ctx, test=test)
+    more = resource.more()
+    return replace(found, more={**found.more, **more}) if more else found
+
+
+def _done(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
     before = resource.read(ctx)
     steps = resource.plan(before)
     if isinstance(steps, Verdict):
         return steps
     if not steps:
-        return Verdict(result=True, comment=resource.settled(before))
+        settled = resource.would_leave if test else resource.settled
+        return Verdict(result=True, comment=settled(before))
     if test:
         return Verdict(result=None, comment=resource.would(before, steps), changes=joined(steps))
     done: list[Step] = []

@@ -2,7 +2,8 @@
 
 The order has been settled before (:mod:`saltlite.highstate.graph`); here is decided, state by
 state, whether it runs, runs its answer to a watched change, or is passed over, and what is said.
-States marked ``parallel`` run in their turn too. Source: observed on Salt 3006.30.
+States marked ``parallel`` begin in their turn, in processes of their own; who has one of them as a
+requisite waits for it. Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltlite.context import MinionContext
+from saltlite.highstate.aggregate import aggregator, is_asked, prepare
 from saltlite.highstate.call import Answer, Chunk, Refused, call, text_of, watches
+from saltlite.highstate.control import may_go_on
 from saltlite.highstate.low import low_tag
 from saltlite.highstate.retry import Retry
+
+if TYPE_CHECKING:
+    from saltlite.highstate.parallel import Beside
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +62,12 @@ class Run:
     listening: list[tuple[Chunk, str]] = field(default_factory=list)
     foreseen: dict[str, Answer] = field(default_factory=dict)
     """What a test run of a state said that another is a ``prereq`` of."""
+    beside: Beside | None = None
+    """The states that go on in processes of their own, once there was one."""
+    stopped: bool = False
+    """Whether a state has failed that nothing may follow."""
+    prepared: set[str] = field(default_factory=set)
+    """State modules whose ``mod_init`` was called."""
 
     def all(
         self, low: Sequence[Chunk], requisites: Mapping[str, Sequence[Edge]]
@@ -63,38 +75,66 @@ class Run:
         """Run chunks that are in order already; the returns by tag."""
         chunks = {low_tag(chunk): chunk for chunk in low}
         self.requisites = requisites
-        for tag, chunk in chunks.items():
-            self._one(tag, chunk, requisites.get(tag, ()), chunks)
-            if self._stops(chunk, tag):
-                return self.running
-        self._listeners(chunks)
-        for module, name in self.unheard:
-            self._unheard(module, name)
-        return self.running
+        try:
+            self._in_turn(chunks)
+        except BaseException:
+            if self.beside is not None:
+                self.beside.kill()
+            raise
+        if not self.stopped:
+            self._listeners(chunks)
+            for module, name in self.unheard:
+                self._unheard(module, name)
+        if self.beside is None:
+            return self.running
+        return dict(sorted(self.running.items(), key=lambda item: int(item[1]["__run_num__"])))
 
-    def _stops(self, chunk: Chunk, tag: str) -> bool:
-        hard = chunk.get("failhard", self.failhard)
-        return bool(hard) and self.running[tag].get("result") is False
+    def _in_turn(self, chunks: Mapping[str, Chunk]) -> None:
+        jid = str(self.ctx.job.get("jid", ""))
+        for number, (tag, chunk) in enumerate(chunks.items(), 1):
+            if self.beside:
+                self._collect(self.beside.ended(), chunks)
+            if self.stopped or not may_go_on(self.ctx, jid, str(chunk["__id__"])):
+                break
+            if self.ctx.begins is not None:
+                name = f"{chunk['state']}.{chunk['fun']} {chunk['__id__']}"
+                self.ctx.begins(name, number, len(chunks))
+            self._one(tag, chunk, self.requisites.get(tag, ()), chunks)
+        while self.beside:
+            self._collect([self.beside.next()], chunks)
 
     def _one(
         self, tag: str, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]
     ) -> None:
         self.listening += [(chunk, other) for kind, other in edges if kind.startswith("listen")]
         held = self._held(edges, chunks)
+        if self.stopped:
+            return
         if tag in self.problems:
             held = Held(False, self.problems[tag])
         if held is not None:
             answer = self._passed_over(chunk, held)
         elif any(kind == "prerequired" and self._failed(other) for kind, other in edges):
             answer = self._not_prepared(tag, chunk, chunks)
+        elif chunk.get("parallel") and self._begun(tag, chunk, edges, chunks):
+            return
         else:
             answer = self._ran(chunk, edges, chunks)
+        self._take(tag, answer, chunks)
+
+    def _take(self, tag: str, answer: Answer, chunks: Mapping[str, Chunk]) -> None:
+        """Note a state's answer, and tell it."""
         self.running[tag] = answer
+        hard = chunks[tag].get("failhard", self.failhard)
+        if hard and not self.test:  # a test run tells of all
+            self.stopped = self.stopped or answer.get("result") is False
         if self.told is not None:
             self.told(tag, answer, len(chunks))
 
     def _ran(self, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]) -> Answer:
         """Run it, and its answer to changes in what it watches, where it has one."""
+        if is_asked(chunk, self.ctx.config.files.state_aggregate):
+            chunk = self._aggregated(chunk, chunks)
         answer = self.chunk(chunk)
         changed = [
             other for kind, other in edges if kind.startswith("watch") and self._moved(other)
@@ -106,6 +146,57 @@ class Run:
             return answer
         firm = [other for kind, other in edges if kind == "watch" and other in changed]
         return self.chunk(_watching(chunk, [chunks[other] for other in firm]))
+
+    def _aggregated(self, chunk: Chunk, chunks: Mapping[str, Chunk]) -> Chunk:
+        """The chunk with the work of others that could run by now, if its module takes it over."""
+        join = aggregator(self.ctx, str(chunk["state"]))
+        if join is None:
+            return chunk
+        ready = [other for tag, other in chunks.items() if self._is_ready(tag, other, chunks)]
+        made = join(dict(chunk), ready, dict(self.running))
+        return made if isinstance(made, Mapping) else chunk
+
+    def _is_ready(self, tag: str, chunk: Chunk, chunks: Mapping[str, Chunk]) -> bool:
+        """Whether a state that has not run yet could run, and surely will."""
+        if tag in self.running or tag in self.problems or (self.beside and tag in self.beside):
+            return False
+        edges = [edge for edge in self.requisites.get(tag, ()) if not edge[0].startswith("listen")]
+        if any("prereq" in kind or other not in self.running for kind, other in edges):
+            return False
+        return self._held(edges, chunks) is None
+
+    # --- processes of their own ------------------------------------------------------------------
+
+    def _begun(
+        self, tag: str, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]
+    ) -> bool:
+        """Let a state run beside the others, as soon as there is a place; whether that can be."""
+        from saltlite.highstate.parallel import AT_ONCE, Beside, may_fork
+
+        if not may_fork():
+            return False
+        if self.beside is None:
+            self.beside = Beside(self.ctx, self.ctx.config.files.state_max_parallel or AT_ONCE)
+        while len(self.beside) >= self.beside.at_once:
+            self._collect([self.beside.next()], chunks)
+        number, self.number = self.number, self.number + 1
+        self.beside.start(
+            tag, number, lambda: {**self._ran(chunk, edges, chunks), "__run_num__": number}
+        )
+        return True
+
+    def _collect(self, tags: Sequence[str], chunks: Mapping[str, Chunk]) -> None:
+        """Wait for states that run beside the others."""
+        for tag in tags:
+            if self.beside is None or tag not in self.beside:
+                continue
+            chunk, number = chunks[tag], self.beside.number(tag)
+            answer = self.beside.answer(tag)
+            if isinstance(answer, str):
+                ended = self._passed_over(chunk, Held(False, answer))
+                answer = {**ended, "__run_num__": number, "__parallel__": True}
+            self._reload(chunk, answer)
+            self._take(tag, answer, chunks)
 
     def _listeners(self, chunks: Mapping[str, Chunk]) -> None:
         """What listens is told last, once for each state that changed."""
@@ -145,12 +236,15 @@ class Run:
         """What keeps a state from running; failed requisites before all else."""
         if not edges:
             return None
+        if self.beside:
+            own = (other for kind, other in edges if not kind.startswith("listen"))
+            self._collect([*own], chunks)
         of: dict[str, list[str]] = {}
         for kind, tag in edges:
             of.setdefault(kind, []).append(tag)
         failed = self._failures(of)
         if failed:
-            names = ", ".join(_named(chunks[tag]) for tag in self._in_order(failed))
+            names = ", ".join(dict.fromkeys(_named(chunks[tag]) for tag in self._in_order(failed)))
             return Held(False, f"One or more requisite failed: {names}")
         if not self._onfail(of):
             return Held(True, NO_ONFAIL, ran=False)
@@ -273,6 +367,7 @@ class Run:
         number, self.number = self.number, self.number + 1
         began = _clock()
         start = time.monotonic()
+        prepare(self.ctx, chunk, self.prepared)
         try:
             answer = self._once(chunk)
         except Refused as error:

@@ -134,6 +134,11 @@ class Reader:
         """The SLS names that were read, also those without a state."""
         return frozenset(place.sls for place in self._seen)
 
+    @property
+    def places(self) -> list[Place]:
+        """The SLS that were read, by environment and name."""
+        return sorted(self._seen, key=str)
+
     def _state(self, place: Place) -> High:
         """An SLS, and what it includes after its own."""
         self._seen.add(place)
@@ -267,29 +272,8 @@ class Reader:
         return written
 
     def _undotted(self, ident: Any, body: Mapping[Any, Any], place: Place) -> High:
-        """``{"pkg.installed": [...]}`` as ``{"pkg": [..., "installed"]}``."""
-        written = {key: value for key, value in body.items() if not _is_dotted(key)}
-        taken: set[str] = set()
-        for key, value in body.items():
-            if not _is_dotted(key):
-                taken.add(key)
-                continue
-            module, _, function = key.partition(".")
-            if value is None:
-                self.errors.append(
-                    f"ID '{ident}' in SLS '{place.sls}' contains a short declaration ({key}) with "
-                    "a trailing colon. When not passing any arguments to a state, the colon must "
-                    "be omitted."
-                )
-                continue
-            if module in taken:
-                self.errors.append(
-                    f"ID '{ident}' in SLS '{place.sls}' contains multiple state declarations of "
-                    "the same type"
-                )
-                continue
-            taken.add(module)
-            written[module] = [*value, function] if isinstance(value, list) else value
+        written, errors = _without_dots(ident, body, f"SLS '{place.sls}'")
+        self.errors += errors
         return written
 
     def _number(self, state: High) -> None:
@@ -299,7 +283,8 @@ class Reader:
         for body in state.values():
             for _module, run in runs(body):
                 if isinstance(run, list) and not any(
-                    isinstance(argument, Mapping) and "order" in argument for argument in run
+                    isinstance(argument, (dict, Mapping)) and "order" in argument
+                    for argument in run
                 ):
                     run.append({"order": self._order})
                     self._order += 1
@@ -328,7 +313,7 @@ def reader(ctx: MinionContext, *, auto_order: bool | None = None) -> Reader:
 
 def runs(body: Any) -> Iterator[tuple[str, Any]]:
     """The modules of a declaration and what is said to each; nothing for what is no declaration."""
-    if isinstance(body, Mapping):
+    if isinstance(body, (dict, Mapping)):  # dict first: it is a tenth of the time to look
         for module, run in body.items():
             if not str(module).startswith("__"):
                 yield module, run
@@ -358,6 +343,43 @@ def _unknown(name: str, saltenv: str, *, explicit: bool) -> str:
         f"Specified SLS {name} in saltenv {saltenv} is not available on the salt master or through "
         "a configured fileserver"
     )
+
+
+def written_out(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
+    """High data of a text that is no SLS file, without its short forms; and mistakes in it."""
+    high, errors = {}, []
+    for ident, body in data.items():
+        full = _short(body) if isinstance(body, str) and "." in body else body
+        if isinstance(full, Mapping):
+            full, found = _without_dots(ident, full, where)
+            errors += found
+        high[ident] = full
+    return high, errors
+
+
+def _without_dots(ident: Any, body: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
+    """``{"pkg.installed": [...]}`` as ``{"pkg": [..., "installed"]}``; and mistakes in it."""
+    written = {key: value for key, value in body.items() if not _is_dotted(key)}
+    taken: set[str] = set()
+    errors = []
+    for key, value in body.items():
+        if not _is_dotted(key):
+            taken.add(key)
+            continue
+        module, _, function = key.partition(".")
+        if value is None:
+            errors.append(
+                f"ID '{ident}' in {where} contains a short declaration ({key}) with a trailing "
+                "colon. When not passing any arguments to a state, the colon must be omitted."
+            )
+        elif module in taken:
+            errors.append(
+                f"ID '{ident}' in {where} contains multiple state declarations of the same type"
+            )
+        else:
+            taken.add(module)
+            written[module] = [*value, function] if isinstance(value, list) else value
+    return written, errors
 
 
 def _is_dotted(key: Any) -> bool:

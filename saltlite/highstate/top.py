@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.core.targets import MinionFacts, Target
 from saltlite.errors import RenderError, SaltliteError, TargetError
 from saltlite.fileserver.client import FileClient, file_client
 from saltlite.highstate.sls import StateTree
+from saltlite.loader.matchers import fits
 from saltlite.renderers.engine import Source, render
 from saltlite.renderers.names import file_names
 
@@ -87,7 +88,7 @@ def wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) 
         for target, entries in targets.items():
             try:
                 goal = Target(target, _kind(entries))
-                meant = matches(goal, facts, nodegroups=options.nodegroups)
+                meant = fits(ctx, goal, facts, options.nodegroups)
             except TargetError as error:
                 log.error("the top file, environment %s: %s", env, error)
                 continue

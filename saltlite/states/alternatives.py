@@ -97,7 +97,7 @@ class Unregistered(_Alternative):
                 would=f"Alternative for {self.name} will be removed",
                 did=f"Alternative for {self.name} removed{fallback}",
                 run=lambda ctx: ctx.functions.call("alternatives.remove", self.name, self.path),
-                changes={"path": left} if left else {},
+                changes={"path": left},
             )
         ]
 

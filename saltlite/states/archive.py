@@ -3,150 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Declared, Resource, Step, Verdict
-from saltlite.modules import archive as archives
-from saltlite.modules import file as files
-from saltlite.modules._file import hashes, owners, place, sources
-from saltlite.states._file.checks import Told, failure, system_errors
+from saltlite.highstate.resource import Declared, Verdict
+from saltlite.modules._file import hashes, sources
+from saltlite.states._archive.extracted import Extracted, Owner
+from saltlite.states._archive.notes import Note
+from saltlite.states._archive.unpacking import Archive, format_of
+from saltlite.states._file.checks import failure, system_errors
 
-FORMATS = ("tar", "rar", "zip")
-_ENDINGS = ((re.compile(r"\.(zip|jar|war|whl)$"), "zip"), (re.compile(r"\.rar$"), "rar"))
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What of the archive is not there, what is there as another kind, and whose the rest is."""
-
-    missing: Sequence[str]
-    wrong: Sequence[str]
-    foreign: Sequence[str]
-    guarded: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted(Resource[Seen]):
-    """The members of an archive below a directory; ``guard`` is a path that makes it needless."""
-
-    name: str
-    source: str
-    path: str
-    kind: str
-    members: Mapping[str, Sequence[str]]
-    options: str = ""
-    owner: tuple[Any, Any] = (None, None)
-    force: bool = False
-    overwrite: bool = False
-    clean: bool = False
-    trim: Any = False
-    guard: str = ""
-    password: str | None = None
-    told: Told = field(default_factory=Told)
-
-    def read(self, ctx: MinionContext) -> Seen:
-        if self.guard and os.path.exists(self.guard):
-            return Seen((), (), (), guarded=True)
-        kinds = (("dirs", os.path.isdir), ("files", os.path.isfile), ("links", os.path.islink))
-        missing, wrong, foreign = [], [], []
-        uid, gid, _ = owners.ids(*self.owner)
-        for kind, fits in kinds:
-            for member in self.members[kind]:
-                path = os.path.join(self.name, member)
-                if not os.path.lexists(path):
-                    missing.append(member)
-                elif not fits(path):
-                    wrong.append(member)
-                elif not _belongs(path, uid, gid):
-                    foreign.append(path)
-        again = self.overwrite and not self.told.changes
-        return Seen([*missing, "."] if again and not missing else missing, wrong, foreign)
-
-    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
-        if now.wrong and not self.force:
-            listed = "\n".join(f"- {os.path.join(self.name, path)}" for path in now.wrong)
-            return failure(
-                "The below paths (relative to "
-                f"{self.name}) exist, but are the incorrect type (i.e. file instead of directory"
-                f" or vice-versa). To proceed with extraction, set 'force' to True.\n\n{listed}"
-            )
-        if now.missing or now.wrong:
-            would = f"{self.source} would be extracted to {self.name}"
-            return (Step(would=would, run=lambda ctx: self._extract(ctx, now)),)
-        if now.foreign:
-            would = f"Ownership of what is in {self.name} would be updated"
-            return (Step(would=would, run=lambda ctx: self._give(now.foreign)),)
-        return ()
-
-    def settled(self, now: Seen) -> str:
-        if now.guarded:
-            return f"Path {self.guard} exists"
-        return "All files in archive are already present"
-
-    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
-        said = f"{self.source} extracted to {self.name}"
-        if not before.missing and not before.wrong:
-            return self.settled(before)
-        if list(before.missing) == ["."]:
-            return said
-        return f"{said}, due to absence of one or more files/dirs"
-
-    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
-        return dict(self.told.changes)
-
-    def _extract(self, ctx: MinionContext, now: Seen) -> None:
-        with system_errors():
-            for member in now.wrong:
-                files.remove(os.path.join(self.name, member))
-            if self.clean:
-                self._empty()
-            if not os.path.isdir(self.name):
-                place.make_dirs(self.name.rstrip("/"), None)
-                self.told.changes["directories_created"] = [self.name]
-            names = self._unpacked(ctx)
-        self.told.changes["extracted_files"] = names
-        if self.owner != (None, None):
-            every = [*self.members["dirs"], *self.members["files"], *self.members["links"]]
-            self._give([os.path.join(self.name, member) for member in every])
-
-    def _empty(self) -> None:
-        tops = ("top_level_dirs", "top_level_files", "top_level_links")
-        for member in (member for kind in tops for member in self.members[kind]):
-            files.remove(os.path.join(self.name, member))
-
-    def _unpacked(self, ctx: MinionContext) -> list[str]:
-        if self.kind == "zip":
-            return archives.unzip(
-                ctx, self.path, self.name, options=self.options or None, trim_output=self.trim,
-                password=self.password,
-            )  # fmt: skip
-        if self.kind == "rar":
-            return archives.unrar(ctx, self.path, self.name, trim_output=self.trim)
-        names = archives.tar(ctx, f"{self.options} -xvf", self.path, dest=self.name)
-        return [name if self.options else name.rstrip("/") for name in names]
-
-    def _give(self, paths: Sequence[str]) -> None:
-        uid, gid, complaint = owners.ids(*self.owner)
-        if complaint:
-            raise FunctionError(complaint.strip())
-        given = False
-        with system_errors():
-            for path in paths:
-                if os.path.lexists(path) and not _belongs(path, uid, gid):
-                    os.chown(path, uid, gid, follow_symlinks=False)
-                    given = True
-        if given:
-            self.told.changes["updated ownership"] = True
-
-
-def _belongs(path: str, uid: int, gid: int) -> bool:
-    found = os.lstat(path)
-    return uid in (owners.UNCHANGED, found.st_uid) and gid in (owners.UNCHANGED, found.st_gid)
+KEEP_TWICE = (
+    "Both 'keep_source' and 'keep' were used. Since these both do the same thing, 'keep' was"
+    " ignored."
+)
+NO_HASH = "The 'source_hash_update' argument is ignored when 'source_hash' is not also specified."
+ON_THE_COMMAND_LINE = (
+    "Using a password in combination with setting 'use_cmd_unzip' to True is considered insecure."
+    " It is recommended to remove the 'use_cmd_unzip' argument (or set it to False) and allow Salt"
+    " to extract the archive using Python's built-in ZIP file support."
+)
 
 
 def extracted(
@@ -179,25 +57,43 @@ def extracted(
     **kwargs: Any,
 ) -> Declared:
     """What is in an archive, unpacked below a directory."""
-    if not os.path.isabs(os.path.expanduser(name)):
+    name = os.path.expanduser(name)
+    if not os.path.isabs(name):
         return failure(f"{name} is not an absolute path")
-    name = f"{os.path.expanduser(name).rstrip('/')}/"
-    if if_missing and os.path.exists(if_missing):
+    if os.path.lexists(name) and not os.path.isdir(name):
+        return failure(f"{name} exists and is not a directory")
+    name = f"{name.rstrip('/')}/"
+    owner = Owner(user=user, group=group, below=_inside(name, enforce_ownership_on))
+    owner.ids()  # complains
+    if clean and clean_parent:
+        return failure("Only one of 'clean' and 'clean_parent' can be set to True")
+    if if_missing and not os.path.isabs(str(if_missing)):
+        return failure("Value for 'if_missing' is not an absolute path")
+    if if_missing and os.path.exists(str(if_missing)):
         return Verdict(result=True, comment=f"Path {if_missing} exists")
     source, source_hash = sources.chosen(ctx, source, source_hash, saltenv)
-    kind = _kind(str(source), archive_format)
+    source = _shown(str(source or ""))
+    kind = format_of(source, archive_format)
+    _fitting(kind, password, options, use_cmd_unzip)
+    wanted: Mapping[str, str] = {}
     if source_hash and not skip_verify:
-        wanted = sources.source_sum(
-            ctx, "", str(source), source_hash, source_hash_name, saltenv
-        )  # fmt: skip
-    else:
-        wanted = {}
-    path = _cached(ctx, str(source), wanted, saltenv, skip_verify=skip_verify, use_etag=use_etag)
-    found = archives.list_(
-        ctx, path, archive_format=kind, options=list_options, verbose=True,
-        strip_components=_stripped(options),
+        wanted = sources.source_sum(ctx, "", source, source_hash, source_hash_name, saltenv)
+    note = None
+    if wanted and (source_hash_update or skip_files_list_verify):
+        note = Note.of(ctx, name, source, wanted)
+    if note is not None and skip_files_list_verify and note.is_of() and os.path.isdir(name):
+        return Verdict(
+            result=True,
+            comment=f"Archive {source} existing source sum is the same as the expected one and"
+            " skip_files_list_verify argument was set to True. Extraction is not needed",
+        )
+    archive = Archive(
+        kind=kind, source=source, options=None if options is None else str(options),
+        path=_cached(ctx, source, wanted, saltenv, skip_verify=skip_verify, use_etag=use_etag),
+        password=None if password is None else str(password), modes=extract_perms,
+        by_program=bool(use_cmd_unzip or options), trim=trim_output or False,
     )  # fmt: skip
-    members = found if isinstance(found, dict) else {}
+    members = archive.members(ctx, list_options)
     if enforce_toplevel and (len(members["top_level_dirs"]) != 1 or members["top_level_files"]):
         return failure(
             "Archive does not have a single top-level directory. To allow this archive to be"
@@ -205,30 +101,56 @@ def extracted(
             " advisable to set a top-level directory by adding it to the 'name' value (for"
             f" example, setting 'name' to {os.path.join(name, 'some_dir')} instead of {name})."
         )
+    told = {
+        KEEP_TWICE: "keep" in kwargs and "keep_source" in kwargs,
+        NO_HASH: source_hash_update and not source_hash,
+        ON_THE_COMMAND_LINE: password is not None and use_cmd_unzip,
+    }
     return Extracted(
-        name=name, source=str(source), path=path, kind=kind, members=members,
-        options=str(options or ""), owner=(user, group), force=force, overwrite=overwrite,
-        clean=clean, trim=trim_output, guard=str(if_missing or ""), password=password,
+        name=name, archive=archive, members=members, owner=owner, guard=str(if_missing or ""),
+        force=force, overwrite=overwrite, clean=clean, clean_parent=clean_parent,
+        forget=not kwargs.get("keep_source", kwargs.get("keep", True)), note=note,
+        update=note is not None, warnings=[warning for warning, holds in told.items() if holds],
     )  # fmt: skip
 
 
-def _kind(source: str, given: Any) -> str:
-    if given:
-        kind = str(given).lower()
-        if kind not in FORMATS:
-            raise FunctionError(
-                f"Invalid archive_format '{given}'. Either set it to a supported value"
-                f" ({', '.join(FORMATS)}) or remove this argument and the archive format will be"
-                " guessed based on file extension."
-            )
-        return kind
-    plain = source.partition("?")[0].lower()
-    return next((kind for ending, kind in _ENDINGS if ending.search(plain)), "tar")
+def _inside(name: str, given: Any) -> str:
+    """The path whose owner is set in place of that of the members; empty without one."""
+    if not given:
+        return ""
+    path = str(given)
+    if not os.path.isabs(path):
+        raise FunctionError("Value for 'enforce_ownership_on' is not an absolute path")
+    if not f"{os.path.normpath(path)}/".startswith(f"{os.path.normpath(name)}/"):
+        raise FunctionError(f"Value for 'enforce_ownership_on' must be within {name}")
+    return path
 
 
-def _stripped(options: Any) -> int | None:
-    found = re.search(r"--strip(?:-components)?(?:=|\s+)(\d+)", str(options or ""))
-    return int(found[1]) if found else None
+def _shown(source: str) -> str:
+    """What a source is called: a file of this machine by its path, which has to be there."""
+    if not source:
+        raise FunctionError('Invalid source ""')
+    if not sources.is_local(source):
+        return source
+    path = os.path.abspath(sources.local_path(source))
+    if not os.path.isfile(path):
+        raise FunctionError(f"Source file '{path}' does not exist")
+    return path
+
+
+def _fitting(kind: str, password: Any, options: Any, use_cmd_unzip: Any) -> None:
+    """Raises FunctionError for arguments that this format does not take."""
+    if password is not None and kind != "zip":
+        raise FunctionError("The 'password' argument is only supported for zip archives")
+    if options and kind == "rar":
+        raise FunctionError(
+            "The 'options' argument is only compatible with the following archive formats: tar, zip"
+        )
+    if options and kind == "zip" and use_cmd_unzip is not None and not use_cmd_unzip:
+        raise FunctionError(
+            "'use_cmd_unzip' cannot be set to False if CLI options are being specified (via the"
+            " 'options' argument). Either remove 'use_cmd_unzip', or set it to True."
+        )
 
 
 def _cached(
@@ -241,12 +163,12 @@ def _cached(
     use_etag: bool,
 ) -> str:
     """The path of the archive here, with the hash that it shall have."""
-    if sources.scheme_of(source) in sources.WEB and not wanted and not skip_verify:
+    if sources.is_of_web(source) and not (wanted or skip_verify or use_etag):
         raise FunctionError(
             f"Unable to verify upstream hash of source file {source}, please set source_hash or"
-            " set skip_verify to True"
+            " set skip_verify or use_etag to True"
         )
-    path = sources.local_path(source)
+    path = source
     if not sources.is_local(source):
         try:
             path = sources.client(ctx).cache_file(
@@ -260,5 +182,14 @@ def _cached(
         with system_errors():
             actual = hashes.file_hash(path, wanted["hash_type"])
         if actual != wanted["hsum"]:
-            raise FunctionError(f"{source} does not match the desired source_hash {wanted['hsum']}")
+            raise FunctionError(_mismatch(source, path, actual, wanted["hsum"]))
     return path
+
+
+def _mismatch(source: str, path: str, actual: str, wanted: str) -> str:
+    if sources.is_local(source):
+        return f"{source} does not match the desired source_hash {wanted}"
+    return (
+        f"File is cached to {path}, but the hash ({actual}) does not match the specified hash"
+        f" ({wanted})"
+    )

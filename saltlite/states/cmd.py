@@ -166,6 +166,9 @@ def wait(name: str, **kwargs: Any) -> Declared:
     return _NOTHING_DONE
 
 
+watch = wait
+
+
 def wait_script(name: str, **kwargs: Any) -> Declared:
     """Run a script only if something that is watched has changed; arguments as ``cmd.script``."""
     return _NOTHING_DONE

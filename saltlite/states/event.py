@@ -16,11 +16,11 @@ def send(
     with_env: bool = False,
     with_grains: bool = False,
     with_pillar: bool = False,
-    show_changes: bool = True,
+    show_changed: bool = True,
     **kwargs: Any,
 ) -> Declared:
     """Fire an event with the tag ``name`` each time. ``with_*`` add grains, pillar, environment."""
-    changes = {"tag": name, "data": data} if show_changes else {}
+    changes = {"tag": name, "data": data} if show_changed else {}
     options = {"with_env": with_env, "with_grains": with_grains, "with_pillar": with_pillar}
 
     def act(ctx: MinionContext) -> Verdict:
@@ -28,6 +28,9 @@ def send(
         return Verdict(result=bool(fired), comment="Event fired", changes=changes)
 
     return Action(would="Event would have been fired", run=act, changes=changes)
+
+
+fire_master = send
 
 
 def wait(name: str, sfun: Any = None, data: Any = None) -> Declared:

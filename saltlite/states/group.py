@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
@@ -82,6 +82,7 @@ class Group(Resource[Groups]):
     removed: tuple[str, ...]
     members: tuple[str, ...] | None
     non_unique: bool
+    drawn: ClassVar[frozenset[str]] = frozenset({"gid"})
 
     def read(self, ctx: MinionContext) -> Groups:
         there = {each["name"]: each for each in group.getent(ctx)}

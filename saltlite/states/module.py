@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
@@ -38,6 +39,9 @@ def run(ctx: MinionContext, name: str | None = None, **kwargs: Any) -> Declared:
 def wait(name: str, **kwargs: Any) -> Declared:
     """Call a function only if something that is watched has changed; arguments as ``run``."""
     return Verdict(result=True, comment="")
+
+
+watch = wait
 
 
 def mod_watch(ctx: MinionContext, name: str, sfun: str, **kwargs: Any) -> Declared:
@@ -146,7 +150,8 @@ def _one_called(ctx: MinionContext, name: str, code: _Code, given: Mapping[str, 
         kwargs.update({str(key): value for key, value in extra.items()})
     if given.get("args") is not None and not isinstance(given["args"], (list, tuple)):
         return Verdict(result=False, comment="'args' must be a list.")
-    args = list(given.get("args") or [])
+    before = list(itertools.takewhile(kwargs.__contains__, code.needed))
+    args = [*(kwargs.pop(argument) for argument in before), *(given.get("args") or ())]
     missing = [argument for argument in code.needed[len(args) :] if argument not in kwargs]
     if missing:
         text = f"The following arguments are missing: {', '.join(missing)}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.highstate.resource import Action, Resource, Step, Verdict, joined
 from saltlite.modules import mount as mounts
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
@@ -62,14 +62,22 @@ def mounted(
     device_name_regex: Any = None,
     extra_mount_invisible_options: Any = None,
     extra_mount_invisible_keys: Any = None,
+    extra_mount_ignore_fs_keys: Any = None,
+    extra_mount_translate_options: Mapping[str, str] | None = None,
+    hidden_opts: Any = None,
+    bind_mount_copy_active_opts: bool = True,
+    **kwargs: Any,
 ) -> Mounted | Verdict:
     """A device mounted at ``name``; with ``persist`` at every start too.
 
     ``mkmnt`` makes the directory. ``mount=False`` only sees to the table. A device that matches
-    ``device_name_regex`` counts as the declared one; the ``extra`` arguments name options that the
-    kernel does not show.
+    ``device_name_regex`` counts as the declared one; ``hidden_opts`` and the ``invisible``
+    arguments name options that the kernel does not show, ``extra_mount_ignore_fs_keys`` those of
+    one kind of file system (``{ext4: [barrier]}``), ``extra_mount_translate_options`` how it shows
+    others.
     """
     listed = _options(opts)
+    of_kind = _options((extra_mount_ignore_fs_keys or {}).get(fstype, ()))
     try:
         keys = fstab.criteria(match_on, fstype)
     except ValueError as error:
@@ -88,9 +96,43 @@ def mounted(
         makes_place=mkmnt,
         user=user,
         patterns=tuple(device_name_regex or ()),
-        unseen=frozenset({*(extra_mount_invisible_options or ()), *_UNSEEN}),
-        unseen_keys=frozenset({*(extra_mount_invisible_keys or ()), *_UNSEEN_KEYS}),
+        unseen=frozenset(
+            {*(extra_mount_invisible_options or ()), *_options(hidden_opts), *_UNSEEN}
+        ),
+        unseen_keys=frozenset({*(extra_mount_invisible_keys or ()), *of_kind, *_UNSEEN_KEYS}),
+        shown_as=dict(extra_mount_translate_options or {}),
     )
+
+
+def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Swap:
+    """A device or file that is swapped to; with ``persist`` at every start too."""
+    line = _entry("none", name, "swap", ("defaults",), 0, 0)
+    return Swap(name=name, line=line, config=config, persist=persist)
+
+
+def mod_watch(
+    name: str, user: str | None = None, sfun: str | None = None, **kwargs: Any
+) -> Action | Verdict:
+    """Mount ``name`` again with the options it has, because something that is watched changed."""
+    if sfun != "mounted":
+        said = f"Watch not supported in {sfun} at this time"
+        return Verdict(result=False, comment=said)
+
+    def run(ctx: MinionContext) -> Verdict:
+        answer = mounts.remount(
+            ctx,
+            name,
+            str(kwargs.get("device", "")),
+            False,
+            str(kwargs.get("fstype", "")),
+            _options(kwargs.get("opts", "defaults")),
+            user,
+        )
+        if answer is True:
+            return Verdict(result=True, comment=f"{name} remounted", changes={name: True})
+        return Verdict(result=False, comment=f"{name} failed to remount: {answer}")
+
+    return Action(would=f"{name} would be remounted", run=run, changes={name: True})
 
 
 def unmounted(
@@ -99,6 +141,7 @@ def unmounted(
     config: str = "/etc/fstab",
     persist: bool = False,
     user: str | None = None,
+    **kwargs: Any,
 ) -> Unmounted:
     """Nothing mounted at ``name``; with ``persist`` nor at the start."""
     return Unmounted(name=name, device=device, config=config, persist=persist, user=user)
@@ -215,6 +258,7 @@ class Mounted(Resource[Place]):
     patterns: tuple[str, ...]
     unseen: frozenset[str]
     unseen_keys: frozenset[str]
+    shown_as: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, ctx: MinionContext) -> Place:
         there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
@@ -233,6 +277,13 @@ class Mounted(Resource[Place]):
             if not now.mount and not now.exists and not self.makes_place:
                 return Verdict(result=False, comment="Mount directory is not present")
             steps = self._mounting(now)
+        elif self.makes_place and not now.exists:
+            steps = [
+                Step(
+                    would=f"{self.name} would be created, but not mounted.",
+                    run=lambda ctx: os.makedirs(self.name),
+                )
+            ]
         if self.persist and self._answer(now) != "present":
             steps.append(self._kept(now))
         return steps
@@ -271,6 +322,7 @@ class Mounted(Resource[Place]):
         return [each for each in self.options if not self._has(each, have, keys, now.noted)]
 
     def _has(self, option: str, have: set[str], keys: set[str], noted: Sequence[str]) -> bool:
+        option = self.shown_as.get(option, option)
         key, is_pair, _ = option.partition("=")
         if option in self.unseen or key in self.unseen_keys or key.startswith("x-"):
             return True
@@ -347,6 +399,7 @@ class Mounted(Resource[Place]):
     def _told(self, before: Place, after: Place, said: str) -> str:
         if not self.mount:
             missing = "" if after.exists else "not present and "
+            missing = "was created, " if after.exists and not before.exists else missing
             said = f"{self.name} {missing}not mounted" if not after.mount else ""
         return f"{said}. {_FSTAB_SAID[self._answer(before)]}" if self.persist else said
 
@@ -490,3 +543,75 @@ class NoLine(Resource[str]):
 
     def settled(self, now: str) -> str:
         return f"{self.path} entry is already missing in {self.config}."
+
+
+@dataclass(frozen=True, slots=True)
+class SwapSpace:
+    """What is known of a swap space (nothing while it is not used), and the table."""
+
+    stats: Mapping[str, str]
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap(Resource[SwapSpace]):
+    """A device or file that is swapped to."""
+
+    name: str
+    line: fstab.Entry
+    config: str
+    persist: bool
+    drawn: ClassVar[frozenset[str]] = frozenset({"type", "size", "used", "priority"})
+
+    def read(self, ctx: MinionContext) -> SwapSpace:
+        device = os.path.realpath(self._path)
+        used = {os.path.realpath(each): stats for each, stats in mounts.swaps(ctx).items()}
+        return SwapSpace(used.get(device, {}), _table(ctx, self.config) if self.persist else "")
+
+    @property
+    def _path(self) -> str:
+        kind, _, value = self.name.partition("=")
+        names = {"UUID": "by-uuid", "LABEL": "by-label"}
+        return f"/dev/disk/{names[kind]}/{value}" if value and kind in names else self.name
+
+    def plan(self, now: SwapSpace) -> list[Step]:
+        steps = []
+        if self.persist and self._answer(now) != "present":
+            steps.append(
+                Step(
+                    would="added to the fstab",
+                    changes={"persist": self._answer(now)},
+                    run=self._write,
+                )
+            )
+        if not now.stats:
+            steps.append(Step(would="activated", run=self._activate))
+        return steps
+
+    def _answer(self, now: SwapSpace) -> str:
+        return fstab.with_entry(now.table, self.line, ["device"], not_change=False)[1]
+
+    def _write(self, ctx: MinionContext) -> None:
+        text = _table(ctx, self.config)
+        textfile.save(
+            self.config, fstab.with_entry(text, self.line, ["device"], not_change=False)[0]
+        )
+
+    def _activate(self, ctx: MinionContext) -> None:
+        if not mounts.swapon(ctx, self._path):
+            raise FunctionError(f"Swap {self.name} failed to activate")
+
+    def settled(self, now: SwapSpace) -> str:
+        return f"Swap {self.name} already active"
+
+    def would(self, now: SwapSpace, steps: Sequence[Step]) -> str:
+        return f"Swap {self.name} is set to be {steps[-1].would}"
+
+    def done(self, before: SwapSpace, after: SwapSpace, steps: Sequence[Step]) -> str:
+        what = "already active" if before.stats else "activated"
+        kept = "persist" in joined(steps)
+        return f"Swap {self.name} {what}{f'. {_FSTAB_SAID[self._answer(before)]}' * kept}"
+
+    def changes(self, before: SwapSpace, after: SwapSpace, steps: Sequence[Step]) -> dict[str, Any]:
+        stats = {} if before.stats else after.stats
+        return {**stats, **joined(steps)}

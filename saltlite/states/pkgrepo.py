@@ -10,26 +10,40 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.errors import FunctionError, FunctionUnavailable, SaltliteError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
-from saltlite.providers.pkg import Repositories, provider
+from saltlite.providers.pkg import Configuring, ini_repos, provider
 from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.shortcuts import UBUNTU, is_short, shortcut
 
 _MIND = (
     " This may cause pkg states to behave differently than stated if this action is repeated"
     " without test=True, due to the differences in the configured repositories."
 )
+_AROUND = frozenset({"comments", "basedir", "file", "refresh", "gpgautoimport"})
+"""What may be said of a repository besides the options in its file."""
+
+_OF_APT = frozenset(
+    {"aptkey", "comps", "consolidate", "dist", "key_text", "key_url", "keyid", "keyserver"}
+)
+"""Keywords for apt: in a declaration for several systems; no options of a ``.repo`` file."""
+
+_THERE = "there"
 _TOLD = ("architectures", "comps", "disabled", "line", "signedby")
 _BOOLEANS = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A source, and what it would be; ``wrong``: why it cannot be."""
+    """A source, and what it would be; ``wrong``: why it cannot be.
+
+    ``lacking`` is what is missing of its keys; no matter where nothing is to be changed.
+    """
 
     there: Mapping[str, Any] = field(default_factory=dict)
     wanted: Mapping[str, Any] = field(default_factory=dict)
     wrong: str = ""
+    lacking: str = ""
 
     def changes(self) -> dict[str, Any]:
         """The values that differ."""
@@ -60,12 +74,22 @@ class Source(Resource[Now]):
         from saltlite.providers.pkg.apt_repos import planned
 
         there, wanted = planned(ctx, self.name, self.options)
-        return Now(_told(there), _told(wanted))
+        return Now(_told(there), _told(wanted), lacking=_lacking_keys(ctx, self.name, self.options))
 
     def _of_others(self, ctx: MinionContext) -> Now:
-        there = ctx.functions.call("pkg.get_repo", self.name)
+        there = dict(ctx.functions.call("pkg.get_repo", self.name))
+        found = provider(ctx)
+        if isinstance(found, Configuring):
+            found.check_repo(self.name, self.options)
+        comments = str(there.pop("comments", "")).splitlines()
         known = {key: _text(value) for key, value in there.items()}
-        return Now(known, {key: _text(value) for key, value in self.options.items()})
+        wanted = {key: _text(value) for key, value in self.options.items() if key not in _AROUND}
+        missing = set(ini_repos.wanted_comments(self.options.get("comments"))) - set(comments)
+        if missing:
+            known["comments"] = "\n".join(comments)
+            wanted["comments"] = "\n".join(ini_repos.wanted_comments(self.options["comments"]))
+        gone = [key for key, value in wanted.items() if not value and key not in known]
+        return Now(known, {key: value for key, value in wanted.items() if key not in gone})
 
     def plan(self, now: Now) -> Sequence[Step] | Verdict:
         """Configure it."""
@@ -73,6 +97,9 @@ class Source(Resource[Now]):
             return Verdict(result=False, comment=now.wrong)
         if now.there and not now.changes():
             return []
+        if now.lacking:
+            said = f"Failed to configure repo '{self.name}': {now.lacking}"
+            return Verdict(result=False, comment=said)
         return [
             Step(
                 would=f"Package repo '{self.name}' would be configured.{_MIND}",
@@ -103,11 +130,69 @@ class Source(Resource[Now]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Short(Resource[str]):
+    """A PPA or a project of COPR that is in use. Read: why it cannot be, ``"there"``, or ``""``."""
+
+    name: str
+    repo: str
+    options: Mapping[str, Any]
+    refresh: bool
+
+    def read(self, ctx: MinionContext) -> str:
+        """Look at the sources."""
+        try:
+            short = shortcut(ctx, self.repo)
+            if short is None:
+                return f'cannot parse "ppa:" style repo definitions: {self.repo}'
+            if ctx.functions.call("pkg.get_repo", self.repo):
+                return _THERE
+            short.check()
+        except SaltliteError as error:
+            return str(error)
+        return ""
+
+    def plan(self, now: str) -> Sequence[Step] | Verdict:
+        """Configure it."""
+        if now == _THERE:
+            return []
+        if now:
+            return Verdict(result=False, comment=self._failed(now))
+        return [
+            Step(
+                would=f"Package repo '{self.name}' would be configured.{_MIND}",
+                did=f"Configured package repo '{self.name}'",
+                run=self._configure,
+                changes={"repo": self.repo},
+            )
+        ]
+
+    def _failed(self, reason: object) -> str:
+        return f"Failed to configure repo '{self.name}': {reason}"
+
+    def _configure(self, ctx: MinionContext) -> None:
+        try:
+            ctx.functions.call("pkg.mod_repo", self.repo, **{**self.options, "refresh": False})
+        except SaltliteError as error:
+            raise FunctionError(self._failed(error)) from error
+        if self.refresh:
+            ctx.functions.call("pkg.refresh_db")
+
+    def settled(self, now: str) -> str:
+        """It is in use."""
+        return f"Package repo '{self.name}' already configured"
+
+    def unmet(self, after: str, left: Sequence[Step]) -> str:
+        """The program said nothing and did not do it."""
+        return f"Failed to configure repo '{self.name}'"
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoSource(Resource[bool]):
     """A source of packages that is not configured."""
 
     name: str
     refresh: bool
+    keyid: str = ""
 
     def read(self, ctx: MinionContext) -> bool:
         """Whether it is there."""
@@ -121,9 +206,9 @@ class NoSource(Resource[bool]):
         return [
             Step(
                 would=f"Package repo '{self.name}' will be removed.{_MIND}",
-                did=f"Removed repo {self.name}",
+                did=f"Removed repo {self.name}{f', and keyid {self.keyid}' if self.keyid else ''}",
                 run=self._remove,
-                changes={"repo": self.name},
+                changes={"repo": self.name, **({"keyid": self.keyid} if self.keyid else {})},
             )
         ]
 
@@ -131,6 +216,9 @@ class NoSource(Resource[bool]):
         ctx.functions.call("pkg.del_repo", self.name, refresh=False)
         if self.refresh:
             ctx.functions.call("pkg.refresh_db")
+        if self.keyid and not ctx.functions.call("pkg.del_repo_key", keyid=self.keyid):
+            said = f"Removed repo {self.name}, but failed to remove key {self.keyid}"
+            raise FunctionError(said)
 
     def settled(self, now: bool) -> str:
         """It is not there."""
@@ -150,6 +238,21 @@ def _shares(source: Mapping[str, Any], line: str) -> bool:
     return not components or bool(components & set(source.get("comps", ())))
 
 
+def _lacking_keys(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> str:
+    """What is missing to trust the keys that come with a source of apt."""
+    from saltlite.providers.pkg.apt_keys import ring_of
+
+    if not any(options.get(name) for name in ("keyid", "key_url", "key_text")):
+        return ""
+    if options.get("keyid") and not options.get("keyserver"):
+        return "both keyserver and keyid options required."
+    try:
+        ring_of(ctx, line, options)
+    except FunctionError as error:
+        return str(error)
+    return ""
+
+
 def _told(source: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: source[key] for key in _TOLD if key in source}
     if "line" in found:
@@ -161,8 +264,11 @@ def _text(value: Any) -> str:
     """A value as a repository's file has it."""
     if isinstance(value, bool):
         return "1" if value else "0"
-    text = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    return _BOOLEANS.get(text.strip().lower(), text.strip())
+    text = "" if value is None else str(value)
+    if isinstance(value, (list, tuple)):
+        text = " ".join(map(str, value))
+    text = " ".join(text.split())  # a list has a line for each in the file
+    return _BOOLEANS.get(text.lower(), text)
 
 
 def _is_apt(ctx: MinionContext) -> bool:
@@ -173,17 +279,28 @@ def _is_apt(ctx: MinionContext) -> bool:
 
 def _refusal(ctx: MinionContext, given: Mapping[str, Any]) -> Verdict | None:
     try:
-        able = isinstance(provider(ctx), Repositories)
+        able = isinstance(provider(ctx), Configuring)
     except FunctionUnavailable:
         able = False
     if not able:
         said = "Repo management not implemented on this platform"
         return Verdict(result=False, comment=said)
-    lacking = [name for name in ("ppa", "copr", "consolidate") if given.get(name)]
-    if lacking:
-        said = f"saltlite cannot configure repositories with {', '.join(lacking)}"
+    if given.get("copr") and not _is_dnf(ctx):
+        said = "copr needs dnf; the package manager of this machine is another"
         return Verdict(result=False, comment=said)
     return None
+
+
+def _is_dnf(ctx: MinionContext) -> bool:
+    from saltlite.providers.pkg.dnf import Dnf
+
+    return isinstance(provider(ctx), Dnf)
+
+
+def _short(name: str, ppa: Any, copr: Any) -> str:
+    """The name of a repository: that of a PPA or a project of COPR if one is given."""
+    given = f"ppa:{ppa}" if ppa else f"copr:{copr}" if copr else name
+    return given.replace("ppa:ppa:", "ppa:", 1).replace("copr:copr:", "copr:", 1)
 
 
 def managed(
@@ -198,7 +315,9 @@ def managed(
 
     With apt ``name`` is its whole line; elsewhere a name, and keywords are the options of the
     repository. ``refresh`` (or ``refresh_db``) gets the lists afterwards. ``clean_file`` leaves
-    nothing else in ``file`` if the source has to be configured.
+    nothing else in ``file`` if the source has to be configured; ``consolidate`` then moves those of
+    all other files to apt's main one. ``ppa`` (``owner/archive``, Ubuntu) and ``copr``
+    (``owner/project``, dnf) are repositories with a short name.
     """
     if "enabled" in kwargs and "disabled" in kwargs:
         return Verdict(result=False, comment="Only one of enabled/disabled is allowed")
@@ -208,6 +327,9 @@ def managed(
     refresh = truth(kwargs.pop("refresh", kwargs.pop("refresh_db", True)))
     clean_file = truth(kwargs.pop("clean_file", False))
     options = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    repo = _short(name, ppa if _is_apt(ctx) else None, copr)
+    if is_short(repo):
+        return Short(name=name, repo=repo, options=options, refresh=refresh)
     if _is_apt(ctx):
         options["aptkey"] = aptkey
         if "enabled" in options:
@@ -219,7 +341,7 @@ def managed(
 
 def _for_ini(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a repository in a file of dnf or zypper, by their names there."""
-    given = dict(options)
+    given = {key: value for key, value in options.items() if key not in _OF_APT}
     named = given.pop("humanname", given.pop("name", name))
     if "disabled" in given:
         given["enabled"] = not truth(given.pop("disabled"))
@@ -227,8 +349,17 @@ def _for_ini(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
-    """A source of packages is not configured."""
+    """A source of packages is not configured.
+
+    ``ppa`` and ``copr`` are as in :func:`managed`. With ``keyid`` apt does not trust that key any
+    more, once the source is gone.
+    """
     refused = _refusal(ctx, kwargs)
     if refused:
         return refused
-    return NoSource(name=name, refresh=truth(kwargs.get("refresh", True)))
+    ubuntu = _is_apt(ctx) and ctx.grains.get("os") in UBUNTU
+    return NoSource(
+        name=_short(name, kwargs.get("ppa") if ubuntu else None, kwargs.get("copr")),
+        refresh=truth(kwargs.get("refresh", True)),
+        keyid=str(kwargs.get("keyid") or "") if _is_apt(ctx) else "",
+    )

@@ -1,9 +1,9 @@
 """State functions by name. Only the module that is asked for is imported; users' files come first.
 
-A built-in state module is a file of plain functions with Salt's signatures. One that needs the
-machine takes ``ctx: MinionContext`` first. A trailing underscore is dropped from names. A function
-named ``mod_watch`` is called when something that is watched has changed; it also gets ``sfun``, the
-function that was declared.
+A built-in state module is a file of plain functions with Salt's signatures, or several (see
+:mod:`saltlite.loader.builtin`). One that needs the machine takes ``ctx: MinionContext`` first. A
+trailing underscore is dropped from names. A function named ``mod_watch`` is called when something
+that is watched has changed; it also gets ``sfun``, the function that was declared.
 """
 
 from __future__ import annotations
@@ -11,41 +11,71 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
 from saltlite.highstate.resource import Declared
+from saltlite.loader.builtin import functions_of
 
 _NAMES: tuple[str, ...] = (
     # one a line, sorted
+    "alias",
     "alternatives",
+    "apache_conf",
+    "apache_module",
+    "apache_site",
     "archive",
+    "blockdev",
     "cmd",
     "cron",
+    "debconf",
     "environ",
     "event",
     "file",
+    "firewalld",
+    "gem",
     "git",
     "grains",
     "group",
     "host",
+    "http",
     "ini",
+    "iptables",
     "kmod",
     "locale",
+    "lvm",
     "module",
     "mount",
+    "mysql_database",
+    "mysql_grants",
+    "mysql_user",
+    "network",
+    "npm",
+    "pip",
     "pkg",
     "pkgrepo",
+    "postgres_database",
+    "postgres_extension",
+    "postgres_group",
+    "postgres_privileges",
+    "postgres_schema",
+    "postgres_user",
+    "salt",
+    "schedule",
+    "selinux",
     "service",
     "ssh_auth",
     "ssh_known_hosts",
+    "supervisord",
     "sysctl",
     "test",
     "timezone",
     "user",
+    "virtualenv",
+    "x509",
 )
 
 STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in _NAMES}
@@ -82,18 +112,12 @@ def resolve(name: str, ctx: MinionContext) -> StateFunction:
     return StateFunction(name, partial(found, ctx) if takes_context else found)
 
 
-def functions(module: str) -> dict[str, FunctionType]:
+@cache
+def functions(module: str) -> Mapping[str, FunctionType]:
     """The functions of a built-in state module by Salt's names; none if there is no module."""
     if module not in STATES:
         return {}
-    loaded = importlib.import_module(STATES[module])
-    return {
-        name.removesuffix("_"): value
-        for name, value in vars(loaded).items()
-        if isinstance(value, FunctionType)
-        and value.__module__ == loaded.__name__
-        and not name.startswith("_")
-    }
+    return functions_of(importlib.import_module(STATES[module]))
 
 
 def _of_user(module: str, ctx: MinionContext) -> Mapping[str, Callable[..., Any]] | None:

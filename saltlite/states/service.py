@@ -15,6 +15,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
+from saltlite.providers.pkg.requests import words
 
 POLL_S = 0.2
 
@@ -54,9 +55,19 @@ class _Service(Resource[Now]):
         return Now(
             exists=True,
             runs=_runs(ctx, self.name, self.sig),
-            on=self.enable is not None and bool(call("service.enabled", self.name)),
+            on=self.enable is not None and self._is_on(ctx),
             masked=self._is_masked(ctx),
         )
+
+    def _is_on(self, ctx: MinionContext) -> bool:
+        """Whether it starts with the machine: in all named run levels, for the wish that it does.
+
+        Of a service that shall not, one of them is enough.
+        """
+        levels = words(self.runlevels)
+        given = [{"runlevels": level} for level in levels] or [{}]
+        found = (ctx.functions.call("service.enabled", self.name, **each) for each in given)
+        return all(found) if self.enable else any(found)
 
     def _is_masked(self, ctx: MinionContext) -> bool:
         asked: list[bool] = [True] if self.unmask_runtime else []
@@ -412,6 +423,9 @@ def mod_watch(
     ``reload`` has it read its configuration instead, ``force`` then restarts one that cannot.
     ``full_restart`` is the same as a restart: stop, then start.
     """
+    refused = _lacking(ctx, no_block=no_block)
+    if refused:
+        return refused
     if sfun not in ("running", "dead"):
         return Verdict(result=False, comment=f"Unable to trigger watch for service.{sfun}")
     runs = _runs(ctx, name, sig)

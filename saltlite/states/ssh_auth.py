@@ -14,12 +14,10 @@ from saltlite.modules import ssh
 from saltlite.providers.ssh import keys
 from saltlite.providers.ssh.keys import Authorized
 
-_FAILED = {
-    "fail": "Failed to add the ssh key. Is the home directory available, and/or does the key file "
-    "exist?",
-    "invalid": "Invalid public ssh key, most likely has spaces or invalid syntax",
-    "Invalid public key": "Invalid public ssh key, most likely has spaces or invalid syntax",
-}
+_NO_HOME = (
+    "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?"
+)
+_INVALID = "Invalid public ssh key, most likely has spaces or invalid syntax"
 
 
 def present(
@@ -59,6 +57,8 @@ def absent(
     __env__: str = "base",
 ) -> NoKeys | Verdict:
     """A key may not log in as ``user``; or none of the file ``source``."""
+    if source and _cached(ctx, source, __env__) is None:
+        return Verdict(result=True, comment=f"{source} is not there: no keys to remove")
     try:
         unwanted = _wanted(ctx, name, enc, comment, source, options, __env__)
     except SaltliteError as error:
@@ -90,14 +90,18 @@ def _wanted(
 ) -> tuple[Authorized, ...]:
     if not source:
         return (_parsed(name, enc, comment, options),)
-    path = str(ctx.functions.call("cp.cache_file", source, saltenv) or "")
-    text = ctx.host.read_text(path) if path else None
+    text = _cached(ctx, source, saltenv)
     if text is None:
-        raise FunctionError("Failed to pull key file from salt file server")
+        raise FunctionError(f"Failed to add the ssh key. Source file {source} is missing")
     found = keys.parse_authorized(text)
     if not found:
         raise FunctionError(f"No keys detected in {source}. Is file properly formatted?")
     return tuple(found)
+
+
+def _cached(ctx: MinionContext, source: str, saltenv: str) -> str | None:
+    path = str(ctx.functions.call("cp.cache_file", source, saltenv) or "")
+    return ctx.host.read_text(path) if path else None
 
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> Authorized:
@@ -125,7 +129,10 @@ class Keys(Resource[Mapping[str, Any]]):
     def read(self, ctx: MinionContext) -> Mapping[str, Any]:
         return _read(ctx, self.user, self.config)
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step]:
+    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+        for each in self.wanted:
+            if problem := _problem(each):
+                return Verdict(result=False, comment=problem)
         names = [each.key for each in self.wanted]
         extra = [key for key in now if key not in names] if self.only else []
         steps = [self._removed(key) for key in extra]
@@ -154,8 +161,8 @@ class Keys(Resource[Mapping[str, Any]]):
             list(wanted.options),
             self.config,
         )
-        if answer in _FAILED:
-            raise FunctionError(_FAILED[answer])
+        if answer == "fail":
+            raise FunctionError(_NO_HOME)
 
     def _removed(self, key: str) -> Step:
         return Step(
@@ -176,6 +183,14 @@ class Keys(Resource[Mapping[str, Any]]):
             f"The authorized host key {name} is already present for user {self.user}"
             for name in names
         )
+
+
+def _problem(wanted: Authorized) -> str:
+    """Why a key can never log in; nothing if it may."""
+    if keys.kind_of(wanted.enc) is None:
+        return f"Incorrect encryption key type '{wanted.enc}'."
+    is_key = len(wanted.key.split()) == 1 and keys.fingerprint(wanted.key, "sha256") is not None
+    return "" if is_key else _INVALID
 
 
 def _is_there(wanted: Authorized, now: Mapping[str, Any]) -> bool:

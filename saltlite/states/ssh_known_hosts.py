@@ -9,8 +9,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import ssh
+from saltlite.providers.ssh import keys
 
-_BOTH = 'Specify either "key" or "fingerprint", not both.'
 _NO_KIND = 'Required argument "enc" if using "key" argument.'
 _RELATIVE = 'If not specifying a "user", specify an absolute "config".'
 
@@ -29,14 +29,17 @@ def present(
 ) -> KnownHost | Verdict:
     """A host with this ``key``, or with what it shows if that has the ``fingerprint``.
 
+    With both, the key counts.
+
     Without ``user`` it is known to all users. ``hash_known_hosts`` hides its name in the file.
     """
     if not user and config and not config.startswith("/"):
         return Verdict(result=False, comment=_RELATIVE)
-    if key and fingerprint:
-        return Verdict(result=False, comment=_BOTH)
     if key and not enc:
         return Verdict(result=False, comment=_NO_KIND)
+    port = keys.other_port(port)
+    if port and hash_known_hosts:
+        return Verdict(result=False, comment=ssh.PORT_AND_HASH)
     return KnownHost(
         name=name,
         user=user,
@@ -137,8 +140,7 @@ class KnownHost(Resource[Known]):
             fingerprint_hash_type=self.hash_type,
         )
         if answer["status"] == "error":
-            said = str(answer["error"])
-            raise FunctionError(said[:1].upper() + said[1:])
+            raise FunctionError(str(answer["error"]))
 
     def changes(self, before: Known, after: Known, steps: Any) -> dict[str, Any]:
         new = [self._declared()] if self.key else after.entries
@@ -161,10 +163,11 @@ class UnknownHost(Resource[Known]):
     config: str
 
     def read(self, ctx: MinionContext) -> Known:
-        answer = ssh.check_known_host(ctx, self.user, self.name, config=self.config)
+        user = None if self.config.startswith("/") else self.user  # a whole path needs none
+        answer = ssh.check_known_host(ctx, user, self.name, config=self.config)
         if isinstance(answer, dict):
             return Known(None, "", str(answer["error"]))
-        found = ssh.get_known_host_entries(ctx, self.user, self.name, self.config)
+        found = ssh.get_known_host_entries(ctx, user, self.name, self.config)
         return Known(found, str(answer))
 
     def plan(self, now: Known) -> list[Step] | Verdict:

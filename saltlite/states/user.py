@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from saltlite import disk
 from saltlite.context import MinionContext
@@ -199,6 +199,7 @@ class User(Resource[Account]):
     password: Password
     allowed: frozenset[str]
     creation: Mapping[str, Any]
+    drawn: ClassVar[frozenset[str]] = frozenset({"uid", "gid", "groups", "home", "shell", "passwd"})
 
     def read(self, ctx: MinionContext) -> Account:
         info = user.info(ctx, self.name)
@@ -333,7 +334,8 @@ class User(Resource[Account]):
             raise FunctionError(f"Unable to create {path}: {error}") from error
 
     def _made(self, now: Account) -> Step:
-        known = {**self.values, "uid": self.uid, "gid": self._gid(now), "name": self.name}
+        gecos = dict.fromkeys(files.GECOS_FIELDS, "")
+        known = {**gecos, **self.values, "uid": self.uid, "gid": self._gid(now), "name": self.name}
         shown = {key: value for key, value in known.items() if value is not None}
         if not self.creation["createhome"]:
             shown["home"] = ""

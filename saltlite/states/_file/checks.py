@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +37,42 @@ def misnamed(name: str, function: str) -> Verdict | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How the text of a file is written, and what is done about new letters that do not fit.
+
+    What is in the file already has to be of the encoding: it is not to be lost.
+    """
+
+    name: str = "utf-8"
+    errors: str = "strict"
+
+    @classmethod
+    def checked(cls, name: Any, errors: Any) -> Encoding:
+        """From a state's arguments; raises FunctionError for those that Python does not know."""
+        errors = str(errors or "strict")
+        try:
+            codecs.lookup_error(errors)
+            return cls(codecs.lookup(str(name or "utf-8")).name, errors)
+        except LookupError as error:
+            raise FunctionError(str(error)) from error
+
+
+def owner_of(user: Any, kwargs: Mapping[str, Any]) -> Any:
+    """The user of a state, which Salt also takes as ``owner``."""
+    return kwargs.get("owner") if user is None else user
+
+
+def primary_group(user: Any) -> Any:
+    """The group of a user, our own if there is no such user."""
+    import pwd
+
+    try:
+        return owners.group_name(pwd.getpwuid(owners.user_id(user)).pw_gid)
+    except (KeyError, TypeError):
+        return owners.group_name(os.getegid())
+
+
 def require_owners(user: Any, group: Any) -> None:
     """Raises FunctionError if there is no such user or group."""
     complaint = ""
@@ -53,3 +91,12 @@ def system_errors(prefix: str = "") -> Iterator[None]:
         yield
     except (OSError, UnicodeError) as error:
         raise FunctionError(f"{prefix}{error}") from error
+
+
+@contextlib.contextmanager
+def expressions() -> Iterator[None]:
+    """What is no regular expression is named in the comment of the state."""
+    try:
+        yield
+    except re.error as error:
+        raise FunctionError(f"{error.pattern!r} is no regular expression: {error}") from error

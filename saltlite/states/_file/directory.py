@@ -10,9 +10,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules import file as files
 from saltlite.modules._file import owners, permissions, place
 from saltlite.modules._file.permissions import Wanted
+from saltlite.modules.file import moving
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 from saltlite.states._file.patterns import matches
 
@@ -201,7 +201,7 @@ class Directory(Resource[Found]):
             os.unlink(self.name)
             return
         if os.path.lexists(self.backupname):
-            files.remove(self.backupname)
+            moving.remove(self.backupname)
         os.rename(self.name, self.backupname)
 
     def _set(self, ctx: MinionContext, now: Found) -> None:
@@ -224,7 +224,7 @@ class Directory(Resource[Found]):
         for path in spare:
             if any(path.startswith(f"{done}/") for done in gone):
                 continue
-            files.remove(path)
+            moving.remove(path)
             gone.append(path)
         if gone:
             self.told.changes["removed"] = gone

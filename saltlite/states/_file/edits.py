@@ -10,12 +10,14 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
-from saltlite.modules import file as files
 from saltlite.modules._file import comments, place, sources, texts
+from saltlite.modules._file.commenting import comment_file
 from saltlite.modules._file.permissions import Wanted
-from saltlite.states._file.checks import failure, system_errors
+from saltlite.modules.file import content
+from saltlite.states._file.checks import Encoding, expressions, failure, system_errors
 from saltlite.states._file.presence import way_to
 
+UTF_8 = Encoding()
 UNCHANGED = "No changes needed to be made"
 _SPACE = r"(?:[\s]+)?"
 
@@ -27,7 +29,8 @@ def not_found(name: str) -> Verdict:
 
 def dry(edit: Callable[[bool], Any], would: str) -> Declared:
     """An edit that can be tried: ``edit(True)`` gives the difference and changes nothing."""
-    found = edit(True)
+    with expressions(), system_errors():
+        found = edit(True)
     if not found:
         return Verdict(result=True, comment=UNCHANGED)
 
@@ -77,10 +80,12 @@ def read(
 class Added:
     """Lines that shall be in a file, at its end or (``begin``) its begin."""
 
-    def __init__(self, name: str, *, begin: bool, header: bool, spaces_differ: bool) -> None:
+    def __init__(
+        self, name: str, *, begin: bool, header: bool, spaces_differ: bool, encoding: Encoding
+    ) -> None:
         self.name, self.begin, self.header = name, begin, header
-        self.spaces_differ = spaces_differ
-        self.old = _text(name)
+        self.spaces_differ, self.encoding = spaces_differ, encoding
+        self.old = _text(name, encoding)
 
     def declared(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
         """What is to be done about the lines that are not there."""
@@ -94,8 +99,7 @@ class Added:
             with system_errors():
                 if not exists:
                     place.create(name, b"")
-                if lines:
-                    (files.prepend if self.begin else files.append)(name, args=lines)
+                self._write(lines)
             if not lines:
                 return Verdict(result=True, comment=f"File {name} is in correct state")
             said = f"{'Prepended' if self.begin else 'Appended'} {len(lines)} lines"
@@ -105,6 +109,18 @@ class Added:
             return Action(would=f"File {name} is set to be created", changes={"new": name}, run=act)
         changes = {"diff": self._difference(lines)}
         return Action(would=f"File {name} is set to be updated", changes=changes, run=act)
+
+    def _write(self, lines: Sequence[str]) -> None:
+        if self.encoding == UTF_8 and lines:
+            (content.prepend if self.begin else content.append)(self.name, args=lines)
+        elif lines:
+            name, errors = self.encoding.name, self.encoding.errors
+            new = "".join(_ended(lines)).encode(name, errors).decode(name)
+            old = self.old
+            if old and not self.begin and not old.endswith("\n"):
+                old += "\n"
+            text = new + old if self.begin else old + new
+            place.put(self.name, text.encode(name))
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
         if self.header:
@@ -134,10 +150,10 @@ def _ended(lines: Sequence[str]) -> list[str]:
     return [f"{line}\n" for line in lines]
 
 
-def _text(name: str) -> str:
+def _text(name: str, encoding: Encoding = UTF_8) -> str:
     if not os.path.isfile(name):
         return ""
-    with system_errors(), open(name, encoding="utf-8", newline="") as stream:
+    with system_errors(), open(name, encoding=encoding.name, newline="") as stream:
         return stream.read()
 
 
@@ -147,20 +163,29 @@ def lines_of(name: str) -> list[str]:
 
 
 def commenting(
-    name: str, regex: str, char: str, backup: Any, *, out: bool, ignore_missing: bool = False
+    name: str,
+    regex: str,
+    char: str,
+    backup: Any,
+    *,
+    out: bool,
+    ignore_missing: bool = False,
+    encoding: Encoding = UTF_8,
 ) -> Declared:
     """Comment lines out, or in again."""
     if not os.path.isfile(name):
         return not_found(name)
-    lines = texts.split_lines(_text(name))
-    changed = (comments.commented if out else comments.uncommented)(lines, regex, char)
+    text = _text(name, encoding)
+    lines = texts.split_lines(text)
+    with expressions():
+        changed = (comments.commented if out else comments.uncommented)(lines, regex, char)
+        if changed.lines == lines:
+            return _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)
     word = "Commented" if out else "Uncommented"
-    if changed.lines == lines:
-        return _as_is(_text(name), regex, char, out=out, ignore_missing=ignore_missing)
 
     def act(ctx: MinionContext) -> Verdict:
         with system_errors():
-            files.comment_line(name, regex, char, out, backup)
+            comment_file(name, regex, char, out, backup, encoding.name)
         changes = {"diff": texts.unified(lines, changed.lines)}
         return Verdict(result=True, comment=f"{word} lines successfully", changes=changes)
 

@@ -10,9 +10,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules import file as files
 from saltlite.modules._file import owners
 from saltlite.modules._file.permissions import Wanted
+from saltlite.modules.file import making, moving
 from saltlite.states._file.checks import failure, system_errors
 from saltlite.states._file.presence import way_to
 
@@ -129,13 +129,13 @@ class Symlink(Resource[Place]):
         with system_errors(f"Unable to create new symlink {self.name} -> {self.target}: "):
             if os.path.lexists(self.name) and not os.path.islink(self.name):
                 self._clear()
-            files.symlink(self.target, self.name, force=True)
+            making.symlink(self.target, self.name, force=True)
         self._give(ctx)
 
     def _clear(self) -> None:
         if self.backupname:
             if os.path.lexists(self._backup()):
-                files.remove(self._backup())
+                moving.remove(self._backup())
             os.rename(self.name, self._backup())
         elif os.path.isdir(self.name):
             raise IsADirectoryError(21, os.strerror(21), self.name)
@@ -191,18 +191,16 @@ class HardLink(Resource[HardSeen]):
         if now.kind and not self.force:
             return failure(f"File exists where the hard link {self.name} should be")
         did = f"Created new hard link {self.name} -> {self.target}"
+        changes = {"new": self.name}
         if now.kind:
             would = (
                 f"The file or directory {self.name} is set for removal to make way for a new hard"
                 f" link targeting {self.target}"
             )
-            return (Step(would=would, did=did, run=self._make),)
-        would = f"Hard link {self.name} to {self.target} is set for creation"
-        return (Step(would=would, did=did, changes={"new": self.name}, run=self._make),)
-
-    def changes(self, before: HardSeen, after: HardSeen, steps: Sequence[Step]) -> dict[str, Any]:
-        forced = {"forced": "File for hard link was forcibly replaced"} if before.kind else {}
-        return {**forced, "new": self.name}
+            changes["forced"] = "File for hard link was forcibly replaced"
+        else:
+            would = f"Hard link {self.name} to {self.target} is set for creation"
+        return (Step(would=would, did=did, changes=changes, run=self._make),)
 
     def settled(self, now: HardSeen) -> str:
         return f"Target of hard link {self.name} is already pointing to {self.target}"
@@ -214,7 +212,7 @@ class HardLink(Resource[HardSeen]):
         with system_errors():
             if os.path.lexists(self.name):
                 os.unlink(self.name)
-        files.link(self.target, self.name)
+        making.link(self.target, self.name)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules import file as files
 from saltlite.modules._file import managing, owners, permissions, place, sources
 from saltlite.modules._file.managing import File
+from saltlite.modules.file import moving
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 
 WOULD_CHANGE = (
@@ -34,20 +34,46 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A command that has to accept a content, and the file that it is shown.
+
+    The file lies in ``folder``, without one where temporary files do, and ends in ``ending``.
+    """
+
+    command: str
+    folder: str = ""
+    ending: str = ""
+
+    @contextmanager
+    def scratch(self) -> Iterator[str]:
+        """The path of a private file, gone afterwards; raises OSError."""
+        fd, path = tempfile.mkstemp(
+            prefix=place.SCRATCH_PREFIX, suffix=self.ending, dir=self.folder or None
+        )
+        os.close(fd)
+        try:
+            yield path
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedFile(Resource[Seen]):
     """A file as declared; ``rendered`` is the content that a template gave.
 
-    ``check`` runs the command that has to accept the content first. ``difference`` is shown in
+    ``check`` has to accept the content first. ``difference`` is shown in
     place of that of the texts, ``intention`` in place of a test run's sentence. With ``forget``
     the copy of the source in the cache goes.
     """
 
     file: File
     rendered: bytes | None = None
-    check: tuple[str, str] | None = None
+    check: Check | None = None
     difference: Any = None
     intention: str = ""
     forget: bool = False
+    warnings: Sequence[str] = ()
     told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> Seen:
@@ -70,7 +96,16 @@ class ManagedFile(Resource[Seen]):
         return (Step(would=would, changes=now.changes, run=self._write),)
 
     def settled(self, now: Seen) -> str:
-        return f"File {self.file.name} is in the correct state"
+        file = self.file
+        if file.source_sum and self.rendered is None and sources.is_of_web(str(file.source)):
+            return f"File {file.name} exists with proper permissions. No changes made."
+        return f"File {file.name} is in the correct state"
+
+    def would_leave(self, now: Seen) -> str:
+        return f"The file {self.file.name} is in the correct state"
+
+    def more(self) -> Mapping[str, Any]:
+        return {"warnings": list(self.warnings)} if self.warnings else {}
 
     def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         return self.told.comment
@@ -96,7 +131,7 @@ class ManagedFile(Resource[Seen]):
     def _write(self, ctx: MinionContext) -> None:
         require_owners(self.file.wanted.user, self.file.wanted.group)
         if self.check:
-            self._checked(ctx, *self.check)
+            self._checked(ctx, self.check)
         with system_errors("Unable to manage file: "), self._ready(ctx) as file:
             said = managing.manage(acting(ctx), file, None)
         if not said["result"]:
@@ -104,23 +139,23 @@ class ManagedFile(Resource[Seen]):
         if self.forget and self.file.source and not sources.is_local(str(self.file.source)):
             copy = sources.client(ctx).is_cached(str(self.file.source), self.file.saltenv)
             if copy:
-                files.remove(copy)
+                moving.remove(copy)
         self.told.comment, self.told.changes = said["comment"], said["changes"]
         if self.difference and "diff" in said["changes"]:
             said["changes"]["diff"] = self.difference
 
-    def _checked(self, ctx: MinionContext, command: str, ending: str) -> None:
+    def _checked(self, ctx: MinionContext, check: Check) -> None:
         """Let the command look at the new content in a file of its own."""
-        with tempfile.TemporaryDirectory(prefix="salt-") as folder:
-            path = os.path.join(folder, f"content{ending}")
-            with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+        with system_errors("Unable to manage file: "), check.scratch() as path:
+            with self._ready(ctx) as file:
                 file = replace(file, name=path, makedirs=False, backup="", follow=True)
                 said = managing.manage(acting(ctx), file, None)
             if not said["result"]:
                 raise FunctionError(said["comment"])
-            ran = ctx.functions.call("cmd.run_all", f"{command} {path}", python_shell=True)
+            ran = ctx.functions.call("cmd.run_all", f"{check.command} {path}", python_shell=True)
             if ran["retcode"]:
-                raise FunctionError("check_cmd execution failed")
+                words = (ran["stdout"], ran["stderr"]) if self.file.show_changes else ()
+                raise FunctionError("\n".join(filter(None, ("check_cmd execution failed", *words))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +163,10 @@ class KeptFile(Resource[Seen]):
     """A file whose content is left as it is: owner, mode and attributes only."""
 
     file: File
+    warnings: Sequence[str] = ()
+
+    def more(self) -> Mapping[str, Any]:
+        return {"warnings": list(self.warnings)} if self.warnings else {}
 
     def read(self, ctx: MinionContext) -> Seen:
         if os.path.isdir(self.file.name):
@@ -168,6 +207,4 @@ class KeptFile(Resource[Seen]):
 
 def acting(ctx: MinionContext) -> MinionContext:
     """The context without the option that keeps functions from changing anything."""
-    if not ctx.config.files.test:
-        return ctx
     return replace(ctx, config=replace(ctx.config, files=replace(ctx.config.files, test=False)))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Action, Declared, Verdict
-from saltlite.modules import file as files
+from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules._file import hashes, permissions
 from saltlite.modules._file.permissions import Wanted
+from saltlite.modules.file import content, moving
 from saltlite.states._file.checks import failure, require_owners, system_errors
 from saltlite.states._file.presence import way_to
 
@@ -23,6 +25,7 @@ def copied(
     force: bool,
     makedirs: bool,
     subdir: bool,
+    dir_mode: Any = None,
 ) -> Declared:
     """A copy of a file or directory; one that is there is left alone without ``force``."""
     shown = name
@@ -38,11 +41,12 @@ def copied(
     def act(ctx: MinionContext) -> Verdict:
         require_owners(wanted.user, wanted.group)
         missing = f"The target directory {os.path.dirname(name)} is not present"
-        way_to(name, missing, Wanted(user=wanted.user, group=wanted.group), makedirs=makedirs)
+        dirs = Wanted(user=wanted.user, group=wanted.group, mode=dir_mode)
+        way_to(name, missing, dirs, makedirs=makedirs)
         identical = there and _equal(source, name)
         if there and not identical:
-            files.remove(name)
-        files.copy(source, name, recurse=os.path.isdir(source))
+            moving.remove(name)
+        moving.copy(source, name, recurse=os.path.isdir(source))
         changes: dict[str, Any] = {name: source}
         ret, _ = permissions.check(name, None, wanted, ctx.host, follow=False, test=False)
         if not ret["result"]:
@@ -62,26 +66,51 @@ def _equal(one: str, other: str) -> bool:
         return hashes.file_hash(one) == hashes.file_hash(other)
 
 
-def renamed(name: str, source: str, *, force: bool, makedirs: bool) -> Declared:
-    """A file or directory under another name."""
-    if not os.path.lexists(source):
-        comment = f'Source file "{source}" has already been moved out of place'
-        return Verdict(result=True, comment=comment)
-    there = os.path.lexists(name)
-    if there and not force:
-        comment = f'The target file "{name}" exists and will not be overwritten'
-        return Verdict(result=True, comment=comment)
+class Places(NamedTuple):
+    """Whether there is something to rename, something in its way, and a directory for it."""
 
-    def act(ctx: MinionContext) -> Verdict:
-        missing = f"The target directory {os.path.dirname(name)} is not present"
-        way_to(name, missing, Wanted(), makedirs=makedirs)
-        if there:
-            files.remove(name)
-        files.move(source, name)
-        comment = f'Moved "{source}" to "{name}"'
-        return Verdict(result=True, comment=comment, changes={name: source})
+    source: bool
+    target: bool
+    folder: bool
 
-    return Action(would=f'File "{source}" is set to be moved to "{name}"', run=act)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed(Resource[Places]):
+    """A file or directory under another name; what is there is only replaced with ``force``."""
+
+    name: str
+    source: str
+    force: bool
+    makedirs: bool
+
+    def read(self, ctx: MinionContext) -> Places:
+        folder = os.path.dirname(self.name.rstrip("/"))
+        return Places(
+            os.path.lexists(self.source), os.path.lexists(self.name), os.path.isdir(folder)
+        )
+
+    def plan(self, now: Places) -> Sequence[Step]:
+        if not now.source or (now.target and not self.force):
+            return ()
+        step = Step(
+            would=f'File "{self.source}" is set to be moved to "{self.name}"',
+            did=f'Moved "{self.source}" to "{self.name}"',
+            changes={self.name: self.source} if now.folder or self.makedirs else {},
+            run=self._move,
+        )
+        return (step,)
+
+    def settled(self, now: Places) -> str:
+        if not now.source:
+            return f'Source file "{self.source}" has already been moved out of place'
+        return f'The target file "{self.name}" exists and will not be overwritten'
+
+    def _move(self, ctx: MinionContext) -> None:
+        missing = f"The target directory {os.path.dirname(self.name)} is not present"
+        way_to(self.name, missing, Wanted(), makedirs=self.makedirs)
+        if os.path.lexists(self.name):
+            moving.remove(self.name)
+        moving.move(self.source, self.name)
 
 
 def touched(name: str, atime: Any, mtime: Any, *, makedirs: bool) -> Declared:
@@ -92,7 +121,7 @@ def touched(name: str, atime: Any, mtime: Any, *, makedirs: bool) -> Declared:
     def act(ctx: MinionContext) -> Verdict:
         missing = f"Directory not present to touch file {name}"
         way_to(name, missing, Wanted(), makedirs=makedirs)
-        files.touch(name, atime, mtime)
+        content.touch(name, atime, mtime)
         if there:
             comment = f"Updated times on {kind} {name}"
             return Verdict(result=True, comment=comment, changes={"touched": name})

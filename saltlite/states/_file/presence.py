@@ -11,9 +11,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules import file as files
 from saltlite.modules._file import owners, permissions, place
 from saltlite.modules._file.permissions import Wanted
+from saltlite.modules.file import making, moving
 from saltlite.states._file.checks import failure, require_owners, system_errors
 
 
@@ -37,7 +37,7 @@ class Absent(Resource[str]):
             would=f"{now.capitalize()} {self.name} is set for removal",
             did=f"Removed {now} {self.name}",
             changes={"removed": self.name},
-            run=lambda ctx: files.remove(self.name),
+            run=lambda ctx: moving.remove(self.name),
         )
         return (step,)
 
@@ -84,6 +84,7 @@ class Node(Resource[NodeSeen]):
         if not now.mode:
             step = Step(
                 would=f"{title} {self.name} is set to be created",
+                changes={"new": f"{title} {self.name} created."},
                 run=self._make,
             )
             return (step,)
@@ -99,11 +100,6 @@ class Node(Resource[NodeSeen]):
         would = f"{title} {self.name} is set to be changed"
         return (Step(would=would, changes=now.other, run=self._own),)
 
-    def changes(self, before: NodeSeen, after: NodeSeen, steps: Sequence[Step]) -> dict[str, Any]:
-        if before.mode:
-            return before.other
-        return {"new": f"{_NODES[self.kind][0]} {self.name} created."}
-
     def settled(self, now: NodeSeen) -> str:
         return f"{_NODES[self.kind][0]} {self.name} is in the correct state"
 
@@ -113,7 +109,7 @@ class Node(Resource[NodeSeen]):
     def _make(self, ctx: MinionContext) -> None:
         wanted = self.wanted
         with system_errors():
-            files.mknod(
+            making.mknod(
                 ctx, self.name, self.kind, self.major, self.minor,
                 wanted.user, wanted.group, wanted.mode,
             )  # fmt: skip

@@ -71,13 +71,13 @@ def merged(under: Any, over: Any) -> Any:
 
 
 def text(data: Any, name: str, given: Any) -> str:
-    """The data as it is written, ended by a line feed."""
+    """The data as it is written, ended by a line feed; by one more than it has, but for yaml."""
     write = SERIALIZERS[name].serialize
     if write is None:
         raise FunctionError(f"The {name} serializer does not write")
     written = write(data, **options(name, given, reading=False))
     shown = written.decode() if isinstance(written, bytes) else str(written)
-    return shown if shown.endswith("\n") else f"{shown}\n"
+    return shown if name.startswith("yaml") and shown.endswith("\n") else f"{shown}\n"
 
 
 def difference(old: Any, new: Any) -> Any:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.highstate.resource import Resource, Step, Verdict, joined
 from saltlite.modules._file import sources
 from saltlite.modules._file.permissions import Wanted
-from saltlite.states._file.checks import Told, failure
+from saltlite.states._file.checks import Told, failure, require_owners
 from saltlite.states._file.directory import Directory
 from saltlite.states._file.links import Symlink
 from saltlite.states._file.patterns import matches, wanted
@@ -33,8 +34,13 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Paths below the source: files, directories that stand for themselves, links."""
+    """Paths below the source: files, directories that stand for themselves, links.
 
+    ``top`` is the path of the source in the environment ``saltenv``.
+    """
+
+    top: str
+    saltenv: str
     files: Sequence[str]
     folders: Sequence[str]
     links: Mapping[str, str]
@@ -74,16 +80,15 @@ def listing(ctx: MinionContext, source: str, saltenv: str, wish: Wish) -> Listin
     if wish.include_empty:
         empty = (path.removeprefix(prefix) for path in client.list_empty_dirs(env, prefix))
         folders = [path for path in empty if wanted(path, wish.include, wish.exclude)]
-    return Listing(files, folders, links)
+    return Listing(top, env, files, folders, links)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing of the tree: its declaration, what was read, and what is to be done."""
+    """One thing of the tree: its declaration, and what is to be done."""
 
     path: str
     resource: Resource[Any]
-    now: Any
     steps: Sequence[Step]
 
 
@@ -98,10 +103,16 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree(Resource[Seen]):
-    """A directory as the file server has it."""
+    """A directory as the file server has it. ``origin`` is what it has, ``folders`` are paths.
+
+    Who shall own it (``own``) may be made by a state before, so that only a real run asks for him.
+    """
 
     name: str
+    origin: Listing
     parts: Mapping[str, Callable[[], Resource[Any]]]
+    folders: frozenset[str]
+    own: Wanted
     clean: bool = False
     exclude: Any = None
     keep: frozenset[str] = frozenset()
@@ -110,19 +121,35 @@ class Tree(Resource[Seen]):
     def read(self, ctx: MinionContext) -> Seen:
         if os.path.lexists(self.name) and not os.path.isdir(self.name):
             return Seen(complaint=f"The path {self.name} exists and is not a directory")
+        with self._at_hand(ctx, self.parts):
+            return self._seen(ctx)
+
+    def _at_hand(self, ctx: MinionContext, paths: Iterable[str]) -> AbstractContextManager[None]:
+        """Have the content of these parts here, and know their hashes, in few requests."""
+        origin = self.origin
+        below = {os.path.join(self.name, path): path for path in origin.files}
+        wanted = [f"{origin.top}/{below[path]}" for path in paths if path in below]
+        return sources.client(ctx).ahead(wanted, origin.saltenv)
+
+    def _seen(self, ctx: MinionContext) -> Seen:
+        spare = list(self._spare()) if self.clean else []
+        in_the_way = {path for path in spare if path in self.parts}
         found: list[Part] = []
         for path, make in self.parts.items():
             try:
                 resource = make()
-                now = resource.read(ctx)
+                steps = self._anew(path) if path in in_the_way else _planned(ctx, resource)
             except SaltliteError as error:
                 return Seen(complaint=f"#### {path} ####\n{error}")
-            steps = resource.plan(now)
-            if isinstance(steps, Verdict):
-                return Seen(complaint=f"#### {path} ####\n{steps.comment}")
             if steps:
-                found.append(Part(path, resource, now, steps))
-        return Seen(found, list(self._spare()) if self.clean else ())
+                found.append(Part(path, resource, steps))
+        return Seen(found, spare)
+
+    def _anew(self, path: str) -> Sequence[Step]:
+        """What will be to be done about a part when what is in its place is gone."""
+        is_folder = path in self.folders
+        changes = {path: {"directory": "new"}} if is_folder else {"newfile": path}
+        return (Step(would=f"{path} is set to be replaced", changes=changes, run=lambda ctx: None),)
 
     def plan(self, now: Seen) -> Sequence[Step] | Verdict:
         if now.complaint:
@@ -131,8 +158,9 @@ class Tree(Resource[Seen]):
             return ()
         changes: dict[str, Any] = {}
         for part in now.parts:
-            for step in part.steps:
-                changes[part.path] = {**changes.get(part.path, {}), **step.changes}
+            changed = joined(part.steps)
+            if changed and self._tells(now, part):
+                changes[part.path] = changed
         if now.spare:
             changes["removed"] = list(now.spare)
         said = (
@@ -153,38 +181,59 @@ class Tree(Resource[Seen]):
 
     def _spare(self) -> Iterator[str]:
         """What is below and not of the tree; of a directory that goes, only itself."""
-        kept = {*self.parts, *self.keep}
+        kept: set[str] = {*self.parts, *self.keep}
         kept |= {parent for path in kept for parent in _parents(path, self.name)}
         for folder, names, plain in os.walk(self.name):
             gone = []
             for name in [*plain, *names]:
                 path = os.path.join(folder, name)
-                if path in kept or self._is_excluded(path):
+                if (path in kept and self._is_of_its_kind(path)) or self._is_excluded(path):
                     continue
                 yield path
                 gone.append(name)
             names[:] = [name for name in names if name not in gone]
 
+    def _is_of_its_kind(self, path: str) -> bool:
+        """Whether what is at a path of the tree is a directory where the tree has one."""
+        is_folder = os.path.isdir(path) and (path in self.folders or not os.path.islink(path))
+        return path not in self.parts or is_folder == (path in self.folders)
+
     def _is_excluded(self, path: str) -> bool:
         return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
 
     def _make(self, ctx: MinionContext, now: Seen) -> None:
-        from saltlite.modules import file as files
+        from saltlite.modules.file import moving
 
+        require_owners(self.own.user, self.own.group)
         for path in now.spare:
-            files.remove(path)
+            moving.remove(path)
         if now.spare:
             self.told.changes["removed"] = list(now.spare)
-        for part in now.parts:
-            steps = part.resource.plan(part.resource.read(ctx))
-            if isinstance(steps, Verdict):
-                raise FunctionError(f"#### {part.path} ####\n{steps.comment}")
-            for step in steps:
-                step.run(ctx)
-            after = part.resource.read(ctx)
-            changed = part.resource.changes(part.now, after, steps)
-            if changed and part.path != self.name:
-                self.told.changes[part.path] = changed
+        with self._at_hand(ctx, [part.path for part in now.parts]):
+            for part in now.parts:
+                changed = self._do(ctx, part)
+                if changed and self._tells(now, part):
+                    self.told.changes[part.path] = changed
+
+    def _tells(self, now: Seen, part: Part) -> bool:
+        """Whether a part is told of: as in Salt the directory itself is not, beside others."""
+        return part.path != self.name or (len(now.parts) == 1 and not now.spare)
+
+    def _do(self, ctx: MinionContext, part: Part) -> Mapping[str, Any]:
+        before = part.resource.read(ctx)
+        steps = part.resource.plan(before)
+        if isinstance(steps, Verdict):
+            raise FunctionError(f"#### {part.path} ####\n{steps.comment}")
+        for step in steps:
+            step.run(ctx)
+        return part.resource.changes(before, part.resource.read(ctx), steps)
+
+
+def _planned(ctx: MinionContext, resource: Resource[Any]) -> Sequence[Step]:
+    steps = resource.plan(resource.read(ctx))
+    if isinstance(steps, Verdict):
+        raise FunctionError(steps.comment)
+    return steps
 
 
 def _parents(path: str, top: str) -> Iterator[str]:
@@ -200,8 +249,11 @@ def declared(
     owner: Wanted,
     file: Callable[[str, str], Resource[Any]],
     link: Callable[[str, str], Symlink],
-) -> dict[str, Callable[[], Resource[Any]]]:
-    """The declarations of all parts by path, in an order in which they can be made."""
+) -> tuple[dict[str, Callable[[], Resource[Any]]], frozenset[str]]:
+    """The declarations of all parts by path, in an order in which they can be made.
+
+    Besides, which of the paths are directories.
+    """
     parts: dict[str, Callable[[], Resource[Any]]] = {}
 
     def folder(path: str) -> None:
@@ -216,13 +268,14 @@ def declared(
         folder(os.path.join(name, below))
     for below in [*found.files, *found.links]:
         folder(os.path.dirname(os.path.join(name, below)))
+    directories = frozenset(parts)
     for below in found.files:
         path = os.path.join(name, below)
         parts[path] = _later(file, path, below)
     for below, target in found.links.items():
         path = os.path.join(name, below)
         parts[path] = _later(link, path, target)
-    return parts
+    return parts, directories
 
 
 def _later(

@@ -1,0 +1,136 @@
+"""What an administrator says to runs of states: what may not run, which run shall pause or end.
+
+What is disabled is a list in the grain ``state_runs_disabled``, as in Salt. What is said to a run
+is a file, ``cachedir/state_pause/<jid>``: a JSON map of state id, or ``__all__``, to ``{"kill":
+true}`` or ``{"duration": seconds}``; it goes with the run. Source: observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.disk import write_file
+
+GRAIN = "state_runs_disabled"
+HIGHSTATE = "highstate"
+ALL = "__all__"
+DIRECTORY = "state_pause"
+POLL_S = 0.5
+
+HIGHSTATE_DISABLED = {
+    "name": "Salt highstate run is disabled. To re-enable, run state.enable highstate",
+    "result": "False",
+    "comment": "Disabled",
+}
+
+
+# --- what may not run ----------------------------------------------------------------------------
+
+
+def disabled(ctx: MinionContext) -> list[str]:
+    """The SLS names and globs that may not run; ``highstate`` is the top file's run."""
+    found = ctx.grains.get(GRAIN)
+    return [str(name) for name in found] if isinstance(found, (list, tuple)) else []
+
+
+def set_disabled(ctx: MinionContext, names: Iterable[str], *, off: bool) -> dict[str, Any]:
+    """Disable or enable; Salt's answer, with a line for each name."""
+    now, told = disabled(ctx), []
+    word = "disabled" if off else "enabled"
+    for name in names:
+        if (name in now) is off:
+            told.append(f"Info: {name} state already {word}.")
+            continue
+        now = [*now, name] if off else [each for each in now if each != name]
+        told.append(f"Info: {name} state {word}.")
+    ctx.functions.call("grains.setval", GRAIN, now)
+    return {"res": True, "msg": "\n".join(told)}
+
+
+def refused(ctx: MinionContext, names: Iterable[str]) -> list[str]:
+    """A sentence for each SLS that is disabled."""
+    patterns = disabled(ctx)
+    found = []
+    for name in names if patterns else ():
+        by = next((each for each in patterns if fnmatch.fnmatchcase(name, each)), None)
+        if by is not None:
+            said = "" if by == name else f' by "{by}"'
+            found.append(
+                f'The state file "{name}" is currently disabled{said}, to re-enable, run '
+                f"state.enable {by}."
+            )
+    return found
+
+
+# --- what is said to a run -----------------------------------------------------------------------
+
+
+def pauses(ctx: MinionContext, jid: str) -> dict[str, Any]:
+    """What is said to a run; nothing for most."""
+    try:
+        found = json.loads(_path(ctx, jid).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def all_pauses(ctx: MinionContext) -> dict[str, Any]:
+    """Of each run to which something is said."""
+    with contextlib.suppress(OSError):
+        return {path.name: pauses(ctx, path.name) for path in sorted(_directory(ctx).iterdir())}
+    return {}
+
+
+def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None) -> None:
+    """Say something to a run that goes on here, about a state id; ``None`` takes it back."""
+    if not Path(ctx.config.paths.cachedir, "proc", Path(jid).name).exists():
+        return
+    said = pauses(ctx, jid)
+    if what is None:
+        said.pop(ident, None)
+    else:
+        said[ident] = dict(what)
+    if not said:
+        forget(ctx, jid)
+        return
+    _directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(_path(ctx, jid), json.dumps(said).encode(), mode=0o600)
+
+
+def forget(ctx: MinionContext, jid: str) -> None:
+    """Take back all that was said to a run."""
+    with contextlib.suppress(OSError):
+        _path(ctx, jid).unlink()
+
+
+def may_go_on(ctx: MinionContext, jid: str, ident: str) -> bool:
+    """Wait while a run is to pause before a state; whether it may go on then."""
+    if not jid or not os.path.exists(f"{ctx.config.paths.cachedir}/{DIRECTORY}/{jid}"):
+        return True
+    begun_s = time.monotonic()
+    while True:
+        said = pauses(ctx, jid)
+        own = [said[key] for key in (ident, ALL) if isinstance(said.get(key), dict)]
+        if any(each.get("kill") for each in own):
+            return False
+        held = [each.get("duration") for each in own]
+        passed_s = time.monotonic() - begun_s
+        if all(isinstance(each, (int, float)) and passed_s >= each for each in held):
+            return True
+        time.sleep(POLL_S)
+
+
+def _directory(ctx: MinionContext) -> Path:
+    return Path(ctx.config.paths.cachedir, DIRECTORY)
+
+
+def _path(ctx: MinionContext, jid: str) -> Path:
+    return _directory(ctx) / Path(jid).name

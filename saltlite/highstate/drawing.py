@@ -1,0 +1,184 @@
+"""The graph of a run as text that other programs draw: DOT for Graphviz, Mermaid for pages.
+
+States are boxes in a frame per SLS, numbered as they run; an arrow leads from what is needed to who
+needs it and is named after the requisite. What cannot run is red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from saltlite.errors import FunctionError
+from saltlite.highstate.graph import Ordered
+from saltlite.highstate.low import Chunk, low_tag
+
+if TYPE_CHECKING:
+    from saltlite.host import Host
+
+FORMATS = ("mermaid", "dot", "svg")
+
+TURNED = "prerequired"
+"""The other end of ``prereq``, which is drawn already."""
+
+DASHED = frozenset({"listen", "onfail", "onchanges"})
+BROKEN = "#c0392b"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A state: its number in the run, its lines, and what is wrong with its requisites."""
+
+    number: int
+    lines: tuple[str, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """From the number of what is needed to the number of who needs it."""
+
+    source: int
+    target: int
+    kind: str
+
+    @property
+    def is_dashed(self) -> bool:
+        """Whether the one runs only if the other came to something."""
+        return self.kind.partition("_")[0] in DASHED
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Boxes by SLS in the order of the run, and arrows."""
+
+    frames: Mapping[str, Sequence[Box]]
+    arrows: Sequence[Arrow]
+
+
+def drawing_of(settled: Ordered) -> Drawing:
+    """What is to be drawn of states whose order has been settled."""
+    numbers = {low_tag(chunk): number for number, chunk in enumerate(settled.low)}
+    frames: dict[str, list[Box]] = {}
+    for chunk in settled.low:
+        tag = low_tag(chunk)
+        problem = _problem(settled, tag)
+        box = Box(numbers[tag], tuple(_lines(chunk)), problem)
+        frames.setdefault(str(chunk.get("__sls__") or ""), []).append(box)
+    arrows = [
+        _arrow(numbers[other], numbers[tag], kind)
+        for tag, edges in settled.requisites.items()
+        for kind, other in edges
+        if kind != TURNED
+    ]
+    return Drawing(frames, sorted(arrows, key=lambda arrow: (arrow.target, arrow.source)))
+
+
+def drawn(host: Host, settled: Ordered, form: str) -> str:
+    """The graph in one of :data:`FORMATS`.
+
+    Raises:
+        FunctionError: there is no Graphviz, or it fails.
+    """
+    drawing = drawing_of(settled)
+    if form == "mermaid":
+        return mermaid(drawing)
+    text = dot(drawing)
+    if form == "dot":
+        return text
+    program = host.which("dot")
+    if program is None:
+        raise FunctionError("format: svg needs the program dot of Graphviz, which is not here")
+    done = host.run([program, "-Tsvg"], stdin=text)
+    if done.exit_code:
+        raise FunctionError(f"dot: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _problem(settled: Ordered, tag: str) -> str:
+    if tag in settled.circles:
+        return "circle: " + " -> ".join(settled.circles[tag])
+    return " ".join(settled.problems.get(tag, "").split())
+
+
+def _lines(chunk: Chunk) -> Iterator[str]:
+    yield str(chunk["__id__"])
+    if chunk["name"] != chunk["__id__"]:
+        yield str(chunk["name"])
+    yield f"{chunk['state']}.{chunk['fun']}"
+
+
+def _arrow(needed: int, needing: int, kind: str) -> Arrow:
+    """A ``prereq`` runs before what it names."""
+    if kind.startswith("prereq"):
+        return Arrow(needing, needed, kind)
+    return Arrow(needed, needing, kind)
+
+
+# --- DOT -----------------------------------------------------------------------------------------
+
+
+def dot(drawing: Drawing) -> str:
+    """The graph in Graphviz's language."""
+    lines = ["digraph states {", "  rankdir=LR;", '  node [shape=box, fontname="sans-serif"];']
+    for place, (sls, boxes) in enumerate(drawing.frames.items()):
+        lines += [f"  subgraph cluster_{place} {{", f"    label={_quoted(sls)};"]
+        lines += [f"    {_dot_box(box)}" for box in boxes]
+        lines.append("  }")
+    lines += [f"  {_dot_arrow(arrow)}" for arrow in drawing.arrows]
+    return "\n".join([*lines, "}"])
+
+
+def _dot_box(box: Box) -> str:
+    label = _quoted("\n".join([f"{box.number + 1}. {box.lines[0]}", *box.lines[1:]]))
+    if not box.problem:
+        return f"n{box.number} [label={label}];"
+    return f'n{box.number} [label={label}, color="{BROKEN}", tooltip={_quoted(box.problem)}];'
+
+
+def _dot_arrow(arrow: Arrow) -> str:
+    style = ", style=dashed" if arrow.is_dashed else ""
+    return f"n{arrow.source} -> n{arrow.target} [label={_quoted(arrow.kind)}{style}];"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# --- Mermaid -------------------------------------------------------------------------------------
+
+
+def mermaid(drawing: Drawing) -> str:
+    """The graph in Mermaid's language, which Markdown pages of many sites show as a picture."""
+    lines = ["flowchart LR"]
+    for place, (sls, boxes) in enumerate(drawing.frames.items()):
+        lines.append(f"  subgraph s{place}[{_label(sls)}]")
+        lines += [f"    {_mermaid_box(box)}" for box in boxes]
+        lines.append("  end")
+    lines += [f"  {_mermaid_arrow(arrow)}" for arrow in drawing.arrows]
+    broken = [f"n{box.number}" for boxes in drawing.frames.values() for box in boxes if box.problem]
+    if broken:
+        lines += [f"  classDef broken stroke:{BROKEN}", f"  class {','.join(broken)} broken"]
+    return "\n".join(lines)
+
+
+def _mermaid_box(box: Box) -> str:
+    lines = [f"{box.number + 1}. {box.lines[0]}", *box.lines[1:]]
+    if box.problem:
+        lines.append(box.problem)
+    return f"n{box.number}[{_label(*lines)}]"
+
+
+def _mermaid_arrow(arrow: Arrow) -> str:
+    line = "-.->" if arrow.is_dashed else "-->"
+    return f"n{arrow.source} {line}|{arrow.kind}| n{arrow.target}"
+
+
+def _label(*lines: str) -> str:
+    """Text in quotes; signs that would end it, or be read as markup, as entities."""
+    escaped = (
+        "".join(f"#{ord(sign)};" if sign in '"#<>&`|' else sign for sign in line) for line in lines
+    )
+    return '"' + "<br/>".join(" ".join(line.split()) for line in escaped) + '"'

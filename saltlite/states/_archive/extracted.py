@@ -1,0 +1,259 @@
+"""The members of an archive below a directory, and whose they are."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules._file import owners, place, sources
+from saltlite.modules.file import moving
+from saltlite.states._archive.notes import Note
+from saltlite.states._archive.unpacking import Archive
+from saltlite.states._file.checks import Told, failure, system_errors
+
+_TOPS = ("top_level_dirs", "top_level_files", "top_level_links")
+_KINDS: Mapping[str, Callable[[int], bool]] = {
+    "dirs": stat.S_ISDIR,
+    "files": lambda mode: not stat.S_ISDIR(mode) and not stat.S_ISLNK(mode),
+    "links": stat.S_ISLNK,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What of the archive is not there, what is there as another kind, and whose the rest is.
+
+    ``stale``: the note says that another archive was unpacked here. ``lost`` is where the owner is
+    to be set, and nothing is there.
+    """
+
+    missing: Sequence[str] = ()
+    wrong: Sequence[str] = ()
+    foreign: Sequence[str] = ()
+    stale: bool = False
+    lost: str = ""
+    guarded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose the members are; ``below`` is the path in place of the members, if not empty."""
+
+    user: Any = None
+    group: Any = None
+    below: str = ""
+
+    def ids(self) -> tuple[int, int]:
+        """User and group id; raises FunctionError for a name that nobody has."""
+        uid, gid, complaint = owners.ids(self.user, self.group)
+        if complaint:
+            is_user = complaint.startswith("User")
+            word, name = ("User", self.user) if is_user else ("Group", self.group)
+            raise FunctionError(f"{word} {name} does not exist")
+        return uid, gid
+
+    def is_given(self) -> bool:
+        """Whether there is anything to set."""
+        return self.ids() != (owners.UNCHANGED, owners.UNCHANGED)
+
+    def foreign(self, members: Sequence[str]) -> list[str]:
+        """Those paths that are somebody else's."""
+        uid, gid = self.ids()
+        paths = _all_below(self.below) if self.below else members
+        return [path for path in paths if os.path.lexists(path) and not _belongs(path, uid, gid)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted(Resource[Seen]):
+    """The members of an archive below ``name``, which ends in ``/``.
+
+    ``guard`` is a path that makes it needless. With ``clean`` what is at the top of the archive is
+    removed first, with ``clean_parent`` all that is in the directory. ``note`` remembers the
+    archive; with ``update`` another one is unpacked though its members are there.
+    """
+
+    name: str
+    archive: Archive
+    members: Mapping[str, Sequence[str]]
+    owner: Owner
+    guard: str = ""
+    force: bool = False
+    overwrite: bool = False
+    clean: bool = False
+    clean_parent: bool = False
+    forget: bool = False
+    note: Note | None = None
+    update: bool = False
+    warnings: Sequence[str] = ()
+    told: Told = field(default_factory=Told)
+    drawn: ClassVar[frozenset[str]] = frozenset(
+        {"directories_created", "extracted_files", "removed", "updated ownership"}
+    )
+
+    def read(self, ctx: MinionContext) -> Seen:
+        if self.guard and os.path.exists(self.guard):
+            return Seen(guarded=True)
+        missing, wrong, there = self._compared()
+        if self._is_unpacked and self.archive.is_shaped:
+            missing = []  # the program has had its way
+        if self.overwrite and not self._is_unpacked and not (missing or wrong):
+            missing = ["."]
+        with system_errors():
+            stale = self._is_stale()
+            foreign = self.owner.foreign(there)
+            if not (missing or wrong or stale):
+                self._remember(ctx)
+        below = self.owner.below
+        lost = below if below and not os.path.lexists(below) else ""
+        return Seen(missing=missing, wrong=wrong, foreign=foreign, stale=stale, lost=lost)
+
+    @property
+    def _is_unpacked(self) -> bool:
+        return "extracted_files" in self.told.changes
+
+    def _compared(self) -> tuple[list[str], list[str], list[str]]:
+        missing: list[str] = []
+        wrong: list[str] = []
+        there: list[str] = []
+        for kind, fits in _KINDS.items():
+            for member in self.members[kind]:
+                path = self._place(member).rstrip("/")
+                try:
+                    fitting = fits(os.lstat(path).st_mode)
+                except FileNotFoundError:
+                    missing.append(member)
+                except NotADirectoryError:
+                    pass  # what is in its way is told
+                else:
+                    (there if fitting else wrong).append(path if fitting else member)
+        return missing, wrong, there
+
+    def _place(self, member: str) -> str:
+        """Where a member comes to lie: below the directory, whatever it calls itself."""
+        if ".." in member.split("/"):
+            raise FunctionError(f"{member} would be written outside of {self.name}")
+        return os.path.join(self.name, member.lstrip("/"))
+
+    def _is_stale(self) -> bool:
+        if self.note is None or not self.update or self._is_unpacked:
+            return False
+        return self.note.is_of(self.archive.path) is False
+
+    def _remember(self, ctx: MinionContext) -> None:
+        """All is here: note of which archive it is, and drop its copy if that is not to be kept."""
+        if self.note is not None and not self.note.is_of():
+            self.note.write()
+        if self.forget and not sources.is_local(self.archive.source):
+            moving.remove(self.archive.path)
+
+    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+        if now.guarded:
+            return ()
+        if now.wrong and not self.force:
+            listed = "\n".join(f"- {path}" for path in now.wrong)
+            return failure(
+                f"The below paths (relative to {self.name}) exist, but are the incorrect type"
+                " (file instead of directory, symlink instead of file, etc.). To proceed with"
+                " extraction, set 'force' to True. Note that this will remove these paths before"
+                f" extracting.\n\n{listed}"
+            )
+        own = Step(
+            would=f"Ownership of what is in {self.name} would be updated",
+            run=lambda ctx: self._give(),
+        )
+        if now.missing or now.wrong or now.stale:
+            would = f"Archive {self.archive.source} would be extracted to {self.name}{_reason(now)}"
+            extract = Step(would=would, run=lambda ctx: self._extract(ctx, now))
+            return (extract, own) if self.owner.is_given() else (extract,)
+        if now.lost:
+            return failure(_lost(now.lost))
+        return (own,) if now.foreign else ()
+
+    def would(self, now: Seen, steps: Sequence[Step]) -> str:
+        return steps[0].would
+
+    def settled(self, now: Seen) -> str:
+        if now.guarded:
+            return f"Path {self.guard} exists"
+        return "All files in archive are already present"
+
+    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+        if not self._is_unpacked:
+            return self.settled(before)
+        said = f"{self.archive.source} extracted to {self.name}{_reason(before)}"
+        if self.archive.trim is not False:
+            said += f". Output was trimmed to {self.archive.told} number of lines"
+        return said
+
+    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+        return dict(self.told.changes)
+
+    def more(self) -> Mapping[str, Any]:
+        return {"warnings": list(self.warnings)} if self.warnings else {}
+
+    def _extract(self, ctx: MinionContext, now: Seen) -> None:
+        with system_errors():
+            self._make_room(now)
+            if not os.path.isdir(self.name):
+                uid, _ = self.owner.ids()
+                place.make_dirs(self.name.rstrip("/"), None, (uid, owners.UNCHANGED))
+                self.told.changes["directories_created"] = [self.name]
+            self.told.changes["extracted_files"] = self.archive.unpack(ctx, self.name)
+
+    def _make_room(self, now: Seen) -> None:
+        doomed = list(now.wrong)
+        if self.clean:
+            doomed += [member for top in _TOPS for member in self.members[top]]
+        removed = []
+        for path in map(self._place, doomed):
+            if moving.remove(path.rstrip("/")) and path not in removed:
+                removed.append(path)
+        if removed:
+            self.told.changes["removed"] = removed
+        if self.clean_parent and os.path.isdir(self.name):
+            moving.remove(self.name.rstrip("/"))
+            said = f"Directory {self.name} was removed prior to the extraction"
+            self.told.changes.setdefault("removed", said)
+
+    def _give(self) -> None:
+        uid, gid = self.owner.ids()
+        with system_errors():
+            if self.owner.below and not os.path.lexists(self.owner.below):
+                raise FunctionError(_lost(self.owner.below))
+            _, _, there = self._compared()
+            foreign = self.owner.foreign(there)
+            for path in foreign:
+                os.chown(path, uid, gid, follow_symlinks=False)
+        if foreign:
+            self.told.changes["updated ownership"] = True
+
+
+def _reason(seen: Seen) -> str:
+    if seen.missing and list(seen.missing) != ["."]:
+        return ", due to absence of one or more files/dirs"
+    return ", due to source_hash update" if seen.stale else ""
+
+
+def _lost(path: str) -> str:
+    return (
+        "While trying to enforce user/group ownership, the following paths were missing:\n\n"
+        f"- {path}"
+    )
+
+
+def _all_below(path: str) -> Iterator[str]:
+    """A path and all that is below it; links are not followed."""
+    yield path
+    for folder, folders, files in os.walk(path):
+        yield from (os.path.join(folder, name) for name in (*folders, *files))
+
+
+def _belongs(path: str, uid: int, gid: int) -> bool:
+    found = os.lstat(path)
+    return uid in (owners.UNCHANGED, found.st_uid) and gid in (owners.UNCHANGED, found.st_gid)

@@ -1,0 +1,132 @@
+"""The members of an archive, and how they come out of it: one way for each format."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.modules import archive as functions
+from saltlite.providers import archives, command
+from saltlite.providers.command import Options
+
+FORMATS = ("tar", "rar", "zip")
+_QUIET = ("v", "-v", "--verbose")
+_STRIP = re.compile(r"--strip(?:-components)?(?:=|\s+)(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """An archive that is here. ``options`` are those of its program, ``None`` for none.
+
+    ``source`` is what it is called, ``path`` where it lies. A ZIP file is unpacked ``by_program``,
+    or by Python, with the ``modes`` of its members or without. Of what came out only the first
+    ``trim`` names are told.
+    """
+
+    kind: str
+    source: str
+    path: str
+    options: str | None = None
+    password: str | None = None
+    by_program: bool = False
+    modes: bool = True
+    trim: bool | int = False
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether options may say what comes out, and where."""
+        return bool(self.options)
+
+    def members(self, ctx: MinionContext, list_options: str | None) -> Mapping[str, list[str]]:
+        """As ``archive.list`` tells them apart, by the names with which they come out."""
+        if self.kind == "tar" and self.options:
+            listed = self._listed(ctx, self.options)
+            if listed is not None:
+                return listed.verbose()
+        stripped = _STRIP.search(self.options or "")
+        found = functions.list_(
+            ctx, self.path, archive_format=self.kind, options=list_options, verbose=True,
+            strip_components=int(stripped[1]) if stripped else None,
+        )  # fmt: skip
+        return found if isinstance(found, dict) else {}
+
+    def _listed(self, ctx: MinionContext, options: str) -> archives.Contents | None:
+        """What ``tar`` says that it would unpack; ``None`` if it cannot."""
+        letters, words = _tar_words(options)
+        shown = ["--show-transformed-names", "--quoting-style=literal", "--numeric-owner"]
+        argv = ["tar", f"tv{letters.replace('v', '')}", *words, *shown, "-f", self.path]
+        done = ctx.host.run(argv, env={"LC_ALL": "C.UTF-8"})
+        return None if done.exit_code else archives.described_contents(done.stdout.splitlines())
+
+    def unpack(self, ctx: MinionContext, into: str) -> list[str]:
+        """Unpack it into a directory that is there; what came out.
+
+        Raises:
+            FunctionError: it could not be unpacked; in the program's words.
+        """
+        if self.kind == "tar":
+            names = self._untarred(ctx, into)
+            return names if self.trim is False else names[: self.told]
+        if self.kind == "rar":
+            return functions.unrar(ctx, self.path, into, trim_output=self.trim)
+        if self.by_program:
+            return functions.cmd_unzip(
+                ctx, self.path, into, options=self.options, trim_output=self.trim,
+                password=self.password,
+            )  # fmt: skip
+        return functions.unzip(
+            ctx, self.path, into, trim_output=self.trim, password=self.password,
+            extract_perms=self.modes,
+        )  # fmt: skip
+
+    @property
+    def told(self) -> int:
+        """How many names are told if the list is trimmed."""
+        return functions.TRIMMED_TO if self.trim is True else int(self.trim)
+
+    def _untarred(self, ctx: MinionContext, into: str) -> list[str]:
+        letters, words = _tar_words(self.options or "")
+        argv = ["tar", f"xv{letters}", *words, "-f", self.path]
+        settings = Options(cwd=into, python_shell=False, ignore_retcode=True)
+        done = command.run(ctx, argv, settings)
+        if done.retcode:
+            raise FunctionError(done.stderr.strip() or f"tar failed with exit code {done.retcode}")
+        names = done.stdout.splitlines()
+        return names if self.options is not None else [name.rstrip("/") for name in names]
+
+
+def _tar_words(options: str) -> tuple[str, Sequence[str]]:
+    """The letters that follow those of unpacking, and the other words.
+
+    Source: argument vectors of Salt 3006.30.
+    """
+    letters, words = "", [word for word in shlex.split(options) if word not in _QUIET]
+    if words and not words[0].startswith("-"):
+        letters = words.pop(0).replace("x", "").replace("f", "")
+    return letters, words
+
+
+def format_of(source: str, given: Any) -> str:
+    """``tar``, ``zip`` or ``rar``: what is given, else by the name of the source.
+
+    Raises:
+        FunctionError: it is none of them; in Salt's words.
+    """
+    kind = str(given).lower() if given else archives.format_of(source.partition("?")[0])
+    if kind in FORMATS:
+        return kind
+    known = ", ".join(FORMATS)
+    if given:
+        raise FunctionError(
+            f"Invalid archive_format '{given}'. Either set it to a supported value ({known}) or"
+            " remove this argument and the archive format will be guessed based on file extension."
+        )
+    raise FunctionError(
+        "Could not guess archive_format from the value of the 'source' argument. Please set this"
+        f" archive_format to one of the following: {known}"
+    )

@@ -1,0 +1,64 @@
+"""Texts that several states gather for a file, until the state of that file takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saltlite.context import MinionContext
+
+_KEY = "accumulators"
+_TAKING = ("require", "watch", "prereq", "onchanges", "listen")
+
+Accumulators = dict[str, list[Any]]
+
+
+def of(ctx: MinionContext, filename: str) -> Accumulators:
+    """The accumulators of a file in this run, by name; to be added to."""
+    low = ctx.state.get("lowstate")
+    of_run, files = ctx.state.get(_KEY, (None, {}))
+    if of_run is not low:  # those of another run are over
+        files = {}
+        ctx.state[_KEY] = (low, files)
+    found: Accumulators = files.setdefault(filename, {})
+    return found
+
+
+def charge(ctx: MinionContext, name: str, filename: str, texts: Sequence[Any]) -> bool:
+    """Add what is not there yet; whether anything was not."""
+    there = of(ctx, filename).setdefault(name, [])
+    new = [text for text in texts if text not in there]
+    there.extend(new)
+    return bool(new)
+
+
+def is_taken(ctx: MinionContext, ident: str, name: str) -> bool:
+    """Whether any state of a file waits for the state with this id or name."""
+    return any(
+        _names(chunk, ident, name)
+        for chunk in ctx.state.get("lowstate") or ()
+        if chunk.get("state") == "file"
+    )
+
+
+def _names(chunk: Mapping[str, Any], ident: str, name: str) -> bool:
+    return any(
+        one.get("file") in (ident, name)
+        for kind in _TAKING
+        for one in chunk.get(kind) or ()
+        if isinstance(one, Mapping)
+    )
+
+
+def context(ctx: MinionContext, filename: str, given: Any) -> Any:
+    """The context of a file's template, with ``accumulator`` if there is anything in one."""
+    found = of(ctx, filename)
+    if not found:
+        return given
+    return {**(given if isinstance(given, Mapping) else {}), "accumulator": found}
+
+
+def on_top(ctx: MinionContext, filename: str, content: str) -> str:
+    """A content with all that was gathered for the file below it."""
+    gathered = [str(text) for texts in of(ctx, filename).values() for text in texts]
+    return "\n".join([*([content] if content or not gathered else []), *gathered])

@@ -1,0 +1,103 @@
+"""Patches: whether one can be applied is found out by a dry run, forward and then backward."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Action, Declared, Verdict
+from saltlite.modules._file import commands, place
+from saltlite.states._file.checks import failure
+
+_REFUSED = ("-i", "--input", "-r", "--reject-file", "-o", "--output")
+_BACKWARD = ("-R", "--reverse")
+APPLIED = "Patch was already applied"
+_HINT = (
+    " Run state again using the reject_file option to save rejects to a persistent file."
+)  # fmt: skip
+
+
+def options_of(given: Any, strip: Any) -> list[str]:
+    """The options of the program; raises FunctionError for such as are not allowed."""
+    options = shlex.split(str(given or ""))
+    refused = [one for one in options if one.partition("=")[0] in _REFUSED or _is_joined(one)]
+    if refused:
+        raise FunctionError(f"The following CLI options are not allowed: {', '.join(refused)}")
+    if any(one in ("-p", "--strip", "--strip=") for one in options):
+        raise FunctionError(
+            "Invalid format for '-p' CLI option. Consider using the 'strip' option for this state."
+        )
+    if strip is not None and not any(one.startswith(("-p", "--strip")) for one in options):
+        options.append(f"-p{int(strip)}")
+    return options
+
+
+def _is_joined(option: str) -> bool:
+    """Whether a refused option is written together with its value."""
+    return option[:2] in ("-i", "-r", "-o") and len(option) > 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A patch for a file, or for the files of a directory."""
+
+    name: str
+    text: bytes
+    options: Sequence[str]
+    reject_file: str = ""
+
+    def declared(self, ctx: MinionContext) -> Declared:
+        """What is to be done with it; raises FunctionError where there is no such program."""
+        forward = self._try(ctx, self.options)
+        if not forward["retcode"]:
+            # what a real run says, but for the number of the process
+            said = forward["stdout"].replace("checking file ", "patching file ")
+            changes = {**forward, "stdout": said}
+            return Action(would="The patch would be applied", run=self._apply, changes=changes)
+        if "garbage" in forward["stderr"]:
+            return failure(forward["stderr"])
+        if not self._try(ctx, self._reversed())["retcode"]:
+            return Verdict(result=True, comment=APPLIED)
+        return Action(
+            would="",
+            run=lambda ctx: self._rejected(ctx, forward),
+            foreseen=lambda ctx: self._refusal(forward),
+        )
+
+    def _try(self, ctx: MinionContext, options: Sequence[str]) -> dict[str, Any]:
+        with place.scratch(self.text) as path:
+            return commands.patch(ctx, self.name, path, options, dry_run=True)
+
+    def _reversed(self) -> list[str]:
+        kept = [one for one in self.options if one not in _BACKWARD]
+        return kept if len(kept) < len(self.options) else [*kept, "-R"]
+
+    def _apply(self, ctx: MinionContext) -> Verdict:
+        with place.scratch(self.text) as path:
+            done = commands.patch(ctx, self.name, path, self.options, dry_run=False)
+        if done["retcode"]:
+            return failure(done["stderr"] or done["stdout"])
+        return Verdict(result=True, comment="Patch successfully applied", changes=done)
+
+    def _rejected(self, ctx: MinionContext, found: dict[str, Any]) -> Verdict:
+        """Leave what cannot be applied in the file for it, and everything else as it is."""
+        if not self.reject_file:
+            return self._refusal(found)
+        with place.scratch(self.text) as path, place.scratch(b"") as nowhere:
+            said = commands.patch(
+                ctx, self.name, path, self.options, dry_run=False, rejects=self.reject_file,
+                output=nowhere,
+            )  # fmt: skip
+        return self._refusal(said)
+
+    def _refusal(self, found: dict[str, Any]) -> Verdict:
+        hint = "" if self.reject_file else _HINT
+        said = "\n".join(part for part in (found["stdout"], found["stderr"]) if part)
+        return failure(
+            "Patch would not apply cleanly, no changes made. Results of dry-run are below."
+            f"{hint}\n\n{said}"
+        )

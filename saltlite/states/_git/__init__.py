@@ -1,0 +1,1 @@
+"""What the states of git declare: clones, work trees and new repositories."""

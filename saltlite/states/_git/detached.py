@@ -1,0 +1,254 @@
+"""A work tree at a commit, on no branch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import CommandError, FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.providers.git import redacted, with_login
+from saltlite.states._git.common import (
+    CLONING,
+    Access,
+    commit_of,
+    emptied,
+    is_work_tree,
+    last_words,
+    occupied,
+    parsed,
+    refused,
+    regular_file,
+    sentences,
+)
+
+_HASH = re.compile(r"[0-9a-f]{4,40}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is at the target. ``wrong``: why nothing can be done."""
+
+    commit: str = ""
+    """The wanted commit; only its beginning where nothing tells the rest."""
+    wrong: str = ""
+    exists: bool = False
+    occupied: bool = False
+    head: str | None = None
+    address: str | None = None
+    known: bool = False
+    """The wanted commit is in the local repository."""
+    dirty: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detached(Resource[Place]):
+    """A clone with ``rev`` (a commit, tag or branch of the other side) checked out."""
+
+    name: str
+    target: str
+    rev: str
+    access: Access
+    remote: str = "origin"
+    force_clone: bool = False
+    force_checkout: bool = False
+    fetch_remote: bool = True
+    hard_reset: bool = False
+    submodules: bool = False
+
+    # looking
+
+    def read(self, ctx: MinionContext) -> Place:
+        """Look at the target; the other side is asked if what is wanted is not known here."""
+        if is_work_tree(ctx, self.target):
+            return self._tree(ctx)
+        if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
+            return Place(wrong=regular_file(self.target))
+        if ctx.host.names(self.target):
+            if not self.force_clone:
+                return Place(wrong=occupied(self.target, "force_clone", CLONING))
+            return self._offered(ctx, Place(occupied=True))
+        return self._offered(ctx, Place())
+
+    def _tree(self, ctx: MinionContext) -> Place:
+        call, given = ctx.functions.call, self.access.local()
+        remotes = call("git.remotes", self.target, redact_auth=False, **given)
+        status = call("git.status", self.target, **given)
+        now = Place(
+            exists=True,
+            head=parsed(ctx, self.target, "HEAD", given),
+            address=remotes.get(self.remote, {}).get("fetch"),
+            dirty=any(names for kind, names in status.items() if kind != "untracked"),
+        )
+        own = self._here(ctx, self.rev) if _HASH.match(self.rev) else ""
+        if own:
+            return replace(now, commit=own, known=True)
+        if self.fetch_remote:
+            return self._offered(ctx, now)
+        tracked = (f"refs/remotes/{self.remote}/{self.rev}", f"refs/tags/{self.rev}")
+        found = next(filter(None, (self._here(ctx, each) for each in tracked)), "")
+        return replace(now, commit=found, known=True) if found else Place(wrong=self._unknown())
+
+    def _here(self, ctx: MinionContext, rev: str) -> str:
+        return parsed(ctx, self.target, f"{rev}^{{commit}}", self.access.local()) or ""
+
+    def _offered(self, ctx: MinionContext, now: Place) -> Place:
+        """The commit by the references of the other side."""
+        given = {**self.access.remote(), **self.access.login()}
+        try:
+            refs: Mapping[str, str] = ctx.functions.call("git.remote_refs", self.name, **given)
+        except (FunctionError, CommandError) as error:
+            return Place(wrong=f"Failed to check remote refs: {last_words(error)}")
+        commit = commit_of(refs, self.rev)
+        if not commit and _HASH.match(self.rev):
+            commit = self.rev
+        if not commit:
+            return Place(wrong=self._unknown())
+        return replace(now, commit=commit, known=now.exists and bool(self._here(ctx, commit)))
+
+    def _unknown(self) -> str:
+        return f"Revision '{self.rev}' does not exist"
+
+    # planning
+
+    def plan(self, now: Place) -> Sequence[Step] | Verdict:
+        """Clone, or set the remote and fetch; then discard what is changed, and check out."""
+        if now.wrong:
+            return refused(now.wrong)
+        if not now.exists:
+            return [self._cloning(now)]
+        steps = self._fetching(now)
+        if self.hard_reset and now.dirty:
+            steps.append(self._discarding())
+        if now.head != now.commit:
+            steps.append(self._moving(now))
+        return steps
+
+    def _cloning(self, now: Place) -> Step:
+        shown = redacted(self.name)
+        would = f"Repository {shown} would be cloned to {self.target}"
+        if now.occupied:
+            would = (
+                f"Target directory {self.target} exists. Since force_clone=True, the contents of"
+                f" {self.target} would be deleted, and {shown} would be cloned into this directory."
+            )
+        return Step(
+            would=would,
+            did=f"{shown} cloned to {self.target}",
+            changes={
+                **({"forced clone": True} if now.occupied else {}),
+                "HEAD": {"old": None, "new": now.commit},
+            },
+            run=lambda ctx: self._clone(ctx, now),
+        )
+
+    def _clone(self, ctx: MinionContext, now: Place) -> None:
+        if now.occupied:
+            emptied(self.target)
+        words = ["--no-checkout"]
+        words += ["--origin", self.remote] if self.remote != "origin" else []
+        given = {**self.access.remote(), **self.access.login()}
+        try:
+            ctx.functions.call("git.clone", self.target, self.name, opts=words, **given)
+        except FunctionError as error:
+            raise FunctionError(f"Clone failed: {last_words(error)}") from error
+        self._check_out(ctx, now.commit)
+
+    def _fetching(self, now: Place) -> list[Step]:
+        wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
+        local, steps = self.access.local(), []
+        if now.address != wanted:
+            old, new = redacted(str(now.address)), redacted(self.name)
+            steps.append(
+                Step(
+                    would=f"Remote {self.remote} would be set to {new}",
+                    did=f"Remote {self.remote} updated from '{old}' to '{new}'",
+                    run=lambda ctx: ctx.functions.call(
+                        "git.remote_set",
+                        self.target,
+                        self.name,
+                        self.remote,
+                        **local,
+                        **self.access.login(),
+                    ),
+                )
+            )
+        if self.fetch_remote and (steps or not now.known):
+            steps.append(
+                Step(
+                    would=f"Repository remote {self.remote} would be fetched",
+                    did=f"Remote {self.remote} was fetched, resulting in updated refs",
+                    run=self._fetch,
+                )
+            )
+        return steps
+
+    def _fetch(self, ctx: MinionContext) -> None:
+        given = self.access.remote()
+        words = ["--tags"]
+        ctx.functions.call(
+            "git.fetch", self.target, remote=self.remote, force=True, opts=words, **given
+        )
+
+    def _discarding(self) -> Step:
+        local = self.access.local()
+        return Step(
+            would="Repository would be reset to HEAD before checking out revision",
+            did="Repository was reset to HEAD before checking out revision",
+            run=lambda ctx: ctx.functions.call(
+                "git.reset", self.target, opts=["--hard", "HEAD"], **local
+            ),
+        )
+
+    def _moving(self, now: Place) -> Step:
+        return Step(
+            would=f"Commit ID {now.commit} would be checked out at {self.target}",
+            did=self._moved(now.commit),
+            changes={"HEAD": {"old": now.head, "new": now.commit}},
+            run=lambda ctx: self._check_out(ctx, now.commit),
+        )
+
+    def _moved(self, commit: str) -> str:
+        return f"Commit ID {commit} was checked out at {self.target}"
+
+    def _check_out(self, ctx: MinionContext, commit: str) -> None:
+        call, found = ctx.functions.call, self._here(ctx, commit)
+        if not found:
+            raise FunctionError(self._unknown())
+        local = self.access.local()
+        try:
+            call("git.checkout", self.target, rev=found, force=self.force_checkout, **local)
+        except FunctionError as error:
+            raise FunctionError(last_words(error)) from error
+        if self.submodules:
+            words = ["--init", "--recursive"]
+            call("git.submodule", self.target, "update", opts=words, **self.access.remote())
+
+    # telling
+
+    def settled(self, now: Place) -> str:
+        """The commit is checked out, be it by a branch."""
+        return "Already checked out at correct revision"
+
+    def would(self, now: Place, steps: Sequence[Step]) -> str:
+        """The remarks of all steps."""
+        return steps[0].would if len(steps) == 1 else sentences([step.would for step in steps])
+
+    def done(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+        """As :meth:`would`, afterwards."""
+        said = [step.did for step in steps]
+        if not before.exists:
+            said.append(self._moved(str(after.head)))
+        elif before.head == after.head:
+            said.append(self.settled(after))
+        return sentences(said)
+
+    def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:
+        """The whole hash also where only its beginning was known before."""
+        made = super().changes(before, after, steps)
+        if "HEAD" in made:
+            made["HEAD"] = {"old": before.head, "new": after.head}
+        return made

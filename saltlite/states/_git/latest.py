@@ -1,0 +1,452 @@
+"""A clone that follows a revision of another repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import CommandError, FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.providers.git import redacted, with_login
+from saltlite.states._git.common import (
+    CLONING,
+    Access,
+    commit_of,
+    emptied,
+    is_repository,
+    last_words,
+    occupied,
+    parsed,
+    refused,
+    regular_file,
+    sentences,
+)
+
+_UNCHANGED = ("untracked",)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A work tree and the other side. ``wrong``: why nothing can be done."""
+
+    refs: Mapping[str, str] = field(default_factory=dict)
+    wrong: str = ""
+    exists: bool = False
+    occupied: bool = False
+    head: str | None = None
+    branch: str = ""
+    upstream: str = ""
+    address: str | None = None
+    dirty: bool = False
+    known: bool = False
+    """The wanted revision is in the local repository."""
+    ahead: bool = False
+    """The wanted revision can be reached by a fast-forward."""
+    branches: tuple[str, ...] = ()
+    stale: bool = False
+    """References of a bare repository differ from the other side's."""
+    tags: tuple[str, ...] = ()
+    """Tags of the other side that are not here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latest(Resource[Now]):
+    """A clone at the newest revision of a branch, or at a tag or commit."""
+
+    name: str
+    target: str
+    rev: str
+    branch: str | None
+    access: Access
+    remote: str = "origin"
+    bare: bool = False
+    mirror: bool = False
+    update_head: bool = True
+    submodules: bool = False
+    fetch_tags: bool = True
+    force_clone: bool = False
+    force_checkout: bool = False
+    force_fetch: bool = False
+    force_reset: Any = False
+    depth: int | None = None
+
+    @property
+    def _shown(self) -> str:
+        return redacted(self.name)
+
+    # looking
+
+    def read(self, ctx: MinionContext) -> Now:
+        """Ask the other side for its references, and look at the target."""
+        call = ctx.functions.call
+        given = {**self.access.remote(), **self.access.login()}
+        try:
+            refs = call("git.remote_refs", self.name, **given)
+        except (FunctionError, CommandError) as error:
+            said = str(error).partition(" failed: ")[2] or str(error)
+            return Now(wrong=f"Failed to check remote refs: {said}")
+        if not self._wanted(refs):
+            wrong = f"No revision matching '{self.rev}' exists in the remote repository"
+            return Now(refs=refs, wrong=wrong)
+        if not is_repository(ctx, self.target):
+            return self._place(ctx, refs)
+        return self._bare(ctx, refs) if self.bare or self.mirror else self._tree(ctx, refs)
+
+    def _place(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+        if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
+            return Now(refs=refs, wrong=regular_file(self.target))
+        return Now(refs=refs, occupied=bool(ctx.host.names(self.target)))
+
+    def _bare(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+        given = self.access.local()
+        mine = ctx.functions.call("git.remote_refs", self.target, **given)
+        heads = {name: sha for name, sha in refs.items() if name.startswith("refs/heads/")}
+        stale = any(mine.get(name) != sha for name, sha in heads.items())
+        return Now(refs=refs, exists=True, head=mine.get("HEAD"), stale=stale)
+
+    def _tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+        call, given, sha = ctx.functions.call, self.access.local(), self._wanted(refs)
+        head = parsed(ctx, self.target, "HEAD", given)
+        branch = parsed(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
+        known = parsed(ctx, self.target, f"{sha}^{{commit}}", given) is not None
+        remotes = call("git.remotes", self.target, redact_auth=False, **given)
+        status = call("git.status", self.target, **given)
+        tags = set(call("git.list_tags", self.target, **given)) if self.fetch_tags else set()
+        return Now(
+            refs=refs,
+            exists=True,
+            head=head,
+            branch="" if branch == "HEAD" else branch,
+            upstream=parsed(ctx, self.target, "@{upstream}", given, "--abbrev-ref") or "",
+            address=remotes.get(self.remote, {}).get("fetch"),
+            dirty=any(files for kind, files in status.items() if kind not in _UNCHANGED),
+            known=known,
+            ahead=bool(known and head and self._is_behind(ctx, head, sha)),
+            branches=tuple(call("git.list_branches", self.target, **given)),
+            tags=tuple(sorted(_tags(refs) - tags)) if self.fetch_tags else (),
+        )
+
+    def _is_behind(self, ctx: MinionContext, head: str, sha: str) -> bool:
+        given, call = self.access.local(), ctx.functions.call
+        refs = [head, sha]
+        return bool(call("git.merge_base", self.target, refs=refs, is_ancestor=True, **given))
+
+    def _wanted(self, refs: Mapping[str, str]) -> str:
+        """The hash of the wanted revision, ``""`` if the other side does not know it."""
+        return commit_of(refs, self.rev)
+
+    def _described(self, now: Now) -> str:
+        """The wanted revision as comments name it."""
+        short = self._wanted(now.refs)[:7]
+        if self.rev == "HEAD":
+            return f"remote HEAD ({short})"
+        return f"{self._upstream(now) or self.rev} ({short})"
+
+    def _upstream(self, now: Now) -> str:
+        known = f"refs/heads/{self.rev}" in now.refs
+        return f"{self.remote}/{self.rev}" if known else ""
+
+    # planning
+
+    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+        """Clone; or fetch, discard what may be discarded, and move to the wanted revision."""
+        if now.wrong:
+            return refused(now.wrong)
+        if not now.exists:
+            return self._cloning(now)
+        if self.bare or self.mirror:
+            return [self._fetching(now)] if now.stale else []
+        return self._refusal(now) or self._updating(now)
+
+    def _cloning(self, now: Now) -> Sequence[Step] | Verdict:
+        if now.occupied and not self.force_clone:
+            return refused(occupied(self.target, "force_clone", CLONING))
+        would = f"Repository {self._shown} would be cloned to {self.target}"
+        changes: dict[str, Any] = {}
+        if now.occupied:
+            would = (
+                f"Target directory {self.target} exists. Since force_clone=True, the contents of"
+                f" {self.target} would be deleted, and {self._shown} would be cloned into this"
+                " directory."
+            )
+            changes["forced clone"] = True
+        changes["new"] = f"{self._shown} => {self.target}"
+        changes["revision"] = {"old": None, "new": self._wanted(now.refs)}
+        return [
+            Step(
+                would=would,
+                did=sentences(self._cloned(now)),
+                run=lambda ctx: self._clone(ctx, now),
+                changes=changes,
+            )
+        ]
+
+    def _cloned(self, now: Now) -> list[str]:
+        kind = " as mirror" if self.mirror else " as bare repository" if self.bare else ""
+        said = [f"{self._shown} cloned to {self.target}{kind}"]
+        if kind:
+            return said
+        if self.branch:
+            start = f"with {self._described(now)} as a starting point"
+            return [*said, f"Branch '{self.branch}' checked out, {start}"]
+        if self._wanted(now.refs) != now.refs.get("HEAD"):
+            said.append(f"Repository was reset to {self._described(now)}")
+            upstream = self._upstream(now)
+            tracking = f"updated to {upstream}" if upstream else "unset"
+            said.append(f"Tracking branch was {tracking}")
+        return said
+
+    def _clone(self, ctx: MinionContext, now: Now) -> None:
+        call, local = ctx.functions.call, self.access.local()
+        if now.occupied:
+            emptied(self.target)
+        words = ["--mirror"] if self.mirror else ["--bare"] if self.bare else []
+        words += ["--origin", self.remote] if self.remote != "origin" and not words else []
+        words += ["--depth", str(self.depth), "--branch", self.rev] if self.depth else []
+        given = {**self.access.remote(), **self.access.login()}
+        try:
+            call("git.clone", self.target, self.name, opts=words, **given)
+        except FunctionError as error:
+            raise FunctionError(f"Clone failed: {last_words(error)}") from error
+        if self.bare or self.mirror:
+            return
+        self._settle_clone(ctx, now, local)
+        self._submodules(ctx)
+
+    def _settle_clone(self, ctx: MinionContext, now: Now, local: Mapping[str, Any]) -> None:
+        call, sha = ctx.functions.call, self._wanted(now.refs)
+        if self.branch:
+            if parsed(ctx, self.target, "HEAD", local, "--abbrev-ref") != self.branch:
+                words = ["-B", self.branch]
+                call("git.checkout", self.target, rev=sha, opts=words, **local)
+        elif sha != now.refs.get("HEAD"):
+            call("git.reset", self.target, opts=["--hard", sha], **local)
+            self._track(ctx, self._upstream(now))
+
+    def _track(self, ctx: MinionContext, upstream: str) -> None:
+        words = [f"--set-upstream-to={upstream}"] if upstream else ["--unset-upstream"]
+        ctx.functions.call("git.branch", self.target, opts=words, **self.access.local())
+
+    def _submodules(self, ctx: MinionContext) -> None:
+        if self.submodules:
+            words = ["--init", "--recursive"]
+            given = self.access.remote()
+            ctx.functions.call("git.submodule", self.target, "update", opts=words, **given)
+
+    def _start(self, now: Now) -> bool:
+        """Whether a branch is to be made or switched to first."""
+        return bool(self.branch) and self.branch != now.branch
+
+    def _refusal(self, now: Now) -> Verdict | None:
+        sha = self._wanted(now.refs)
+        if now.head == sha or not self.update_head or self._start(now):
+            return None
+        short = sha[:7]
+        if now.dirty and not self.force_reset:
+            said = (
+                f"Repository would be updated from {(now.head or '')[:7]} to {short}, but there are"
+                " uncommitted changes. Set 'force_reset' to True (or 'remote-changes') to force"
+                " this update and discard these changes."
+            )
+            return refused(said + self._hint(now))
+        if now.known and not now.ahead and not self.force_reset:
+            return refused(self._not_forward(now))
+        return None
+
+    def _hint(self, now: Now) -> str:
+        if self.rev == "HEAD" or self.branch or now.branch in ("", self.rev):
+            return ""
+        return (
+            f" The desired rev ({self.rev}) differs from the name of the local branch"
+            f" ({now.branch}), if the desired rev is a branch name then a forced update could"
+            f" possibly be avoided by setting the 'branch' argument to '{self.rev}' instead."
+        )
+
+    def _not_forward(self, now: Now) -> str:
+        return (
+            f"Repository would be updated to {self._wanted(now.refs)[:7]}, but this is not a"
+            " fast-forward merge. Set 'force_reset' to True to force this update."
+        )
+
+    def _updating(self, now: Now) -> list[Step]:
+        moves = now.head != self._wanted(now.refs) and self.update_head
+        steps = self._readdressing(now)
+        if not now.known or now.tags:
+            steps.append(self._fetching(now))
+        if self._start(now):
+            return [*steps, self._switching(now)]
+        upstream = self._upstream(now)
+        if moves and upstream and now.branch and now.upstream != upstream:
+            how = "updated" if now.upstream else "set"
+            steps.append(
+                Step(
+                    would=f"Tracking branch would be {how} to {upstream}",
+                    did=f"Tracking branch was {how} to {upstream}",
+                    run=lambda ctx: self._track(ctx, upstream),
+                )
+            )
+        if now.dirty and self.force_reset is True:
+            steps.append(self._discarding(now, moves))
+        return [*steps, *([self._moving(now)] if moves else [])]
+
+    def _readdressing(self, now: Now) -> list[Step]:
+        wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
+        if now.address == wanted:
+            return []
+        if now.address is None:
+            would = did = f"Remote '{self.remote}' set to {self._shown}"
+            changes = {"new": f"{self._shown} => {self.remote}"}
+        else:
+            both = f"from {redacted(now.address)} to {self._shown}"
+            did = f"Remote '{self.remote}' changed {both}"
+            would = f"Remote '{self.remote}' would be changed {both}"
+            changes = {}
+        given = {**self.access.local(), **self.access.login()}
+
+        def run(ctx: MinionContext) -> None:
+            ctx.functions.call("git.remote_set", self.target, self.name, self.remote, **given)
+
+        return [Step(would=would, did=did, run=run, changes=changes)]
+
+    def _fetching(self, now: Now) -> Step:
+        did = f"{self._shown} was fetched, resulting in updated refs"
+        refspecs = None
+        if self.bare or self.mirror:
+            did = f"Bare repository at {self.target} was fetched, resulting in updated refs"
+            refspecs = ["+refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"]
+
+        def run(ctx: MinionContext) -> None:
+            words = ["--tags"] if self.fetch_tags and refspecs is None else []
+            ctx.functions.call(
+                "git.fetch",
+                self.target,
+                remote=self.remote,
+                force=self.force_fetch,
+                refspecs=refspecs,
+                opts=words,
+                **self.access.remote(),
+            )
+
+        would = f"Remote '{self.remote}' would be fetched"
+        changes = {"new_tags": list(now.tags)} if now.tags else {}
+        return Step(would=would, did=did, run=run, changes=changes)
+
+    def _switching(self, now: Now) -> Step:
+        there = self.branch in now.branches
+        start = "" if there else f", with {self._described(now)} as a starting point"
+        words = [] if there else ["-b"]
+        words += ["--force"] if self.force_checkout else []
+
+        def run(ctx: MinionContext) -> None:
+            call, local = ctx.functions.call, self.access.local()
+            name = str(self.branch)
+            if there:
+                call("git.checkout", self.target, rev=name, opts=words, **local)
+            else:
+                sha = self._wanted(now.refs)
+                call("git.checkout", self.target, rev=sha, opts=[*words, name], **local)
+
+        return Step(
+            would=f"Branch '{self.branch}' would be checked out{start}",
+            did=f"Branch '{self.branch}' checked out{start}",
+            run=run,
+            changes={} if there else self._revision(now),
+        )
+
+    def _discarding(self, now: Now, moves: bool) -> Step:
+        local = self.access.local()
+        reset = "" if moves else f". Repository was hard-reset to {self._described(now)}."
+
+        def run(ctx: MinionContext) -> None:
+            ctx.functions.call("git.reset", self.target, opts=["--hard", "HEAD"], **local)
+
+        return Step(
+            would="Uncommitted changes would be discarded",
+            did=f"Uncommitted changes were discarded{reset}",
+            run=run,
+            changes={} if moves else {"forced update": True},
+        )
+
+    def _revision(self, now: Now) -> dict[str, Any]:
+        sha = self._wanted(now.refs)
+        return {} if now.head == sha else {"revision": {"old": now.head, "new": sha}}
+
+    def _moving(self, now: Now) -> Step:
+        sha = self._wanted(now.refs)
+        forced = now.known and not now.ahead
+        to = self._described(now)
+        old, new = (now.head or "")[:7], sha[:7]
+        would = f"Repository would be updated from {old} to {new}"
+        did = f"Repository was fast-forwarded to {to}"
+        if forced:
+            would = f"Repository would be hard-reset from {old} to {new}"
+            did = f"Repository was hard-reset to {to}"
+        changes = {**({"forced update": True} if forced else {}), **self._revision(now)}
+
+        def run(ctx: MinionContext) -> None:
+            self._move(ctx, now, sha)
+            self._submodules(ctx)
+
+        return Step(would=would, did=did, run=run, changes=changes)
+
+    def _move(self, ctx: MinionContext, now: Now, sha: str) -> None:
+        call, local = ctx.functions.call, self.access.local()
+        if now.head and self._is_behind(ctx, now.head, sha) and not now.dirty:
+            call("git.merge", self.target, rev=sha, opts=["--ff-only"], **local)
+        elif self.force_reset or now.head is None or (now.known and now.ahead):
+            call("git.reset", self.target, opts=["--hard", sha], **local)
+        else:
+            made = f"Changes already made: {self._shown} was fetched, resulting in updated refs"
+            raise FunctionError(f"{self._not_forward(now)}\n\n{made}")
+
+    # telling
+
+    def settled(self, now: Now) -> str:
+        """It is at the wanted revision, or shall not be moved."""
+        sha = self._wanted(now.refs)
+        if now.exists and not (self.bare or self.mirror) and now.head != sha:
+            return (
+                f"Remote head ({sha[:7]}) is already present and local HEAD"
+                f" ({(now.head or '')[:7]}) does not match, but update_head=False. HEAD has not"
+                " been updated locally."
+            )
+        said = f"Repository {self.target} is up-to-date"
+        if now.dirty:
+            said += (
+                ", but with uncommitted changes. Set 'force_reset' to True to purge uncommitted"
+                " changes."
+            )
+        return said
+
+    def would(self, now: Now, steps: Sequence[Step]) -> str:
+        """The remarks of all steps, below the news that there is none where HEAD stays."""
+        said = [step.would for step in steps]
+        if not now.exists:
+            return said[0]
+        if self._stays(now):
+            return f"{self._calm()}\n\nChanges that would be made: {sentences(said)}"
+        return sentences(said)
+
+    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+        """As :meth:`would`, afterwards."""
+        said = [step.did for step in steps]
+        if not before.exists:
+            return said[0]
+        if not self.update_head and not self._stays(before):
+            return self.settled(before)
+        if self._stays(before):
+            return f"{self._calm()}\n\nChanges made: {sentences(said)}"
+        return sentences(said)
+
+    def _stays(self, now: Now) -> bool:
+        return now.head == self._wanted(now.refs) and not self._start(now)
+
+    def _calm(self) -> str:
+        return f"Repository {self.target} is up-to-date"
+
+
+def _tags(refs: Mapping[str, str]) -> set[str]:
+    names = (name[10:] for name in refs if name.startswith("refs/tags/"))
+    return {name for name in names if not name.endswith("^{}")}

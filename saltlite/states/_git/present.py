@@ -1,0 +1,103 @@
+"""A repository that is there, with or without anything in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.states._git.common import (
+    emptied,
+    is_bare,
+    is_work_tree,
+    last_words,
+    occupied,
+    refused,
+    regular_file,
+    sentences,
+)
+
+
+class Found(Enum):
+    """What is at the path."""
+
+    NOTHING = "nothing"
+    FILE = "file"
+    OTHER = "other"
+    REPOSITORY = "repository"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Present(Resource[Found]):
+    """A repository at ``path``. ``shared`` is as git takes it."""
+
+    path: str
+    force: bool = False
+    bare: bool = True
+    template: str | None = None
+    separate_git_dir: str | None = None
+    shared: Any = None
+    user: str | None = None
+    password: str | None = None
+
+    def read(self, ctx: MinionContext) -> Found:
+        """A repository of the other kind is none."""
+        if (is_bare if self.bare else is_work_tree)(ctx, self.path):
+            return Found.REPOSITORY
+        if ctx.host.exists(self.path) and not ctx.host.is_dir(self.path):
+            return Found.FILE
+        return Found.OTHER if ctx.host.names(self.path) else Found.NOTHING
+
+    def plan(self, now: Found) -> Sequence[Step] | Verdict:
+        """Make one; what else is there goes with ``force`` only."""
+        if now is Found.REPOSITORY:
+            return []
+        if now is Found.FILE:
+            return refused(regular_file(self.path))
+        forced = now is Found.OTHER
+        if forced and not self.force:
+            return refused(occupied(self.path, "force", "initializing a repository", ","))
+        kind = "bare repository" if self.bare else "repository"
+        would = f"New {kind} would be created"
+        if forced:
+            would = (
+                f"Target directory {self.path} exists. Since force=True, the contents of"
+                f" {self.path} would be deleted, and a {kind} would be initialized in its place."
+            )
+        said = [f"Initialized {kind} in {self.path}"]
+        if self.template:
+            said.append(f"Template directory set to {self.template}")
+        if self.separate_git_dir:
+            said.append(f"Gitdir set to {self.separate_git_dir}")
+        return [
+            Step(
+                would=would,
+                did=sentences(said),
+                changes={"new": self.path, **({"forced init": True} if forced else {})},
+                run=lambda ctx: self._make(ctx, forced),
+            )
+        ]
+
+    def _make(self, ctx: MinionContext, forced: bool) -> None:
+        if forced:
+            emptied(self.path)
+        try:
+            ctx.functions.call(
+                "git.init",
+                self.path,
+                bare=self.bare,
+                template=self.template,
+                separate_git_dir=self.separate_git_dir,
+                shared=self.shared,
+                **({"user": self.user, "password": self.password} if self.user else {}),
+            )
+        except FunctionError as error:
+            raise FunctionError(last_words(error)) from error
+
+    def settled(self, now: Found) -> str:
+        """There is one."""
+        return f"Repository already exists at {self.path}"

@@ -1,0 +1,1 @@
+"""What the states of packages declare."""

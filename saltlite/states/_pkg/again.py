@@ -1,0 +1,115 @@
+"""Packages that are put in place again although they are there: no state to converge to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, SaltliteError
+from saltlite.highstate.resource import Action, Resource, Verdict, realise
+from saltlite.providers.pkg import requests as asked
+from saltlite.states._pkg.common import (
+    Wanted,
+    candidates,
+    comparing,
+    errors_of,
+    fits,
+    installed_now,
+    listed,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Again:
+    """``present`` sees to what is missing of the ``wanted``; the others are reinstalled."""
+
+    present: Resource[Any]
+    wanted: tuple[Wanted, ...]
+    options: Mapping[str, Any]
+    ignore_epoch: bool = False
+
+    def action(self) -> Action:
+        """What a state function gives back."""
+        names = listed([each.name for each in self.wanted])
+        return Action(
+            would=f"The following packages would be reinstalled: {names}",
+            run=self._run,
+            foreseen=self._foreseen,
+        )
+
+    def _there(self, ctx: MinionContext) -> list[Wanted]:
+        installed, compare = installed_now(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
+        return [each for each in self.wanted if fits(each, installed.get(each.name, ()), compare)]
+
+    def _coming(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, dict[str, str]]:
+        """Old and new version of each; apt takes the newest one, others the same."""
+        installed = installed_now(ctx)
+        moves = ctx.grains.get("os_family") == "Debian"
+        names = [each.name for each in there if moves and _exact(each) is None]
+        offered = candidates(ctx, names, self.options)
+        old = {each.name: ",".join(installed[each.name]) for each in there}
+        return {name: {"old": old[name], "new": offered.get(name) or old[name]} for name in old}
+
+    def _foreseen(self, ctx: MinionContext) -> Verdict:
+        there = self._there(ctx)
+        others = self._others(ctx, there, test=True)
+        if others.result is False or not there:
+            return others
+        names = listed([each.name for each in there])
+        return _with(
+            others,
+            None,
+            [f"The following packages would be reinstalled: {names}"],
+            self._coming(ctx, there),
+        )
+
+    def _run(self, ctx: MinionContext) -> Verdict:
+        there = self._there(ctx)
+        others = self._others(ctx, there, test=False)
+        if others.result is False or not there:
+            return others
+        try:
+            changed = self._reinstall(ctx, there)
+        except SaltliteError as error:
+            return _with(others, False, [str(error)], {})
+        said = [f"Package {each.name} was reinstalled." for each in there]
+        return _with(others, True, said, changed)
+
+    def _others(self, ctx: MinionContext, there: Sequence[Wanted], *, test: bool) -> Verdict:
+        """What comes of the missing ones; an empty verdict where all are there and as declared."""
+        if there and not self.present.plan(self.present.read(ctx)):
+            return Verdict(result=True, comment="")
+        return cast("Verdict", realise(self.present, ctx, test=test))  # a resource gives no map
+
+    def _reinstall(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, Any]:
+        pkgs = [{each.name: version} if (version := _exact(each)) else each.name for each in there]
+        try:
+            changed: dict[str, Any] = ctx.functions.call(
+                "pkg.install",
+                pkgs=pkgs,
+                refresh=False,
+                reinstall=True,
+                ignore_epoch=self.ignore_epoch,
+                **self.options,
+            )
+        except FunctionError as error:
+            raise FunctionError(errors_of(error)) from error
+        return changed
+
+
+def _with(
+    others: Verdict, result: bool | None, said: Sequence[str], changes: Mapping[str, Any]
+) -> Verdict:
+    told = [others.comment] if others.comment else []
+    return Verdict(
+        result=result,
+        comment="\n".join([*told, *said]),
+        changes={**others.changes, **changes},
+    )
+
+
+def _exact(wanted: Wanted) -> str | None:
+    version = wanted.version
+    return version if version and not asked.is_condition(version) else None

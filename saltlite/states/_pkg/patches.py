@@ -1,0 +1,107 @@
+"""Patches that are installed, or whose files are got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.providers.pkg import package_files
+from saltlite.providers.pkg import requests as asked
+from saltlite.providers.pkg.patches import patches
+from saltlite.states._pkg.common import Installed, installed_now, listed
+
+_FAILED = "An error was encountered while downloading package(s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is there, and what the patches that are not installed would bring."""
+
+    installed: Installed
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    open: tuple[str, ...] = ()
+    """The patches that are not installed."""
+    unknown: tuple[str, ...] = ()
+    coming: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patched(Resource[Known]):
+    """Patches are installed; with ``only_files`` their files are there.
+
+    A patch of packages that are not installed is not needed, and nothing is done.
+    """
+
+    drawn = frozenset(package_files.DETAILS)
+
+    ids: tuple[str, ...]
+    options: Mapping[str, Any]
+    only_files: bool = False
+    one: bool = False
+
+    def read(self, ctx: MinionContext) -> Known:
+        """Ask for the patches, and what those that are not installed would change."""
+        known = ctx.functions.call("pkg.list_patches")
+        missing = tuple(each for each in self.ids if each not in known)
+        left = tuple(each for each in self.ids if each in known and not known[each]["installed"])
+        files = package_files.downloaded(ctx) if self.only_files else {}
+        coming: dict[str, str] = {}
+        if left and not missing:
+            found = patches(ctx, "list_patches").coming(left, self.options)
+            coming = {
+                name: version
+                for name, version in found.items()
+                if not self.only_files or version not in files.get(name, {})
+            }
+        return Known(installed_now(ctx), files, left, missing, coming)
+
+    def plan(self, now: Known) -> Sequence[Step] | Verdict:
+        """One command for all."""
+        if now.unknown:
+            said = f'{_FAILED}: Advisory id "{now.unknown[0]}" not found'
+            return Verdict(result=False, comment=said)
+        if not now.coming:
+            return []
+        return [
+            Step(
+                would=f"The following advisory patches would be downloaded: {listed(now.open)}",
+                did=f"Advisory patches {'downloaded' if self.only_files else 'installed'}:"
+                f" {listed(now.open)}",
+                run=lambda ctx: self._install(ctx, now.open),
+                changes={name: self._change(name, now) for name in now.coming},
+            )
+        ]
+
+    def _change(self, name: str, now: Known) -> dict[str, Any]:
+        if self.only_files:
+            return {"old": dict(now.files.get(name, {})) or "", "new": {now.coming[name]: {}}}
+        return {"old": ",".join(now.installed.get(name, ())), "new": now.coming[name]}
+
+    def _install(self, ctx: MinionContext, ids: Sequence[str]) -> None:
+        options = {**self.options, "downloadonly": self.only_files}
+        errors = patches(ctx, "list_patches").install(ids, options)
+        if errors:
+            raise FunctionError(f"{_FAILED}: {errors[0]}")
+
+    def settled(self, now: Known) -> str:
+        """They are installed, or not needed."""
+        if now.open:
+            done = "downloaded" if self.only_files else "installed"
+            return f"Advisory patch is not needed or related packages are already {done}"
+        if self.one:
+            return f"Advisory patch {self.ids[0]} is already installed"
+        return "All specified advisory patches are already installed"
+
+    def changes(self, before: Known, after: Known, steps: Sequence[Step]) -> dict[str, Any]:
+        """Every package that changed, or the files that came."""
+        if self.only_files:
+            return package_files.changes(before.files, after.files)
+        return dict(asked.changes(before.installed, after.installed))
+
+    def unmet(self, after: Known, left: Sequence[Step]) -> str:
+        """The package manager said nothing and did not do it."""
+        return f"The following packages failed to update: {listed(sorted(after.coming))}"

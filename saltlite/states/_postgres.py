@@ -1,0 +1,241 @@
+"""What the states of PostgreSQL share: roles, and things that are there or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Action, Resource, Step, Verdict
+from saltlite.modules import postgres
+from saltlite.providers.postgres import passwords
+from saltlite.providers.postgres.psql import literal
+
+_FLAGS = {
+    "createdb": "can create databases",
+    "inherit": "inherits privileges",
+    "login": "can login",
+    "createroles": "can create roles",
+    "superuser": "superuser",
+    "replication": "replication",
+}
+"""The flags of a role by the names of the arguments, and their names in ``user_list``."""
+
+
+_CONNECTION = {
+    "runas": "user",
+    "maintenance_db": "maintenance_db",
+    "user": "db_user",
+    "password": "db_password",
+    "host": "db_host",
+    "port": "db_port",
+}
+"""How the functions of ``postgres`` call what a state has for its connection."""
+
+
+def connection(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the arguments of a state, where the server is and who asks, as ``postgres`` takes it."""
+    return {name: arguments[given] for name, given in _CONNECTION.items()}
+
+
+def flags(arguments: Mapping[str, Any]) -> dict[str, bool | None]:
+    """Of the arguments of a state, the attributes that a role has or has not."""
+    return {name: arguments[name] for name in _FLAGS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A role as it is; ``role`` is ``None`` without it. ``is_until``: it ends when it shall."""
+
+    role: Mapping[str, Any] | None
+    is_until: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role(Resource[Found]):
+    """A role with these attributes; what is ``None`` is as it may be. ``kind``: User or Group."""
+
+    name: str
+    kind: str
+    flags: Mapping[str, bool | None]
+    server: Mapping[str, Any] = field(repr=False)
+    password: str | None = field(default=None, repr=False)
+    first_password: str | None = field(default=None, repr=False)
+    encrypted: Any = None
+    refresh_password: bool = False
+    valid_until: str | None = None
+    groups: tuple[str, ...] = ()
+
+    def read(self, ctx: MinionContext) -> Found:
+        asks = self.password is not None and not self.refresh_password
+        role = postgres.role_get(ctx, self.name, return_password=asks, **self.server)
+        if role is None or self.valid_until is None:
+            return Found(role=role)
+        ends = f"coalesce(rolvaliduntil = {literal(self.valid_until)}::timestamptz, false)"
+        which = f"rolname = {literal(self.name)}"
+        sql = f"SELECT {ends} AS same FROM pg_roles WHERE {which}"  # noqa: S608 - quoted
+        rows = postgres.psql_query(ctx, sql, **self.server)
+        return Found(role=role, is_until=bool(rows) and rows[0]["same"] == "t")
+
+    def plan(self, now: Found) -> list[Step]:
+        if now.role is None:
+            return [self._create()]
+        wanted = self._wanted(now.role, is_until=now.is_until)
+        if not wanted:
+            return []
+        shown = {**wanted, "password": True} if "password" in wanted else wanted
+        step = Step(
+            would=f"{self.kind} {self.name} is set to be updated",
+            did=f"The {self.kind.lower()} {self.name} has been updated",
+            changes={self.name: shown},
+            run=partial(self._run, verb="update", wanted=wanted),
+        )
+        return [step]
+
+    def _create(self) -> Step:
+        password = self.password if self.password is not None else self.first_password
+        wanted = {
+            **{name: value for name, value in self.flags.items() if value is not None},
+            **({} if password is None else {"password": password}),
+            **({} if self.valid_until is None else {"valid_until": self.valid_until}),
+            **({"groups": list(self.groups)} if self.groups else {}),
+        }
+        return Step(
+            would=f"{self.kind} {self.name} is set to be created",
+            did=f"The {self.kind.lower()} {self.name} has been created",
+            changes={self.name: "Present"},
+            run=partial(self._run, verb="create", wanted=wanted),
+        )
+
+    def _wanted(self, role: Mapping[str, Any], *, is_until: bool) -> dict[str, Any]:
+        """The arguments that are to be changed."""
+        wanted: dict[str, Any] = {
+            name: value
+            for name, value in self.flags.items()
+            if value is not None and role[_FLAGS[name]] is not bool(value)
+        }
+        if self.password is not None and not self._has_password(role):
+            wanted["password"] = self.password
+        if not is_until:
+            wanted["valid_until"] = self.valid_until
+        missing = sorted(set(self.groups) - set(role["groups"]))
+        if missing:
+            wanted["groups"] = missing
+        return wanted
+
+    def _has_password(self, role: Mapping[str, Any]) -> bool:
+        if self.refresh_password:
+            return False
+        kind = None if self.encrypted is None else postgres.hash_kind(self.encrypted)
+        return passwords.fits(self.name, str(self.password), kind, role["password"])
+
+    def _run(self, ctx: MinionContext, verb: str, wanted: Mapping[str, Any]) -> None:
+        given = {**wanted, **self.server, "encrypted": self.encrypted}
+        if "password" in wanted:
+            given["rolepassword"] = wanted["password"]
+        given["password"] = self.server.get("password")
+        make = {"User": "USER", "Group": "GROUP"}[self.kind] if verb == "create" else None
+        try:
+            postgres.change_role(ctx, self.name, given, make=make)
+        except FunctionError as error:
+            raise FunctionError(
+                f"Failed to {verb} {self.kind.lower()} {self.name}: {error}"
+            ) from error
+
+    def settled(self, now: Found) -> str:
+        return f"{self.kind} {self.name} is already present"
+
+
+def role(*, groups: Any, **attributes: Any) -> Role | Action:
+    """A role; ``groups`` may be a list, or a text with commas between.
+
+    One whose password is set each time does not converge: it is an action.
+    """
+    declared = Role(groups=tuple(postgres.group_names(groups)), **attributes)
+    if not declared.refresh_password or declared.password is None:
+        return declared
+
+    def foreseen(ctx: MinionContext) -> Verdict:
+        (step,) = declared.plan(declared.read(ctx))
+        return Verdict(result=None, comment=step.would, changes=step.changes)
+
+    def run(ctx: MinionContext) -> Verdict:
+        (step,) = declared.plan(declared.read(ctx))
+        try:
+            step.run(ctx)
+        except FunctionError as error:
+            return Verdict(result=False, comment=str(error))
+        return Verdict(result=True, comment=step.did, changes=step.changes)
+
+    return Action(would="", run=run, foreseen=foreseen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The sentences about one thing."""
+
+    would: str
+    did: str
+    settled: str
+    failed: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thing(Resource[bool]):
+    """Something of the server that is there, or with ``wanted`` false is not."""
+
+    name: str
+    wanted: bool
+    change: str
+    words: Words
+    look: Callable[[MinionContext], bool]
+    act: Callable[[MinionContext], bool]
+
+    def read(self, ctx: MinionContext) -> bool:
+        return self.look(ctx)
+
+    def plan(self, now: bool) -> list[Step]:
+        if now is self.wanted:
+            return []
+        step = Step(
+            would=self.words.would,
+            did=self.words.did,
+            changes={self.name: self.change},
+            run=self._run,
+        )
+        return [step]
+
+    def _run(self, ctx: MinionContext) -> None:
+        if not self.act(ctx):
+            raise FunctionError(self.words.failed)
+
+    def settled(self, now: bool) -> str:
+        return self.words.settled
+
+
+def absent_thing(
+    *,
+    name: str,
+    what: str,
+    look: Callable[[MinionContext], bool],
+    act: Callable[[MinionContext], bool],
+    place: str = "",
+) -> Thing:
+    """``what`` (``User joe``) that is not there; ``place`` is said after it."""
+    was_from = place.replace(" in ", " from ", 1)
+    return Thing(
+        name=name,
+        wanted=False,
+        change="Absent",
+        look=look,
+        act=act,
+        words=Words(
+            would=f"{what} is set to be removed{was_from}",
+            did=f"{what} has been removed{was_from}",
+            settled=f"{what} is not present{place}, so it cannot be removed",
+            failed=f"{what} failed to be removed{was_from}",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What the ``salt.*`` states make of the returns of minions."""

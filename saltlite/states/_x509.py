@@ -1,0 +1,143 @@
+"""Keys, certificates and requests as files. Source: observed on Salt 3006.30 with ``x509_v2``.
+
+What is in a file is compared with what is declared, never the text: a certificate that is made
+again would always be another. No key gets into changes or comments.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, ClassVar
+
+from saltlite import disk
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, StoreError
+from saltlite.highstate.resource import Resource, Step, Verdict, realise
+from saltlite.states.file.managed import managed
+
+FILE_ARGUMENTS = frozenset({"user", "group", "mode", "makedirs", "dir_mode", "backup", "attrs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file: whether it is there, what of its content and of its owner and mode is another.
+
+    ``complaint`` is why it must not be replaced.
+    """
+
+    is_there: bool
+    differences: Mapping[str, Any] = field(default_factory=dict)
+    rights: Mapping[str, Any] = field(default_factory=dict)
+    complaint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(Resource[Found]):
+    """A file whose content is made when it is needed. ``how`` are arguments of ``file.managed``."""
+
+    what: ClassVar[str]
+    for_junk: ClassVar[str] = "created"
+    """The word for what takes the place of a file that is something else."""
+
+    name: str
+    how: Mapping[str, Any]
+
+    @abstractmethod
+    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+        """What of a file that is there is another than declared."""
+
+    @abstractmethod
+    def made(self, ctx: MinionContext, now: datetime) -> str:
+        """New content, as PEM."""
+
+    def read(self, ctx: MinionContext) -> Found:
+        data = ctx.host.read_bytes(self.name)
+        if data is None:
+            return Found(is_there=False)
+        found = self.compared(ctx, data, datetime.now(timezone.utc))
+        return Found(True, found.differences, self._rights(ctx), found.complaint)
+
+    def _rights(self, ctx: MinionContext) -> Mapping[str, Any]:
+        """Owner and mode that are others than declared."""
+        kept = {**self.how, "replace": False, "makedirs": False}
+        verdict = realise(file_managed(ctx, self.name, kept), ctx, test=True)
+        return _verdict(verdict).changes
+
+    def plan(self, now: Found) -> list[Step] | Verdict:
+        if now.complaint:
+            return Verdict(result=False, comment=now.complaint)
+        if not now.is_there:
+            return [self._step("created", {"created": self.name})]
+        if now.differences:
+            verb = self.for_junk if "replaced" in now.differences else "recreated"
+            return [self._step(verb, now.differences)]
+        if now.rights:
+            return [
+                Step(
+                    would=f"The owner or mode of {self.name} would have been changed",
+                    did=f"The owner or mode of {self.name} has been changed",
+                    changes=now.rights,
+                    run=self._put_right,
+                )
+            ]
+        return []
+
+    def _step(self, verb: str, changes: Mapping[str, Any]) -> Step:
+        return Step(
+            would=f"The {self.what} would have been {verb}",
+            did=f"The {self.what} has been {verb}",
+            changes=changes,
+            run=self.write,
+        )
+
+    def write(self, ctx: MinionContext) -> None:
+        """Make the content and put it in place."""
+        given = {**self.how, "contents": self.made(ctx, datetime.now(timezone.utc))}
+        _act(ctx, self.name, {**given, "show_changes": False})
+
+    def _put_right(self, ctx: MinionContext) -> None:
+        _act(ctx, self.name, {**self.how, "replace": False})
+
+    def settled(self, now: Found) -> str:
+        return f"The {self.what} is in the correct state"
+
+
+def file_managed(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> Any:
+    """``file.managed`` with these arguments, ``backup`` in the sense of the states of x509."""
+    backup = how.get("backup", "")
+    given = {**how, "backup": "minion" if backup is True else backup or ""}
+    return managed(ctx, name, **given)
+
+
+def _act(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> None:
+    verdict = _verdict(realise(file_managed(ctx, name, how), ctx, test=False))
+    if verdict.result is False:
+        raise FunctionError(verdict.comment)
+
+
+def _verdict(came: Verdict | Mapping[str, Any]) -> Verdict:
+    if isinstance(came, Verdict):
+        return came
+    return Verdict(result=came["result"], comment=came["comment"], changes=came["changes"])
+
+
+def split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arguments of ``file.managed``, and the others."""
+    how = {name: value for name, value in given.items() if name in FILE_ARGUMENTS}
+    return how, {name: value for name, value in given.items() if name not in FILE_ARGUMENTS}
+
+
+def copy_below(directory: str, name: str, text: str) -> None:
+    """A copy of a certificate, under a name of its own.
+
+    Raises:
+        FunctionError: it cannot be written.
+    """
+    try:
+        disk.write_file(disk.child(Path(directory), name), text.encode(), mode=0o644)
+    except (StoreError, ValueError) as error:
+        raise FunctionError(f"Cannot write the copy below {directory}: {error}") from error

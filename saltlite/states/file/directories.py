@@ -1,0 +1,145 @@
+"""Directories, and trees out of a source."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Declared
+from saltlite.modules._file import sources
+from saltlite.modules._file.permissions import Wanted
+from saltlite.states._file import directory as directories
+from saltlite.states._file import tree
+from saltlite.states._file.checks import failure, misnamed, owner_of
+from saltlite.states.file.links import symlink
+from saltlite.states.file.managed import managed
+
+
+def directory(
+    ctx: MinionContext,
+    name: str,
+    user: Any = None,
+    group: Any = None,
+    recurse: Any = None,
+    max_depth: Any = None,
+    dir_mode: Any = None,
+    file_mode: Any = None,
+    makedirs: bool = False,
+    clean: bool = False,
+    require: Any = None,
+    exclude_pat: Any = None,
+    follow_symlinks: bool = False,
+    force: bool = False,
+    backupname: Any = None,
+    allow_symlink: bool = True,
+    children_only: bool = False,
+    mode: Any = None,
+    **kwargs: Any,
+) -> Declared:
+    """A directory, and whose and how open everything in it is."""
+    wrong = misnamed(name, "directory")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    if name != "/":
+        name = name.rstrip("/")
+    wanted_mode = mode if dir_mode is None else dir_mode
+    own = Wanted(
+        user=owner_of(user, kwargs), group=group, mode=wanted_mode, attrs=kwargs.get("attrs")
+    )
+    return directories.Directory(
+        name=name, own=own, file_mode=wanted_mode if file_mode is None else file_mode,
+        recursion=directories.recursion(recurse, own, max_depth), clean=clean,
+        keep=_required(ctx, require, name) if clean else frozenset(), exclude=exclude_pat,
+        makedirs=makedirs, force=force, backupname=str(backupname or ""), follow=follow_symlinks,
+        allow_symlink=allow_symlink, children_only=children_only,
+    )  # fmt: skip
+
+
+def _required(ctx: MinionContext, require: Any, name: str) -> frozenset[str]:
+    """The paths below a directory that required states are about, and those they are in."""
+    low = ctx.state.get("lowstate", ())
+    pairs = [
+        pair for one in (require if isinstance(require, list) else []) if isinstance(one, dict)
+        for pair in one.items()
+    ]  # fmt: skip
+    return directories.kept(name, low, pairs)
+
+
+def recurse(
+    ctx: MinionContext,
+    name: str,
+    source: Any,
+    keep_source: bool = True,
+    clean: bool = False,
+    require: Any = None,
+    user: Any = None,
+    group: Any = None,
+    dir_mode: Any = None,
+    file_mode: Any = None,
+    sym_mode: Any = None,
+    template: Any = None,
+    context: Any = None,
+    replace: bool = True,
+    defaults: Any = None,
+    include_empty: bool = False,
+    backup: Any = "",
+    include_pat: Any = None,
+    exclude_pat: Any = None,
+    maxdepth: Any = None,
+    keep_symlinks: bool = False,
+    force_symlinks: bool = False,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> Declared:
+    """A directory of the file server with all that is in it."""
+    wrong = misnamed(name, "recurse")
+    if wrong:
+        return wrong
+    if "mode" in kwargs:
+        return failure(
+            "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
+        )
+    user = owner_of(user, kwargs)
+    name = os.path.expanduser(name).rstrip("/")
+    if saltenv == "base":
+        saltenv = kwargs.get("__env__") or saltenv
+    for one in source if isinstance(source, list) else [source]:
+        if not str(one).startswith("salt://"):
+            return failure(f"Invalid source '{one}' (must be a salt:// URI)")
+    origin = _tree_source(ctx, source, saltenv)
+    wish = tree.Wish(
+        include=include_pat, exclude=exclude_pat, include_empty=include_empty,
+        depth=None if maxdepth is None else int(maxdepth), keep_symlinks=keep_symlinks,
+    )  # fmt: skip
+
+    def of_file(path: str, below: str) -> Any:
+        head, _, query = origin.partition("?")
+        return managed(
+            ctx, path, f"{head}/{below}?{query or f'saltenv={saltenv}'}", user=user, group=group,
+            mode=file_mode, template=template, context=context, replace=replace,
+            defaults=defaults, backup=backup, saltenv=saltenv, dir_mode=dir_mode,
+            show_changes=kwargs.get("show_changes", True),
+        )  # fmt: skip
+
+    def of_link(path: str, target: str) -> Any:
+        return symlink(ctx, path, target, force=force_symlinks, user=user, group=group)
+
+    dirs = Wanted(user=user, group=group, mode=dir_mode)
+    found = tree.listing(ctx, origin, saltenv, wish)
+    parts, folders = tree.declared(name, found, dirs, of_file, of_link)
+    return tree.Tree(
+        name=name, origin=found, parts=parts, folders=folders, own=dirs, clean=clean,
+        exclude=exclude_pat, keep=_required(ctx, require, name),
+    )  # fmt: skip
+
+
+def _tree_source(ctx: MinionContext, source: Any, saltenv: str) -> str:
+    try:
+        given = source if isinstance(source, list) else [source]
+        found, _ = sources.chosen(ctx, [str(one).rstrip("/") for one in given], "", saltenv)
+    except FunctionError as error:
+        raise FunctionError(f"Recurse failed: {error}") from error
+    return str(found)

@@ -1,0 +1,87 @@
+"""Symbolic and hard links."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.highstate.resource import Declared, Verdict
+from saltlite.modules._file import owners
+from saltlite.modules._file.permissions import Wanted
+from saltlite.states._file.checks import failure, misnamed, owner_of, primary_group
+from saltlite.states._file.links import HardLink, Symlink
+
+
+def symlink(
+    ctx: MinionContext,
+    name: str,
+    target: str,
+    force: bool = False,
+    backupname: Any = None,
+    makedirs: bool = False,
+    user: Any = None,
+    group: Any = None,
+    mode: Any = None,
+    atomic: bool = False,
+    disallow_copy_and_unlink: bool = False,
+    inherit_user_and_group: bool = False,
+    follow_symlinks: bool = True,
+    **kwargs: Any,
+) -> Declared:
+    """A symbolic link."""
+    wrong = misnamed(name, "symlink")
+    if wrong:
+        return wrong
+    name, own = os.path.expanduser(name), owners.user_name(os.geteuid())
+    user = owner_of(user, kwargs)
+    user = own if user is None else user
+    if group is None:
+        group = primary_group(user)
+    wrong = _unknown(user, group)
+    if wrong:
+        return wrong
+    return Symlink(
+        name=name, target=target, owner=(user, group), force=force,
+        backupname=str(backupname or ""), makedirs=makedirs,
+        dirs=Wanted(user=user, group=group, mode=mode),
+    )  # fmt: skip
+
+
+def _unknown(user: Any, group: Any) -> Verdict | None:
+    if user is not None and owners.user_id(user) == "":
+        return failure(f"User {user} does not exist")
+    if group is not None and owners.group_id(group) == "":
+        return failure(f"Group {group} does not exist")
+    return None
+
+
+def hardlink(
+    ctx: MinionContext,
+    name: str,
+    target: str,
+    force: bool = False,
+    makedirs: bool = False,
+    user: Any = None,
+    group: Any = None,
+    dir_mode: Any = None,
+    **kwargs: Any,
+) -> Declared:
+    """Another name of a file."""
+    wrong = misnamed(name, "hardlink")
+    if wrong:
+        return wrong
+    target = os.path.expanduser(target)
+    if not os.path.isabs(target):
+        return failure(f"Specified target {target} is not an absolute path")
+    wrong = _unknown(user, group)
+    if wrong:
+        return wrong
+    dirs = Wanted(user=user, group=group, mode=dir_mode)
+    name = os.path.expanduser(name)
+    return HardLink(name=name, target=target, force=force, makedirs=makedirs, dirs=dirs)
+
+
+def shortcut(ctx: MinionContext, name: str, target: str, **kwargs: Any) -> Declared:
+    """A shortcut of Windows: nothing for this machine."""
+    return failure("Shortcuts are only supported on Windows")

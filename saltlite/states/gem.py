@@ -1,0 +1,174 @@
+"""Packages of Ruby and where they are got from. Source: observed on Salt 3006.30."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.highstate.resource import Resource, Step
+from saltlite.modules import gem as gems
+from saltlite.providers.gem import is_condition, satisfies
+
+
+def installed(
+    name: str,
+    ruby: str | None = None,
+    gem_bin: str | None = None,
+    user: str | None = None,
+    version: Any = None,
+    rdoc: bool = False,
+    ri: bool = False,
+    pre_releases: bool = False,
+    proxy: str | None = None,
+    source: str | None = None,
+) -> Installed:
+    """A gem in any version, or in one that ``version`` allows: ``1.5``, ``>= 2``, ``~> 4.0``."""
+    return Installed(
+        name=name,
+        version=None if version is None else str(version),
+        which={"ruby": ruby, "runas": user, "gem_bin": gem_bin},
+        options={
+            "rdoc": rdoc,
+            "ri": ri,
+            "pre_releases": pre_releases,
+            "proxy": proxy,
+            "source": source,
+        },
+    )
+
+
+def removed(
+    name: str, ruby: str | None = None, user: str | None = None, gem_bin: str | None = None
+) -> Removed:
+    """No version of a gem."""
+    return Removed(name=name, which={"ruby": ruby, "runas": user, "gem_bin": gem_bin})
+
+
+def sources_add(name: str, ruby: str | None = None, user: str | None = None) -> Source:
+    """An address from which gems are got."""
+    return Source(name=name, which={"ruby": ruby, "runas": user})
+
+
+def sources_remove(name: str, ruby: str | None = None, user: str | None = None) -> NoSource:
+    """An address from which no gems are got."""
+    return NoSource(name=name, which={"ruby": ruby, "runas": user})
+
+
+def _versions(ctx: MinionContext, name: str, which: Mapping[str, Any]) -> list[str]:
+    """The versions of a gem; other gems begin with the same letters."""
+    return gems.list_(ctx, name, **which).get(name, [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed(Resource[list[str]]):
+    """A gem that is there, perhaps in a certain version."""
+
+    name: str
+    version: str | None
+    which: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, ctx: MinionContext) -> list[str]:
+        return _versions(ctx, self.name, self.which)
+
+    def plan(self, now: list[str]) -> list[Step]:
+        wanted = self.version
+        if now and (wanted is None or any(satisfies(each, wanted) for each in now)):
+            return []
+        step = Step(
+            would=f"The gem {self.name} would have been installed",
+            did="Gem was successfully installed",
+            changes={self.name: "Installed"},
+            run=lambda ctx: gems.install(
+                ctx, [self.name], version=wanted, **self.which, **self.options
+            ),
+        )
+        return [step]
+
+    def settled(self, now: list[str]) -> str:
+        if self.version is not None and is_condition(self.version):
+            return "Installed Gem meets version requirements."
+        return "Gem is already installed."
+
+    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
+        return "Could not install gem."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed(Resource[list[str]]):
+    """A gem that is not there."""
+
+    name: str
+    which: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> list[str]:
+        return _versions(ctx, self.name, self.which)
+
+    def plan(self, now: list[str]) -> list[Step]:
+        step = Step(
+            would=f"The gem {self.name} would have been removed",
+            did="Gem was successfully removed.",
+            changes={self.name: "Removed"},
+            run=lambda ctx: gems.uninstall(ctx, [self.name], **self.which),
+        )
+        return [step] if now else []
+
+    def settled(self, now: list[str]) -> str:
+        return "Gem is not installed."
+
+    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
+        return "Could not remove gem."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Resource[list[str]]):
+    """An address in the list of sources."""
+
+    name: str
+    which: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> list[str]:
+        return gems.sources_list(ctx, **self.which)
+
+    def plan(self, now: list[str]) -> list[Step]:
+        step = Step(
+            would=f"The gem source {self.name} would have been added.",
+            did="Gem source was successfully added.",
+            changes={self.name: "Installed"},
+            run=lambda ctx: gems.sources_add(ctx, self.name, **self.which),
+        )
+        return [] if self.name in now else [step]
+
+    def settled(self, now: list[str]) -> str:
+        return "Gem source is already added."
+
+    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
+        return "Could not add gem source."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoSource(Resource[list[str]]):
+    """An address that is not in the list of sources."""
+
+    name: str
+    which: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> list[str]:
+        return gems.sources_list(ctx, **self.which)
+
+    def plan(self, now: list[str]) -> list[Step]:
+        step = Step(
+            would="The gem source would have been removed.",
+            did="Gem source was successfully removed.",
+            changes={self.name: "Removed"},
+            run=lambda ctx: gems.sources_remove(ctx, self.name, **self.which),
+        )
+        return [step] if self.name in now else []
+
+    def settled(self, now: list[str]) -> str:
+        return "Gem source is already removed."
+
+    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
+        return "Could not remove gem source."

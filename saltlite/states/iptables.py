@@ -1,0 +1,449 @@
+"""Rules, chains and policies of the kernel's packet filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
+from saltlite.modules import iptables
+from saltlite.providers import textfile
+from saltlite.providers.firewall.rules import without_counts
+
+
+def append(
+    ctx: MinionContext, name: str, table: str = "filter", family: str = "ipv4", **kwargs: Any
+) -> Declared:
+    """A rule at the end of a chain, or one that is anywhere in it already.
+
+    ``chain``, ``jump``, ``match``, ``connstate``, ``dport`` ... are what the rule consists of;
+    ``rules`` is a list of such maps. ``save`` also writes the file that is read at the start.
+    """
+    return _declared(ctx, name, "A", {"table": table, "family": family, **kwargs})
+
+
+def insert(
+    ctx: MinionContext, name: str, table: str = "filter", family: str = "ipv4", **kwargs: Any
+) -> Declared:
+    """A rule at the place ``position`` of a chain, or one that is anywhere in it already.
+
+    The other arguments are those of ``append``.
+    """
+    return _declared(ctx, name, "I", {"table": table, "family": family, **kwargs})
+
+
+def delete(
+    ctx: MinionContext, name: str, table: str = "filter", family: str = "ipv4", **kwargs: Any
+) -> Declared:
+    """No such rule in a chain; with ``position`` the rule there is removed each time.
+
+    The other arguments are those of ``append``.
+    """
+    return _declared(ctx, name, "D", {"table": table, "family": family, **kwargs})
+
+
+def chain_present(name: str, table: str = "filter", family: str = "ipv4") -> Chain:
+    """A chain of a table."""
+    return Chain(name=str(name), table=table, family=family, wanted=True)
+
+
+def chain_absent(name: str, table: str = "filter", family: str = "ipv4") -> Chain:
+    """No such chain; its rules go with it."""
+    return Chain(name=str(name), table=table, family=family, wanted=False)
+
+
+def set_policy(
+    name: str,
+    table: str = "filter",
+    family: str = "ipv4",
+    chain: str | None = None,
+    policy: str | None = None,
+    save: Any = False,
+    **kwargs: Any,
+) -> Policy:
+    """What happens to a packet that no rule of ``chain`` decides."""
+    if not chain or not policy:
+        raise FunctionError("iptables.set_policy needs a chain and a policy")
+    place = Place(table=table, chain=str(chain), family=family)
+    return Policy(name=str(name), place=place, policy=str(policy), save=save)
+
+
+def flush(
+    name: str,
+    table: str = "filter",
+    family: str = "ipv4",
+    chain: str = "",
+    **kwargs: Any,
+) -> Flushed:
+    """No rules in a chain, or in all chains of a table."""
+    place = Place(table=table, chain=str(chain), family=family)
+    return Flushed(name=str(name), place=place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where rules are; ``chain`` may be empty where all of the table is meant."""
+
+    table: str
+    chain: str
+    family: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: its words, and the whole command as it is shown."""
+
+    name: str
+    place: Place
+    words: str
+    shown: str
+    position: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Which of the rules are there, and whether the file says what holds (if it is asked for)."""
+
+    there: tuple[bool, ...]
+    is_saved: bool
+
+
+def _declared(ctx: MinionContext, name: str, letter: str, given: Mapping[str, Any]) -> Declared:
+    several = given.get("rules")
+    each = [{**given, **part} for part in several] if several else [{"name": name, **given}]
+    found = [_rule(ctx, letter, options) for options in each]
+    many = bool(several)
+    if letter != "D":
+        return Rules(rules=tuple(found), letter=letter, save=given.get("save"), many=many)
+    if any(rule.position for rule in found):
+        return _deleted_by_place(found, given.get("save"), many=many)
+    return NoRules(rules=tuple(found), save=given.get("save"), many=many)
+
+
+def _rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> Rule:
+    name, chain = str(options.get("name", "")), options.get("chain")
+    if not chain:
+        raise FunctionError(f"The rule {name} needs a chain")
+    position = options.get("position")
+    if letter == "I" and not position:
+        raise FunctionError(f"The rule {name} needs a position, or is to be appended")
+    place = Place(table=options["table"], chain=str(chain), family=options["family"])
+    given = {key: value for key, value in options.items() if key not in _PLACES}
+    shown = iptables.build_rule(
+        ctx, place.table, place.chain, letter, position or "", True, place.family, **given
+    )
+    words = iptables.build_rule(ctx, **given)
+    return Rule(name=name, place=place, words=words, shown=shown.strip(), position=position)
+
+
+_PLACES = frozenset({"table", "chain", "position", "family", "name", "rules", "save", "full"})
+
+
+def _read(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> Found:
+    there = tuple(
+        iptables.check(ctx, rule.place.table, rule.place.chain, rule.words, rule.place.family)
+        is True
+        for rule in rules
+    )
+    return Found(there=there, is_saved=not save or _is_saved(ctx, rules[0].place.family, save))
+
+
+def _is_saved(ctx: MinionContext, family: str, save: Any) -> bool:
+    path = iptables.default_file(ctx, family) if save is True else str(save)
+    text = textfile.load(ctx.host, path)
+    return text is not None and without_counts(text) == without_counts(
+        iptables.running(ctx, family)
+    )
+
+
+def _saved(ctx: MinionContext, family: str, save: Any) -> str:
+    return iptables.save(ctx, None if save is True else str(save), family)
+
+
+def _changes(rules: Sequence[Rule], *, many: bool) -> dict[str, Any]:
+    """Salt's: the names, under a word that was never meant for them."""
+    return {"locale": [rule.name for rule in rules] if many else rules[-1].name}
+
+
+def _save_step(family: str, save: Any) -> Step:
+    what = "the rules" if save is True else f"the rules to {save}"
+    return Step(
+        would=f"Would save {what} for {family}",
+        did=f"Saved {what} for {family}",
+        changes={"saved": True if save is True else str(save)},
+        run=partial(_saved, family=family, save=save),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules(Resource[Found]):
+    """Rules that chains have. ``letter`` is the command of iptables that puts them there."""
+
+    rules: tuple[Rule, ...]
+    letter: str
+    save: Any
+    many: bool
+
+    def read(self, ctx: MinionContext) -> Found:
+        return _read(ctx, self.rules, self.save)
+
+    def plan(self, now: Found) -> list[Step]:
+        missing = [rule for rule, there in zip(self.rules, now.there, strict=True) if not there]
+        steps = [
+            Step(
+                would=self._told(rule, "needs to be set"),
+                did=self._did(rule),
+                changes=_changes(missing[: count + 1], many=self.many),
+                run=partial(self._put, rule=rule, is_last=rule is missing[-1]),
+            )
+            for count, rule in enumerate(missing)
+        ]
+        if not steps and not now.is_saved:
+            steps.append(_save_step(self.rules[0].place.family, self.save))
+        return steps
+
+    def _put(self, ctx: MinionContext, rule: Rule, is_last: bool) -> None:
+        at = rule.place
+        if self.letter == "A":
+            done = iptables.append(ctx, at.table, at.chain, rule.words, at.family) is True
+        else:
+            given = (at.table, at.chain, rule.position, rule.words, at.family)
+            done = iptables.insert(ctx, *given) in ("", False)
+        if not done:
+            raise FunctionError(
+                f"Failed to set iptables rule for {rule.name}.\n"
+                f"Attempted rule was {rule.shown} for {at.family}"
+            )
+        if self.save and is_last:
+            _saved(ctx, at.family, self.save)
+
+    def _told(self, rule: Rule, what: str) -> str:
+        family = rule.place.family
+        if self.letter == "A":
+            return f"iptables rule for {rule.name} {what} ({rule.shown}) for {family}"
+        return f"iptables rule for {rule.name} {what} for {family} ({rule.shown})"
+
+    def _did(self, rule: Rule) -> str:
+        family = rule.place.family
+        if self.save:
+            return f"Set and saved iptables rule {rule.name} for {family}\n{rule.shown}"
+        return f"Set iptables rule for {rule.name} to: {rule.shown} for {family}"
+
+    def settled(self, now: Found) -> str:
+        return "\n".join(self._told(rule, "already set") for rule in self.rules)
+
+    def would(self, now: Found, steps: Sequence[Step]) -> str:
+        return "\n".join([*self._there(now), *(step.would for step in steps)])
+
+    def done(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+        return "\n".join([*self._there(before), *(step.did for step in steps)])
+
+    def _there(self, now: Found) -> list[str]:
+        pairs = zip(self.rules, now.there, strict=True)
+        return [self._told(rule, "already set") for rule, there in pairs if there]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoRules(Resource[Found]):
+    """Rules that chains do not have."""
+
+    rules: tuple[Rule, ...]
+    save: Any
+    many: bool
+
+    def read(self, ctx: MinionContext) -> Found:
+        return _read(ctx, self.rules, self.save)
+
+    def plan(self, now: Found) -> list[Step]:
+        found = [rule for rule, there in zip(self.rules, now.there, strict=True) if there]
+        steps = [
+            Step(
+                would=self._told(rule, "needs to be deleted"),
+                did=_deleted(rule, self.save),
+                changes=_changes(found[: count + 1], many=self.many),
+                run=partial(_delete, rule=rule, save=self.save),
+            )
+            for count, rule in enumerate(found)
+        ]
+        if not steps and not now.is_saved:
+            steps.append(_save_step(self.rules[0].place.family, self.save))
+        return steps
+
+    def _told(self, rule: Rule, what: str) -> str:
+        return f"iptables rule for {rule.name} {what} for {rule.place.family} ({rule.shown})"
+
+    def settled(self, now: Found) -> str:
+        return "\n".join(self._told(rule, "already absent") for rule in self.rules)
+
+
+def _deleted(rule: Rule, save: Any) -> str:
+    if save:
+        return f"Deleted and saved iptables rule {rule.name} for {rule.place.family}\n{rule.shown}"
+    return f"Delete iptables rule for {rule.name} {rule.shown}"
+
+
+def _delete(ctx: MinionContext, rule: Rule, save: Any) -> None:
+    at = rule.place
+    words = None if rule.position else rule.words
+    if iptables.delete(ctx, at.table, at.chain, rule.position, words, at.family):
+        raise FunctionError(
+            f"Failed to delete iptables rule for {rule.name}.\nAttempted rule was {rule.shown}"
+        )
+    if save:
+        _saved(ctx, at.family, save)
+
+
+def _deleted_by_place(rules: list[Rule], save: Any, *, many: bool) -> Action:
+    """Another rule is at that place afterwards: it is done each time."""
+
+    def run(ctx: MinionContext) -> Verdict:
+        done: list[Rule] = []
+        for rule in rules:
+            try:
+                _delete(ctx, rule, save)
+            except FunctionError as error:
+                changes = _changes(done, many=many) if done else {}
+                return Verdict(result=False, comment=str(error), changes=changes)
+            done.append(rule)
+        comment = "\n".join(_deleted(rule, save) for rule in rules)
+        return Verdict(result=True, comment=comment, changes=_changes(rules, many=many))
+
+    told = [
+        f"iptables rule for {rule.name} needs to be deleted for {rule.place.family} ({rule.shown})"
+        for rule in rules
+    ]
+    return Action(would="\n".join(told), run=run, changes=_changes(rules, many=many))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain(Resource[bool]):
+    """A chain that a table has, or with ``wanted`` false does not have."""
+
+    name: str
+    table: str
+    family: str
+    wanted: bool
+
+    def read(self, ctx: MinionContext) -> bool:
+        return iptables.check_chain(ctx, self.table, self.name, self.family) is True
+
+    def plan(self, now: bool) -> list[Step]:
+        if now is self.wanted:
+            return []
+        what = f"iptables {self.name} chain in {self.table} table"
+        verb, run = ("create", self._make) if self.wanted else ("delete", self._remove)
+        needs = f"set for {self.family}" if self.wanted else f"removed {self.family}"
+        return [
+            Step(
+                would=f"{what} needs to be {needs}",
+                did=f"{what} {verb} success for {self.family}",
+                changes={"locale": self.name},
+                run=run,
+            )
+        ]
+
+    def _make(self, ctx: MinionContext) -> None:
+        self._checked(iptables.new_chain(ctx, self.table, self.name, self.family), "create")
+
+    def _remove(self, ctx: MinionContext) -> None:
+        iptables.flush(ctx, self.table, self.name, self.family)
+        self._checked(iptables.delete_chain(ctx, self.table, self.name, self.family), "delete")
+
+    def _checked(self, said: bool | str, verb: str) -> None:
+        if said is not True:
+            raise FunctionError(
+                f"Failed to {verb} {self.name} chain in {self.table} table: {said} "
+                f"for {self.family}"
+            )
+
+    def settled(self, now: bool) -> str:
+        there = "already exist" if self.wanted else "already absent"
+        return f"iptables {self.name} chain is {there} in {self.table} table for {self.family}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Resource[tuple[str | None, bool]]):
+    """The policy of a chain; read is what it is, and whether the file says what holds."""
+
+    name: str
+    place: Place
+    policy: str
+    save: Any
+
+    def read(self, ctx: MinionContext) -> tuple[str | None, bool]:
+        at = self.place
+        policy = iptables.get_policy(ctx, at.table, at.chain, at.family)
+        return policy, not self.save or _is_saved(ctx, at.family, self.save)
+
+    def plan(self, now: tuple[str | None, bool]) -> list[Step]:
+        policy, is_saved = now
+        if policy == self.policy:
+            return [] if is_saved else [_save_step(self.place.family, self.save)]
+        saved = " and saved" if self.save else ""
+        step = Step(
+            would=f"{self._told()} needs to be set to {self.policy}",
+            did=f"Set{saved} default policy for {self.place.chain} to {self.policy} "
+            f"family {self.place.family}",
+            changes={"locale": self.name},
+            run=self._set,
+        )
+        return [step]
+
+    def _told(self) -> str:
+        at = self.place
+        return f"iptables default policy for chain {at.chain} on table {at.table} for {at.family}"
+
+    def _set(self, ctx: MinionContext) -> None:
+        at = self.place
+        if iptables.set_policy(ctx, at.table, at.chain, self.policy, at.family):
+            raise FunctionError("Failed to set iptables default policy")
+        if self.save:
+            _saved(ctx, at.family, self.save)
+
+    def settled(self, now: tuple[str | None, bool]) -> str:
+        return f"{self._told()} already set to {self.policy}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flushed(Resource[dict[str, Any]]):
+    """A chain, or all of a table, without rules."""
+
+    name: str
+    place: Place
+
+    def read(self, ctx: MinionContext) -> dict[str, Any]:
+        chains: dict[str, Any] = iptables.get_rules(ctx, self.place.family).get(
+            self.place.table, {}
+        )
+        return chains
+
+    def plan(self, now: dict[str, Any]) -> list[Step] | Verdict:
+        at = self.place
+        if at.chain and at.chain not in now and now:
+            return Verdict(result=False, comment="Failed to flush iptables rules")
+        chains = [at.chain] if at.chain else list(now)
+        if not any(now.get(chain, {}).get("rules") for chain in chains):
+            return []
+        step = Step(
+            would=f"iptables rules in {self._told()} needs to be flushed",
+            did=f"Flush iptables rules in {self._told()}",
+            changes={"locale": self.name},
+            run=self._flush,
+        )
+        return [step]
+
+    def _told(self) -> str:
+        at = self.place
+        return f"{at.table} table {at.chain} chain {at.family} family"
+
+    def _flush(self, ctx: MinionContext) -> None:
+        at = self.place
+        if iptables.flush(ctx, at.table, at.chain, at.family):
+            raise FunctionError("Failed to flush iptables rules")
+
+    def settled(self, now: dict[str, Any]) -> str:
+        return f"There are no rules in {self._told()}"

@@ -1,0 +1,381 @@
+"""Volumes of lvm2: physical ones, groups of them, and logical volumes in groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import lvm
+from saltlite.providers.lvm import report
+
+Row = Mapping[str, str] | None
+"""What a volume has, by the names of its columns; ``None`` if it is not there."""
+
+
+def pv_present(name: str, **kwargs: Any) -> PhysicalVolume:
+    """A device that is a physical volume; further arguments are options of ``pvcreate``."""
+    report.flags("lvm.pv_present", kwargs, report.OF_PVCREATE)
+    return PhysicalVolume(name=str(name), options=_options(kwargs))
+
+
+def pv_absent(name: str) -> NoPhysicalVolume:
+    """A device that is no physical volume."""
+    return NoPhysicalVolume(name=str(name))
+
+
+def vg_present(name: str, devices: Any = None, **kwargs: Any) -> Group:
+    """A group with these devices, a list; it may have others. Further options of ``vgcreate``."""
+    report.flags("lvm.vg_present", kwargs, report.OF_VGCREATE)
+    wanted = tuple(report.names(devices))
+    return Group(name=str(name), devices=wanted, options=_options(kwargs))
+
+
+def vg_absent(name: str) -> NoGroup:
+    """No such group; logical volumes in it are lost."""
+    return NoGroup(name=str(name))
+
+
+def lv_present(
+    name: str,
+    vgname: str | None = None,
+    size: Any = None,
+    extents: Any = None,
+    snapshot: str | None = None,
+    pv: str = "",
+    thinvolume: bool = False,
+    thinpool: bool = False,
+    force: bool = False,
+    resizefs: bool = False,
+    **kwargs: Any,
+) -> LogicalVolume | Verdict:
+    """A logical volume of a size (``10G``) or a number of extents (``100%FREE``) in a group.
+
+    ``force`` lets it become smaller; ``resizefs`` resizes the file system on it. A share of what
+    is free counts only when the volume is made. ``thinpool``: a pool of thin volumes;
+    ``thinvolume``: a volume in one, ``vgname`` being ``group/pool``; ``snapshot``: of that volume.
+    """
+    report.flags("lvm.lv_present", kwargs, report.OF_LVCREATE)
+    wrong = _wrong(vgname, size, extents, thinvolume and thinpool)
+    if wrong:
+        return Verdict(result=False, comment=wrong)
+    made = {"snapshot": snapshot, "pv": pv, "thinvolume": thinvolume, "thinpool": thinpool}
+    return LogicalVolume(
+        name=str(name),
+        group=str(vgname),
+        size=size,
+        extents=extents,
+        force=bool(force),
+        resizefs=bool(resizefs),
+        options={**made, **_options(kwargs)},
+    )
+
+
+def _wrong(vgname: str | None, size: Any, extents: Any, is_pool_in_pool: bool) -> str:
+    if size and extents:
+        return "Only one of extents or size can be specified."
+    if not size and not extents:
+        return "One of extents or size must be specified."
+    if is_pool_in_pool:
+        return "Only one of thinvolume or thinpool can be set to True."
+    if not vgname:
+        return "vgname must be specified: the volume group of the logical volume."
+    if size:
+        report.sectors(size)
+    return ""
+
+
+def lv_absent(name: str, vgname: str | None = None) -> NoLogicalVolume | Verdict:
+    """No such logical volume; what is on it is lost."""
+    if not vgname:
+        said = "vgname must be specified: the volume group of the logical volume."
+        return Verdict(result=False, comment=said)
+    return NoLogicalVolume(name=str(name), group=str(vgname))
+
+
+def _options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in kwargs.items() if not key.startswith("__")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicalVolume(Resource[Row]):
+    """A physical volume."""
+
+    name: str
+    options: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> Row:
+        return _only(lvm.pvdisplay(ctx, self.name))
+
+    def plan(self, now: Row) -> list[Step]:
+        if now is not None:
+            return []
+        would = f"Physical Volume {self.name} is set to be created"
+        did = f"Created Physical Volume {self.name}"
+        return [Step(would=would, did=did, changes={"created": True}, run=self._create)]
+
+    def _create(self, ctx: MinionContext) -> None:
+        answer = lvm.pvcreate(ctx, self.name, **self.options)
+        if answer is not True:
+            raise FunctionError(f"Failed to create Physical Volume {self.name}: {answer}")
+
+    def settled(self, now: Row) -> str:
+        return f"Physical Volume {self.name} already present"
+
+
+def _only(found: Mapping[str, Mapping[str, str]]) -> Row:
+    return next(iter(found.values()), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoPhysicalVolume(Resource[Row]):
+    """A device that is no physical volume."""
+
+    name: str
+
+    def read(self, ctx: MinionContext) -> Row:
+        return _only(lvm.pvdisplay(ctx, self.name))
+
+    def plan(self, now: Row) -> list[Step]:
+        if now is None:
+            return []
+        would = f"Physical Volume {self.name} is set to be removed"
+        did = f"Removed Physical Volume {self.name}"
+        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove)]
+
+    def _remove(self, ctx: MinionContext) -> None:
+        answer = lvm.pvremove(ctx, self.name)
+        if answer is not True:
+            raise FunctionError(f"Failed to remove Physical Volume {self.name}: {answer}")
+
+    def settled(self, now: Row) -> str:
+        return f"Physical Volume {self.name} does not exist"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A group, and the group of each of its declared devices, ``None`` for no physical volume."""
+
+    group: Row
+    of_devices: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group(Resource[Groups]):
+    """A group of physical volumes."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset(report.GROUP)
+
+    name: str
+    devices: tuple[str, ...]
+    options: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> Groups:
+        rows = {device: _only(lvm.pvdisplay(ctx, device)) for device in self.devices}
+        return Groups(
+            group=_only(lvm.vgdisplay(ctx, self.name)),
+            of_devices={
+                device: None if row is None else row["Volume Group Name"]
+                for device, row in rows.items()
+            },
+        )
+
+    def plan(self, now: Groups) -> list[Step] | Verdict:
+        if now.group is None:
+            if not self.devices:
+                said = f"Failed to create Volume Group {self.name}: no devices are given"
+                return Verdict(result=False, comment=said)
+            would = f"Volume Group {self.name} is set to be created"
+            did = f"Created Volume Group {self.name}"
+            changes: dict[str, Any] = {"created": {self.name: {}}}
+            return [Step(would=would, did=did, changes=changes, run=self._create)]
+        lost = [device for device in self.devices if self._cannot_be_had(now, device)]
+        if lost:
+            return Verdict(result=False, comment=self.settled(now))
+        return [
+            Step(
+                would=f"{device} is set to be added to Volume Group",
+                did=f"{device} has been added to Volume Group",
+                changes={device: f"added to {self.name}"},
+                run=partial(self._extend, device=device),
+            )
+            for device in self.devices
+            if now.of_devices[device] != self.name
+        ]
+
+    def _cannot_be_had(self, now: Groups, device: str) -> bool:
+        """It is no physical volume, or in another group."""
+        group = now.of_devices[device]
+        return group != self.name and (group is None or not _is_orphans(group))
+
+    def _create(self, ctx: MinionContext) -> None:
+        answer = lvm.vgcreate(ctx, self.name, list(self.devices), **self.options)
+        if isinstance(answer, str) or self.name not in answer:
+            said = answer if isinstance(answer, str) else answer["Output from vgcreate"]
+            raise FunctionError(f"Failed to create Volume Group {self.name}: {said}")
+
+    def _extend(self, ctx: MinionContext, device: str) -> None:
+        answer = lvm.vgextend(ctx, self.name, device)
+        row = _only(lvm.pvdisplay(ctx, device))
+        if row is None or row["Volume Group Name"] != self.name:
+            raise FunctionError(f"{device} could not be added: {answer}")
+
+    def settled(self, now: Groups) -> str:
+        lines = [f"Volume Group {self.name} already present"]
+        for device, group in now.of_devices.items():
+            if group == self.name:
+                lines.append(f"{device} is part of Volume Group")
+            elif group is None:
+                lines.append(f"pv {device} is not present")
+            elif not _is_orphans(group):
+                lines.append(f"{device} is in Volume Group {group}")
+        return "\n".join(lines)
+
+    def changes(self, before: Groups, after: Groups, steps: Sequence[Step]) -> dict[str, Any]:
+        if before.group is None and after.group is not None:
+            return {"created": {self.name: dict(after.group)}}
+        return {device: change for step in steps for device, change in step.changes.items()}
+
+
+def _is_orphans(group: str) -> bool:
+    """Whether that is no group: of physical volumes that are in none."""
+    return not group or group.startswith("#orphans")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoGroup(Resource[Row]):
+    """No such group."""
+
+    name: str
+
+    def read(self, ctx: MinionContext) -> Row:
+        return _only(lvm.vgdisplay(ctx, self.name))
+
+    def plan(self, now: Row) -> list[Step]:
+        if now is None:
+            return []
+        would = f"Volume Group {self.name} is set to be removed"
+        did = f"Removed Volume Group {self.name}"
+        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove)]
+
+    def _remove(self, ctx: MinionContext) -> None:
+        said = lvm.vgremove(ctx, self.name)
+        if lvm.vgdisplay(ctx, self.name):
+            raise FunctionError(f"Failed to remove Volume Group {self.name}: {said}")
+
+    def settled(self, now: Row) -> str:
+        return f"Volume Group {self.name} already absent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogicalVolume(Resource[Row]):
+    """A logical volume; ``options`` are those of ``lvm.lvcreate``."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset(report.LOGICAL)
+
+    name: str
+    group: str
+    size: Any
+    extents: Any
+    force: bool
+    resizefs: bool
+    options: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        """The device; a thin volume is in the group of its pool."""
+        return f"/dev/{self.group.partition('/')[0]}/{self.name}"
+
+    def read(self, ctx: MinionContext) -> Row:
+        return _only(lvm.lvdisplay(ctx, self.path))
+
+    def plan(self, now: Row) -> list[Step] | Verdict:
+        if now is None:
+            would = f"Logical Volume {self.name} is set to be created"
+            did = f"Created Logical Volume {self.name}"
+            changes: dict[str, Any] = {"created": {self.path: {}}}
+            return [Step(would=would, did=did, changes=changes, run=self._create)]
+        has = int(now["Current Logical Extents Associated"])
+        wanted = self._wanted(now, has)
+        if wanted is None or wanted == has:
+            return []
+        if wanted < has and not self.force:
+            said = "To reduce a Logical Volume option 'force' must be True."
+            return Verdict(result=False, comment=said)
+        would = f"Logical Volume {self.name} is set to be resized"
+        did = f"Resized Logical Volume {self.name}"
+        changes = {"resized": {self.path: {"old": has, "new": wanted}}}
+        return [Step(would=would, did=did, changes=changes, run=self._resize)]
+
+    def _wanted(self, now: Mapping[str, str], has: int) -> int | None:
+        """The extents that it shall have; a size is rounded up, as lvm2 does."""
+        if self.extents:
+            return None if "%" in str(self.extents) else int(self.extents)
+        if not has:
+            return None
+        return math.ceil(report.sectors(self.size) / (int(now["Logical Volume Size"]) // has))
+
+    def _create(self, ctx: MinionContext) -> None:
+        answer = lvm.lvcreate(
+            ctx,
+            self.name,
+            self.group,
+            size=self.size,
+            extents=self.extents,
+            force=self.force,
+            **self.options,
+        )
+        if isinstance(answer, str) or self.path not in answer:
+            said = answer if isinstance(answer, str) else answer["Output from lvcreate"]
+            raise FunctionError(f"Failed to create Logical Volume {self.name}. Error: {said}")
+
+    def _resize(self, ctx: MinionContext) -> None:
+        before = self.read(ctx)
+        answer = lvm.lvresize(
+            ctx, self.size, self.path, self.extents, force=self.force, resizefs=self.resizefs
+        )
+        if self.read(ctx) == before:
+            said = "".join(answer.values())
+            raise FunctionError(f"Failed to resize Logical Volume. Error: {said}")
+
+    def settled(self, now: Row) -> str:
+        if "%" in str(self.extents):
+            kept = f"{self.extents} won't be resized."
+            return f"Logical Volume {self.name} already present, {kept}"
+        return f"Logical Volume {self.name} already present"
+
+    def changes(self, before: Row, after: Row, steps: Sequence[Step]) -> dict[str, Any]:
+        if before is None and after is not None:
+            return {"created": {self.path: dict(after)}}
+        return {key: value for step in steps for key, value in step.changes.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoLogicalVolume(Resource[Row]):
+    """No such logical volume."""
+
+    name: str
+    group: str
+
+    def read(self, ctx: MinionContext) -> Row:
+        return _only(lvm.lvdisplay(ctx, f"/dev/{self.group.partition('/')[0]}/{self.name}"))
+
+    def plan(self, now: Row) -> list[Step]:
+        if now is None:
+            return []
+        would = f"Logical Volume {self.name} is set to be removed"
+        did = f"Removed Logical Volume {self.name}"
+        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove)]
+
+    def _remove(self, ctx: MinionContext) -> None:
+        said = lvm.lvremove(ctx, self.name, self.group.partition("/")[0])
+        if self.read(ctx) is not None:
+            raise FunctionError(f"Failed to remove Logical Volume {self.name}: {said}")
+
+    def settled(self, now: Row) -> str:
+        return f"Logical Volume {self.name} already absent"

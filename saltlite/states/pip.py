@@ -1,0 +1,343 @@
+"""Packages of Python: there, not there, up to date. Source: observed on Salt 3006.30.
+
+Only pip knows what a requirement comes to, so what it would install is asked with ``--dry-run``
+(pip 22.2); an older one is not asked, and then a test run cannot name versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import SaltliteError
+from saltlite.highstate.resource import Action, Resource, Step, Verdict
+from saltlite.modules import pip
+from saltlite.providers.pip import conflicts, names_of, normalized, requirement, would_install
+
+_ALREADY = "All specified packages are already installed"
+
+
+def installed(
+    name: str,
+    pkgs: Any = None,
+    pip_bin: str | None = None,
+    requirements: Any = None,
+    bin_env: str | None = None,
+    use_wheel: bool = False,
+    no_use_wheel: bool = False,
+    log: str | None = None,
+    proxy: str | None = None,
+    timeout: Any = None,
+    repo: str | None = None,
+    editable: Any = None,
+    find_links: Any = None,
+    index_url: str | None = None,
+    extra_index_url: str | None = None,
+    no_index: bool = False,
+    mirrors: Any = None,
+    build: str | None = None,
+    target: str | None = None,
+    download: str | None = None,
+    download_cache: str | None = None,
+    source: str | None = None,
+    upgrade: bool = False,
+    force_reinstall: bool = False,
+    ignore_installed: bool = False,
+    exists_action: str | None = None,
+    no_deps: bool = False,
+    no_install: bool = False,
+    no_download: bool = False,
+    install_options: Any = None,
+    global_options: Any = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    pre_releases: bool = False,
+    cert: str | None = None,
+    allow_all_external: bool = False,
+    allow_external: Any = None,
+    allow_unverified: Any = None,
+    process_dependency_links: bool = False,
+    env_vars: Mapping[str, Any] | None = None,
+    use_vt: bool = False,
+    trusted_host: str | None = None,
+    no_cache_dir: bool = False,
+    cache_dir: str | None = None,
+    no_binary: Any = None,
+    extra_args: Any = None,
+    **kwargs: Any,
+) -> Action | Verdict:
+    """A package, all of ``pkgs``, or those of files with ``requirements``.
+
+    ``name`` may be an address or have conditions: ``a``, ``a>=1.0,<2``. ``bin_env`` is a virtual
+    environment or a pip. With ``upgrade`` in the newest version that is allowed. All else is for
+    ``pip.install``.
+    """
+    options = {
+        key: value
+        for key, value in locals().items()
+        if key not in ("name", "pkgs", "pip_bin", "repo", "kwargs", "requirements", "editable")
+    }
+    options["bin_env"] = bin_env or pip_bin
+    files = tuple(names_of(requirements))
+    editables = tuple(names_of(editable))
+    wanted = (repo or name,) if pkgs is None else tuple(_listed(pkgs))
+    wrong = next((text for text in map(_wrong, wanted) if text), "")
+    if wrong and not (files or editables):
+        return Verdict(result=False, comment=wrong)
+    saltenv = str(kwargs.get("saltenv") or kwargs.get("__env__") or "base")
+    order = Order(
+        wanted=() if files or editables else wanted,
+        files=files,
+        editables=editables,
+        options={**options, "saltenv": saltenv},
+    )
+    return Action(would="", run=order.run, foreseen=order.foreseen)
+
+
+def _listed(pkgs: Any) -> list[str]:
+    """A list of names, with ``{name: version}`` for ``name==version``."""
+    listed = []
+    for each in names_of(pkgs) if isinstance(pkgs, str) else pkgs:
+        if isinstance(each, Mapping):
+            listed += [f"{name}=={version}" for name, version in each.items()]
+        else:
+            listed.append(str(each))
+    return listed
+
+
+def _wrong(wanted: str) -> str:
+    if re.match(r"[\w.\-\[\], ]+=[^=]", wanted) and "://" not in wanted:
+        return (
+            f"Invalid version specification in package {wanted}. '=' is not supported, use '=='"
+            " instead."
+        )
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What pip is to be asked for, and whether there is anything to ask."""
+
+    wanted: tuple[str, ...]
+    files: tuple[str, ...]
+    editables: tuple[str, ...]
+    options: Mapping[str, Any]
+
+    def foreseen(self, ctx: MinionContext) -> Verdict:
+        """The verdict of a test run."""
+        try:
+            due, said = self._due(ctx)
+            if not self._is_any(due):
+                return Verdict(result=True, comment="\n".join([*said, _ALREADY]))
+            coming = self._coming(ctx, due)
+        except SaltliteError as error:
+            return Verdict(result=False, comment=f"Error installing {self._what()!r}: {error}")
+        if coming == {}:
+            return self._verdict(said, {}, due)
+        would = f"Python package(s) set to be installed:\n{self._what()}"
+        if self.files:
+            would = f"Requirements file '{self._what()}' will be processed."
+        changes = self._changes(due, coming or {})
+        return Verdict(result=None, comment="\n".join([*said, would]), changes=changes)
+
+    def run(self, ctx: MinionContext) -> Verdict:
+        """Install what is missing, and look what came of it."""
+        try:
+            due, said = self._due(ctx)
+            if not self._is_any(due):
+                return Verdict(result=True, comment="\n".join([*said, _ALREADY]))
+            before = self._installed(ctx)
+            answer = self._install(ctx, due)
+            after = self._installed(ctx)
+        except SaltliteError as error:
+            return Verdict(result=False, comment=f"Error installing {self._what()!r}: {error}")
+        new = {name: version for name, version in after.items() if before.get(name) != version}
+        if answer.get("retcode", 1) != 0:
+            told = " ".join(answer.get(each, "") for each in ("stdout", "stderr"))
+            return Verdict(
+                result=False, comment=f"{self._failed()} {told}", changes=self._changes(due, new)
+            )
+        if self._again:
+            new |= {name: after[name] for name in map(_name, due) if name in after}
+        return self._verdict(said, self._changes(due, new), due)
+
+    @property
+    def _again(self) -> bool:
+        return bool(self.options["force_reinstall"] or self.options["ignore_installed"])
+
+    def _is_any(self, due: tuple[str, ...]) -> bool:
+        return bool(due or self.files or self.editables)
+
+    def _due(self, ctx: MinionContext) -> tuple[tuple[str, ...], list[str]]:
+        """What is not there as it shall be; and what is said of the others."""
+        if self._again or self.options["upgrade"] or not self.wanted:
+            return self.wanted, []
+        there = self._installed(ctx)
+        due = tuple(each for each in self.wanted if conflicts(each, there))
+        kept = [each for each in self.wanted if each not in due]
+        return due, [f"Python package {each} was already installed" for each in kept]
+
+    def _installed(self, ctx: MinionContext) -> dict[str, str]:
+        which = ("bin_env", "user", "cwd", "env_vars")
+        found = pip.list_(ctx, **{each: self.options[each] for each in which})
+        return {normalized(name): version for name, version in found.items()}
+
+    def _coming(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, str] | None:
+        """Names and versions that pip would install; ``None`` if it does not tell."""
+        wanted = {
+            "pkgs": list(due) or None,
+            "requirements": list(self.files) or None,
+            "editable": list(self.editables) or None,
+        }
+        return would_install(ctx, {**self.options, **wanted})
+
+    def _install(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, Any]:
+        return pip.install(
+            ctx,
+            pkgs=list(due) or None,
+            requirements=list(self.files) or None,
+            editable=list(self.editables) or None,
+            **self.options,
+        )
+
+    def _changes(self, due: tuple[str, ...], new: Mapping[str, str]) -> dict[str, Any]:
+        if not due:
+            kind = "requirements" if self.files else "editable"
+            return {kind: True} if new else {}
+        shown = {_name(each): requirement(each)[0] for each in due}
+        return {f"{shown[name]}=={new[name]}": "Installed" for name in shown if name in new}
+
+    def _verdict(
+        self, said: list[str], changes: Mapping[str, Any], due: tuple[str, ...]
+    ) -> Verdict:
+        if not changes:
+            return Verdict(result=True, comment="\n".join([*said, f"{_ALREADY}{self._newest}"]))
+        told = "All packages were successfully installed"
+        if self.files:
+            told = f"Successfully processed requirements file {self._what()}."
+        elif self.editables:
+            told = f"Package successfully installed from VCS checkout {self._what()}."
+        return Verdict(result=True, comment="\n".join([*said, told]), changes=changes)
+
+    @property
+    def _newest(self) -> str:
+        return " and up-to-date" if self.options["upgrade"] else ""
+
+    def _failed(self) -> str:
+        if self.files:
+            return f'Unable to process requirements file "{self._what()}" Error:'
+        return f"Failed to install packages: {self._what()}. Error:"
+
+    def _what(self) -> str:
+        return ", ".join(self.files or self.editables or self.wanted)
+
+
+def _name(wanted: str) -> str:
+    return normalized(requirement(wanted)[0])
+
+
+def removed(
+    name: str,
+    requirements: Any = None,
+    bin_env: str | None = None,
+    log: str | None = None,
+    proxy: str | None = None,
+    timeout: Any = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    use_vt: bool = False,
+) -> Removed:
+    """No such package, or none of those in files with ``requirements``."""
+    return Removed(
+        name=str(name),
+        requirements=tuple(names_of(requirements)),
+        which={"bin_env": bin_env, "user": user, "cwd": cwd},
+        options={"log": log, "proxy": proxy, "timeout": timeout},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed(Resource[frozenset[str]]):
+    """A package that is not there."""
+
+    name: str
+    requirements: tuple[str, ...]
+    which: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> frozenset[str]:
+        return frozenset(map(normalized, pip.list_(ctx, **self.which)))
+
+    def plan(self, now: frozenset[str]) -> list[Step]:
+        step = Step(
+            would=f"Package {self.name} is set to be removed",
+            did="Package was successfully removed.",
+            changes={self.name: "Removed"},
+            run=lambda ctx: pip.uninstall(
+                ctx,
+                pkgs=self.name,
+                requirements=list(self.requirements) or None,
+                **self.which,
+                **self.options,
+            ),
+        )
+        return [step] if normalized(self.name) in now else []
+
+    def settled(self, now: frozenset[str]) -> str:
+        return "Package is not installed."
+
+    def unmet(self, after: frozenset[str], left: Any) -> str:
+        return "Could not remove package."
+
+
+def uptodate(
+    name: str,
+    bin_env: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    use_vt: bool = False,
+) -> UpToDate:
+    """All packages in their newest version."""
+    return UpToDate(which={"bin_env": bin_env, "user": user, "cwd": cwd})
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The installed versions, and the newer ones that there are."""
+
+    installed: Mapping[str, str]
+    newer: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpToDate(Resource[Versions]):
+    """Packages that are all the newest."""
+
+    which: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> Versions:
+        newer = pip.list_upgrades(ctx, **self.which)
+        shown = {name: text.partition(" [")[0] for name, text in newer.items()}
+        return Versions(pip.list_(ctx, **self.which) if shown else {}, shown)
+
+    def plan(self, now: Versions) -> list[Step]:
+        changed = {
+            name: {"old": now.installed.get(name, ""), "new": version}
+            for name, version in now.newer.items()
+        }
+        step = Step(
+            would=f"{len(changed)} package(s) will be updated",
+            did="Upgrade successful.",
+            changes={"changes": changed, "result": True, "comment": ""},
+            run=lambda ctx: pip.upgrade(ctx, **self.which),
+        )
+        return [step] if changed else []
+
+    def settled(self, now: Versions) -> str:
+        return "System is already up-to-date."
+
+    def unmet(self, after: Versions, left: Any) -> str:
+        return f"Could not upgrade: {', '.join(after.newer)}"

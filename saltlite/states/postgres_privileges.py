@@ -1,0 +1,100 @@
+"""Privileges of roles of PostgreSQL."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.modules import postgres
+from saltlite.providers.postgres.grants import Wanted
+from saltlite.states._postgres import Thing, Words, connection
+
+
+def present(
+    name: str,
+    object_name: str,
+    object_type: str,
+    privileges: Any = None,
+    grant_option: bool | None = None,
+    prepend: str = "public",
+    user: str | None = None,
+    maintenance_db: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: Any = None,
+    db_user: str | None = None,
+) -> Thing:
+    """Privileges that the role ``name`` has on an object.
+
+    ``object_type`` is ``table``, ``sequence``, ``schema``, ``database``, ``tablespace``,
+    ``language``, ``function`` or ``group``; ``object_name`` may be ``ALL`` for the first two and
+    functions of the schema ``prepend``. ``grant_option``: they may be passed on.
+    """
+    server = connection(locals())
+    wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
+    place = _place(name, object_name, object_type, privileges, prepend)
+    passed_on: dict[str, Any] = {"grant_option": grant_option}
+    what = f"The privilege(s): {wanted.shown()}"
+    return Thing(
+        name=name,
+        wanted=True,
+        change="Present",
+        look=partial(postgres.has_privileges, **place, **passed_on, **server),
+        act=partial(postgres.privileges_grant, **place, **passed_on, **server),
+        words=Words(
+            would=f"{what} are set to be granted to {name}",
+            did=f"{what} have been granted to {name}",
+            settled="The requested privilege(s) are already set",
+            failed=f"Failed to grant privilege(s): {wanted.shown()} to {name}",
+        ),
+    )
+
+
+def absent(
+    name: str,
+    object_name: str,
+    object_type: str,
+    privileges: Any = None,
+    prepend: str = "public",
+    user: str | None = None,
+    maintenance_db: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: Any = None,
+    db_user: str | None = None,
+) -> Thing:
+    """Privileges that the role ``name`` does not have; the arguments are those of ``present``."""
+    server = connection(locals())
+    wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
+    place = _place(name, object_name, object_type, privileges, prepend)
+    what = f"The privilege(s): {wanted.shown()}"
+
+    def look(ctx: MinionContext) -> bool:
+        return wanted.holds_any(postgres.psql_query(ctx, wanted.query(), **server))
+
+    return Thing(
+        name=name,
+        wanted=False,
+        change="Absent",
+        look=look,
+        act=partial(postgres.privileges_revoke, **place, **server),
+        words=Words(
+            would=f"{what} are set to be revoked from {name}",
+            did=f"{what} have been revoked from {name}",
+            settled="The requested privilege(s) are not set so cannot be revoked",
+            failed=f"Failed to revoke privilege(s): {wanted.shown()} from {name}",
+        ),
+    )
+
+
+def _place(
+    name: str, object_name: str, object_type: str, privileges: Any, prepend: str
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "object_name": object_name,
+        "object_type": object_type,
+        "privileges": privileges,
+        "prepend": prepend,
+    }

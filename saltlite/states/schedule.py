@@ -1,0 +1,162 @@
+"""Jobs that a minion runs by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core.schedule import DEFAULTS, BadSchedule, entry_of
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step
+from saltlite.modules import schedule
+
+
+def present(name: str, **kwargs: Any) -> Job:
+    """A job of the schedule.
+
+    ``function`` runs with ``job_args`` and ``job_kwargs`` every ``seconds``, ``minutes``,
+    ``hours``, ``days``, or at ``when`` or ``once``. Further options are those of ``schedule.add``.
+    """
+    given = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    try:
+        wanted = entry_of(str(name), given)
+    except BadSchedule as error:
+        raise FunctionError(str(error)) from None
+    return Job(name=str(name), given=given, wanted=wanted)
+
+
+def absent(name: str, **kwargs: Any) -> NoJob:
+    """No such job in the schedule."""
+    return NoJob(name=str(name), given=kwargs)
+
+
+def enabled(name: str, **kwargs: Any) -> Switched:
+    """A job of the schedule that runs."""
+    return Switched(name=str(name), given=kwargs, wanted=True)
+
+
+def disabled(name: str, **kwargs: Any) -> Switched:
+    """A job of the schedule that does not run."""
+    return Switched(name=str(name), given=kwargs, wanted=False)
+
+
+def _read(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    found = schedule.list_(ctx, show_all=True, return_yaml=False, offline=_is_offline(given))
+    entry = found.get(name)
+    return dict(entry) if isinstance(entry, Mapping) else None
+
+
+def _is_offline(given: Mapping[str, Any]) -> bool:
+    return bool(given.get("offline", False))
+
+
+def _done(answer: Mapping[str, Any]) -> None:
+    if not answer["result"]:
+        raise FunctionError(str(answer["comment"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Resource[dict[str, Any] | None]):
+    """A job as declared; read is the entry there is, ``None`` without one."""
+
+    name: str
+    given: Mapping[str, Any]
+    wanted: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> dict[str, Any] | None:
+        return _read(ctx, self.name, self.given)
+
+    def plan(self, now: dict[str, Any] | None) -> list[Step]:
+        if now is None:
+            return [
+                Step(
+                    would=f"Job: {self.name} would be added to schedule.",
+                    did=f"Adding new job {self.name} to schedule",
+                    changes={self.name: "added"},
+                    run=self._add,
+                )
+            ]
+        if {**DEFAULTS, **now} == self.wanted:
+            return []
+        return [
+            Step(
+                would=f"Job: {self.name} would be modified in schedule.",
+                did=f"Modifying job {self.name} in schedule",
+                changes={self.name: {"old": now, "new": self.wanted}},
+                run=self._replace,
+            )
+        ]
+
+    def _add(self, ctx: MinionContext) -> None:
+        _done(schedule.add(ctx, self.name, **self.given))
+
+    def _replace(self, ctx: MinionContext) -> None:
+        _done(schedule.modify(ctx, self.name, **self.given))
+
+    def settled(self, now: dict[str, Any] | None) -> str:
+        return f"Job {self.name} in correct state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoJob(Resource[dict[str, Any] | None]):
+    """A job that is not there."""
+
+    name: str
+    given: Mapping[str, Any]
+
+    def read(self, ctx: MinionContext) -> dict[str, Any] | None:
+        return _read(ctx, self.name, self.given)
+
+    def plan(self, now: dict[str, Any] | None) -> list[Step]:
+        if now is None:
+            return []
+        return [
+            Step(
+                would=f"Job: {self.name} would be deleted from schedule.",
+                did=f"Removed job {self.name} from schedule",
+                changes={self.name: "removed"},
+                run=self._remove,
+            )
+        ]
+
+    def _remove(self, ctx: MinionContext) -> None:
+        _done(schedule.delete(ctx, self.name, **self.given))
+
+    def settled(self, now: dict[str, Any] | None) -> str:
+        return f"Job {self.name} not present in schedule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switched(Resource[dict[str, Any] | None]):
+    """A job that runs, or with ``wanted`` false does not; one that is not there is left alone."""
+
+    name: str
+    given: Mapping[str, Any]
+    wanted: bool
+
+    def read(self, ctx: MinionContext) -> dict[str, Any] | None:
+        return _read(ctx, self.name, self.given)
+
+    def plan(self, now: dict[str, Any] | None) -> list[Step]:
+        if now is None or now.get("enabled", True) is self.wanted:
+            return []
+        verb = "enabled" if self.wanted else "disabled"
+        return [
+            Step(
+                would=f"Job: {self.name} would be {verb} in schedule.",
+                did=f"{verb.capitalize()} job {self.name} from schedule",
+                changes={self.name: verb},
+                run=self._switch,
+            )
+        ]
+
+    def _switch(self, ctx: MinionContext) -> None:
+        switch = schedule.enable_job if self.wanted else schedule.disable_job
+        _done(switch(ctx, self.name, **self.given))
+
+    def settled(self, now: dict[str, Any] | None) -> str:
+        if now is None:
+            return f"Job {self.name} not present in schedule"
+        return f"Job {self.name} is {'enabled' if self.wanted else 'disabled'}"

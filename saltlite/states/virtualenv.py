@@ -1,0 +1,184 @@
+"""Virtual environments of Python, and the packages in them. Source: observed on Salt 3006.30."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import SaltliteError
+from saltlite.highstate.resource import Action, Verdict
+from saltlite.modules import pip
+from saltlite.modules import virtualenv as environments
+from saltlite.providers.pip import normalized, would_install
+
+
+def managed(
+    name: str,
+    venv_bin: str | None = None,
+    requirements: Any = None,
+    system_site_packages: bool = False,
+    distribute: bool = False,
+    use_wheel: bool = False,
+    clear: bool = False,
+    python: str | None = None,
+    extra_search_dir: Any = None,
+    never_download: bool | None = None,
+    prompt: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    index_url: str | None = None,
+    extra_index_url: str | None = None,
+    pre_releases: bool = False,
+    no_deps: bool = False,
+    pip_download: str | None = None,
+    pip_download_cache: str | None = None,
+    pip_exists_action: str | None = None,
+    pip_ignore_installed: bool = False,
+    proxy: str | None = None,
+    use_vt: bool = False,
+    env_vars: Mapping[str, Any] | None = None,
+    no_use_wheel: bool = False,
+    pip_upgrade: bool = False,
+    pip_pkgs: Any = None,
+    pip_no_cache_dir: bool = False,
+    pip_cache_dir: str | None = None,
+    process_dependency_links: bool = False,
+    no_binary: Any = None,
+    **kwargs: Any,
+) -> Action:
+    """An environment in the directory ``name``, with ``pip_pkgs`` and files of ``requirements``.
+
+    ``clear`` makes it anew each time. What begins with ``pip_``, and the addresses, are for pip.
+    """
+    saltenv = str(kwargs.get("saltenv") or kwargs.get("__env__") or "base")
+    environment = Environment(
+        path=str(name),
+        clear=clear,
+        options={
+            "venv_bin": venv_bin,
+            "system_site_packages": system_site_packages,
+            "python": python,
+            "extra_search_dir": extra_search_dir,
+            "never_download": never_download,
+            "prompt": prompt,
+            "user": user,
+        },
+        packages={
+            "pkgs": pip_pkgs,
+            "requirements": requirements,
+            "bin_env": str(name),
+            "proxy": proxy,
+            "index_url": index_url,
+            "extra_index_url": extra_index_url,
+            "download": pip_download,
+            "upgrade": pip_upgrade,
+            "ignore_installed": pip_ignore_installed,
+            "exists_action": pip_exists_action,
+            "no_deps": no_deps,
+            "pre_releases": pre_releases,
+            "user": user,
+            "cwd": cwd,
+            "env_vars": env_vars,
+            "no_cache_dir": pip_no_cache_dir,
+            "cache_dir": pip_cache_dir,
+            "no_binary": no_binary,
+            "saltenv": saltenv,
+        },
+    )
+    return Action(would="", run=environment.run, foreseen=environment.foreseen)
+
+
+def manage(name: str, **kwargs: Any) -> Action:
+    """As :func:`managed`, under its old name."""
+    return managed(name, **kwargs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """How an environment is made and what is installed in it; only pip knows when that is so."""
+
+    path: str
+    clear: bool
+    options: Mapping[str, Any]
+    packages: Mapping[str, Any]
+
+    @property
+    def _python(self) -> str:
+        return os.path.join(self.path, "bin", "python")
+
+    def foreseen(self, ctx: MinionContext) -> Verdict:
+        """The verdict of a test run: what pip would install is known where there is a pip."""
+        exists = ctx.host.exists(self._python)
+        if not exists:
+            said = f"Virtualenv {self.path} is set to be created"
+            return Verdict(result=None, comment=said)
+        if self.clear:
+            said = f"Virtualenv {self.path} is set to be cleared"
+            cleared = {"cleared_packages": self._frozen(ctx), "old": self._version(ctx)}
+            return Verdict(result=None, comment=said, changes=cleared)
+        said = f"Virtualenv {self.path} is already created"
+        coming = would_install(ctx, self.packages) if self._has_packages else {}
+        if coming == {}:
+            return Verdict(result=True, comment=said)
+        return Verdict(
+            result=None,
+            comment=f"{said}; packages are set to be installed",
+            changes={"packages": self._told(ctx, coming)} if coming else {},
+        )
+
+    @property
+    def _has_packages(self) -> bool:
+        return bool(self.packages["pkgs"] or self.packages["requirements"])
+
+    def _told(self, ctx: MinionContext, coming: Mapping[str, str]) -> dict[str, Any]:
+        before = self._frozen(ctx)
+        new = sorted(f"{name}=={version}" for name, version in coming.items())
+        old = sorted(line for line in before if normalized(line.partition("==")[0]) in coming)
+        return {"new": new, "old": old or ""}
+
+    def run(self, ctx: MinionContext) -> Verdict:
+        """Make it if it is not there, and have pip see to the packages."""
+        changes: dict[str, Any] = {}
+        exists = ctx.host.exists(self._python)
+        said = "virtualenv exists"
+        if not exists or self.clear:
+            if exists:
+                changes = {"cleared_packages": self._frozen(ctx), "old": self._version(ctx)}
+            try:
+                done = environments.create(ctx, self.path, clear=self.clear, **self.options)
+            except SaltliteError as error:
+                return Verdict(result=False, comment=f"Failed to create virtualenv: {error}")
+            if done["retcode"] != 0:
+                return Verdict(result=False, comment=done["stdout"] + done["stderr"])
+            changes["new"] = self._version(ctx)
+            said = "Cleared existing virtualenv" if exists else "Created new virtualenv"
+        if not self._has_packages:
+            return Verdict(result=True, comment=said, changes=changes)
+        return self._with_packages(ctx, said, changes)
+
+    def _with_packages(self, ctx: MinionContext, said: str, changes: dict[str, Any]) -> Verdict:
+        try:
+            before = self._frozen(ctx)
+            done = pip.install(ctx, **self.packages)
+            after = self._frozen(ctx)
+        except SaltliteError as error:
+            return Verdict(result=False, comment=f"{said}\n{error}", changes=changes)
+        new = sorted(set(after) - set(before))
+        old = sorted(set(before) - set(after))
+        if new or old:
+            changes["packages"] = {"new": new or "", "old": old or ""}
+        if done["retcode"] != 0:
+            told = f"{said}\n{done['stdout']}\n{done['stderr']}"
+            return Verdict(result=False, comment=told, changes=changes)
+        return Verdict(result=True, comment=said, changes=changes)
+
+    def _frozen(self, ctx: MinionContext) -> list[str]:
+        which = {name: self.packages[name] for name in ("bin_env", "user", "cwd", "env_vars")}
+        return pip.freeze(ctx, **which)
+
+    def _version(self, ctx: MinionContext) -> str:
+        done = ctx.host.run([self._python, "-V"])
+        return (done.stdout or done.stderr).strip()
