@@ -42,7 +42,7 @@ class Progress:
 def status(progress: Progress, width: int) -> str:
     """``2/5 returned, 12 s, waiting for db1 (3/7 motd), web1 and 1 more``, cut to ``width``."""
     head = f"{progress.returned}/{progress.expected} returned, {progress.elapsed_s:.0f} s"
-    return _cut(f"{head}{_waiting(progress)}", width)
+    return cut(f"{head}{_waiting(progress)}", width)
 
 
 def bar(progress: Progress, width: int) -> str:
@@ -50,7 +50,7 @@ def bar(progress: Progress, width: int) -> str:
     share = progress.returned / progress.expected if progress.expected else 0.0
     done = round(min(share, 1.0) * BAR_WIDTH)
     filled = f"[{'#' * done}{'.' * (BAR_WIDTH - done)}] {share:4.0%}"
-    return _cut(f"{filled} {status(progress, width)}", width)
+    return cut(f"{filled} {status(progress, width)}", width)
 
 
 def _waiting(progress: Progress) -> str:
@@ -70,7 +70,8 @@ def _named(minion: str, step: Step | None) -> str:
     return f"{minion} ({f'{count} {step.name}'.strip()})"
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """The text in so many columns; what does not print is shown as ``?``."""
     text = "".join(character if character.isprintable() else "?" for character in text)
     return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
 

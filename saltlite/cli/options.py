@@ -215,7 +215,16 @@ def output_options(parser: CommandParser) -> None:
     )  # fmt: skip
 
 
-def daemon_options(parser: CommandParser, pidfile: str) -> None:
+def daemon_parser(role: str, description: str) -> CommandParser:
+    """The options of ``salt-master`` or ``salt-minion``."""
+    parser = CommandParser(f"salt-{role}", "%prog [options]", description)
+    common_options(parser)
+    _daemon_options(parser, f"/var/run/salt-{role}.pid")
+    logging_options(parser, f"/var/log/salt/{role}")
+    return parser
+
+
+def _daemon_options(parser: CommandParser, pidfile: str) -> None:
     """``--daemon``, ``--user``, ``--pid-file``, ``--disable-keepalive``."""
     name = parser.command
     parser.add_option("-u", "--user", help=f"Specify user to run {name}.")

@@ -23,30 +23,21 @@ def main() -> int:
 
 def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What came of it; a text under ``error`` if it could not be run."""
-    from saltlite.cli.runs import runner_context
+    from saltlite.cli.runs import run_another, runner_context
     from saltlite.config.load import load_master
     from saltlite.errors import SaltliteError
+    from saltlite.runners.publishing import publish
 
     lines: list[str] = []
     try:
         config = load_master(asked["config_dir"])
         with runner_context(config, lines.append) as ctx:
             if asked["kind"] == "local":
-                return {"return": ctx.local.cmd(**asked["kwarg"]), "success": True}
-            return _ran(ctx, asked)
+                wanted = {**asked["kwarg"], "fun": asked["fun"]}
+                return {"return": publish(ctx.local, **wanted), "success": True}
+            return run_another(ctx, asked["kind"], asked["fun"], asked["arg"], asked["kwarg"])
     except SaltliteError as error:
         return {"error": str(error)}
-
-
-def _ran(ctx: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    from saltlite.client.runner import RunnerClient, WheelClient
-
-    client = WheelClient(ctx) if asked["kind"] == "wheel" else RunnerClient(ctx)
-    ran = client.run(asked["fun"], asked["arg"], asked["kwarg"])
-    if ran.wrong is not None:
-        said = f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc}"
-        return {"return": said, "success": True, "jid": ran.jid, "user": ctx.user}  # as Salt does
-    return {"return": ran.return_, "success": ran.success, "jid": ran.jid, "user": ctx.user}
 
 
 if __name__ == "__main__":

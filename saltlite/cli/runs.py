@@ -6,9 +6,11 @@ other; here they meet.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +68,34 @@ def runner_context(
             user=user or sender(),
         )
         context.functions = RunnerFunctions(context)
+        context.run = partial(run_another, context)
         yield context
+
+
+def run_another(
+    ctx: RunnerContext, kind: str, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Run a ``runner`` or ``wheel`` function from within another, as a job of its own.
+
+    ``return``, ``success``, ``jid``, ``user``, and ``wrong``: whether the arguments were; such a
+    return is Salt's text about them.
+
+    Raises:
+        FunctionUnavailable: there is no such function.
+    """
+    from saltlite.client.runner import RunnerClient, WheelClient
+    from saltlite.runners.registry import RunnerFunctions
+
+    own = dataclasses.replace(ctx, jid="", state={})
+    own.functions = RunnerFunctions(own)
+    own.run = partial(run_another, own)
+    client = WheelClient(own) if kind == "wheel" else RunnerClient(own)
+    ran = client.run(fun, arg, kwarg)
+    told = {"jid": ran.jid, "user": ctx.user, "wrong": ran.wrong is not None}
+    if ran.wrong is not None:
+        said = f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc}"
+        return {"return": said, "success": True, **told}  # as Salt does
+    return {"return": ran.return_, "success": ran.success and not ran.retcode, **told}
 
 
 def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:

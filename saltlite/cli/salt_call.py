@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--priv and --proxyid are not supported yet")
     from saltlite.config.load import load_minion
 
-    config = load_config(load_minion, options, _overrides(options))
+    config = _with_cachedir(load_config(load_minion, options, _overrides(options)), options)
     from saltlite.cli import logs
 
     logs.setup(config.log, console=True)
@@ -76,8 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
+    import gc
+
     from saltlite.cli.show import Screen
 
+    gc.set_threshold(100_000, 20, 20)  # a tenth of a large run would go into looking for cycles
     caller = None if _masterless(config) else _connect(config, options)
     try:
         ctx = _context(config, options, caller)
@@ -111,21 +115,23 @@ def _context(
     from saltlite.context import MinionContext
     from saltlite.grains import LazyGrains
     from saltlite.host import Host
-    from saltlite.loader.registry import Registry
+    from saltlite.loader.registry import with_functions
     from saltlite.pillar.lazy import LazyPillar
 
     host = Host()
-    grains: Any = {} if options.skip_grains else LazyGrains(config, host)
-    ctx = MinionContext(
-        config=config,
-        host=host,
-        grains=grains,
-        pillar={} if caller is None else caller.pillar(grains),
-        master=caller,
-        events=minion_bus(config),
-        listen=lambda prefix: listen_to_minion(config, prefix),
+    refresh = bool(options.refresh_grains_cache)
+    grains: Any = {} if options.skip_grains else LazyGrains(config, host, refresh=refresh)
+    ctx = with_functions(
+        MinionContext(
+            config=config,
+            host=host,
+            grains=grains,
+            pillar={} if caller is None else caller.pillar(grains),
+            master=caller,
+            events=minion_bus(config),
+            listen=lambda prefix: listen_to_minion(config, prefix),
+        )
     )
-    ctx.functions = Registry(ctx)
     if caller is None:
         ctx.pillar = LazyPillar(lambda: _masterless_pillar(ctx))
     return ctx
@@ -168,7 +174,8 @@ def _call(
         job["executor_opts"] = _metadata(options.executor_opts)
     ctx.job = job
     try:
-        outcome = call_function(fun, arguments, job, ctx)
+        with _watched(ctx, fun):
+            outcome = call_function(fun, arguments, job, ctx)
     except Exception as error:
         if options.hard_crash:
             raise
@@ -177,11 +184,20 @@ def _call(
             return _explain(fun, error, ctx)
         outcome = begun
     fields = _return_fields(ctx, outcome, words, jid, options)
-    _print(screen, options, fields, outcome)
     _deliver(ctx, options.returner, fields, outcome)
+    _print(screen, options, fields, outcome)
     if caller is not None and not options.no_return_event:
         _send_return(caller, fields, outcome)
     return _exit_code(outcome.retcode, passthrough=options.retcode_passthrough)
+
+
+def _watched(ctx: MinionContext, fun: str) -> AbstractContextManager[None]:
+    """On a terminal a run of states shows how far it is."""
+    if not fun.startswith("state.") or not sys.stderr.isatty():
+        return nullcontext()
+    from saltlite.cli.runline import shown
+
+    return shown(ctx)
 
 
 def _names(text: str | None) -> list[str]:
@@ -274,7 +290,7 @@ def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
         SaltliteError,
         UsageError,
     )
-    from saltlite.minion.job import InvocationError
+    from saltlite.minion.job import InvocationError, wrong_arguments
 
     if isinstance(error, FunctionUnavailable) and error.name == fun:
         return complain(str(error), EX_UNKNOWN_FUNCTION)
@@ -288,11 +304,25 @@ def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
         return complain(f"Error running '{fun}': {error}")
     if isinstance(error, TypeError):
         sys.stdout.write(f"{ctx.functions.doc(fun) or ''}\n")
-        return complain(f"\nPassed invalid arguments: {error}.\n\nUsage:")
+        said = wrong_arguments(fun, error, ctx)
+        return complain(f"\nPassed invalid arguments: {said}.\n\nUsage:")
     frames = error.__traceback__
     while frames is not None and "/modules/" not in frames.tb_frame.f_code.co_filename:
         frames = frames.tb_next
     return complain("".join(traceback.format_exception(type(error), error, frames)).rstrip())
+
+
+def _with_cachedir(config: MinionConfig, options: optparse.Values) -> MinionConfig:
+    """``--cachedir`` as it was given, not below ``root_dir``; what follows from the option stays.
+
+    Source: observed on Salt 3006.30.
+    """
+    if not options.cachedir:
+        return config
+    import dataclasses
+
+    paths = dataclasses.replace(config.paths, cachedir=os.path.abspath(options.cachedir))
+    return dataclasses.replace(config, paths=paths)
 
 
 def _overrides(options: optparse.Values) -> dict[str, Any]:
@@ -301,7 +331,6 @@ def _overrides(options: optparse.Values) -> dict[str, Any]:
         "file_client": "local" if options.local else None,
         "master": options.master,
         "id": options.id,
-        "cachedir": options.cachedir,
         "module_dirs": options.module_dirs,
         "states_dirs": [options.states_dir] if options.states_dir else None,
         "file_roots": {"base": [options.file_root]} if options.file_root else None,
@@ -338,7 +367,7 @@ def _call_options(parser: CommandParser) -> None:
     flag(parser, "--metadata", help="Print the whole return, with id, jid and exit code.")
     flag(parser, "--no-return-event", help="Do not send the return to the master.")
     flag(parser, "--skip-grains", help="Do without grains.")
-    flag(parser, "--refresh-grains-cache", help="Collect grains anew, as is always done.")
+    flag(parser, "--refresh-grains-cache", help="Collect grains anew; cached ones do not count.")
     flag(parser, "--args-stdin", help="Read further arguments from standard input, one per line.")
     flag(parser, "--hard-crash", help="Let exceptions of functions end the command.")
     flag(parser, "--output-diff", dest="state_output_diff", help="Show only states with changes.")

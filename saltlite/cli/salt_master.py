@@ -63,7 +63,6 @@ def _warn_of_unread(config: MasterConfig) -> None:
 def _read(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
     from saltlite.cli.options import load_config, overrides
-    from saltlite.config.load import load_master
 
     options, _ = _parser().parse_command(arguments)
     values = {
@@ -71,7 +70,30 @@ def _read(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
         "config_dir": options.config_dir,
         "overrides": overrides(options),
     }
-    return load_config(load_master, options), values
+    return load_config(_load, options), values
+
+
+def _load(config_dir: str, given: Mapping[str, Any]) -> MasterConfig:
+    from saltlite.config.load import load_master
+
+    config = load_master(config_dir, given)
+    if config.extra.get("git_pillar_verify_config") is not False:
+        _check_git_pillar(config)
+    return config
+
+
+def _check_git_pillar(config: MasterConfig) -> None:
+    """Raise ConfigError for an entry of ``ext_pillar: git`` that is none, as Salt's master does."""
+    wanted = [one["git"] for one in config.pillar.ext_pillar if "git" in one]
+    if not wanted:
+        return
+    from saltlite.pillar import git
+
+    try:
+        for entries in wanted:
+            git.check(entries)
+    except SaltliteError as error:
+        raise ConfigError(f"git: {error}", option="ext_pillar") from error
 
 
 def _reload_logs(options: Mapping[str, Any]) -> None:
@@ -92,20 +114,9 @@ def _reload_logs(options: Mapping[str, Any]) -> None:
 
 
 def _parser() -> CommandParser:
-    from saltlite.cli.options import (
-        CommandParser,
-        common_options,
-        daemon_options,
-        logging_options,
-    )
+    from saltlite.cli.options import daemon_parser
 
-    parser = CommandParser(
-        "salt-master", "%prog [options]", "The Salt Master, used to control the Salt Minions"
-    )
-    common_options(parser)
-    daemon_options(parser, "/var/run/salt-master.pid")
-    logging_options(parser, "/var/log/salt/master")
-    return parser
+    return daemon_parser("master", "The Salt Master, used to control the Salt Minions")
 
 
 if __name__ == "__main__":

@@ -66,22 +66,9 @@ def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
 
 
 def _parser() -> CommandParser:
-    from saltlite.cli.options import (
-        CommandParser,
-        common_options,
-        daemon_options,
-        logging_options,
-    )
+    from saltlite.cli.options import daemon_parser
 
-    parser = CommandParser(
-        "salt-minion",
-        "%prog [options]",
-        "The Salt Minion, receives commands from a remote Salt Master",
-    )
-    common_options(parser)
-    daemon_options(parser, "/var/run/salt-minion.pid")
-    logging_options(parser, "/var/log/salt/minion")
-    return parser
+    return daemon_parser("minion", "The Salt Minion, receives commands from a remote Salt Master")
 
 
 if __name__ == "__main__":

@@ -133,10 +133,22 @@ def _show(screen: Screen, name: str, ran: Ran) -> int:
         screen.line(str(ran.return_))
         return EX_FAILED
     value = ran.return_
+    code = _exit_code(value) or (ran.retcode & 0xFF)
     outputter = None
     if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
         outputter, value = value["outputter"], value["data"]
+    elif isinstance(value, Mapping) and set(value) == {"outputter", "data", "retcode"}:
+        outputter = value["outputter"]  # an orchestration's; other outputters show all three
     screen.show(value, outputter)
+    return code
+
+
+def _exit_code(value: Any) -> int:
+    """The ``retcode`` of a runner's map, or of its ``data``. Source: observed on 3006.30."""
+    for each in (value, value.get("data")) if isinstance(value, Mapping) else ():
+        code = each.get("retcode") if isinstance(each, Mapping) else None
+        if isinstance(code, int):
+            return (code & 0xFF) or (EX_FAILED if code else EX_OK)
     return EX_OK
 
 

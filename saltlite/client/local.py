@@ -451,16 +451,22 @@ class LocalClient:
         ret: str = "",
         kwarg: Mapping[str, Any] | None = None,
         batch: int | str = "10%",
+        full_return: bool = False,
+        failhard: bool = False,
+        timeout: float | None = None,
         **kwargs: Any,
     ) -> Iterator[Returns]:
-        """``{minion id: return}`` one by one, at most ``batch`` minions at work at a time."""
+        """``{minion id: return}`` one by one, at most ``batch`` minions at work at a time.
+
+        With ``failhard`` no more are sent the job once one has failed.
+        """
         from saltlite.client.batch import Batch
 
-        request = _request(tgt, fun, arg, tgt_type, ret, None, "", kwarg, kwargs)
-        with Batch(self, request, str(batch)) as run:
+        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        with Batch(self, request, str(batch), failhard=failhard) as run:
             for outcome in run:
                 if isinstance(outcome, MinionReturn):
-                    yield {outcome.id: outcome.return_}
+                    yield {outcome.id: _full(outcome) if full_return else outcome.return_}
 
     def cmd_iter(
         self,

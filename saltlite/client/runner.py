@@ -26,13 +26,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a runner. ``wrong`` says what was wrong with its arguments, else ``None``."""
+    """What came of a runner. ``wrong`` says what was wrong with its arguments, else ``None``.
+
+    ``retcode`` is what its code set in ``__context__``.
+    """
 
     jid: str
     return_: Any
     success: bool
     wrong: str | None = None
     doc: str = ""
+    retcode: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,11 @@ class RunnerClient:
         self._finish(started, Ran(jid, why, success=False))
 
     def _call(self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> Ran:
+        self._ctx.state.pop("retcode", None)
         try:
-            return Ran(jid, call(runner, arg, kwarg), success=True)
+            value = call(runner, arg, kwarg)
+            code = self._ctx.state.get("retcode")
+            return Ran(jid, value, success=True, retcode=code if isinstance(code, int) else 0)
         except MasterAbsent:
             raise
         except SaltliteError as error:  # said on purpose: the sentence is all there is to it

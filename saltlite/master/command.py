@@ -47,3 +47,5 @@ class Command:
     limit_s: float = 0.0
     shares: bool = False
     """Quick enough to share a worker's turn with others; anything else is done alone."""
+    slow: bool = False
+    """May take long: one worker is always kept from it. Gives no ``Later``."""

@@ -28,6 +28,7 @@ from saltlite.master.commands import COMMANDS, Caller, Command, Repeats
 from saltlite.master.commands.returns import Due, settle
 from saltlite.master.context import MasterContext
 from saltlite.master.late import Later
+from saltlite.master.turns import ASK_ALONE, ASK_SLOW
 from saltlite.transport.codec import pack
 
 log = logging.getLogger(__name__)
@@ -64,13 +65,13 @@ class Dispatcher:
     def answer(self, frame: bytes) -> bytes:
         """The reply to ``frame``; see the worker for what happens to an error of ours."""
         begun = self.begin(frame, alone=True)
-        assert begun is not None  # noqa: S101 - said by alone
         return begun if isinstance(begun, bytes) else self.finish([begun])[0]
 
-    def begin(self, frame: bytes, *, alone: bool) -> bytes | Begun | None:
+    def begin(self, frame: bytes, *, alone: bool, slow: bool = True) -> bytes | Begun:
         """The reply to ``frame``, or what is to be finished together with others.
 
-        ``None`` if it must be asked ``alone``: nothing has been done, and its nonce is not used.
+        ``ASK_ALONE`` if it must be ``alone``, ``ASK_SLOW`` if it is slow and may not be so now:
+        nothing has been done, and its nonce is not used.
         """
         try:
             minimum = self._ctx.config.keys.minimum_auth_version
@@ -82,7 +83,7 @@ class Dispatcher:
             return self._refuse(UNDECODABLE if not_msgpack else REFUSED, str(error))
         if isinstance(envelope.load, Mapping):
             return self._answer_clear(envelope.load, alone=alone)
-        return self._begin_minion(envelope, alone=alone)
+        return self._begin_minion(envelope, alone=alone, slow=slow)
 
     def finish(self, begun: Sequence[Begun]) -> list[bytes]:
         """Put the returns on record, all at once, and answer them."""
@@ -91,12 +92,12 @@ class Dispatcher:
 
     # --- clear commands ------------------------------------------------------------------
 
-    def _answer_clear(self, load: Mapping[str, Any], *, alone: bool) -> bytes | None:
+    def _answer_clear(self, load: Mapping[str, Any], *, alone: bool) -> bytes:
         command = self._lookup("clear", load.get("cmd"))
         if command is None:
             return self._refuse(NOTHING, f"clear command {load.get('cmd')!r:.40}")
         if not alone and not command.shares:
-            return None
+            return ASK_ALONE
         try:
             reply = command.handler(self._ctx, load)
             if isinstance(reply, Later):
@@ -107,13 +108,15 @@ class Dispatcher:
 
     # --- minions' commands ---------------------------------------------------------------
 
-    def _begin_minion(self, envelope: Envelope, *, alone: bool) -> bytes | Begun | None:
+    def _begin_minion(self, envelope: Envelope, *, alone: bool, slow: bool) -> bytes | Begun:
         request = self._prove(envelope)
         if isinstance(request, bytes):
             return request
         command = self._lookup("aes", request.cmd)
+        if command is not None and command.slow and not slow:
+            return ASK_SLOW
         if not alone and command is not None and not command.shares:
-            return None
+            return ASK_ALONE
         problem = self._repeat_problem(request, command)
         if problem:
             return self._refuse(REFUSED, f"minion {request.id}, {request.cmd}: {problem}")

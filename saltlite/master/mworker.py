@@ -2,7 +2,7 @@
 
 One at a time while there are workers enough. When requests have to wait, ReqServer hands over
 several together: they cost one wake-up, and their returns one wait for the disk. A request that
-might keep the others waiting is handed back, to be asked alone.
+might keep the others waiting is handed back, to be asked alone, or when it may take its time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import zmq
 
 from saltlite.master.child import Life
+from saltlite.master.turns import ANY
 from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.codec import pack
 
@@ -27,15 +28,12 @@ RENEW_AFTER: Final = 100_000
 
 HANDLER_FAILED: Final = pack("Some exception handling minion payload")
 
-ASK_ALONE: Final = b""
-"""Instead of a reply: hand me this request again, by itself. No reply is empty."""
-
 
 class Answerer(Protocol):
     """What a worker needs of the dispatcher."""
 
-    def begin(self, frame: bytes, *, alone: bool) -> bytes | Any | None:
-        """The reply, or what :meth:`finish` needs; ``None`` if it has to be asked alone."""
+    def begin(self, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
+        """The reply, or what :meth:`finish` needs; see :mod:`saltlite.master.turns`."""
 
     def finish(self, begun: Sequence[Any]) -> list[bytes]:
         """The replies to what has begun, in that order."""
@@ -83,29 +81,31 @@ class MWorker:
     def _serve(self, socket: zmq.Socket[bytes], life: Life) -> int:
         """Answer what was handed over; how many requests that was."""
         try:
-            frames = socket.recv_multipart(zmq.NOBLOCK)
+            turn, *frames = socket.recv_multipart(zmq.NOBLOCK)
         except zmq.Again:
             return 0
         life.busy(REQUEST_LIMIT_S)
-        socket.send_multipart(answer_all(self._answerer, frames))
+        socket.send_multipart(answer_all(self._answerer, frames, slow=turn == ANY))
         return len(frames)
 
 
-def answer_all(answerer: Answerer, frames: Sequence[bytes]) -> list[bytes]:
-    """The replies to ``frames``, one each; nothing escapes from here."""
+def answer_all(answerer: Answerer, frames: Sequence[bytes], *, slow: bool = True) -> list[bytes]:
+    """The replies to ``frames``, one each; nothing escapes from here.
+
+    ``slow``: one of them may take its time.
+    """
     alone = len(frames) == 1
-    begun = [_begin(answerer, frame, alone=alone) for frame in frames]
+    begun = [_begin(answerer, frame, alone=alone, slow=slow) for frame in frames]
     finished = iter(_finish(answerer, [one for one in begun if not isinstance(one, bytes)]))
     return [one if isinstance(one, bytes) else next(finished) for one in begun]
 
 
-def _begin(answerer: Answerer, frame: bytes, *, alone: bool) -> bytes | Any:
+def _begin(answerer: Answerer, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
     try:
-        begun = answerer.begin(frame, alone=alone)
+        return answerer.begin(frame, alone=alone, slow=slow)
     except Exception:
         log.exception("A request of %d bytes could not be handled", len(frame))
         return HANDLER_FAILED
-    return ASK_ALONE if begun is None else begun
 
 
 def _finish(answerer: Answerer, begun: Sequence[Any]) -> list[bytes]:

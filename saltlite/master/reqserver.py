@@ -3,10 +3,11 @@
 Requests wait in one bounded line and go only to a worker that is free: one at a time as long as
 none has to wait, else several together, so that a thousand returns cost little. What is handed over
 carries a number that the worker's REP socket hands back, so that replies always find their callers.
-A worker hands back what it will only do alone. When a worker's connection ends with requests in
-hand, their callers are told at once. While the line is full nothing more is read: ZeroMQ's own
-bounds and TCP then slow the callers down. Source: protocol.md 3.1; reliability.md 2.1, 2.2; zguide,
-"Load Balancing Pattern".
+A worker hands back what it will only do alone, and what takes long when it may not: such requests
+have a line of their own, and one worker is always kept from them. When a worker's connection ends
+with requests in hand, their callers are told at once. While the line is full nothing more is read:
+ZeroMQ's own bounds and TCP then slow the callers down. Source: protocol.md 3.1; reliability.md 2.1,
+2.2, 6.4; zguide, "Load Balancing Pattern".
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from saltlite.config.master import NetworkOptions
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.late import LATE, Owed
-from saltlite.master.mworker import ASK_ALONE
+from saltlite.master.turns import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
 from saltlite.transport.monitor import recv_monitor_event
@@ -38,6 +39,13 @@ log = logging.getLogger(__name__)
 LINE_LIMIT: Final = 2000
 LINE_LIMIT_BYTES: Final = 128 * 1024 * 1024
 """Requests that wait for a worker; beyond either bound the port is not read."""
+
+SLOW_LIMIT: Final = 10_000
+SLOW_LIMIT_BYTES: Final = 256 * 1024 * 1024
+"""Slow requests that wait; beyond either bound their callers are told at once, and ask again."""
+
+JOINED_MOST: Final = 4
+"""Callers that hear the reply to one slow request: a minion that grew tired sends it again."""
 
 TOGETHER: Final = 16
 TOGETHER_LIMIT_BYTES: Final = 64 * 1024
@@ -55,17 +63,23 @@ _NUMBER = struct.Struct("<Q")
 
 @dataclass(slots=True)
 class Request:
-    """A request frame, and whom the reply goes to. ``alone``: not together with others."""
+    """A request frame, and whom the reply goes to. ``alone``: not together with others.
+
+    ``slow``: a worker said that it takes long. ``joined`` have sent the same frame since then.
+    """
 
     identity: bytes
     body: bytes
     alone: bool = False
+    slow: bool = False
+    joined: list[bytes] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Port:
     """The way to one worker. ``in_hand`` are the requests it was given, under one ``number``.
 
+    ``may_be_slow`` says whether it has leave to take long over them.
     ``peers`` are the connections to its socket: the worker's, and perhaps one of somebody who has
     no business here. ``connected`` is true once one of them is a peer that takes requests.
     """
@@ -77,6 +91,7 @@ class Port:
     connected: bool = False
     in_hand: Sequence[Request] = ()
     number: int = 0
+    may_be_slow: bool = False
 
 
 class ReqServer:
@@ -88,6 +103,8 @@ class ReqServer:
         self._workers = workers
         self._waiting: deque[Request] = deque()
         self._waiting_bytes = 0
+        self._slow: deque[Request] = deque()
+        self._slow_bytes = 0
         self._free: deque[Port] = deque()
         self._last_number = 0
         self._owed = Owed()
@@ -197,8 +214,18 @@ class ReqServer:
 
     def _hand_out(self) -> None:
         """Give what waits to the workers that are free."""
-        while self._waiting and self._free:
-            self._hand_over(self._free.popleft(), self._next_requests())
+        while self._free:
+            at_it = sum(bool(port.in_hand) and port.may_be_slow for port in self._ports)
+            leave = at_it < slow_at_once(self._workers)
+            if self._slow and leave:
+                requests = [self._slow.popleft()]
+                self._slow_bytes -= len(requests[0].body)
+            elif self._waiting:
+                requests = self._next_requests()
+            else:
+                return
+            leave = leave and len(requests) == 1
+            self._hand_over(self._free.popleft(), requests, may_be_slow=leave)
 
     def _next_requests(self) -> list[Request]:
         """The next request, and with it what may go together and is one worker's share."""
@@ -213,21 +240,39 @@ class ReqServer:
         self._waiting_bytes -= sum(len(one.body) for one in requests)
         return requests
 
-    def _hand_over(self, port: Port, requests: Sequence[Request]) -> None:
+    def _hand_over(self, port: Port, requests: Sequence[Request], *, may_be_slow: bool) -> None:
         self._last_number += 1
-        bodies = (one.body for one in requests)
+        head = (_NUMBER.pack(self._last_number), b"", ANY if may_be_slow else QUICK)
         try:
-            port.socket.send_multipart((_NUMBER.pack(self._last_number), b"", *bodies), zmq.NOBLOCK)
+            port.socket.send_multipart((*head, *(one.body for one in requests)), zmq.NOBLOCK)
         except zmq.Again:  # its connection has just ended; the monitor will say so
             port.connected = False
             self._put_back(requests)
             return
-        port.in_hand, port.number = requests, self._last_number
+        port.in_hand, port.number, port.may_be_slow = requests, self._last_number, may_be_slow
 
     def _put_back(self, requests: Sequence[Request]) -> None:
-        """To the front of the line, in their order."""
-        self._waiting.extendleft(reversed(requests))
-        self._waiting_bytes += sum(len(one.body) for one in requests)
+        """To the front of their line, in their order."""
+        for request in reversed(requests):
+            if request.slow:
+                self._slow.appendleft(request)
+                self._slow_bytes += len(request.body)
+            else:
+                self._waiting.appendleft(request)
+                self._waiting_bytes += len(request.body)
+
+    def _let_wait(self, request: Request) -> None:
+        """Into the line of slow ones, or together with the same request of before."""
+        at_it = (one for port in self._ports if port.may_be_slow for one in port.in_hand)
+        for other in (*self._slow, *at_it):
+            if other.body == request.body and len(other.joined) < JOINED_MOST - 1:
+                other.joined.append(request.identity)
+                return
+        if len(self._slow) >= SLOW_LIMIT or self._slow_bytes >= SLOW_LIMIT_BYTES:
+            self._send(request.identity, WORKER_LOST)
+            return
+        self._slow.append(Request(request.identity, request.body, slow=True))
+        self._slow_bytes += len(request.body)
 
     def _take_reply(self, port: Port) -> None:
         try:
@@ -244,10 +289,12 @@ class ReqServer:
         for request, reply in zip(requests, replies, strict=True):
             if reply == ASK_ALONE and not request.alone:
                 handed_back.append(Request(request.identity, request.body, alone=True))
+            elif reply == ASK_SLOW and not port.may_be_slow:
+                self._let_wait(request)
             elif reply.startswith(LATE):
                 self._promise(request.identity, reply)
             else:
-                self._send(request.identity, reply)
+                self._reply(request, reply)
         self._put_back(handed_back)
         self._hand_out()
 
@@ -277,7 +324,7 @@ class ReqServer:
             self._give_up_request(port)
         if port.connected and not port.in_hand and port not in self._free:
             self._free.append(port)
-            self._hand_out()
+        self._hand_out()
 
     def _give_up_request(self, port: Port) -> None:
         """Whoever had requests in hand may be gone: the callers are told, and may ask again."""
@@ -291,7 +338,11 @@ class ReqServer:
                 len(requests),
             )
         for request in requests:
-            self._send(request.identity, WORKER_LOST)
+            self._reply(request, WORKER_LOST)
+
+    def _reply(self, request: Request, body: bytes) -> None:
+        for identity in (request.identity, *request.joined):
+            self._send(identity, body)
 
     def _send(self, identity: bytes, body: bytes) -> None:
         """A caller that is gone, or that does not read, loses its reply; nobody else waits."""
@@ -305,5 +356,10 @@ class ReqServer:
         if self._reading:
             self._poller.unregister(self._router)
         until_s = time.monotonic() + DRAIN_S
-        while (self._waiting or any(p.in_hand for p in self._ports)) and time.monotonic() < until_s:
+        while self._has_work() and time.monotonic() < until_s:
             self._turn(life, 0.5)
+
+    def _has_work(self) -> bool:
+        """Whether there is anything left that somebody does, or will do."""
+        line = (self._waiting or self._slow) and any(port.connected for port in self._ports)
+        return bool(line) or any(port.in_hand for port in self._ports)

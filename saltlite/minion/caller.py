@@ -20,6 +20,7 @@ from saltlite.core.plain import Plain, PlainMap
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import AuthError, CryptoError, KeyPending, KeyRejected, RequestTimeout
 from saltlite.minion.masters import MasterAddress, masters_of, tcp_options
+from saltlite.minion.offers import Offers
 from saltlite.minion.pki import MinionKeys
 from saltlite.pillar.request import pillar_load
 from saltlite.transport.addresses import tcp
@@ -44,6 +45,7 @@ class Caller:
             tcp(_resolved(master), master.port), tcp=tcp_options(config.network)
         )
         self._channel: MinionChannel | None = None
+        self._offers = Offers()
 
     def request(self, load: PlainMap) -> Plain:
         """One request and its reply.
@@ -89,6 +91,7 @@ class Caller:
         let_in = handshake.accept(self._patiently(handshake.request, deadline_s))
         if pinned is None or let_in.replaces_pinned:
             self._keys.pin(let_in.master_key)
+        self._offers = Offers()
         self._channel = MinionChannel(
             config.identity.id,
             self._key,
@@ -141,9 +144,14 @@ class Caller:
     ) -> T:
         if self._channel is None:
             raise AuthError("not authenticated")
+        refusal: Any = self._offers.refusal(load)
+        if refusal is not None:
+            return refusal  # type: ignore[no-any-return]  # what such a request is answered with
         frame, nonce = self._channel.seal(load)
         left_s = max(0.1, deadline_s - time.monotonic())
-        return read(self._channel, self._requester.request(frame, timeout_s=left_s), nonce)
+        answer = read(self._channel, self._requester.request(frame, timeout_s=left_s), nonce)
+        self._offers.heard(load, answer)
+        return answer
 
 
 def connect(config: MinionConfig, timeout_s: float) -> Caller:

@@ -28,8 +28,9 @@ from saltlite.minion.pipe import framed
 from saltlite.minion.proc import ProcEntry, shown
 from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
+from saltlite.minion.startup import UNRETURNED
 from saltlite.minion.stream import open_stream, read_map
-from saltlite.process import descendants, signal_name
+from saltlite.process import descendants, signal_name, start_ticks
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ class _Running:
     pid: int = 0
     slotless: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    commands: dict[int, int] = field(default_factory=dict)
+    """Process ids of what it waits for, and when they started, as ``start_ticks`` has it."""
 
     @property
     def jid(self) -> str:
@@ -81,6 +84,20 @@ class _Running:
     def title(self) -> str:
         fun = self.job["fun"]
         return f"job {self.jid} {fun if isinstance(fun, str) else ','.join(map(str, fun))}"
+
+    def note_command(self, pid: int, *, runs: bool) -> None:
+        """The job waits for a command, or has seen its end."""
+        if runs:
+            self.commands[pid] = start_ticks(pid)
+        else:
+            self.commands.pop(pid, None)
+
+    def end_commands(self) -> None:
+        """Kill what the job waited for when it ended, with all that is in its process groups."""
+        for pid, started in self.commands.items():
+            if started and start_ticks(pid) == started:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
 
 
 class Executor:
@@ -203,6 +220,7 @@ class Executor:
             writer.write(framed({**start, "grains": grains, "pillar": pillar}))
             if await self._listen(running, reader, writer):
                 return None
+            running.end_commands()
             return await self._obituary(exited)
         finally:
             writer.close()
@@ -232,6 +250,8 @@ class Executor:
 
     def _result(self, running: _Running, message: Mapping[str, Any]) -> bool:
         name = running.jid
+        if running.job.get(UNRETURNED):
+            return True
         if "data" in message and not self._spool.keep_in_memory(
             name, message["data"], str(message.get("problem"))
         ):
@@ -245,6 +265,8 @@ class Executor:
         op = message.get("op")
         if op == "started":
             running.pid = int(message["pid"])
+        elif op == "command":
+            running.note_command(int(message["pid"]), runs=bool(message["runs"]))
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:
@@ -277,6 +299,8 @@ class Executor:
         raise SaltliteError(f"no such question: {op}")
 
     def _return_failure(self, job: dict[str, Any], master: str, text: str) -> None:
+        if job.get(UNRETURNED):
+            return
         load = return_load(self._setup.minion_id, job, failed_fields(job, text, CUT_SHORT))
         parcel = Parcel(load, master, time.time())
         jid = str(job["jid"])
@@ -325,10 +349,11 @@ class Executor:
                 self._bury(entry, master)
 
     def _bury(self, entry: ProcEntry, master: str) -> None:
-        if entry.jid not in self._spool:
+        if entry.jid not in self._spool and not entry.job.get(UNRETURNED):
             text = STOPPED_TEXT if entry.pid else NOT_STARTED_TEXT
             log.warning("job %s: %s", entry.jid, text)
-            self._return_failure(entry.job, str(entry.job.get("master") or master), text)
+            job = {**entry.job, "pid": entry.pid}
+            self._return_failure(job, str(entry.job.get("master") or master), text)
         self._proc.remove(entry.jid)
 
     def _adopt(self, entry: ProcEntry, master: str) -> None:

@@ -25,6 +25,17 @@ log = logging.getLogger(__name__)
 GRAINS_DEADLINE_S: Final = 60.0
 MINE_DEADLINE_S: Final = 300.0
 
+OF_THE_PROCESS: Final = ("pid",)
+"""Grains that are others each time."""
+
+
+def changed_grains(before: PlainMap, after: PlainMap) -> list[str]:
+    """The names of grains that came, went or have another value."""
+    names = {**before, **after}
+    return [
+        name for name in names if name not in OF_THE_PROCESS and before.get(name) != after.get(name)
+    ]
+
 
 class Facts:
     """Grains and pillars as they are now."""
@@ -73,7 +84,7 @@ class Facts:
         if collecting is not None:
             message = await self._result(*await open_stream(collecting))
         else:
-            message = await self._ask_child("grains", {"task": "grains"})
+            message = await self._ask_child("grains", {"task": "grains", "refresh": True})
         if not isinstance(message.get("grains"), dict):
             raise WireError("their process ended without a result")
         grains: dict[str, Any] = message["grains"]

@@ -27,7 +27,7 @@ from saltlite.errors import (
     UsageError,
 )
 from saltlite.loader.arguments import KWARG, parse_argument, split_args, split_keyword
-from saltlite.loader.signature import keywords
+from saltlite.loader.signature import keywords, misfit
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +54,8 @@ class Resolved(Protocol):
 class Resolver(Protocol):
     """The part of the registry that finds functions."""
 
-    def resolve(self, name: str) -> Resolved:
-        """``mod.fun``; raises FunctionUnavailable."""
+    def offered(self, name: str) -> Resolved:
+        """``mod.fun``, if jobs may call it; raises FunctionUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,9 @@ def call_function(
     return _ended(value, function.outputter, ctx)
 
 
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes})
+
+
 def as_plain(value: Any, depth: int = 0) -> Any:
     """A function's value in the types that travel: sets, tuples and generators become lists.
 
@@ -144,18 +147,27 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     Raises:
         FunctionError: something in it cannot travel.
     """
-    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+    kind = type(value)  # a return may have a million values: the usual ones are seen at once
+    if kind in _PLAIN or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if depth > DEPTH_LIMIT:
         raise FunctionError(f"the value returned nests deeper than {DEPTH_LIMIT} levels")
-    if isinstance(value, Mapping):
-        return {_plain_key(key): as_plain(item, depth + 1) for key, item in value.items()}
+    depth += 1
+    if kind is dict or isinstance(value, Mapping):
+        return {
+            key if type(key) in _PLAIN else _plain_key(key): item
+            if type(item) in _PLAIN
+            else as_plain(item, depth)
+            for key, item in value.items()
+        }
+    if kind is list:
+        return [item if type(item) in _PLAIN else as_plain(item, depth) for item in value]
     if isinstance(value, (date, datetime)):
         return str(value)
     if isinstance(value, Iterator):
-        return _drained(value, depth)
+        return _drained(value, depth - 1)
     if isinstance(value, (list, tuple, Set)):
-        return [as_plain(item, depth + 1) for item in value]
+        return [as_plain(item, depth) for item in value]
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     raise FunctionError(f"a value of type {type(value).__name__} cannot be returned")
@@ -223,7 +235,7 @@ def _run(
 def _resolve(name: str, ctx: MinionContext) -> Resolved:
     if not valid_function(name):
         raise FunctionUnavailable(name)
-    return cast(Resolver, ctx.functions).resolve(name)
+    return cast(Resolver, ctx.functions).offered(name)
 
 
 def _accepted_kwargs(
@@ -281,9 +293,15 @@ def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
         return f"ERROR: {error}"
     if isinstance(error, TypeError):
         log.warning("Passed invalid arguments to %s: %s", name, error, exc_info=error)
-        return f"Passed invalid arguments to {name}: {error}\n{_indented(name, ctx)}"
+        said = wrong_arguments(name, error, ctx)
+        return f"Passed invalid arguments to {name}: {said}\n{_indented(name, ctx)}"
     log.warning("The minion function caused an exception: %s", name, exc_info=error)
     return f"The minion function caused an exception: {_traceback(error)}"
+
+
+def wrong_arguments(name: str, error: TypeError, ctx: MinionContext) -> str:
+    """What Python says of arguments that do not fit, as who called the function counts them."""
+    return misfit(error, _resolve(name, ctx).call)
 
 
 def _unavailable(name: str, error: FunctionUnavailable, ctx: MinionContext) -> Any:

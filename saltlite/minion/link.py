@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import zmq
@@ -49,6 +49,7 @@ from saltlite.errors import (
 )
 from saltlite.minion import session as fsm
 from saltlite.minion.masters import MasterAddress, resolve, tcp_options
+from saltlite.minion.offers import Offers
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
 from saltlite.transport.addresses import tcp
@@ -91,6 +92,7 @@ class Keys:
     let_in: Let_in
     crypticle: Crypticle
     channel: MinionChannel
+    offers: Offers = field(default_factory=Offers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,18 +537,30 @@ class Link:
     ) -> Any:
         """Ask; if the answer does not open, authenticate again and ask once more."""
         keys = await self._other_keys_than(None, timeout_s)
-        frame, nonce = keys.channel.seal(load)
-        reply = await self._exchange(frame, lane, timeout_s)
         try:
-            return read(keys, reply, nonce)
+            return await self._ask_with(keys, load, read, timeout_s, lane)
         except CryptoError as error:
             log.debug("master %s: %s; authenticating again", self.name, error)
         if keys is self._keys:
             self._report(fsm.Undecryptable())
         keys = await self._other_keys_than(keys, timeout_s)
+        return await self._ask_with(keys, load, read, timeout_s, lane)
+
+    async def _ask_with(
+        self,
+        keys: Keys,
+        load: Mapping[str, Any],
+        read: Callable[[Keys, bytes, str], Any],
+        timeout_s: float,
+        lane: str,
+    ) -> Any:
+        refusal = keys.offers.refusal(load)
+        if refusal is not None:
+            return refusal
         frame, nonce = keys.channel.seal(load)
-        reply = await self._exchange(frame, lane, timeout_s)
-        return read(keys, reply, nonce)
+        answer = read(keys, await self._exchange(frame, lane, timeout_s), nonce)
+        keys.offers.heard(load, answer)
+        return answer
 
     async def _exchange(self, frame: bytes, lane: str, timeout_s: float) -> bytes:
         """One frame out and one in; the lane of jobs is closed after a while without any."""

@@ -18,12 +18,12 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import zmq
 import zmq.asyncio
 
-from saltlite.context import Functions, MinionContext
+from saltlite.context import MinionContext
 from saltlite.core import tags
 from saltlite.core.messages import Job
 from saltlite.core.plain import PlainMap
@@ -32,7 +32,7 @@ from saltlite.errors import ConfigError, CryptoError, SaltliteError, StoreError,
 from saltlite.minion import session as fsm
 from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
-from saltlite.minion.facts import Facts
+from saltlite.minion.facts import Facts, changed_grains
 from saltlite.minion.job import run_job
 from saltlite.minion.link import MAIN, Identity, Link, answers
 from saltlite.minion.masters import MasterAddress, in_turn, masters_of
@@ -41,9 +41,13 @@ from saltlite.minion.pki import MinionKeys
 from saltlite.minion.process import Setup, packed_return, return_load
 from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
+from saltlite.minion.startup import UNRETURNED, startup_job
 from saltlite.process import set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
+
+if TYPE_CHECKING:
+    from saltlite.minion.schedule import Scheduler
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +84,7 @@ CONTROL: Final = frozenset(
 COMMANDS: Final = frozenset(
     {
         "_dir_list",
+        "_file_bundle",
         "_file_envs",
         "_file_find",
         "_file_hash",
@@ -180,6 +185,7 @@ class Minion:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = asyncio.Event()
         self._is_ready = False
+        self._scheduler: Scheduler | None = None
 
     # --- life ------------------------------------------------------------------------------
 
@@ -195,6 +201,8 @@ class Minion:
         self._take_up_the_past()
         if self._config.returns.ping_interval > 0:
             self._background(self._ping())
+        if self._config.grains.grains_refresh_every > 0:
+            self._background(self._watch_grains())
         try:
             return await self._serve(identity)
         finally:
@@ -214,6 +222,8 @@ class Minion:
         network = self._config.network
         if network.master_type == "disable":
             self._ready()
+            await self._facts.loaded.wait()
+            self._look_at_schedule("")
             await self._stopping.wait()
             return 0
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
@@ -365,9 +375,13 @@ class Minion:
         """Get the facts, then run what has been published meanwhile, then say that we are here."""
         loading = self._background(self._first_facts(link))
         await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
+        self._look_at_schedule(link.name)
         for job in self._held.pop(link.name, []):
             self._consider(link, job)
         await self._fire_start(link)
+        asked = startup_job(self._config.files, self._setup.minion_id)
+        if asked is not None:
+            self._executor.take(asked, link.name)
         if self._config.mine.mine_enabled:
             await self._update_mine(link)
 
@@ -394,6 +408,7 @@ class Minion:
         while self._links.get(link.name) is link:
             await asyncio.sleep(PILLAR_RETRY_S)
             if await self._facts.load_pillar(link):
+                self._look_at_schedule(link.name)
                 return
 
     async def _fire_start(self, link: Link) -> None:
@@ -425,6 +440,17 @@ class Minion:
             for link in list(self._links.values()):
                 if link.is_up:
                     await self._fire_on_master(link, load)
+
+    async def _watch_grains(self) -> None:
+        """``grains_refresh_every``: ask for the pillar anew when a grain has changed."""
+        while True:
+            await asyncio.sleep(self._config.grains.grains_refresh_every * 60)
+            before = self._facts.grains
+            await self._facts.load_grains()
+            changed = changed_grains(before, self._facts.grains)
+            if changed:
+                log.info("grains have changed: %s", ", ".join(changed))
+                await self._refresh_pillar({})
 
     # --- jobs ----------------------------------------------------------------------------------
 
@@ -482,21 +508,63 @@ class Minion:
 
     def _context_for(self, link: Link, job: dict[str, Any]) -> MinionContext:
         from saltlite.host import Host
-        from saltlite.loader.registry import Registry
+        from saltlite.loader.registry import with_functions
 
         grains, pillar = self._facts.of(link.name)
-        ctx = MinionContext(
-            config=self._config,
-            host=Host(),
-            grains=grains,
-            pillar=pillar,
-            functions=cast(Functions, None),
-            events=self,
-            jobs=self._executor,
-            job=job,
+        return with_functions(
+            MinionContext(
+                config=self._config,
+                host=Host(),
+                grains=grains,
+                pillar=pillar,
+                events=self,
+                jobs=self._executor,
+                job=job,
+            )
         )
-        ctx.functions = Registry(ctx)
-        return ctx
+
+    # --- the schedule --------------------------------------------------------------------------
+
+    def _look_at_schedule(self, master: str) -> None:
+        """Begin with the schedule if there is one, and tell it of the pillar as it is now."""
+        grains, pillar = self._facts.of(master)
+        if self._config.extra.get("schedule") or pillar.get("schedule"):
+            self._begin_schedule()
+        if self._scheduler is not None:
+            self._scheduler.set_facts(pillar, grains)
+
+    def _begin_schedule(self) -> Scheduler:
+        """The scheduler; only a minion that has a schedule pays for it."""
+        if self._scheduler is None:
+            from saltlite.minion.schedule import Scheduler, local_now, schedule_file
+
+            configured = self._config.extra.get("schedule")
+            self._scheduler = Scheduler(
+                self,
+                configured if isinstance(configured, Mapping) else {},
+                schedule_file(self._config.paths),
+                clock=local_now,
+                random=random.random,
+            )
+            self._background(self._scheduler.run())
+        return self._scheduler
+
+    async def _manage_schedule(self, data: dict[str, Any]) -> None:
+        self._begin_schedule().manage(data)
+
+    def run_scheduled(self, name: str, entry: Mapping[str, Any]) -> None:
+        """See ``ScheduleOwner``."""
+        from saltlite.minion.schedule import scheduled_job
+
+        job = scheduled_job(name, entry, self._setup.minion_id)
+        master = next(iter(self._links), self._masters[0].name if self._masters else "")
+        if self._config.network.master_type == "disable":
+            job[UNRETURNED] = True
+        self._executor.take(job, master)
+
+    def running_of(self, name: str) -> int:
+        """See ``ScheduleOwner``."""
+        return sum(job.get("schedule") == name for job in self._executor.running())
 
     # --- what jobs ask for ---------------------------------------------------------------------
 
@@ -554,6 +622,7 @@ class Minion:
         return {
             "fire_master": self._fire_master,
             "grains_refresh": self._refresh_all,
+            "manage_schedule": self._manage_schedule,
             "module_refresh": self._refresh_modules,
             "pillar_refresh": self._refresh_pillar,
             "_minion_mine": self._send_mine,
@@ -574,6 +643,8 @@ class Minion:
         clean = bool(data.get("clean_cache", True))
         links = list(self._links.values())
         loaded = [await self._facts.load_pillar(link, clean_cache=clean) for link in links]
+        for link in links:
+            self._look_at_schedule(link.name)
         self.fire("/salt/minion/minion_pillar_refresh_complete", {"complete": all(loaded)})
 
     async def _fire_master(self, data: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ Four bytes of length (big endian), then one map packed with bin types. The job's
 here; the loop's end is in :mod:`saltlite.minion.stream`. Maps from the job have an ``op``::
 
     {"op": "started", "pid": 4711}
+    {"op": "command", "pid": 4712, "runs": True}                   and again when it has ended
     {"op": "event", "tag": "...", "data": {...}}                   no answer
     {"op": "request", "n": 1, "load": {...}}                       -> {"n": 1, "reply": ...}
     {"op": "jobs", "n": 2}                                         -> {"n": 2, "reply": [...]}
@@ -70,17 +71,20 @@ class Pipe:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        self._sending = threading.Lock()
         self._numbers = itertools.count(1)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send one map.
+        """Send one map, whole; while another thread waits for its answer, too.
 
         Raises:
             LoopGone: nobody is at the other end.
         """
+        frame = framed(message)
         try:
-            self._sock.sendall(framed(message))
+            with self._sending:
+                self._sock.sendall(frame)
         except OSError as error:
             raise LoopGone("the minion has gone away") from error
 
@@ -99,7 +103,7 @@ class Pipe:
             LoopGone: nobody is at the other end.
             RequestTimeout, SaltliteError: the answer is an error.
         """
-        with self._lock:
+        with self._asking:
             number = next(self._numbers)
             self.send({**message, "n": number})
             while True:

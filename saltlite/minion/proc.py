@@ -17,13 +17,19 @@ from typing import Any
 from saltlite.core.ids import valid_jid
 from saltlite.disk import child, make_dir, read_regular, remove, write_file
 from saltlite.errors import StoreError, WireError
+from saltlite.minion.startup import UNASKED, UNRETURNED
 from saltlite.process import start_ticks
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 log = logging.getLogger(__name__)
 
-SHOWN = ("jid", "fun", "arg", "tgt", "tgt_type", "ret", "user", "metadata", "master_id")
+SHOWN = (
+    "jid", "fun", "arg", "tgt", "tgt_type", "ret", "user", "metadata", "master_id", "schedule",
+)  # fmt: skip
 """Fields of the job map that others may see."""
+
+_KEPT = (*SHOWN, UNASKED, UNRETURNED)
+"""Those that its return needs, should it be cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,8 @@ class ProcDir:
         Raises:
             StoreError: it cannot be written.
         """
-        entry = shown(job, pid) | {"started": start_ticks(pid) if pid else 0, "master": master}
+        entry = {name: job[name] for name in _KEPT if name in job}
+        entry |= {"pid": pid, "started": start_ticks(pid) if pid else 0, "master": master}
         make_dir(self._path)
         write_file(child(self._path, str(job["jid"])), pack_bin(entry), flush=False)
 

@@ -12,19 +12,23 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from saltlite.config.minion import MinionConfig
-from saltlite.context import Functions, MinionContext
+from saltlite.context import MinionContext
+from saltlite.core.ids import UNASKED_JID
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
+from saltlite.host import Host
+from saltlite.loader.arguments import KWARG
 from saltlite.minion.job import as_plain, failed_fields, run_job
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import LoopGone, Pipe
 from saltlite.minion.proc import ProcDir
+from saltlite.minion.startup import UNASKED, UNRETURNED
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +73,29 @@ class PipeEvents:
             self._pipe.send({"op": "event", "tag": tag, "data": as_plain(data)})
         except LoopGone:
             log.debug("event %s has nowhere to go", tag)
+
+
+class JobHost(Host):
+    """The machine, for a job: the loop knows what the job waits for, and ends it with the job.
+
+    Not what the job's parallel states wait for: they are processes of their own, on the same pipe.
+    """
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._pid = os.getpid()
+
+    def awaits(self, pid: int) -> None:
+        """See ``Host``."""
+        self._say(pid, runs=True)
+
+    def awaits_no_more(self, pid: int) -> None:
+        """See ``Host``."""
+        self._say(pid, runs=False)
+
+    def _say(self, pid: int, *, runs: bool) -> None:
+        if os.getpid() == self._pid:
+            _say(self._pipe, {"op": "command", "pid": pid, "runs": runs})
 
 
 class PipeMaster:
@@ -128,18 +155,17 @@ def run_task(pipe: Pipe, setup: Setup, pid: int) -> None:
     if task == "job":
         _job(pipe, setup, start, pid)
     elif task == "grains":
-        _grains(pipe, setup)
+        _grains(pipe, setup, refresh=start.get("refresh", False))
     elif task == "mine":
         _mine(pipe, setup, start)
     else:
         raise WireError(f"no such task: {task}")
 
 
-def _grains(pipe: Pipe, setup: Setup) -> None:
+def _grains(pipe: Pipe, setup: Setup, *, refresh: bool) -> None:
     from saltlite.grains import load_grains
-    from saltlite.host import Host
 
-    grains = as_plain(load_grains(setup.config, Host()))
+    grains = as_plain(load_grains(setup.config, Host(), refresh=refresh))
     pipe.send({"op": "result", "grains": grains})
 
 
@@ -160,8 +186,11 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     ctx = job_context(pipe, setup, start)
     fields = _run(job, ctx)
     load = return_load(setup.minion_id, job, fields)
-    data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
-    _hand_over(pipe, setup.spool(), jid, data)
+    if job.get(UNRETURNED):
+        _say(pipe, {"op": "result", "name": jid})
+    else:
+        data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
+        _hand_over(pipe, setup.spool(), jid, data)
     _give_to_returners(load, ctx)
     proc.remove(jid)
 
@@ -201,24 +230,23 @@ def _give_to_returners(load: Mapping[str, Any], ctx: MinionContext) -> None:
 
 def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionContext:
     """All that the functions of one job may reach."""
-    from saltlite.host import Host
-    from saltlite.loader.registry import Registry
+    from saltlite.loader.registry import with_functions
 
     job = start["job"]
-    ctx = MinionContext(
-        config=setup.config,
-        host=Host(),
-        grains=start["grains"],
-        pillar=start["pillar"],
-        functions=cast(Functions, None),
-        events=PipeEvents(pipe),
-        jobs=PipeJobs(pipe, str(job["jid"])),
-        master=PipeMaster(pipe),
-        job=job,
-        listen=lambda prefix: _listen(setup, prefix),
+    return with_functions(
+        MinionContext(
+            config=setup.config,
+            host=JobHost(pipe),
+            grains=start["grains"],
+            pillar=start["pillar"],
+            events=PipeEvents(pipe),
+            jobs=PipeJobs(pipe, str(job["jid"])),
+            master=PipeMaster(pipe),
+            job=job,
+            listen=lambda prefix: _listen(setup, prefix),
+            pillar_is_fresh=False,
+        )
     )
-    ctx.functions = Registry(ctx)
-    return ctx
 
 
 def _listen(setup: Setup, prefix: str) -> Any:
@@ -235,8 +263,24 @@ def return_load(
     minion_id: str, job: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The load of the ``_return`` request; the channel adds the rest. Source: protocol.md 9.2."""
-    copied = {name: job[name] for name in ("user", "metadata", "master_id") if name in job}
+    names = ("user", "metadata", "master_id", "schedule")
+    copied = {name: job[name] for name in names if name in job}
+    if "schedule" in job:
+        pid = job.get("pid", os.getpid())
+        copied |= {"pid": pid, "fun_args": unmarked(fields.get("fun_args") or [])}
+    if job.get(UNASKED):
+        copied["jid"] = UNASKED_JID
     return {"cmd": "_return", "id": minion_id, **fields, **copied}
+
+
+def unmarked(args: Sequence[Any]) -> list[Any]:
+    """Arguments as a schedule's return shows them: keywords are a plain map at the end."""
+    return [
+        {name: value for name, value in each.items() if name != KWARG}
+        if isinstance(each, dict)
+        else each
+        for each in args
+    ]
 
 
 def packed_return(parcel: Parcel, minion_id: str, job: Mapping[str, Any]) -> bytes:

@@ -20,6 +20,9 @@ from saltlite.outputters.options import (
 MARGIN = " " * 14
 """Where the values of a block start."""
 
+ORCHESTRATIONS = frozenset({"state.orchestrate", "state.orch", "state.sls"})
+"""Runners whose value is shown as runs of states, also where a test run has none."""
+
 State = Mapping[str, Plain]
 
 
@@ -68,7 +71,7 @@ class _Tally:
     host_color: str = GREEN
     lines: list[str] = field(default_factory=list)
 
-    def add(self, state: State) -> None:
+    def add(self, name: str, state: State) -> None:
         result = state.get("result")
         if result is False:
             self.failed += 1
@@ -78,9 +81,29 @@ class _Tally:
         if result is None:
             self.unchanged += 1
             self.host_color = YELLOW
-        if state.get("changes"):
+        if _has_changed(state.get("changes")) or name in ORCHESTRATIONS:
             self.changed += 1
         self.duration_ms += _milliseconds(state.get("duration"))
+
+
+def _has_changed(changes: Plain) -> bool:
+    """Whether there are changes; those of runs that an orchestration set off are theirs."""
+    inner = _runs_in(changes)
+    if inner is None:
+        return bool(changes)
+    return any(
+        isinstance(state, Mapping) and _has_changed(state.get("changes"))
+        for run in inner.values()
+        for state in (run.values() if isinstance(run, Mapping) else ())
+    )
+
+
+def _runs_in(changes: Plain) -> Mapping[str, Plain] | None:
+    """The runs of states by minion that are the changes of a ``salt.state``."""
+    if not isinstance(changes, Mapping) or changes.get("out") != "highstate":
+        return None
+    runs = changes.get("ret")
+    return runs if isinstance(runs, Mapping) else None
 
 
 def _milliseconds(duration: Plain) -> float:
@@ -96,7 +119,7 @@ def _states(host: str, states: Mapping[str, State], options: OutputOptions) -> s
     tally = _Tally()
     for key in sorted(states, key=lambda name: _number(states[name].get("__run_num__"))):
         state = states[key]
-        tally.add(state)
+        tally.add(_Names.of(key, state, "").name, state)
         shown = _shown(key, state, options, tally)
         if shown is not None:
             tally.lines.append(shown)
@@ -173,7 +196,7 @@ def _block(names: _Names, state: State, color: str, options: OutputOptions) -> I
     if options.state_output_profile and "start_time" in state:
         yield labelled("Started", str(state["start_time"]))
         yield labelled("Duration", f"{state.get('duration', '')} ms")
-    yield options.paint(f"     Changes:   {_changes(state.get('changes'), options)}", color)
+    yield options.paint(f"     Changes:   {_changes(names.name, state, options)}", color)
     if state.get("warnings"):
         yield "   " + options.paint(f" Warnings: {_warnings(state['warnings'])}", LIGHT_RED)
 
@@ -185,12 +208,24 @@ def _comment(state: State, options: OutputOptions) -> str:
     return options.clean(str(comment or "")).strip("\n").replace("\n", "\n" + MARGIN)
 
 
-def _changes(changes: Plain, options: OutputOptions) -> str:
+def _changes(name: str, state: State, options: OutputOptions) -> str:
+    changes = state.get("changes")
     if not changes:
-        return ""
+        return f"{MARGIN}\n{MARGIN}" if name in ORCHESTRATIONS else ""
     if not isinstance(changes, Mapping):
         return f"Invalid Changes data: {changes!s}"
+    runs = _runs_in(changes)
+    if runs is not None:
+        return "\n" + _inner(runs, options)
+    returned = changes.get("return")
+    if isinstance(returned, Mapping) and returned.get("outputter") == "highstate":
+        return f"{MARGIN}\n" + _inner(returned, options)
     return "\n" + "\n".join(nested.lines(changes, options, 14))
+
+
+def _inner(runs: Plain, options: OutputOptions) -> str:
+    """The runs of states that an orchestration set off, each line with the margin of values."""
+    return "\n".join(MARGIN + line for line in output(runs, options).split("\n"))
 
 
 def _warnings(warnings: Plain) -> str:
@@ -215,7 +250,7 @@ def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> s
 
 def _summary(host: str, tally: _Tally, options: OutputOptions) -> Iterator[str]:
     total = tally.succeeded + tally.failed
-    largest = max(tally.succeeded, tally.failed)
+    largest = max(tally.succeeded - tally.unchanged, tally.unchanged, tally.failed)
     digits = len(str(largest)) if largest else 0
     dashes = "-" * (11 + digits)
     paint = options.paint
@@ -240,7 +275,7 @@ def _run_time(duration_ms: float, width: int) -> str:
 
 
 def _succeeded(tally: _Tally, digits: int, options: OutputOptions) -> str:
-    text = options.paint(f"Succeeded:{tally.succeeded:>{max(1 + digits, 2)}}", GREEN)
+    text = options.paint(f"Succeeded: {tally.succeeded:>{max(digits, 1)}}", GREEN)
     counts = []
     if tally.unchanged:
         counts.append(options.paint(f"unchanged={tally.unchanged}", YELLOW))

@@ -12,11 +12,12 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import places
+from saltlite.loader.builtin import functions_of
 from saltlite.returners.context import ReturnerContext
 
 RETURNERS: Mapping[str, str] = MappingProxyType(
@@ -71,17 +72,8 @@ def resolve(name: str, ctx: ReturnerContext) -> Returner:
         return Returner(name, users)
     if name not in RETURNERS:
         raise FunctionUnavailable(f"{name}.returner")
-    module = importlib.import_module(RETURNERS[name])
-    return Returner(
-        name,
-        {
-            function: partial(found, ctx)
-            for function, found in vars(module).items()
-            if isinstance(found, FunctionType)
-            and found.__module__ == module.__name__
-            and not function.startswith("_")
-        },
-    )
+    ours = functions_of(importlib.import_module(RETURNERS[name]))
+    return Returner(name, {function: partial(found, ctx) for function, found in ours.items()})
 
 
 def _is_disabled(name: str, ctx: ReturnerContext) -> bool:

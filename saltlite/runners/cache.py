@@ -48,7 +48,7 @@ def mine(
 def clear_pillar(
     ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
 ) -> bool:
-    """Forget the cached pillars of the targeted minions; ``False`` if nobody is meant.
+    """Forget the cached pillars of the targeted minions; ``False`` without a target.
 
     CLI Example:
 
@@ -60,7 +60,7 @@ def clear_pillar(
 def clear_grains(
     ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
 ) -> bool:
-    """Forget the cached grains of the targeted minions; ``False`` if nobody is meant.
+    """Forget the cached grains of the targeted minions; ``False`` without a target.
 
     CLI Example:
 
@@ -72,7 +72,7 @@ def clear_grains(
 def clear_mine(
     ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
 ) -> bool:
-    """Forget the mine data of the targeted minions; ``False`` if nobody is meant.
+    """Forget the mine data of the targeted minions; ``False`` without a target.
 
     CLI Example:
 
@@ -87,19 +87,20 @@ def clear_mine_func(
     tgt_type: str = "glob",
     clear_mine_func_flag: str | None = None,
 ) -> bool:
-    """Forget one function's data in the mine of the targeted minions.
+    """Forget one function's data in the mine of the targeted minions; ``False`` without a target.
 
     CLI Example:
 
         salt-run cache.clear_mine_func tgt='*' clear_mine_func_flag='network.interfaces'
     """
-    meant = _meant(ctx, tgt, tgt_type)
-    for one in meant:
+    if tgt is None:
+        return False
+    for one in _meant(ctx, tgt, tgt_type):
         data = ctx.cache.fetch("mine", one)
         if isinstance(data, dict) and clear_mine_func_flag in data:
             kept = {name: value for name, value in data.items() if name != clear_mine_func_flag}
             ctx.cache.store("mine", one, kept)
-    return bool(meant)
+    return True
 
 
 def clear_all(
@@ -204,11 +205,10 @@ def _clear(
 ) -> bool:
     if tgt is None:
         return False  # Salt wants a target here: nobody forgets everything by a slip
-    meant = _meant(ctx, tgt, tgt_type)
-    for one in meant:
+    for one in _meant(ctx, tgt, tgt_type):
         for bank in banks:
             ctx.cache.flush(bank, one)
-    return bool(meant)
+    return True
 
 
 def _no_other_dir(cachedir: str | None) -> None:

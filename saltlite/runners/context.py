@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from saltlite.config.master import MasterConfig
 from saltlite.context import EventSink, LocalCommands
+from saltlite.errors import FunctionError
 
 
 class Job(Protocol):
@@ -134,6 +136,13 @@ class Listener(Protocol):
         """Stop listening."""
 
 
+def no_runs(
+    kind: str, fun: str, _arg: Sequence[Any], _kwarg: Mapping[str, Any], /
+) -> dict[str, Any]:
+    """For contexts that run nothing: raise FunctionError."""
+    raise FunctionError(f"{kind} function {fun} cannot be run from here")
+
+
 @dataclass(slots=True)
 class RunnerContext:
     """What a runner may reach.
@@ -162,3 +171,9 @@ class RunnerContext:
     jid: str = ""
     functions: Any = None
     """What users' runners find in ``__salt__``; set by whoever runs them."""
+    run: Callable[[str, str, Sequence[Any], Mapping[str, Any]], dict[str, Any]] = no_runs
+    """Run another ``runner`` or ``wheel`` function as a job of its own: kind, name, arguments."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """Salt's ``__context__``; ``state["retcode"]`` is what a runner's own code says of its end."""
+    pid: int = field(default_factory=os.getpid)
+    """The process whose sockets these are."""

@@ -99,6 +99,8 @@ def list_state(
 ) -> list[str] | dict[str, str]:
     """Print the minions that are connected, by the master's own knowledge; nothing is sent.
 
+    ``present``, ``alived``, ``reaped``, ``joined`` and ``allowed`` are other names of it.
+
     subset
         Only of these minions.
 
@@ -119,6 +121,8 @@ def list_not_state(
 ) -> list[str]:
     """Print the accepted minions that are not connected, by the master's own knowledge.
 
+    ``not_present``, ``not_alived``, ``not_reaped``, ``not_joined`` and ``not_allowed`` are others.
+
     CLI Example:
 
         salt-run manage.list_not_state
@@ -129,124 +133,8 @@ def list_not_state(
     return sorted(one for one in missing if wanted is None or one in wanted)
 
 
-def present(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str] | dict[str, str]:
-    """Print the minions that are connected; another name of ``manage.list_state``.
-
-    CLI Example:
-
-        salt-run manage.present
-    """
-    return list_state(ctx, subset, show_ip)
-
-
-def not_present(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str]:
-    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
-
-    CLI Example:
-
-        salt-run manage.not_present
-    """
-    return list_not_state(ctx, subset, show_ip)
-
-
-def alived(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str] | dict[str, str]:
-    """Print the minions that are connected; another name of ``manage.list_state``.
-
-    CLI Example:
-
-        salt-run manage.alived
-    """
-    return list_state(ctx, subset, show_ip)
-
-
-def not_alived(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str]:
-    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
-
-    CLI Example:
-
-        salt-run manage.not_alived
-    """
-    return list_not_state(ctx, subset, show_ip)
-
-
-def reaped(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str] | dict[str, str]:
-    """Print the minions that are connected; another name of ``manage.list_state``.
-
-    CLI Example:
-
-        salt-run manage.reaped
-    """
-    return list_state(ctx, subset, show_ip)
-
-
-def not_reaped(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str]:
-    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
-
-    CLI Example:
-
-        salt-run manage.not_reaped
-    """
-    return list_not_state(ctx, subset, show_ip)
-
-
-def joined(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str] | dict[str, str]:
-    """Print the minions that are connected; another name of ``manage.list_state``.
-
-    CLI Example:
-
-        salt-run manage.joined
-    """
-    return list_state(ctx, subset, show_ip)
-
-
-def not_joined(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str]:
-    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
-
-    CLI Example:
-
-        salt-run manage.not_joined
-    """
-    return list_not_state(ctx, subset, show_ip)
-
-
-def allowed(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str] | dict[str, str]:
-    """Print the minions that are connected; another name of ``manage.list_state``.
-
-    CLI Example:
-
-        salt-run manage.allowed
-    """
-    return list_state(ctx, subset, show_ip)
-
-
-def not_allowed(
-    ctx: RunnerContext, subset: list[str] | None = None, show_ip: bool = False
-) -> list[str]:
-    """Print who is accepted but not connected; another name of ``manage.list_not_state``.
-
-    CLI Example:
-
-        salt-run manage.not_allowed
-    """
-    return list_not_state(ctx, subset, show_ip)
+present = alived = reaped = joined = allowed = list_state
+not_present = not_alived = not_reaped = not_joined = not_allowed = list_not_state
 
 
 def safe_accept(ctx: RunnerContext, target: str, tgt_type: str = "glob") -> None:

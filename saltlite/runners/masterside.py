@@ -1,10 +1,17 @@
-"""Execution functions where there is no minion: a context made from the master's options."""
+"""What runs where there is no minion: a context made from the master's options.
+
+And the other way round: how functions and states, there or on a minion beside its master, have the
+master run something.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from saltlite.context import Functions, MinionContext
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
 from saltlite.runners.context import RunnerContext
 
 
@@ -13,16 +20,67 @@ def execution_context(ctx: RunnerContext) -> MinionContext:
     from saltlite.config.asminion import as_minion
     from saltlite.grains import load_grains
     from saltlite.host import Host
-    from saltlite.loader.registry import Registry
+    from saltlite.loader.registry import with_functions
 
     config, host = as_minion(ctx.config, ctx.config.process.id), Host()
-    found = MinionContext(
-        config=config,
-        host=host,
-        grains=load_grains(config, host),
-        pillar={},
-        functions=cast(Functions, None),
-        events=ctx.events,
+    return with_functions(
+        MinionContext(
+            config=config,
+            host=host,
+            grains=load_grains(config, host),
+            pillar={},
+            events=ctx.events,
+            job={"jid": ctx.jid},
+            master_side=ctx,
+        )
     )
-    found.functions = Registry(found)
+
+
+def run_for(
+    ctx: MinionContext, kind: str, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Run a ``runner`` or ``wheel`` function, or a job (``local``), with the master's options.
+
+    In this process where that is the master's side; else in one of its own, on a machine that has
+    a master's configuration beside the minion's. The map has ``return`` and ``success``, and of
+    the first two kinds ``jid``, ``user`` and ``wrong``: whether the arguments were. Those of a job
+    are the arguments of :func:`~saltlite.runners.publishing.publish`.
+
+    Raises:
+        SaltliteError: it could not be run.
+    """
+    here = ctx.master_side
+    if here is None or here.pid != os.getpid():  # a forked state must not use the run's sockets
+        return run_apart(ctx, kind, fun, arg, kwarg)
+    if kind != "local":
+        return here.run(kind, fun, arg, kwarg)
+    from saltlite.runners.publishing import publish
+
+    return {"return": publish(here.local, **{**kwarg, "fun": fun}), "success": True}
+
+
+def run_apart(
+    ctx: MinionContext, kind: str, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+) -> dict[str, Any]:
+    """As :func:`run_for`, always in a process of its own; several may do it at once."""
+    import json
+    import sys
+
+    directory = os.path.dirname(ctx.config.paths.conf_file)
+    if not has_master(ctx):
+        raise FunctionError(f"{fun} needs the machine of a master: there is none in {directory}")
+    asked = {"config_dir": directory, "kind": kind, "fun": fun, "arg": arg, "kwarg": kwarg}
+    command = [sys.executable, "-m", "saltlite.cli.run_for_minion"]
+    done = ctx.host.run(command, stdin=json.dumps(asked, default=str))
+    if done.exit_code:
+        raise FunctionError(f"{kind} {fun}: {done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    if "error" in found:
+        raise FunctionError(str(found["error"]))
     return found
+
+
+def has_master(ctx: MinionContext) -> bool:
+    """Whether this is the master's side, or a master is configured beside this minion."""
+    directory = os.path.dirname(ctx.config.paths.conf_file)
+    return ctx.master_side is not None or ctx.host.exists(os.path.join(directory, "master"))

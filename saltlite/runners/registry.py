@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import places
+from saltlite.loader.builtin import functions_of
+from saltlite.loader.registry import documentation, takes_context
 from saltlite.runners.context import RunnerContext
 
 
@@ -51,8 +53,8 @@ class Catalogue:
         ours = self._functions(module).get(function) if module in self.table else None
         if ours is None:
             raise FunctionUnavailable(name)
-        takes_context = ours.__code__.co_varnames[:1] == ("ctx",)
-        return Runner(name, partial(ours, ctx) if takes_context else ours, _doc(ours))
+        call = partial(ours, ctx) if takes_context(ours) else ours
+        return Runner(name, call, documentation(ours.__doc__) or "")
 
     def docs(self, wanted: Sequence[str] = (), ctx: RunnerContext | None = None) -> dict[str, str]:
         """Documentation by name: of everything, or of the named modules and functions.
@@ -78,17 +80,10 @@ class Catalogue:
     def _all_docs(self) -> Iterator[tuple[str, str]]:
         for module in self.table:
             for function, found in self._functions(module).items():
-                yield f"{module}.{function}", _doc(found)
+                yield f"{module}.{function}", documentation(found.__doc__) or ""
 
-    def _functions(self, module: str) -> dict[str, FunctionType]:
-        loaded = importlib.import_module(self.table[module])
-        return {
-            name.rstrip("_"): value
-            for name, value in vars(loaded).items()
-            if isinstance(value, FunctionType)
-            and value.__module__ == loaded.__name__
-            and not name.startswith("_")
-        }
+    def _functions(self, module: str) -> Mapping[str, FunctionType]:
+        return functions_of(importlib.import_module(self.table[module]))
 
 
 class RunnerFunctions:
@@ -112,6 +107,7 @@ RUNNERS: Final = Catalogue(
         name: f"saltlite.runners.{name}"
         for name in (
             "cache",
+            "check",
             "config",
             "doc",
             "error",
@@ -185,10 +181,3 @@ def _python_words(text: str, runner: Runner) -> str:
     many = "s" if len(missing) != 1 else ""
     names = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
     return f"missing {len(missing)} required positional argument{many}: {names}"
-
-
-def _doc(function: FunctionType) -> str:
-    """The docstring as Salt's tools show it: a line feed, the text indented by four."""
-    text = inspect.cleandoc(function.__doc__ or "")
-    lines = (f"    {line}" if line else "" for line in text.splitlines())
-    return "\n" + "\n".join(lines) + "\n    "

@@ -1,14 +1,200 @@
-"""``state.*``, as far as events go: watch the master's bus. Source: cli.md 8, modules.md 4."""
+"""``state.*``: orchestration, and the master's event bus. Source: cli.md 6, 8; modules.md 4."""
 
 from __future__ import annotations
 
-import fnmatch
-import re
+from typing import TYPE_CHECKING, Any
 
-from saltlite.core.eventline import event_line
+from saltlite.core.eventline import watch
+from saltlite.errors import UsageError
 from saltlite.runners.context import RunnerContext
 
-WAIT_S = 3600.0
+if TYPE_CHECKING:
+    from saltlite.context import MinionContext
+    from saltlite.highstate.apply import Wishes
+    from saltlite.highstate.compile import Compiled
+
+NO_ENCRYPTION = "pillar_enc is not supported: give the pillar as a map"
+
+
+def orchestrate(
+    ctx: RunnerContext,
+    mods: Any,
+    saltenv: str = "base",
+    test: bool | None = None,
+    exclude: Any = None,
+    pillar: Any = None,
+    pillarenv: str | None = None,
+    pillar_enc: str | None = None,
+    orchestration_jid: str | None = None,
+) -> dict[str, Any]:
+    """Run the states of SLS files on the master, which in turn have minions do something.
+
+    ``orch`` and ``sls`` are other names of it.
+
+    mods
+        Names of SLS files, with commas or as a list.
+
+    pillar
+        A map that lies over the pillar of the master's id, ``<host>_master``.
+
+    test : False
+        States that minions run are only tried; nothing else is done.
+
+    CLI Example:
+
+        salt-run state.orchestrate webserver
+        salt-run state.orchestrate webserver saltenv=dev pillarenv=aws test=True
+    """
+    from saltlite.runners import orchestration
+
+    if pillar_enc:
+        raise UsageError(NO_ENCRYPTION)
+    master = orchestration.master_context(
+        ctx, pillar=pillar, pillarenv=pillarenv, orchestration_jid=orchestration_jid
+    )
+
+    def make(found: MinionContext, wishes: Wishes) -> Compiled:
+        from saltlite.highstate.compile import compile_sls
+
+        return compile_sls(found, mods, saltenv=wishes.saltenv, exclude=wishes.exclude)
+
+    given = {"saltenv": saltenv, "test": test, "exclude": exclude}
+    return orchestration.as_return(master, orchestration.ran(master, make, given))
+
+
+orch = orchestrate
+sls = orchestrate
+
+
+def orchestrate_single(
+    ctx: RunnerContext,
+    fun: str,
+    name: str,
+    test: bool | None = None,
+    queue: Any = False,
+    pillar: Any = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Run one state function on the master; the returns by the master's id.
+
+    CLI Example:
+
+        salt-run state.orchestrate_single fun=salt.wheel name=key.list_all
+    """
+    del queue
+    return _told(ctx, pillar, "state.single", fun, name, test=test, **kwargs)
+
+
+def orchestrate_high(
+    ctx: RunnerContext,
+    data: Any,
+    test: bool | None = None,
+    queue: Any = False,
+    pillar: Any = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Run high data on the master; the returns by the master's id.
+
+    CLI Example:
+
+        salt-run state.orchestrate_high '{a: {salt.state: [{tgt: "*"}, {sls: vim}]}}'
+    """
+    from saltlite.runners import orchestration
+
+    del queue
+    high = orchestration.as_high(data)
+    return _told(ctx, pillar, "state.high", high, test=test, **kwargs)
+
+
+def orchestrate_show_sls(
+    ctx: RunnerContext,
+    mods: Any,
+    saltenv: str = "base",
+    test: bool | None = None,
+    queue: Any = False,
+    pillar: Any = None,
+    pillarenv: str | None = None,
+    pillar_enc: str | None = None,
+) -> dict[str, Any]:
+    """Return the high data of SLS files as the master renders them; nothing is run.
+
+    ``orch_show_sls`` is another name of it.
+
+    CLI Example:
+
+        salt-run state.orchestrate_show_sls webserver pillar='{"hosts": 3}'
+    """
+    from saltlite.runners import orchestration
+
+    del queue
+    if pillar_enc:
+        raise UsageError(NO_ENCRYPTION)
+    master = orchestration.master_context(ctx, pillar=pillar, pillarenv=pillarenv)
+    found = master.functions.call("state.show_sls", mods, test=test, saltenv=saltenv)
+    return {master.config.identity.id: found}
+
+
+orch_show_sls = orchestrate_show_sls
+
+
+def pause(
+    ctx: RunnerContext, jid: str, state_id: str | None = None, duration: float | None = None
+) -> None:
+    """Let an orchestration wait before a state, or before the next one.
+
+    ``duration`` is in seconds; without it until it is resumed. ``set_pause`` is another name.
+
+    CLI Example:
+
+        salt-run state.pause 20171130110407769519
+        salt-run state.pause 20171130110407769519 vim 10
+    """
+    _on_master(ctx, "pause", jid, state_id, duration)
+
+
+set_pause = pause
+
+
+def resume(ctx: RunnerContext, jid: str, state_id: str | None = None) -> None:
+    """Let an orchestration go on that waits; ``rm_pause`` is another name of it.
+
+    CLI Example:
+
+        salt-run state.resume 20171130110407769519
+    """
+    _on_master(ctx, "resume", jid, state_id)
+
+
+rm_pause = resume
+
+
+def soft_kill(ctx: RunnerContext, jid: str, state_id: str | None = None) -> None:
+    """Let an orchestration end before a state, or before the next one.
+
+    CLI Example:
+
+        salt-run state.soft_kill 20171130110407769519
+    """
+    _on_master(ctx, "soft_kill", jid, state_id)
+
+
+def _on_master(ctx: RunnerContext, fun: str, *args: Any) -> None:
+    from saltlite.runners.masterside import execution_context
+
+    execution_context(ctx).functions.call(f"state.{fun}", *args)
+
+
+def _told(
+    ctx: RunnerContext, pillar: Any, fun: str, /, *args: Any, **kwargs: Any
+) -> dict[str, Any]:
+    """Call a function on the master; its value by the master's id, told on the bus as well."""
+    from saltlite.runners import orchestration
+
+    master = orchestration.master_context(ctx, pillar=pillar)
+    own = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    data = {master.config.identity.id: master.functions.call(fun, *args, **own)}
+    orchestration.tell(ctx, data)
+    return data
 
 
 def event(
@@ -39,16 +225,4 @@ def event(
         salt-run state.event 'salt/job/*' count=2 pretty=True
     """
     del sock_dir, node
-    tagmatch = str(tagmatch)
-    listener = ctx.listen(re.split(r"[*?\[]", tagmatch, maxsplit=1)[0])
-    left = int(count)
-    try:
-        while left != 0:
-            found = listener.get(WAIT_S)
-            if found is None or not fnmatch.fnmatchcase(found.tag, tagmatch):
-                continue
-            if not quiet:
-                ctx.write(event_line(found.tag, found.data, pretty=pretty))
-            left -= 1
-    finally:
-        listener.close()
+    watch(ctx.listen, None if quiet else ctx.write, str(tagmatch), int(count), pretty=pretty)

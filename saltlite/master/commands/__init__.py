@@ -58,7 +58,14 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
 } | {
     ("aes", one.name): one
     for one in (
-        Command("_pillar", Caller.MINION_RAW, pillar.pillar, Repeats.READ, limit_s=PILLAR_LIMIT_S),
+        Command(
+            "_pillar",
+            Caller.MINION_RAW,
+            pillar.pillar,
+            Repeats.READ,
+            limit_s=PILLAR_LIMIT_S,
+            slow=True,
+        ),
         Command("_return", Caller.MINION, returns.accept_return, refused=False, shares=True),
         Command("_syndic_return", Caller.SYNDIC, returns.accept_syndic_return),
         Command("_minion_event", Caller.MINION, events.accept_events, refused={}, shares=True),
@@ -67,13 +74,21 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
         _reads("_file_hash_and_stat", files.file_hash_and_stat, ["", None]),
         _reads("_file_find", files.file_find, {"path": "", "rel": ""}),
         _reads("_serve_file", files.serve_file, {"data": "", "dest": ""}),
+        _reads("_file_bundle", files.file_bundle, {"hash_type": "", "files": [], "data": b""}),
         _reads("_file_list", files.file_list, []),
         _reads("_file_list_emptydirs", files.file_list_emptydirs, []),
         _reads("_dir_list", files.dir_list, []),
         _reads("_symlink_list", files.symlink_list, {}),
         _reads("_file_envs", files.file_envs, []),
         _reads("_master_opts", files.master_opts, {}),
-        _reads("_master_tops", files.master_tops, {}),
+        Command(
+            "_master_tops",
+            Caller.MINION,
+            files.master_tops,
+            Repeats.READ,
+            limit_s=PILLAR_LIMIT_S,
+            slow=True,
+        ),
         _acts("_file_recv", files.file_recv, False),
         _acts("_mine", mine.store, False),
         _reads("_mine_get", mine.get, {}),

@@ -7,12 +7,13 @@ missing file or an empty list.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from saltlite.channel.master import OpenedRequest
 from saltlite.core.plain import Plain
+from saltlite.fileserver import bundle
 from saltlite.fileserver.paths import split_url
 from saltlite.master.context import MasterContext
 from saltlite.master.pushed import PushRefused, store_piece
@@ -64,6 +65,13 @@ def serve_file(ctx: MasterContext, request: OpenedRequest) -> Plain:
         packer = zlib.compressobj(level, wbits=31)
         answer |= {"data": packer.compress(piece) + packer.flush(), "gzip": level}
     return answer
+
+
+def file_bundle(ctx: MasterContext, request: OpenedRequest) -> Plain:
+    """Many small files at once, for saltlite's own minions."""
+    load = request.load
+    wanted = load.get("saltenv", DEFAULT_ENV), load.get("paths"), load.get("hashes")
+    return bundle.pack(ctx.files, *wanted)
 
 
 def file_list(ctx: MasterContext, request: OpenedRequest) -> list[str]:
@@ -119,6 +127,7 @@ def master_opts(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
         "top_file_merging_strategy": files.top_file_merging_strategy,
         "env_order": list(files.env_order),
         "default_top": files.default_top,
+        bundle.OFFER: bundle.FILES_LIMIT,
     }
     if request.load.get("env_only"):
         return answer
@@ -138,9 +147,12 @@ def master_opts(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     }
 
 
-def master_tops(_ctx: MasterContext, _request: OpenedRequest) -> dict[str, Plain]:
-    """No ``master_tops`` are built."""
-    return {}
+def master_tops(ctx: MasterContext, request: OpenedRequest) -> Mapping[str, Any]:
+    """What the master's ``master_tops`` have for who asks."""
+    from saltlite.highstate.outer import outer_tops_for
+
+    opts = request.load.get("opts")
+    return outer_tops_for(ctx.config, request.id, opts if isinstance(opts, dict) else {})
 
 
 def _asked(request: OpenedRequest) -> tuple[object, object]:

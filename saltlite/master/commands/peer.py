@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest
@@ -12,7 +12,7 @@ from saltlite.core.messages import PublishLoad, as_text
 from saltlite.core.plain import Plain
 from saltlite.core.targets import Target
 from saltlite.errors import TargetError, WireError
-from saltlite.loader.arguments import parse_arguments, split_args
+from saltlite.loader.arguments import KWARG, parse_arguments, split_args
 from saltlite.master.commands import matching
 from saltlite.master.commands.publish import send_job
 from saltlite.master.context import MasterContext
@@ -57,7 +57,7 @@ def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain
         return {}
     arg = load.get("arg")
     words = [] if arg is None else arg if isinstance(arg, list) else [arg]
-    args, kwargs = split_args([_parsed(one, load.get("no_parse")) for one in words])
+    args, kwargs = _parsed(words, load.get("no_parse"))
     later = Later()
     ctx.runs.start(
         RunRequest(
@@ -75,12 +75,12 @@ def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain
     return later
 
 
-def _parsed(word: Any, no_parse: object) -> Any:
-    """A text ``name=value`` is a keyword, any other text what it stands for; as on the minion."""
-    if not isinstance(word, str):
-        return word
+def _parsed(words: Sequence[Any], no_parse: object) -> tuple[list[Plain], dict[str, Plain]]:
+    """A text ``name=value`` is a keyword, any other text what it stands for; as ``salt`` does."""
     kept = [one for one in no_parse if isinstance(one, str)] if isinstance(no_parse, list) else []
-    return parse_arguments([word], kept)[0]
+    return split_args(
+        [parse_arguments([one], kept)[0] if isinstance(one, str) else one for one in words]
+    )
 
 
 def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
@@ -109,6 +109,9 @@ def _wanted(request: OpenedRequest) -> PublishLoad:
     if "," in fun:
         functions = fun.split(",")
         arg = [str(one).split() for one in arg]
+    else:
+        args, keywords = _parsed(arg, load.get("no_parse"))
+        arg = [*args, {**keywords, KWARG: True}] if keywords else args
     return PublishLoad.from_wire(
         {
             "tgt": load.get("tgt"),

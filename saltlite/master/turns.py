@@ -1,0 +1,27 @@
+"""What ReqServer and its workers tell each other besides requests and replies.
+
+In front of the requests that it hands over, ReqServer says whether one that takes long may be among
+them: of all workers together all but one may be at such requests at once, so that the others never
+wait for them. A worker hands back what it may not do now, and has done nothing of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+QUICK: Final = b"q"
+"""In front of requests: nothing slow now."""
+
+ANY: Final = b"a"
+"""In front of a request: whatever it is."""
+
+ASK_ALONE: Final = b""
+"""Instead of a reply: hand me this request again, by itself. No reply is empty."""
+
+ASK_SLOW: Final = b"\xc1slow"
+"""Instead of a reply: again when something slow may be done. No reply begins with 0xC1."""
+
+
+def slow_at_once(workers: int) -> int:
+    """How many workers may be at something slow at once. Source: reliability.md 6.4."""
+    return max(1, workers - 1)

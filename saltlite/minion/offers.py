@@ -1,0 +1,36 @@
+"""What a master has beyond Salt's: it is asked for nothing that it has not offered.
+
+An offer holds as long as the keys of one authentication. Behind the same address, or taking over a
+job whose master is lost, may be a master of Salt, whom a question of ours would only confuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+_ASKED: Final = "_file_bundle"
+_TELLS: Final = "_master_opts"
+
+
+@dataclass(slots=True)
+class Offers:
+    """The offers of a master since it let us in."""
+
+    _bundles: bool = False
+
+    def refusal(self, load: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The answer to a request that the master must not get; ``None`` for one that it may."""
+        if self._bundles or load.get("cmd") != _ASKED:
+            return None
+        from saltlite.fileserver.bundle import NOTHING
+
+        return NOTHING
+
+    def heard(self, load: Mapping[str, Any], reply: object) -> None:
+        """Note what a reply offers, if it is one that does."""
+        if load.get("cmd") == _TELLS:
+            from saltlite.fileserver.bundle import offered
+
+            self._bundles = offered(reply) > 0

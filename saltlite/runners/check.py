@@ -1,0 +1,142 @@
+"""``check.*``: what a change to the master's files would do, before it reaches a host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from saltlite.core.data import DELIMITER
+from saltlite.errors import SaltliteError
+from saltlite.runners.context import RunnerContext
+
+ERRORS: Final = "_errors"
+
+_NOTHING: Final = object()
+
+
+def pillar(
+    ctx: RunnerContext,
+    tgt: str | list[str] = "*",
+    tgt_type: str = "glob",
+    pillarenv: str | None = None,
+    show_values: bool = False,
+) -> dict[str, Any]:
+    """Compile the pillar of all minions with accepted keys, from the grains that are cached.
+
+    Return every error once, with file and line and the minions that it concerns; and, of those
+    without errors, which keys differ from the pillar they were given last. Values are shown only
+    with ``show_values``, and so are the lines around an error. The exit code is 1 if there are
+    errors. Nothing is sent to any minion.
+
+    tgt
+        Only these minions.
+
+    CLI Example:
+
+        salt-run check.pillar
+        salt-run check.pillar 'os:Debian' tgt_type=grain show_values=True
+    """
+    from saltlite.pillar.context import check_for_minion
+
+    minions = ctx.cached(tgt, tgt_type)
+    if not minions:
+        raise SaltliteError(f"check.pillar: no minion with an accepted key fits {tgt!r}")
+    report = _Report(show_values=show_values)
+    for minion in sorted(minions):
+        grains = ctx.cache.fetch("grains", minion)
+        if not isinstance(grains, Mapping):
+            report.without_grains.append(minion)
+            continue
+        known = {**grains, "id": minion}
+        compiled, problems = check_for_minion(ctx.config, minion, known, pillarenv=pillarenv)
+        report.checked.append(minion)
+        for problem in problems:
+            report.add_error(problem.text, problem.excerpt, minion)
+        if not problems:
+            report.compare(ctx.cache.fetch("pillar", minion), compiled, minion)
+    return report.as_map()
+
+
+class _Report:
+    """What was found, grouped: equal things of many minions are one."""
+
+    def __init__(self, *, show_values: bool) -> None:
+        self._show_values = show_values
+        self.checked: list[str] = []
+        self.without_grains: list[str] = []
+        self._without_pillar: list[str] = []
+        self._errors: dict[str, dict[str, Any]] = {}
+        self._changes: list[dict[str, Any]] = []
+
+    def add_error(self, text: str, excerpt: str, minion: str) -> None:
+        """Note an error of a minion's pillar."""
+        entry = self._errors.setdefault(text, {"error": text, "minions": []})
+        if excerpt and self._show_values:
+            entry["lines"] = excerpt
+        if minion not in entry["minions"]:
+            entry["minions"].append(minion)
+
+    def compare(self, before: Any, after: Mapping[str, Any], minion: str) -> None:
+        """Note what differs between the pillar that a minion has and the one it would get."""
+        if not isinstance(before, Mapping):
+            self._without_pillar.append(minion)
+            return
+        changes = self._difference(before, after)
+        if not changes:
+            return
+        for known in self._changes:
+            if {key: known[key] for key in known if key != "minions"} == changes:
+                known["minions"].append(minion)
+                return
+        self._changes.append({"minions": [minion], **changes})
+
+    def _difference(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+        kinds: dict[str, dict[str, Any]] = {"added": {}, "changed": {}, "removed": {}}
+        old_map = {key: value for key, value in before.items() if key != ERRORS}
+        for key, old, new in _differences(old_map, after):
+            if old is _NOTHING:
+                kinds["added"][key] = new
+            elif new is _NOTHING:
+                kinds["removed"][key] = old
+            else:
+                kinds["changed"][key] = {"old": old, "new": new}
+        return {
+            kind: found if self._show_values else sorted(found)
+            for kind, found in kinds.items()
+            if found
+        }
+
+    def as_map(self) -> dict[str, Any]:
+        """The whole, as it is returned."""
+        found: dict[str, Any] = {
+            "checked": len(self.checked),
+            "errors": list(self._errors.values()),
+            "changes": self._changes,
+        }
+        if self.without_grains:
+            found["without cached grains, not checked"] = self.without_grains
+        if self._without_pillar:
+            found["without cached pillar, not compared"] = self._without_pillar
+        return {**found, "retcode": 1 if self._errors else 0}
+
+
+def _differences(
+    before: Mapping[Any, Any], after: Mapping[Any, Any], way: Sequence[str] = ()
+) -> Iterator[tuple[str, Any, Any]]:
+    """``a:b``, the old and the new value, for each that differs; lists count as one value."""
+    for key in [*before, *(key for key in after if key not in before)]:
+        old, new = before.get(key, _NOTHING), after.get(key, _NOTHING)
+        here = [*way, str(key)]
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _differences(old, new, here)
+        elif not _is_same(old, new):
+            yield DELIMITER.join(here), old, new
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether both are the same on the wire: a tuple is a list there, ``1`` is not ``True``."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(_is_same(old[key], new[key]) for key in old)
+    if isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
+        return len(old) == len(new) and all(map(_is_same, old, new))
+    return isinstance(old, bool) is isinstance(new, bool) and bool(old == new)
