@@ -147,6 +147,46 @@ def test_an_environment_is_looked_up_and_never_joined(
     assert all(isinstance(one, Sealed) and one.value in EMPTY for one in replies)
 
 
+def test_no_path_of_a_bundle_leaves_the_roots(victim: Victim, rogue: Rogue) -> None:
+    texts = [path for path in PATHS if isinstance(path, str)]
+    loads: list[dict[str, Any]] = [
+        {"cmd": "_file_bundle", "saltenv": "base", "paths": texts, "hashes": [""] * len(texts)},
+        *({"cmd": "_file_bundle", "saltenv": env, "paths": ["outside.txt", "etc/passwd"],
+           "hashes": ["", ""]} for env in ENVS),
+    ]  # fmt: skip
+    with unharmed(victim):
+        replies = rogue.send_many([rogue.make(load) for load in loads])
+    gives_nothing_away(replies)
+    for reply in replies:
+        assert isinstance(reply, Sealed)
+        assert all(file == ["", -1] for file in reply.value["files"])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"paths": ["open.txt"] * 100_000, "hashes": [""] * 100_000},
+        {"paths": ["open.txt"] * 501, "hashes": [""] * 501},
+        {"paths": ["open.txt"], "hashes": []},
+        {"paths": ["open.txt", 5], "hashes": ["", ""]},
+        {"paths": ["open.txt", ["open.txt"]], "hashes": ["", ""]},
+        {"paths": ["open.txt"], "hashes": [None]},
+        {"paths": "open.txt", "hashes": "open.txt"},
+        {"paths": {"open.txt": ""}, "hashes": {"": ""}},
+        {"paths": None, "hashes": None},
+    ],
+    ids=lambda fields: repr(fields)[:40],
+)
+def test_lists_of_a_bundle_that_are_none(
+    victim: Victim, rogue: Rogue, fields: dict[str, Any]
+) -> None:
+    with unharmed(victim):
+        reply = rogue.send_many([rogue.make({"cmd": "_file_bundle", "saltenv": "base", **fields})])
+    gives_nothing_away(reply)
+    assert isinstance(reply[0], Sealed)
+    assert reply[0].value["files"] == []
+
+
 @pytest.mark.parametrize("cmd", LISTERS)
 def test_a_prefix_shows_nothing_above_the_roots(victim: Victim, rogue: Rogue, cmd: str) -> None:
     prefixes = ["..", "../", "/", "/etc", "a-dir/../..", "up", "\0", ["x"], 5, {}, "x" * 5_000]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -75,8 +76,13 @@ def sources() -> Iterator[Path]:
             yield path
 
 
-def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
+@functools.cache
+def imported_modules(path: Path) -> list[tuple[int, str]]:
     """Line and dotted name of every import in a file, wherever it stands."""
+    return list(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -139,8 +145,9 @@ USERS_IMPORTS = "saltlite/loader/answers/"
     ("library", "homes"),
     [
         ("yaml", ("saltlite/config/yaml.py", USERS_IMPORTS)),
-        ("cryptography", ("saltlite/crypto/",)),
-        ("msgpack", ("saltlite/transport/codec.py", USERS_IMPORTS)),
+        ("cryptography", ("saltlite/crypto/", "saltlite/providers/x509/")),
+        # parsed texts are copied by it, and never leave the process
+        ("msgpack", ("saltlite/transport/codec.py", "saltlite/renderers/parsed.py", USERS_IMPORTS)),
         ("setproctitle", ("saltlite/process.py",)),
     ],
 )

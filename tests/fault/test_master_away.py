@@ -14,6 +14,8 @@ from faultlab import Lab, say, waiting_salt
 
 from cluster import Cluster, eventually, running
 
+pytestmark = pytest.mark.alone
+
 SWARM = Path(__file__).parents[2] / "scripts" / "minion_swarm"
 
 

@@ -18,6 +18,8 @@ from faultlab import Lab, all_gone, kill_titled, replaced, say
 
 from cluster import Cluster, eventually, running
 
+pytestmark = pytest.mark.alone
+
 WATCHFUL = """
 import sys
 from saltlite.master.supervisor import Supervisor

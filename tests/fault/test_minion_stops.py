@@ -20,6 +20,8 @@ from saltlite.errors import MasterRefused
 from saltlite.master.publisher import PublishQueue
 from saltlite.transport.addresses import MasterSockets
 
+pytestmark = pytest.mark.alone
+
 STARTS = 20
 OTHER_JID = "20200101000000000000"
 

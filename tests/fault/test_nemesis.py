@@ -19,6 +19,8 @@ from faultlab import Lab
 
 from cluster import Daemon, running
 
+pytestmark = pytest.mark.alone
+
 SEEDS = [int(one) for one in os.environ.get("SALTLITE_FAULT_SEEDS", "1,2").split(",")]
 LASTS_S = float(os.environ.get("SALTLITE_FAULT_S", "8"))
 MASTERS = ["MWorker-0", "MWorker-1", "ReqServer", "EventPublisher", "Publisher", "Maintenance"]

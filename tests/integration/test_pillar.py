@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from attacks import Stranger
 from cluster import Cluster, eventually, running
+from rogue import Rogue, Sealed
+from saltlite.transport.codec import unpack
 
 TOP = """
 base:
@@ -19,6 +24,10 @@ base:
   'role:db':
     - match: grain
     - two
+"""
+HELD = """
+case %s in slow) echo >> {dir}/begun; while [ -e {dir}/hold ]; do sleep 0.02; done;; esac
+echo 'held: false'
 """
 FILES = {
     "top.sls": TOP,
@@ -38,7 +47,11 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(roots: Path) -> Iterator[Cluster]:
-    options = {"pillar_roots": {"base": [str(roots)]}, "worker_threads": 2}
+    options = {
+        "pillar_roots": {"base": [str(roots)]},
+        "worker_threads": 3,
+        "ext_pillar": [{"cmd_yaml": HELD.replace("{dir}", str(roots))}],
+    }
     with running(
         minions=2, master_options=options, minion_options={"grains": {"role": "db"}}
     ) as up:
@@ -47,7 +60,7 @@ def cluster(roots: Path) -> Iterator[Cluster]:
 
 def test_each_has_its_own(cluster: Cluster) -> None:
     ran = cluster.salt("*", "pillar.items", "--out=json", "--static")
-    common = {"nested": {"a": {"b": [1, "ä"]}}, "role": "db"}
+    common = {"nested": {"a": {"b": [1, "ä"]}}, "role": "db", "held": False}
     assert ran.json == {
         "m1": {"who": "m1", "secret": "only for one", **common},
         "m2": {"who": "m2", **common},
@@ -108,3 +121,51 @@ def test_files_that_go_away(cluster: Cluster, roots: Path) -> None:
     assert pillar["_errors"] == [
         "Specified SLS 'common' in environment 'base' is not available on the salt master"
     ]
+
+
+SLOW = 10
+
+
+def test_slow_pillars_hold_up_nothing_else(cluster: Cluster, roots: Path) -> None:
+    """All workers but one are at pillars, more wait; everybody else is answered as ever."""
+    (roots / "hold").touch()
+    stranger = Stranger(cluster.ret_port)
+    slow = Rogue(cluster, stranger, "slow").accept()
+    slow.authenticate()
+    frames = [slow.make({"cmd": "_pillar", "grains": {}}).frame for _ in range(SLOW)]
+    with ThreadPoolExecutor(1) as pool:
+        replies = pool.submit(stranger.exchange, frames, within_s=60)
+        try:
+            begun = roots / "begun"
+            eventually(lambda: begun.exists() and len(begun.read_bytes()) == 2, within_s=20)
+            ran = cluster.salt("m*", "test.ping", "--out=json", "--static")
+            assert ran.json == {"m1": True, "m2": True}
+            other = Rogue(cluster, Stranger(cluster.ret_port), "other").accept()
+            other.authenticate()
+            assert other.send({"cmd": "_file_envs"}) == Sealed(["base"])
+            other.stranger.close()
+            assert len(begun.read_bytes()) == 2
+        finally:
+            (roots / "hold").unlink()
+        assert ["pillar" in unpack(reply) for reply in replies.result()] == [True] * SLOW
+    stranger.close()
+    assert len(begun.read_bytes()) == SLOW
+    assert "Traceback" not in cluster.master.log()
+
+
+def test_a_file_of_options_on_the_minion_holds_for_one_run(cluster: Cluster) -> None:
+    over = cluster.minion_dir("m1") / "over"
+    over.write_text("{rack: r7, grains: {role: web}}")
+    shown = "{{ opts['rack'] }} {{ grains['id'] }} {{ grains['role'] }} {{ pillar.get('role') }}"
+    states = f"x: {{test.show_notification: [{{text: {shown}}}]}}"
+
+    def said(*more: str) -> Any:
+        ran = cluster.salt("m1", "state.template_str", states, *more, "--out=json")
+        return ran.exit_code, ran.json["m1"]
+
+    code, answers = said(f"localconfig={over}")
+    assert (code, [each["comment"] for each in answers.values()]) == (0, ["r7 m1 web None"])
+    code, told = said(f"localconfig={over}-not")
+    assert (code, told) == (1, f"ERROR: {over}-not: is not used: No such file or directory")
+    assert cluster.salt("m1", "pillar.get", "role", "--out=json").json == {"m1": "db"}
+    assert cluster.salt("m1", "config.get", "rack", "--out=json").json == {"m1": ""}

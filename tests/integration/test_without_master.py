@@ -8,6 +8,8 @@ import pytest
 
 from cluster import Cluster
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def nobody() -> Cluster:

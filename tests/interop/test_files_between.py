@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cluster import OURS, SALT_3006, SALT_3008, Cluster
 
@@ -28,13 +29,63 @@ FILES = {
     "srv/big.bin": BIG,
     "dev/d.txt": b"dev\n",
     "envs/qa/q.txt": b"qa\n",
+    "dev/m.sls": b"""
+{{ pillar.dest }}:
+  file.managed:
+    - source: salt://t.conf
+    - template: jinja
+    - context: {colour: {{ pillar.colour }}}
+    - require: [{sls: before}]
+after:
+  file.append:
+    - name: {{ pillar.dest }}.log
+    - text: {{ pillar.colour }}
+    - onchanges: [{file: {{ pillar.dest }}}]
+    - order: 1
+include: [before]
+""",
+    "dev/before.sls": b"first:\n  file.touch:\n    - name: {{ pillar.dest }}.log\n"
+    b"    - unless: test -e {{ pillar.dest }}.log\n",
+    "dev/t.conf": b"{{ grains.id }} {{ colour }} {{ pillar.sub.n }} "
+    b"{{ salt['pillar.get']('sub:l:1') }}\n",
+    "pillar/top.sls": b"base:\n  'id:web*': [{match: grain}, p]\n"
+    b"  'os:nosuch': [{match: grain}, no]\n",
+    "pillar/p.sls": b"include: [q: {key: sub}]\ncolour: red\n",
+    "pillar/q.sls": b"l: [one, {{ grains.id }}]\nn: 7\n",
 }
+
+TREES = (
+    "match kinds",
+    "included twice",
+    "include nested key",
+    "top then include",
+    "pillar merge scalars and types",
+)
+"""Recorded trees of pillar that are compiled by the master too, each an environment of its own."""
+RECORDED = {
+    case["name"]: case
+    for case in yaml.safe_load(
+        (Path(__file__).parents[1] / "cases/pillar/compiled.yaml").read_text()
+    )
+    if case["name"] in TREES
+}
+
+
+def plant_recorded(base: Path) -> dict[str, list[str]]:
+    """Write the recorded trees; the roots of their environments ``tree0`` ..."""
+    for number, name in enumerate(TREES):
+        for path, text in RECORDED[name]["tree"]["base"].items():
+            place = base / f"tree{number}" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text.replace("base:", f"tree{number}:") if path == "top.sls" else text)
+    return {f"tree{number}": [f"{base}/tree{number}"] for number in range(len(TREES))}
 
 
 @pytest.fixture(scope="module", params=PAIRS)
 def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     master, minion = request.param
-    with Cluster(master=master, minions={"web1": minion}) as cluster:
+    options = {"grains": {"role": "web", "lst": ["a", "b"]}, "pillar_mask_output": False}
+    with Cluster(master=master, minions={"web1": minion}, minion_options=options) as cluster:
         base = cluster.root / "master"
         for name, content in FILES.items():
             (base / name).parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +97,12 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Cluster]:
             "dev": [f"{base}/dev"],
             "__env__": [f"{base}/envs/__env__"],
         }
-        cluster.reconfigure(cluster.master_dir / "master", file_roots=roots, file_recv=True)
+        cluster.reconfigure(
+            cluster.master_dir / "master",
+            file_roots=roots,
+            file_recv=True,
+            pillar_roots={"base": [f"{base}/pillar"], **plant_recorded(base)},
+        )
         cluster.start()
         yield cluster
 
@@ -93,6 +149,46 @@ def test_files_arrive_whole_and_lie_where_salt_keeps_them(pair: Cluster) -> None
     }
     assert (cache / "base/big.bin").read_bytes() == BIG
     assert dest.read_bytes() == BIG
+
+
+def applied(pair: Cluster, dest: Path) -> list[str]:
+    """The ids of the states that changed something, in order."""
+    given = json.dumps({"dest": str(dest)})
+    results = ask(pair, "state.apply", "m", "saltenv=dev", f"pillar={given}").values()
+    assert all(result["result"] is True for result in results), results
+    in_order = sorted(results, key=lambda result: result["__run_num__"])
+    return [result["__id__"] for result in in_order if result["changes"]]
+
+
+@pytest.mark.parametrize("number", range(len(TREES)), ids=TREES)
+def test_a_master_compiles_as_recorded(pair: Cluster, number: int) -> None:
+    found = ask(pair, "pillar.items", f"pillarenv=tree{number}")
+    assert found == RECORDED[TREES[number]]["pillar"]
+
+
+def test_pillar_and_templates_make_a_managed_file(pair: Cluster) -> None:
+    dest = pair.root / "web1" / "managed"
+    assert applied(pair, dest) == ["first", str(dest), "after"]
+    assert dest.read_text() == "web1 red 7 web1\n"
+    assert Path(f"{dest}.log").read_text() == "red\n"
+    got = ask(
+        pair, "cp.get_template,cp.get_dir", "salt://sub/b.sls", f"{dest}.tpl", ",",
+        "salt://sub", f"{dest}.d",
+    )  # fmt: skip
+    assert got["cp.get_template"] == f"{dest}.tpl"
+    assert Path(f"{dest}.tpl").read_text().strip() == "web1"
+    assert Path(f"{dest}.d/sub/b.sls").read_bytes() == FILES["srv/sub/b.sls"]
+
+
+def test_a_changed_pillar_is_there_in_a_run_and_after_a_refresh(pair: Cluster) -> None:
+    dest = pair.root / "web1" / "managed"
+    pillar = pair.root / "master" / "pillar" / "p.sls"
+    pillar.write_text(pillar.read_text().replace("red", "blue"))
+    assert applied(pair, dest) == [str(dest), "after"]
+    assert applied(pair, dest) == []
+    assert dest.read_text() == "web1 blue 7 web1\n"
+    assert ask(pair, "saltutil.refresh_pillar", "wait=True", "timeout=20") is True
+    assert pair.salt("-I", "colour:blue", "test.ping", "--out=json").json == {"web1": True}
 
 
 def test_a_minion_pushes_a_file(pair: Cluster) -> None:

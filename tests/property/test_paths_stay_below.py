@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltlite.config.master import FileOptions
-from saltlite.fileserver.client import FileClient, LocalSource
+from saltlite.fileserver.client import FileClient
 from saltlite.fileserver.paths import safe_name, safe_parts, split_url
 from saltlite.fileserver.server import FileServer
+from saltlite.fileserver.sources import LocalSource
 
 PIECES = st.sampled_from(
     ["..", ".", "/", "//", "a", "|", "\\", "\0", "~", "?saltenv=", "&", "=", "%2e", "%2f", "\n",

@@ -22,9 +22,10 @@ PROGRAMS = Path(__file__).parents[1] / "cases/states/bin"
 
 SETUP = """
 set -e
+hostname vm
 mount -t tmpfs none "$1"
 cp -a /etc "$1/etc"
-rm -rf "$1/etc/fakecron" "$1/etc/fakesysctl"
+rm -rf "$1/etc/fakecron" "$1/etc/fakesysctl" "$1/etc/network" "$1/etc/default/networking"
 mkdir -p "$1/home" "$1/mail" "$1/lib/$(uname -r)/kernel"
 touch "$1/lib/$(uname -r)/kernel/dummy.ko" "$1/lib/$(uname -r)/kernel/other.ko"
 touch "$1/lib/$(uname -r)/modules.builtin"
@@ -39,6 +40,9 @@ mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$1/upper,workdir=$1/work
 ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime
 if [ -d /var/mail ]; then mount --bind "$1/mail" /var/mail; fi
 mount -t tmpfs none /mnt
+mkdir -p /mnt/venv/bin
+ln -s "$(command -v fakepip)" /mnt/venv/bin/python
+mknod /mnt/blk b 240 0 2> /dev/null || true
 shift
 exec "$@"
 """
@@ -48,8 +52,12 @@ def in_namespace(program: list[str], requests: list[Any], work: Path) -> list[An
     """What ``program`` answers, one JSON line for each request."""
     work.mkdir(exist_ok=True)
     done = subprocess.run(
-        [*unshare(), "sh", "-c", SETUP, "sh", str(work), *program],
-        env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"},
+        [*unshare(), "--uts", "sh", "-c", SETUP, "sh", str(work), *program],
+        env={
+            **os.environ,
+            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "FAKE_PYTHON": sys.executable,
+        },
         input="".join(json.dumps(request) + "\n" for request in requests),
         capture_output=True,
         text=True,
@@ -86,6 +94,8 @@ def main() -> None:
     from saltlite.host import Host
     from saltlite.loader.registry import Registry
     from saltlite.providers.kernel import modules
+    from saltlite.providers.network import ifupdown
+    from saltlite.providers.selinux import policy
 
     grains: dict[str, Any] = {
         "os_family": "Debian",
@@ -97,6 +107,8 @@ def main() -> None:
     paths = PathOptions(cachedir="/mnt/cache", conf_file="/mnt/conf/minion")
     ctx = MinionContext(config=MinionConfig(paths=paths), host=Host(), grains=grains, pillar={})
     ctx.functions = Registry(ctx)
+    policy.MOUNTED = ("/etc/fakeselinux",)
+    ifupdown.SYS_NET = "/etc/fakenet"
     modules.PROC_MODULES = "/etc/fakemodules"  # there may be no /proc/modules to mount one over
     for line in sys.stdin:
         request = json.loads(line)

@@ -25,6 +25,7 @@ ENCRYPTED: Final[dict[str, dict[str, Any]]] = {
     "_file_hash_and_stat": {"path": "open.txt", "saltenv": "base"},
     "_file_find": {"path": "open.txt", "saltenv": "base"},
     "_serve_file": {"path": "open.txt", "saltenv": "base", "loc": 0, "gzip": 1},
+    "_file_bundle": {"saltenv": "base", "paths": ["open.txt"], "hashes": [""]},
     "_file_list": {"saltenv": "base", "prefix": "", "fsbackend": None},
     "_file_list_emptydirs": {"saltenv": "base", "prefix": ""},
     "_dir_list": {"saltenv": "base", "prefix": ""},

@@ -308,7 +308,7 @@ def test_the_pinned_key_needs_its_signature_checked_only_on_demand():
         {"publish_port": "4505"},
         {"publish_port": True},
     ],
-    ids=str,
+    ids=lambda changes: next(iter(changes)),
 )
 def test_a_field_that_is_wrong_or_missing(changes):
     minion = handshake()

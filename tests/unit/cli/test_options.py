@@ -29,11 +29,7 @@ def salt_like() -> CommandParser:
 
 
 def daemon_like() -> CommandParser:
-    parser = CommandParser("salt-master", "%prog [options]", "Serves.")
-    groups.common_options(parser)
-    groups.daemon_options(parser, "/var/run/salt-master.pid")
-    groups.logging_options(parser, "/var/log/salt/master")
-    return parser
+    return groups.daemon_parser("master", "Serves.")
 
 
 def parsed(*argv: str, **environ: str):

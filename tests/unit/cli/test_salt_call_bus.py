@@ -23,8 +23,8 @@ def test_without_a_minion_nobody_hears(tmp_path):
     assert isinstance(minion_bus(config(tmp_path)), NoEvents)
 
 
-def test_the_running_minion_hears(tmp_path):
-    options = config(tmp_path)
+def test_the_running_minion_hears(short_path):
+    options = config(short_path)
     path = MinionSockets(Path(options.paths.sock_dir), "m1").event_pull
     path.parent.mkdir(parents=True, exist_ok=True)
     with zmq.Context() as context, context.socket(zmq.PULL) as pull:

@@ -63,6 +63,23 @@ def test_an_exception_is_a_traceback_and_1(run):
     assert out.startswith("Exception occurred in runner error.error: Traceback")
 
 
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [("{retcode: 3}", 3), ("{data: {retcode: 4}}", 4), ("{retcode: 256}", 1), ("{retcode: 0}", 0)],
+)
+def test_the_retcode_of_a_map_is_the_exit_code(run, value, code):
+    run("cache.store", "bank", "key", value)
+    assert run("cache.fetch", "bank", "key")[0] == code
+
+
+def test_a_check_of_nobody_is_no_check(run):
+    assert run("check.pillar", "nosuch") == (
+        1,
+        "check.pillar: no minion with an accepted key fits 'nosuch'\n",
+        "",
+    )
+
+
 def test_jobs_on_record(run, master):
     store = open_jobs(master.config, read_only=False)
     load = {"fun": "test.echo", "arg": ["x"], "tgt": "*", "tgt_type": "glob", "user": "root"}

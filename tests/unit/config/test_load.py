@@ -64,6 +64,12 @@ def test_a_directory_that_is_not_there_is_told(tmp_path, caplog):
     assert f"The directory {tmp_path}/no does not exist" in caplog.text
 
 
+def test_which_file_is_read_is_in_the_log(tmp_path, caplog):
+    with caplog.at_level(logging.DEBUG):
+        load_master(tmp_path, environ={})
+    assert f"Reading configuration from {tmp_path}/master" in caplog.text
+
+
 def test_template_stands_in(tmp_path):
     write(tmp_path / "master.template", "timeout: 9")
     assert master(tmp_path).jobs.timeout == 9

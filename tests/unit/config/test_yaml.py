@@ -84,6 +84,7 @@ def test_anchors_and_merges():
     assert load("a: <<\n", "f") == {"a": "<<"}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("name", "text"),
     [

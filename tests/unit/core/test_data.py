@@ -5,14 +5,19 @@ import pytest
 from saltlite.core.data import (
     AggregatedList,
     AggregatedMap,
+    append_below,
     choose,
     copied,
+    extend_below,
     merge,
     merge_by,
+    merge_onto,
+    set_below,
     traverse,
     update,
+    update_below,
 )
-from saltlite.errors import SaltliteError
+from saltlite.errors import SaltliteError, UsageError
 
 DATA = {"a": {"b": "c", "l": [1, {"k": "v"}], 5: "five", "none": None}, "x:y": 1, "": "empty"}
 
@@ -113,3 +118,58 @@ def test_choose_refuses_what_cannot_be_joined():
         choose({"A": "text", "base": {"x": 1}}, "A", base="base")
     with pytest.raises(TypeError, match="Cannot update"):
         choose({"A": "text"}, "A", merged={"x": 1})
+
+
+@pytest.mark.parametrize("merge_lists", [False, True])
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"a": {"x": 2, "z": 3}, "n": 1},
+        {"a": [1], "l": [2, 3]},
+        {"a": {"x": {"deep": 1}}, "l": {"k": 1}},
+        {"l": None, "new": {"k": [1]}},
+        {},
+    ],
+)
+def test_merging_in_place_is_merging(over, merge_lists):
+    under = {"a": {"x": 1, "y": [1]}, "l": [1, 2]}
+    joined = merge(under, over, merge_lists=merge_lists)
+    before = repr(over)
+    merge_onto(under, over, merge_lists=merge_lists)
+    assert under == joined
+    assert list(under) == list(joined)
+    merge_onto(under, {"new": {"k": []}, "a": {"x": 9}, "l": {"k": 9}})
+    assert repr(over) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "data", "keys", "value", "after"),
+    [
+        (set_below, {"a": 3}, "a:b", 1, {"a": {"b": 1}}),
+        (update_below, {"a": {}}, "a:b", {"c": 1}, {"a": {"b": {"c": 1}}}),
+        (append_below, {}, "a:b", 1, {"a": {"b": [1]}}),
+        (extend_below, {"a": []}, "a", "ab", {"a": ["a", "b"]}),
+        (extend_below, {"a": None}, "a", [1], {"a": [1]}),
+    ],
+)
+def test_changed_below_a_key(change, data, keys, value, after):
+    assert change(data, keys, value) is data
+    assert data == after
+
+
+@pytest.mark.parametrize(
+    ("change", "found", "value", "told"),
+    [
+        (update_below, 3, {}, "The last key contains a <class 'int'>, which cannot update."),
+        (update_below, {}, 3, "Cannot update <class 'dict'> with a <class 'int'>."),
+        (update_below, {}, "abc", "Cannot update <class 'dict'> with a <class 'str'>."),
+        (append_below, 3, 1, "The last key contains a <class 'int'>, which cannot append."),
+        (extend_below, 3, [1], "The last key contains a <class 'int'>, which cannot extend."),
+        (extend_below, [], 3, "Cannot extend <class 'list'> with a <class 'int'>."),
+    ],
+)
+def test_what_cannot_be_changed_is_told_in_salts_words(change, found, value, told):
+    """Source: observed on Salt 3006.30."""
+    with pytest.raises(UsageError) as caught:
+        change({"a": found}, "a", value)
+    assert str(caught.value) == told

@@ -262,3 +262,18 @@ def test_logic(one, two, facts):
         f"not ( {one} ) and not ( {two} )", facts
     )
     assert compound(f"( {one} ) not ( {two} )", facts) is (left and not right)
+
+
+def test_a_target_that_was_asked_before_sees_changed_nodegroups():
+    facts = MinionFacts("web1", {"os": "Debian"})
+    for target in (Target("N@them", "compound"), Target("them", "nodegroup")):
+        assert matches(target, facts, nodegroups={"them": "web*"})
+        assert not matches(target, facts, nodegroups={"them": "db*"})
+
+
+def test_a_target_that_was_asked_before_has_its_own_kind_and_delimiter():
+    facts = MinionFacts("os:Debian", {"os": "Debian"})
+    assert matches(Target("os:Debian", "grain"), facts)
+    assert matches(Target("os:Debian", "glob"), facts)
+    assert not matches(Target("os:Debian", "grain", "|"), facts)
+    assert not matches(Target("os:Debian", "grain"), MinionFacts("os:Debian", {"os": "Arch"}))

@@ -16,14 +16,9 @@ import pytest
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError, WireError
-from saltlite.fileserver.client import (
-    FileClient,
-    LocalSource,
-    MasterSource,
-    TransferError,
-    file_client,
-)
+from saltlite.fileserver.client import FileClient, TransferError, file_client
 from saltlite.fileserver.server import FileServer
+from saltlite.fileserver.sources import LocalSource, MasterSource
 from saltlite.host import Host
 
 BIG = bytes(range(256)) * 1000

@@ -316,3 +316,30 @@ def test_paths() -> None:
     assert safe_parts("./a//b/") == ("a", "b")
     assert safe_parts("a\\b") == ("a\\b",)
     assert safe_name("qa") and not safe_name("a/b") and not safe_name("a/") and not safe_name(".")
+
+
+def test_a_tree_of_ten_thousand_files_is_read_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "srv"
+    for folder in range(100):
+        (root / f"d{folder}").mkdir(parents=True)
+        for number in range(100):
+            (root / f"d{folder}" / f"f{number}").touch()
+    for path in (root, *root.iterdir()):
+        os.utime(path, (LONG_AGO_S, LONG_AGO_S))
+    walks: list[object] = []
+    read = Roots._read
+    monkeypatch.setattr(
+        Roots, "_read", lambda self, where: walks.append(where) or read(self, where)
+    )
+    server = FileServer(FileOptions(file_roots={"base": [str(root)]}))
+    first = server.files("base")
+    assert len(first) == 10_000
+    assert server.files("base") == first
+    assert server.files("base", "d99") == [f"d99/f{n}" for n in sorted(map(str, range(100)))]
+    assert len(server.dirs("base")) == 100
+    assert len(walks) == 1
+    (root / "d50" / "new").touch()
+    assert len(server.files("base")) == 10_001
+    assert len(walks) == 2

@@ -12,7 +12,10 @@ from saltlite.host import Completed, Host
 
 CASES = Path(__file__).parents[2] / "cases" / "grains"
 RECORDED = json.loads((CASES / "os.json").read_text())
-NOT_OURS = {"lsb_distrib_description"}  # Salt never sets it; grains.item shows it empty
+RECORDED_ETC = json.loads((CASES / "etc.json").read_text())
+"""Of directories with os-release and lsb-release (tests/cases/record_lsb_grains)."""
+
+NOT_OURS = {"lsb_distrib_description"}  # only lsb-release has one; grains.item shows it empty
 
 
 class RecordedHost(Host):
@@ -42,6 +45,17 @@ def test_as_real_salt(name):
     grains["osarch"] = os_release.architecture(host, grains["os_family"], "x86_64")
     expected = {key: value for key, value in RECORDED[name].items() if key not in NOT_OURS}
     assert grains == expected
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED_ETC))
+def test_lsb_release_goes_before_os_release_as_in_real_salt(name):
+    directory = CASES / "etc" / name
+    files = {f"/etc/{path.name}": path.read_text() for path in directory.iterdir()}
+    host = RecordedHost(files, {("dpkg", "--print-architecture"): "amd64\n"})
+    grains = os_release.read(host)
+    grains["osarch"] = os_release.architecture(host, grains["os_family"], "x86_64")
+    absent = {key: "" for key in RECORDED_ETC[name] if key not in grains}  # as grains.item shows it
+    assert {**grains, **absent} == RECORDED_ETC[name]
 
 
 def test_there_are_recordings_of_every_family():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -77,6 +78,17 @@ def test_edges_have_kind_and_tag() -> None:
     }
 
 
+def test_what_is_tried_with_another_need_not_have_run_for_it() -> None:
+    low = [
+        chunk("first", prereq=[{"test": "base"}, {"test": "upper"}]),
+        chunk("base"),
+        chunk("upper", require=[{"test": "base"}]),
+    ]
+    ordered = order(low)
+    assert not ordered.circles
+    assert [one["__id__"] for one in ordered.low] == ["first", "base", "upper"]
+
+
 @pytest.mark.parametrize("kind", ["require", "prereq"])
 def test_long_chains_take_no_longer_than_their_length(kind: str) -> None:
     count = 10_000
@@ -88,3 +100,27 @@ def test_long_chains_take_no_longer_than_their_length(kind: str) -> None:
     assert not found.problems
     expected = range(count) if kind == "prereq" else reversed(range(count))
     assert ids(found.low) == [str(n) for n in expected]
+
+
+class Edges(list[int]):
+    """What a node needs; counts how many of them were looked at, of all nodes."""
+
+    looked = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for need in super().__iter__():
+            Edges.looked += 1
+            yield need
+
+
+@pytest.mark.parametrize("count", [100, 400, 1600])
+@pytest.mark.parametrize("far", [1, 7])
+def test_each_edge_is_looked_at_once(count: int, far: int) -> None:
+    """Many need the same one, chains run against the order: time grows with the edges alone."""
+    needs = [Edges(other for other in (n + 1, n + far, 0, count // 2) if other < count)
+             for n in range(count)]  # fmt: skip
+    needs += [Edges() for _ in range(count)]
+    Edges.looked = 0
+    found, _circles = sequenced(needs)
+    assert sorted(found) == list(range(count))
+    assert Edges.looked <= sum(map(len, needs))

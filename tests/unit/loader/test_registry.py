@@ -80,9 +80,34 @@ def test_disabled_and_whitelisted_modules():
     disabled = make(MinionConfig(modules=ModuleOptions(disable_modules=["test"])))
     with pytest.raises(FunctionUnavailable):
         disabled.functions.call("test.ping")
-    only = make(MinionConfig(modules=ModuleOptions(whitelist_modules=["test"])))
-    assert only.functions.call("test.ping") is True
-    assert {name.split(".")[0] for name in only.functions.names()} == {"test"}
+
+
+@pytest.mark.parametrize(
+    ("named", "gone", "stays"),
+    [
+        ("cmdmod", "cmd.run", "test.ping"),
+        ("cmd", "cmd.run", "test.ping"),
+        ("linux_sysctl", "sysctl.get", "cmd.run"),
+        ("aptpkg", "pkg.version", "cmd.run"),
+        ("systemd_service", "service.status", "cmd.run"),
+        ("yumpkg", None, "pkg.version"),
+        ("rh_service", None, "service.status"),
+    ],
+)
+def test_modules_are_disabled_by_the_names_of_salts_files(named, gone, stays):
+    ctx = make(MinionConfig(modules=ModuleOptions(disable_modules=[named])))
+    ctx.grains = {"os_family": "Debian", "init": "systemd"}
+    names = ctx.functions.names()
+    assert gone not in names
+    assert stays in names
+
+
+def test_a_list_of_modules_holds_for_calls_from_outside_alone():
+    functions = make(MinionConfig(modules=ModuleOptions(whitelist_modules=["test"]))).functions
+    assert functions.offered("test.ping").call() is True
+    with pytest.raises(FunctionUnavailable, match=r"'config\.get' is not available"):
+        functions.offered("config.get")
+    assert functions.call("config.get", "id") == functions.call("config.option", "id")
 
 
 def test_documentation_is_indented_as_salt_shows_it():

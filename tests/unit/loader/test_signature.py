@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.loader.signature import _inspected, keywords
+from saltlite.loader.signature import _inspected, keywords, misfit
 
 
 def plain(a: int, b: int = 1, *rest: int, c: int, d: int = 2) -> None:
@@ -44,7 +44,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
 def test_the_two_ways_agree(function: Callable[..., Any]) -> None:
     assert keywords(function) == _inspected(function)
 
@@ -52,3 +52,38 @@ def test_the_two_ways_agree(function: Callable[..., Any]) -> None:
 def test_names_of_locals_are_none_of_a_functions_keywords() -> None:
     assert keywords(plain) == ({"a", "b", "c", "d"}, False)
     assert keywords(partial(greedy, 1)) == ({"b"}, True)
+
+
+def one(first: int) -> None:
+    assert first
+
+
+def two(ctx: object, value: object = 0) -> None:
+    assert ctx == value
+
+
+def any_number(ctx: object) -> None:
+    assert ctx
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "said"),
+    [
+        (one, [], "one() missing 1 required positional argument: 'first'"),
+        (one, [1, 2], "one() takes 1 positional argument but 2 were given"),
+        (partial(two, 0), [1, 2], "two() takes from 0 to 1 positional arguments but 2 were given"),
+        (partial(any_number, 0), [1], "any_number() takes 0 positional arguments but 1 was given"),
+        (partial(one), [1, 2, 3], "one() takes 1 positional argument but 3 were given"),
+        (
+            partial(lambda ctx: one(), 0),
+            [],
+            "one() missing 1 required positional argument: 'first'",
+        ),
+    ],
+)
+def test_a_caller_is_told_of_the_arguments_that_are_his(
+    function: Callable[..., Any], arguments: list[int], said: str
+) -> None:
+    with pytest.raises(TypeError) as wrong:
+        function(*arguments)
+    assert misfit(wrong.value, function) == said

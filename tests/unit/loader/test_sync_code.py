@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from saltlite.config.load import load_master, load_minion
@@ -182,6 +184,9 @@ def test_a_master_that_names_files_elsewhere_changes_nothing(tmp_path):
         def list_files(self, saltenv="base", prefix=""):
             return ["_modules/../../x.py", "/etc/x", "_modules", "_other/x.py", "_modules/ok.py"]
 
+        def ahead(self, paths, saltenv="base"):
+            return contextlib.nullcontext()
+
         def read(self, path, saltenv="base"):
             return b"x = 1\n"
 
@@ -195,6 +200,9 @@ def test_a_link_in_the_way_is_not_followed(tmp_path):
     class Files:
         def list_files(self, saltenv="base", prefix=""):
             return ["_modules/a.py"]
+
+        def ahead(self, paths, saltenv="base"):
+            return contextlib.nullcontext()
 
         def read(self, path, saltenv="base"):
             return b"new\n"

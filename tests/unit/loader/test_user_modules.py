@@ -21,6 +21,7 @@ from saltlite.loader.dunders import CURRENT, surroundings
 from saltlite.loader.registry import Registry
 from saltlite.loader.user import UserModules
 from saltlite.minion.job import call_function, run_job
+from saltlite.renderers.names import SaltFunctions
 
 
 @pytest.fixture(autouse=True)
@@ -181,6 +182,21 @@ def test_a_file_that_only_says_our_name_adds_to_it(tree, name):
     assert tree.call("cmd.has_exec", "sh") is True
 
 
+@pytest.mark.parametrize(
+    ("name", "module", "stays"),
+    [("cmdmod", "cmd", False), ("archive", "archive", False), ("log", "log", True)],
+)
+def test_a_file_called_as_salts_own_takes_the_place_of_the_whole(tree, name, module, stays):
+    tree.write(
+        f"__virtualname__ = {module!r}\ndef __virtual__(): return {module!r}\ndef f(): return 1\n",
+        f"{name}.py",
+    )
+    ours = {"cmd": "cmd.run", "archive": "archive.tar", "log": "log.info"}[module]
+    names = tree.ctx().functions.names()
+    assert f"{module}.f" in names
+    assert (ours in names) is stays
+
+
 def test_ours_call_theirs(tree):
     tree.write("def ping(): return 'custom'\n", "test.py")
     tree.write("def f(): return __salt__['test.ping']()\n")
@@ -188,16 +204,33 @@ def test_ours_call_theirs(tree):
 
 
 @pytest.mark.parametrize(
-    "options", ["disable_modules: [custom]", "whitelist_modules: [test]", "disable_modules: [said]"]
+    "options", [f"disable_modules: [{name}]" for name in ("custom", "said", "deploy")]
 )
 def test_the_options_that_disable_modules_count(tree, options):
     tree.options = options
-    tree.write("def __virtual__():\n    return 'said'\ndef f(): return 1\n", "file.py")
+    tree.write("def __virtual__():\n    return 'said'\ndef f(): return 1\n", "deploy.py")
     tree.write("def f(): return 1\n")
     names = [name for name in ("custom.f", "said.f") if name in tree.ctx().functions.names()]
-    assert (
-        names == {"[custom]": ["said.f"], "[test]": [], "[said]": ["custom.f"]}[options.split()[1]]
-    )
+    assert names == (["said.f"] if "[custom]" in options else ["custom.f"])
+
+
+def test_a_module_that_jobs_may_call_may_itself_call_others(tree):
+    tree.options = "whitelist_modules: [custom]"
+    tree.write("def f(): return __salt__['test.echo']('hello')\n")
+    job = {"fun": "custom.f", "arg": [], "jid": "1"}
+    assert run_job(job, tree.ctx())["return"] == "hello"
+    refused = run_job({**job, "fun": "test.echo", "arg": ["hello"]}, tree.ctx())
+    assert refused["success"] is False
+    assert refused["return"] == {"test.echo": "'test.echo' is not available."}
+
+
+def test_templates_may_call_what_jobs_may_call(tree):
+    tree.options = "whitelist_modules: [custom]"
+    tree.write("def f(): return 1\n")
+    found = SaltFunctions(tree.ctx())
+    assert found["custom.f"]() == 1
+    assert list(found) == ["custom.f"]
+    assert "test.echo" not in found
 
 
 # --- what it finds in its globals ----------------------------------------------------------------

@@ -22,8 +22,9 @@ from saltlite.master.commands import COMMANDS, Caller, Repeats
 from saltlite.master.context import MasterContext, Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.keystore import KeyState, KeyStore
-from saltlite.master.mworker import ASK_ALONE, HANDLER_FAILED, answer_all
+from saltlite.master.mworker import HANDLER_FAILED, answer_all
 from saltlite.master.shared import SharedArea
+from saltlite.master.turns import ASK_ALONE, ASK_SLOW
 from saltlite.transport.codec import pack, unpack
 
 USER_REFUSED = {
@@ -225,6 +226,7 @@ MINIONS_REPLIES = {
     "_file_hash_and_stat": ["", None],
     "_file_find": {"path": "", "rel": ""},
     "_serve_file": {"data": "", "dest": ""},
+    "_file_bundle": {"hash_type": "", "files": [], "data": ""},
     "_file_list": [],
     "_file_list_emptydirs": [],
     "_dir_list": [],
@@ -635,6 +637,22 @@ def test_peer_publishing(world: World, web1: Minion, rsa: list[PrivateKey]) -> N
     assert len(world.jobs.published) == 1
 
 
+@pytest.mark.parametrize("options", ["auto_accept: True\npeer:\n  web1: [test.arg]\n"])
+@pytest.mark.parametrize(
+    ("given", "published"),
+    [
+        (["a", "1", "k=[2]", "l=x"], ["a", 1, {"k": [2], "l": "x", "__kwarg__": True}]),
+        ([{"k": "1", "__kwarg__": True}, "a=b"], [{"k": "1", "a": "b", "__kwarg__": True}]),
+        (["a b", ["k=v"], None], ["a b", ["k=v"], None]),
+    ],
+)
+def test_arguments_of_peers_are_published_as_those_of_users(
+    world: World, web1: Minion, given: list[Any], published: list[Any]
+) -> None:
+    web1.ask("minion_pub", fun="test.arg", arg=given, tgt="web1")
+    assert world.jobs.published[0]["arg"] == published
+
+
 # --- several at once --------------------------------------------------------------------------
 
 
@@ -776,3 +794,11 @@ def test_an_error_of_ours_is_answered_to_all_it_concerns(
     together.add(web1, "_return", jid=jid, **{"return": 1})
     together.frames.append(pack({"enc": "clear", "load": {"cmd": "ping"}, "version": 3}))
     assert together.replies() == [HANDLER_FAILED, ASK_ALONE]
+
+
+def test_what_is_slow_is_handed_back_where_there_is_no_leave(world: World, web1: Minion) -> None:
+    frame, _nonce = web1.channel.seal({"cmd": "_pillar", "grains": {}, "id": "web1"})
+    assert answer_all(world.dispatcher, [frame], slow=False) == [ASK_SLOW]
+    (reply,) = answer_all(world.dispatcher, [frame])  # its nonce was not used
+    assert "pillar" in unpack(reply)
+    assert "pillar" in {cmd.lstrip("_") for (_enc, cmd), one in COMMANDS.items() if one.slow}

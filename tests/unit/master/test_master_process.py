@@ -26,6 +26,8 @@ from saltlite.transport.bus import EventSubscriber
 from saltlite.transport.codec import pack, unpack
 from saltlite.transport.req import Requester
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_S = 20.0
 

@@ -14,8 +14,8 @@ import pytest
 import zmq
 
 from saltlite.config.master import NetworkOptions
-from saltlite.master.mworker import ASK_ALONE
-from saltlite.master.reqserver import TOGETHER, WORKER_LOST, ReqServer
+from saltlite.master.reqserver import JOINED_MOST, TOGETHER, WORKER_LOST, ReqServer
+from saltlite.master.turns import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.transport.addresses import MasterSockets, ipc
 
 WAIT_MS = 10_000
@@ -74,11 +74,22 @@ def free_port() -> int:
 
 @pytest.fixture
 def place() -> Iterator[Place]:
+    yield from served(workers=1)
+
+
+@pytest.fixture
+def three() -> Iterator[Place]:
+    yield from served(workers=3)
+
+
+def served(workers: int) -> Iterator[Place]:
     with tempfile.TemporaryDirectory(prefix="slr-", dir="/tmp") as short:
         here = Place(MasterSockets(Path(short)), free_port())
         network = NetworkOptions(interface="127.0.0.1", ret_port=here.port)
         life = Life()
-        thread = threading.Thread(target=ReqServer(network, here.sockets, 1).run, args=(life,))
+        thread = threading.Thread(
+            target=ReqServer(network, here.sockets, workers).run, args=(life,)
+        )
         thread.start()
         assert life.is_ready.wait(10)
         yield here
@@ -92,7 +103,7 @@ def taken(worker: zmq.Socket[bytes], count: int) -> list[list[bytes]]:
     """What a worker is handed until it was ``count`` requests; each answered by its echo."""
     turns: list[list[bytes]] = []
     while sum(map(len, turns)) < count:
-        turns.append(worker.recv_multipart())
+        turns.append(worker.recv_multipart()[1:])
         worker.send_multipart([b"re " + one for one in turns[-1]])
     return turns
 
@@ -127,13 +138,13 @@ def test_what_is_handed_back_is_handed_out_alone(place: Place) -> None:
     worker = place.worker(0)
     asked: list[bytes] = []
     while True:
-        turn = worker.recv_multipart()
+        turn = worker.recv_multipart()[1:]
         if len(turn) > 1:
             break
         asked += turn
         worker.send(b"re " + turn[0])
     worker.send_multipart([ASK_ALONE, *(b"re " + one for one in turn[1:])])
-    assert worker.recv_multipart() == turn[:1]
+    assert worker.recv_multipart() == [ANY, *turn[:1]]
     worker.send(b"at last")
     asked += turn
     taken(worker, TOGETHER - len(asked))
@@ -145,7 +156,7 @@ def test_what_is_handed_back_is_handed_out_alone(place: Place) -> None:
 def test_callers_hear_of_a_worker_that_ends_with_their_requests(place: Place) -> None:
     callers = place.ask(*[b"x%d" % number for number in range(TOGETHER)])
     worker = place.worker(0)
-    in_hand = len(worker.recv_multipart())
+    in_hand = len(worker.recv_multipart()[1:])
     worker.close(linger=0)
     taken(place.worker(0), TOGETHER - in_hand)
     replies = [caller.recv() for caller in callers]
@@ -156,9 +167,107 @@ def test_too_few_replies_are_none(place: Place) -> None:
     """A worker that errs is not believed; its callers hear when its connection ends."""
     callers = place.ask(*[b"x%d" % number for number in range(TOGETHER)])
     worker = place.worker(0)
-    turn = worker.recv_multipart()
+    turn = worker.recv_multipart()[1:]
     worker.send_multipart([b"re"] * (len(turn) + 1))
     worker.close(linger=1000)
     taken(place.worker(0), TOGETHER - len(turn))
     replies = [caller.recv() for caller in callers]
     assert replies.count(WORKER_LOST) == len(turn)
+
+
+# --- what takes long ---------------------------------------------------------------------------
+
+
+@dataclass
+class Pool:
+    """Workers that are handed a request each, in turn."""
+
+    workers: list[zmq.Socket[bytes]]
+
+    def next(self) -> tuple[zmq.Socket[bytes], list[bytes]]:
+        """The next worker that is handed something, and what; each of them answers once."""
+        poller = zmq.Poller()
+        for worker in self.workers:
+            poller.register(worker, zmq.POLLIN)
+        worker = poller.poll(WAIT_MS)[0][0]
+        return worker, worker.recv_multipart()
+
+    def is_idle(self) -> bool:
+        return not any(worker.poll(100) for worker in self.workers)
+
+
+@pytest.fixture
+def busy(three: Place) -> tuple[Place, Pool, list[zmq.Socket[bytes]]]:
+    """Two of three workers are at something slow; the third one has handed back what it may not."""
+    pool = Pool([three.worker(number) for number in range(3)])
+    three.ask(b"slow 1", b"slow 2", b"slow 3")
+    at_it = []
+    for _ in range(3):
+        worker, (leave, body) = pool.next()
+        if leave == ANY:
+            at_it.append(worker)
+        else:
+            assert body.startswith(b"slow")
+            worker.send(ASK_SLOW)
+    assert len(at_it) == 2
+    return three, pool, at_it
+
+
+def test_one_worker_is_kept_from_what_is_slow(
+    busy: tuple[Place, Pool, list[zmq.Socket[bytes]]],
+) -> None:
+    three, pool, _at_it = busy
+    for _ in range(5):
+        (caller,) = three.ask(b"quick")
+        worker, turn = pool.next()
+        assert turn == [QUICK, b"quick"]
+        worker.send(b"done")
+        assert caller.recv() == b"done"
+    assert pool.is_idle()
+
+
+def test_what_waits_is_done_as_soon_as_there_is_leave(
+    busy: tuple[Place, Pool, list[zmq.Socket[bytes]]],
+) -> None:
+    _three, pool, at_it = busy
+    at_it[0].send(b"done")
+    _worker, (leave, body) = pool.next()
+    assert leave == ANY
+    assert body.startswith(b"slow")
+
+
+def test_a_worker_that_ends_gives_its_leave_back(
+    busy: tuple[Place, Pool, list[zmq.Socket[bytes]]],
+) -> None:
+    _three, pool, at_it = busy
+    pool.workers.remove(at_it[0])
+    at_it[0].close(linger=0)
+    _worker, (leave, body) = pool.next()
+    assert leave == ANY
+    assert body.startswith(b"slow")
+
+
+def test_the_same_request_once_more_joins_the_first(
+    busy: tuple[Place, Pool, list[zmq.Socket[bytes]]],
+) -> None:
+    three, pool, at_it = busy
+    callers = []
+    for _ in range(JOINED_MOST):
+        callers += three.ask(b"slow 4")
+        worker, turn = pool.next()
+        assert turn == [QUICK, b"slow 4"]
+        worker.send(ASK_SLOW)
+    for worker in at_it:
+        worker.send(b"done")
+    bodies = []
+    for _ in range(2):
+        worker, (_leave, body) = pool.next()
+        worker.send(b"re " + body)
+        bodies.append(body)
+    assert bodies.count(b"slow 4") == 1
+    assert [caller.recv() for caller in callers] == [b"re slow 4"] * JOINED_MOST
+    assert pool.is_idle()
+
+
+def test_a_single_worker_does_all() -> None:
+    assert [slow_at_once(workers) for workers in (1, 2, 5)] == [1, 1, 4]

@@ -47,3 +47,9 @@ def with_child(ctx: MinionContext) -> None:
         [sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True
     ) as child:
         ctx.events.fire("child", {"pid": child.pid})
+
+
+def start_and_wait(ctx: MinionContext, path: str) -> None:
+    started = ctx.host.start(["sleep", "60"])
+    command = f"sleep 60 & echo {started} $$ $! > {path}; wait"
+    ctx.host.run(command, shell="/bin/sh")

@@ -310,6 +310,47 @@ def test_what_an_earlier_run_left_behind(play: Callable[..., None]) -> None:
     play(scenario)
 
 
+def test_what_a_killed_job_waits_for_ends_with_it(play: Callable[..., None]) -> None:
+    """Not what it has only started. Source: reliability.md 4.1."""
+
+    async def scenario(bench: Bench) -> None:
+        pids = bench.setup.cachedir / "pids"
+        job = bench.job("job_functions.start_and_wait", str(pids))
+        bench.executor.take(job, "m:1")
+        await bench.until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
+        started, shell, below = map(int, pids.read_text().split())
+        os.kill(await bench.pid(job), signal.SIGKILL)
+        await bench.result(job)
+        try:
+            await bench.until(lambda: not any(map(start_ticks, (shell, below))))
+            assert start_ticks(started)
+        finally:
+            os.kill(started, signal.SIGKILL)
+
+    play(scenario)
+
+
+def test_a_scheduled_job_that_was_cut_short_returns_as_scheduled_ones_do(
+    play: Callable[..., None],
+) -> None:
+    async def scenario(bench: Bench) -> None:
+        asked, unheard = (bench.job("state.apply") for _ in range(2))
+        asked |= {"schedule": "highstate", "unasked": True}
+        unheard |= {"schedule": "quiet", "unreturned": True}
+        proc = bench.setup.proc()
+        gone_pid = os.getpid() + 100_000
+        for job in (asked, unheard):
+            proc.write(job, gone_pid, "m:2")
+        bench.executor.inherit("m:1")
+        load = await bench.result(asked)
+        assert (load["return"], load["retcode"]) == (STOPPED_TEXT, 254)
+        assert (load["jid"], load["schedule"], load["pid"]) == ("req", "highstate", gone_pid)
+        assert [jid for jid, _ in bench.services.returns] == [asked["jid"]]
+        assert list(proc.entries()) == []
+
+    play(scenario)
+
+
 def test_a_job_that_outlived_the_minion_is_adopted(play: Callable[..., None]) -> None:
     async def scenario(bench: Bench) -> None:
         job = bench.job("test.ping")

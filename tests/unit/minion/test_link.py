@@ -22,6 +22,7 @@ from saltlite.core.messages import Job
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import RequestTimeout
+from saltlite.fileserver import bundle
 from saltlite.minion import session as fsm
 from saltlite.minion.link import Identity, Link
 from saltlite.minion.masters import MasterAddress
@@ -191,6 +192,30 @@ def test_bad_load_means_authenticate_and_ask_once_more(tmp_path: Path) -> None:
         (load,) = two.master.loads
         assert load["id"] == "m1"
         assert len(load["nonce"]) == 32
+
+    play(tmp_path, scenario)
+
+
+def test_what_a_master_has_not_offered_it_is_not_asked_for(tmp_path: Path) -> None:
+    """Not a master of Salt, and not one of Salt that took the place of one of ours."""
+    asked = {"cmd": bundle.COMMAND, "saltenv": "base", "paths": ["a"], "hashes": [""]}
+    opts = {"cmd": "_master_opts", "env_only": True}
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        replies = two.master.replies
+        replies[bundle.COMMAND] = lambda load: load["paths"]
+        assert await two.link.request(asked) == bundle.NOTHING
+        replies["_master_opts"] = lambda _load: {bundle.OFFER: 5}
+        await two.link.request(opts)
+        assert await two.link.request(asked) == ["a"]
+        two.master.session = new_key_string()  # another master answers there now
+        replies["_master_opts"] = lambda _load: {"file_roots": {}}
+        two.master.loads.clear()
+        assert await two.link.request(asked) == bundle.NOTHING
+        await two.link.request(opts)
+        assert await two.link.request(asked) == bundle.NOTHING
+        assert [load["cmd"] for load in two.master.loads] == ["_master_opts"]
 
     play(tmp_path, scenario)
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,17 @@ def test_from_the_start_to_the_end() -> None:
     play(scenario)
 
 
+def test_states_at_the_start_once_and_under_a_jid_of_the_masters() -> None:
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        await now.until(lambda: "req" in now.returns)
+        load = now.returns["req"]
+        assert (load["fun"], load["fun_args"], load["id"]) == ("state.sls", [["web", "db"]], "m1")
+
+    play(scenario, startup_states="sls", sls_list=["web", "db"])
+
+
 def test_jobs_have_the_masters_pillar_and_own_grains() -> None:
     async def scenario(now: Scene) -> None:
         now.minion.start()
@@ -200,6 +211,44 @@ def test_jobs_have_the_masters_pillar_and_own_grains() -> None:
         assert len(now.returns) == 4
 
     play(scenario, grains="{colour: green}")
+
+
+def test_a_changed_grain_is_noticed_and_the_pillar_asked_for_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(now: Scene) -> None:
+        asked: list[Any] = []
+        reply = now.master.pillar_reply
+
+        def noted(load: Mapping[str, Any]) -> bytes:
+            asked.append(load["grains"].get("colour"))
+            return reply(load)
+
+        monkeypatch.setattr(now.master, "pillar_reply", noted)
+        now.minion.start()
+        await now.here()
+        (now.minion.path / "grains").write_text("colour: blue\n")
+        await now.until(lambda: "blue" in asked)
+        assert asked == [None, "blue"]  # once, and not again while nothing changes
+        assert (await now.run("grains.get", "colour"))["return"] == "blue"
+
+    play(scenario, grains_refresh_every=0.002)
+
+
+def test_the_start_does_not_wait_for_a_dead_resolver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    getent = tmp_path / "getent"
+    getent.write_text("#!/bin/sh\nexec sleep 60\n")
+    getent.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    async def scenario(now: Scene) -> None:
+        now.minion.start()
+        await now.here()
+        assert (await now.run("grains.get", "fqdn"))["return"] == os.uname().nodename
+
+    play(scenario)
 
 
 def test_start_events_without_the_old_one() -> None:

@@ -93,7 +93,7 @@ class Functions:
     def __init__(self, state: dict[str, Any]) -> None:
         self.state = state
 
-    def resolve(self, name: str) -> Any:
+    def offered(self, name: str) -> Any:
         def with_retcode(code: Any) -> str:
             self.state["retcode"] = code
             return "x"

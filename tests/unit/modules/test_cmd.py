@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -235,3 +237,15 @@ def test_a_script_that_runs_on_removes_itself(tmp_path, monkeypatch):
     done.write_text("on\n")
     assert done.read_text() == "a b on\n"
     eventually(lambda: not os.listdir(tmp_path / "private"), what="the script's copy is gone")
+
+
+@pytest.mark.parametrize(
+    ("given", "shell"),
+    [({"SHELL": "/bin/dash"}, "/bin/dash"), ({"SHELL": ""}, "/bin/sh"), ({}, "/bin/sh")],
+)
+def test_the_shell_is_that_of_who_started_it_else_sh(given, shell):
+    env = {name: value for name, value in os.environ.items() if name != "SHELL"} | given
+    shown = "from saltlite.modules.cmd import DEFAULT_SHELL; print(DEFAULT_SHELL)"
+    argv = [sys.executable, "-c", shown]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{shell}\n"

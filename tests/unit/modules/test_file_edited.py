@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules import file
 from saltlite.modules._file import comments, replacing, texts
 from saltlite.modules._file.blocks import Block
 from saltlite.modules._file.blocks import replaced as block_replaced
 from saltlite.modules._file.lines import Edit, edited
+from saltlite.modules.file import content, editing, searching
 
 CASES = Path(__file__).parents[2] / "cases/file"
 CALLS = {
-    "lines": file.line,
-    "blocks": file.blockreplace,
-    "comments": file.comment_line,
-    "replacing": file.replace,
+    "lines": editing.line,
+    "blocks": editing.blockreplace,
+    "comments": editing.comment_line,
+    "replacing": editing.replace,
 }
 
 
@@ -107,7 +107,7 @@ def test_copies_have_the_mode_of_the_file(tmp_path):
     path = tmp_path / "a"
     path.write_text("secret\n")
     path.chmod(0o640)
-    file.replace(str(path), "secret", "other", backup=".orig")
+    editing.replace(str(path), "secret", "other", backup=".orig")
     copy = tmp_path / "a.orig"
     assert copy.read_text() == "secret\n"
     assert copy.stat().st_mode & 0o777 == path.stat().st_mode & 0o777 == 0o640
@@ -116,8 +116,8 @@ def test_copies_have_the_mode_of_the_file(tmp_path):
 def test_a_dry_run_changes_nothing(tmp_path):
     path = tmp_path / "a"
     path.write_text("a\n")
-    assert file.replace(str(path), "a", "b", dry_run=True).endswith("-a\n+b\n")
-    assert file.blockreplace(str(path), "<", ">", "x", append_if_not_found=True, dry_run=True)
+    assert editing.replace(str(path), "a", "b", dry_run=True).endswith("-a\n+b\n")
+    assert editing.blockreplace(str(path), "<", ">", "x", append_if_not_found=True, dry_run=True)
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_text() == "a\n"
 
@@ -126,7 +126,7 @@ def test_a_link_is_followed_and_its_copy_linked(tmp_path):
     (tmp_path / "a").write_text("a\n")
     link = tmp_path / "link"
     link.symlink_to("a")
-    file.replace(str(link), "a", "b")
+    editing.replace(str(link), "a", "b")
     assert link.is_symlink()
     assert link.read_text() == "b\n"
     assert os.readlink(tmp_path / "link.bak") == "a.bak"
@@ -139,7 +139,7 @@ def test_the_file_stays_the_same_one_if_asked(keep, tmp_path):
     path.write_text("longer than after\n")
     before = path.stat().st_ino
     with path.open() as held:  # so that the number is not given to the next file
-        file.replace(str(path), "longer.*", "b", backup=False, preserve_inode=keep)
+        editing.replace(str(path), "longer.*", "b", backup=False, preserve_inode=keep)
         assert (path.stat().st_ino == before) is keep
         assert held.read() == ("b\n" if keep else "longer than after\n")
     assert path.read_text() == "b\n"
@@ -147,43 +147,43 @@ def test_the_file_stays_the_same_one_if_asked(keep, tmp_path):
 
 def test_what_is_not_text_is_left_alone(tmp_path):
     path = tmp_path / "a"
-    for content in (b"a\0b", b"a\xff", b"a latin \xe9 text that does not decode"):
-        path.write_bytes(content)
+    for text in (b"a\0b", b"a\xff", b"a latin \xe9 text that does not decode"):
+        path.write_bytes(text)
         with pytest.raises((UsageError, UnicodeDecodeError)):
-            file.replace(str(path), "a", "b")
-        assert path.read_bytes() == content
+            editing.replace(str(path), "a", "b")
+        assert path.read_bytes() == text
 
 
 def test_an_encoding_is_kept(tmp_path):
     path = tmp_path / "a"
     path.write_bytes("é\r\n".encode("utf-16"))
-    file.replace(str(path), "é", "ü", encoding="utf-16", backup=False)
+    editing.replace(str(path), "é", "ü", encoding="utf-16", backup=False)
     assert path.read_bytes().decode("utf-16") == "ü\r\n"
 
 
 def test_lines_are_written_appended_and_prepended(tmp_path):
     path = tmp_path / "a"
-    assert file.write(str(path), "b", 5) == f'Wrote 2 lines to "{path}"'
-    assert file.append(str(path), args="c=d") == f'Wrote 1 lines to "{path}"'
-    assert file.prepend(str(path), "a") == f'Prepended 1 lines to "{path}"'
+    assert content.write(str(path), "b", 5) == f'Wrote 2 lines to "{path}"'
+    assert content.append(str(path), args="c=d") == f'Wrote 1 lines to "{path}"'
+    assert content.prepend(str(path), "a") == f'Prepended 1 lines to "{path}"'
     assert path.read_text() == "a\nb\n5\nc=d\n"
     path.write_text("open end")
-    file.append(str(path), "x")
+    content.append(str(path), "x")
     assert path.read_text() == "open end\nx\n"
     with pytest.raises(FileNotFoundError):
-        file.append(str(tmp_path / "none"), "x")
+        content.append(str(tmp_path / "none"), "x")
 
 
 def test_psed_edits_lines_that_its_limit_chooses(tmp_path):
     path = tmp_path / "a"
     path.write_text("a1\nb1\n")
-    assert file.psed(str(path), "1", "2", limit="^b") is None
+    assert editing.psed(str(path), "1", "2", limit="^b") is None
     assert path.read_text() == "a1\nb2\n"
     assert (tmp_path / "a.bak").read_text() == "a1\nb1\n"
-    file.psed(str(path), "1\nb", "x", multi=True)
+    editing.psed(str(path), "1\nb", "x", multi=True)
     assert path.read_text() == "ax2\n"
     with pytest.raises(re.error):
-        file.psed(str(path), "(", "x")
+        editing.psed(str(path), "(", "x")
     assert path.read_text() == "ax2\n"
 
 
@@ -191,15 +191,15 @@ def test_contents_are_searched(tmp_path):
     path = tmp_path / "a"
     path.write_text("one\ntwo words\n" + "x" * 200_000 + "needle\n")
     name = str(path)
-    assert file.contains(name, "needle")
-    assert file.contains(name, "one\ntwo")
-    assert not file.contains(name, "needles")
-    assert file.contains_regex(name, "^wo words$", "t")
-    assert not file.contains_regex(name, "^words")
-    assert file.contains_glob(name, "one*needle*")
-    assert file.search(name, "one\ntwo")
-    assert file.search(name, "ONE", flags="IGNORECASE")
-    assert not file.search(name, "ONE")
-    assert not file.search(str(tmp_path / "none"), "x", ignore_if_missing=True)
+    assert searching.contains(name, "needle")
+    assert searching.contains(name, "one\ntwo")
+    assert not searching.contains(name, "needles")
+    assert searching.contains_regex(name, "^wo words$", "t")
+    assert not searching.contains_regex(name, "^words")
+    assert searching.contains_glob(name, "one*needle*")
+    assert searching.search(name, "one\ntwo")
+    assert searching.search(name, "ONE", flags="IGNORECASE")
+    assert not searching.search(name, "ONE")
+    assert not searching.search(str(tmp_path / "none"), "x", ignore_if_missing=True)
     with pytest.raises(FunctionError, match=r"Invalid re flag given: BOGUS"):
-        file.search(name, "x", flags=["BOGUS"])
+        searching.search(name, "x", flags=["BOGUS"])

@@ -13,9 +13,9 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError
 from saltlite.host import Completed, Host
-from saltlite.modules import file
 from saltlite.modules._file import criteria
 from saltlite.modules._file.criteria import CriterionError, Entry
+from saltlite.modules.file import looking
 
 OLD_S = 1_000_000_000
 
@@ -93,7 +93,7 @@ def entry(**fields):
     ids=str,
 )
 def test_what_is_found(options, expected, tree, ctx):
-    found = file.find(ctx, str(tree), **options)
+    found = looking.find(ctx, str(tree), **options)
     assert found == [str(tree / name) if name else str(tree) for name in expected]
 
 
@@ -113,43 +113,43 @@ def test_what_is_found(options, expected, tree, ctx):
     ids=str,
 )
 def test_complaints_are_answers(options, complaint, tree, ctx):
-    assert file.find(ctx, str(tree), **options) == f"error: {complaint}"
+    assert looking.find(ctx, str(tree), **options) == f"error: {complaint}"
 
 
 def test_what_is_printed(tree, ctx):
-    shown = file.find(ctx, str(tree), name="a", print="name,size,type mode,mtime,md5")
+    shown = looking.find(ctx, str(tree), name="a", print="name,size,type mode,mtime,md5")
     assert shown == [["a", 6, "f", 0o644, OLD_S, "a8be9e797e0f7e75b498d90413d9a7ad"]]
-    assert file.find(ctx, str(tree), "print", name="a") == [str(tree / "a")]
-    assert file.find(ctx, str(tree), type="d", print="name") == ["d", "e", "into", "t"]
-    assert file.find(ctx, str(tree), name="a", print="bogus") == [[]]
+    assert looking.find(ctx, str(tree), "print", name="a") == [str(tree / "a")]
+    assert looking.find(ctx, str(tree), type="d", print="name") == ["d", "e", "into", "t"]
+    assert looking.find(ctx, str(tree), name="a", print="bogus") == [[]]
 
 
 def test_commands_get_the_path_as_one_word(tree, ctx):
     (tree / "two words; $(id)").write_text("")
-    found = file.find(ctx, str(tree), name="two*", exec="cat -- {}")
+    found = looking.find(ctx, str(tree), name="two*", exec="cat -- {}")
     path = str(tree / "two words; $(id)")
     assert ctx.host.ran == [["cat", "--", path]]
     assert found == [f"cat -- {path}:\nsaid {path}\n\n"]
-    assert file.find(ctx, str(tree), name="a", exec="none {}") == [f"{tree / 'a'}: Failed"]
+    assert looking.find(ctx, str(tree), name="a", exec="none {}") == [f"{tree / 'a'}: Failed"]
 
 
 def test_files_are_deleted(tree, ctx):
-    assert file.find(ctx, str(tree), "delete", name="*.log") == [str(tree / "ab.log")]
+    assert looking.find(ctx, str(tree), "delete", name="*.log") == [str(tree / "ab.log")]
     assert not (tree / "ab.log").exists()
-    assert file.find(ctx, str(tree), name="d", delete="f") == []
-    assert file.find(ctx, str(tree), name="d", delete="d") == [str(tree / "d")]
+    assert looking.find(ctx, str(tree), name="d", delete="f") == []
+    assert looking.find(ctx, str(tree), name="d", delete="d") == [str(tree / "d")]
     assert not (tree / "d").exists()
 
 
 def test_a_link_to_a_directory_is_deleted_not_followed(tree, ctx):
-    assert file.find(ctx, str(tree), name="into", delete="d") == [str(tree / "into")]
+    assert looking.find(ctx, str(tree), name="into", delete="d") == [str(tree / "into")]
     assert not (tree / "into").is_symlink()
     assert (tree / "d" / "x").exists()
 
 
 def test_globs_in_the_path(tree, ctx):
-    assert file.find(ctx, str(tree / "d*"), name="x") == [str(tree / "d" / "x")]
-    assert file.find(ctx, str(tree / "none")) == []
+    assert looking.find(ctx, str(tree / "d*"), name="x") == [str(tree / "d" / "x")]
+    assert looking.find(ctx, str(tree / "none")) == []
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.host import Completed, Host
-from saltlite.modules import file
 from saltlite.modules._file import attributes, hashes, owners
+from saltlite.modules.file import content, labels, looking, making, moving, names, ownership, sums
 
 CASES = Path(__file__).parents[2] / "cases/file"
 USER = pwd.getpwuid(os.geteuid()).pw_name
@@ -44,11 +44,11 @@ def make(host):
 
 
 def test_paths_are_cut_and_joined():
-    assert file.basename("/a/b") == "b"
-    assert file.dirname("/a/b/") == "/a/b"
-    assert file.join("/", "usr", "x") == "/usr/x"
-    assert file.normpath("a/b/c/..") == "a/b"
-    assert file.pardir() == ".."
+    assert names.basename("/a/b") == "b"
+    assert names.dirname("/a/b/") == "/a/b"
+    assert names.join("/", "usr", "x") == "/usr/x"
+    assert names.normpath("a/b/c/..") == "a/b"
+    assert names.pardir() == ".."
 
 
 def test_what_is_there(tmp_path):
@@ -56,24 +56,24 @@ def test_what_is_there(tmp_path):
     Path(regular).write_text("abc")
     os.symlink("a", link)
     os.symlink("none", broken)
-    assert file.file_exists(link)
-    assert not file.file_exists(broken)
-    assert file.directory_exists(str(tmp_path))
-    assert file.path_exists_glob(f"{tmp_path}/[a-c]")
-    assert file.is_link(broken)
-    assert file.is_hardlink(regular) is False
-    assert file.is_hardlink(str(tmp_path / "none")) == {}
-    assert file.is_chrdev("/dev/null")
-    assert not file.is_blkdev("/dev/null")
-    assert file.get_devmm("/dev/null") == (1, 3)
-    assert file.get_devmm(regular) == (0, 0)
-    assert file.readdir(str(tmp_path))[:2] == [".", ".."]
-    assert file.readlink(link) == "a"
-    assert file.readlink(link, canonicalize=True) == os.path.realpath(regular)
-    assert file.access(regular, "f")
-    assert not file.access(regular, "x")
-    assert file.access(regular, 0)
-    assert file.statvfs(regular)["f_namemax"] == 255
+    assert looking.file_exists(link)
+    assert not looking.file_exists(broken)
+    assert looking.directory_exists(str(tmp_path))
+    assert looking.path_exists_glob(f"{tmp_path}/[a-c]")
+    assert looking.is_link(broken)
+    assert looking.is_hardlink(regular) is False
+    assert looking.is_hardlink(str(tmp_path / "none")) == {}
+    assert looking.is_chrdev("/dev/null")
+    assert not looking.is_blkdev("/dev/null")
+    assert looking.get_devmm("/dev/null") == (1, 3)
+    assert looking.get_devmm(regular) == (0, 0)
+    assert looking.readdir(str(tmp_path))[:2] == [".", ".."]
+    assert looking.readlink(link) == "a"
+    assert looking.readlink(link, canonicalize=True) == os.path.realpath(regular)
+    assert looking.access(regular, "f")
+    assert not looking.access(regular, "x")
+    assert looking.access(regular, 0)
+    assert looking.statvfs(regular)["f_namemax"] == 255
 
 
 def test_status(tmp_path):
@@ -82,18 +82,18 @@ def test_status(tmp_path):
     path.chmod(0o4751)
     link = tmp_path / "link"
     link.symlink_to(path)
-    found = file.stats(str(link), "md5")
+    found = looking.stats(str(link), "md5")
     assert found["sum"] == "900150983cd24fb0d6963f7d28e17f72"
     assert (found["user"], found["group"], found["uid"]) == (USER, GROUP, os.geteuid())
     assert (found["mode"], found["size"], found["type"]) == ("4751", 3, "file")
     assert found["target"] == str(path)
-    assert file.stats(str(link), follow_symlinks=False)["type"] == "link"
-    assert file.get_mode(str(link), follow_symlinks=False) == "0777"
-    assert file.lstat(str(path))["st_size"] == 3
-    assert file.lstat(str(tmp_path / "none")) == {}
+    assert looking.stats(str(link), follow_symlinks=False)["type"] == "link"
+    assert ownership.get_mode(str(link), follow_symlinks=False) == "0777"
+    assert looking.lstat(str(path))["st_size"] == 3
+    assert looking.lstat(str(tmp_path / "none")) == {}
     (tmp_path / "gone").symlink_to("none")
-    assert file.stats(str(tmp_path / "gone"))["type"] == "link"
-    for function in (file.stats, file.get_mode, file.get_user, file.get_gid):
+    assert looking.stats(str(tmp_path / "gone"))["type"] == "link"
+    for function in (looking.stats, ownership.get_mode, ownership.get_user, ownership.get_gid):
         with pytest.raises(FunctionError, match=r"^Path not found: "):
             function(str(tmp_path / "none"))
 
@@ -101,21 +101,21 @@ def test_status(tmp_path):
 @pytest.mark.parametrize(
     ("function", "complaint"),
     [
-        (lambda: file.access("a", "f"), "Path to link must be absolute."),
-        (lambda: file.access("/a", "q"), "Invalid mode specified."),
-        (lambda: file.lstat("a"), "Path to file must be absolute."),
-        (lambda: file.readdir("a"), "Dir path must be absolute."),
-        (lambda: file.readdir("/no/such"), "A valid directory was not specified: /no/such"),
-        (lambda: file.readlink("a"), "Path to link must be absolute: a"),
-        (lambda: file.readlink("/dev/null"), "A valid link was not specified: /dev/null"),
-        (lambda: file.symlink("a", "b"), "Link path must be absolute: b"),
-        (lambda: file.move("a", "/b"), "Source path must be absolute."),
-        (lambda: file.move("/a", "b"), "Destination path must be absolute."),
-        (lambda: file.remove("a"), "File path must be absolute: a"),
-        (lambda: file.rmdir("/no/such"), "A valid directory was not specified: /no/such"),
-        (lambda: file.touch("/no/such", atime="x"), "atime and mtime must be integers"),
-        (lambda: file.makedirs("a/b"), "Recursive creation for path '' would result in an"),
-        (lambda: file.check_hash("/a", 5), "hash must be a string"),
+        (lambda: looking.access("a", "f"), "Path to link must be absolute."),
+        (lambda: looking.access("/a", "q"), "Invalid mode specified."),
+        (lambda: looking.lstat("a"), "Path to file must be absolute."),
+        (lambda: looking.readdir("a"), "Dir path must be absolute."),
+        (lambda: looking.readdir("/no/such"), "A valid directory was not specified: /no/such"),
+        (lambda: looking.readlink("a"), "Path to link must be absolute: a"),
+        (lambda: looking.readlink("/dev/null"), "A valid link was not specified: /dev/null"),
+        (lambda: making.symlink("a", "b"), "Link path must be absolute: b"),
+        (lambda: moving.move("a", "/b"), "Source path must be absolute."),
+        (lambda: moving.move("/a", "b"), "Destination path must be absolute."),
+        (lambda: moving.remove("a"), "File path must be absolute: a"),
+        (lambda: moving.rmdir("/no/such"), "A valid directory was not specified: /no/such"),
+        (lambda: content.touch("/no/such", atime="x"), "atime and mtime must be integers"),
+        (lambda: making.makedirs("a/b"), "Recursive creation for path '' would result in an"),
+        (lambda: sums.check_hash("/a", 5), "hash must be a string"),
     ],
 )
 def test_wrong_use_is_refused(function, complaint):
@@ -125,14 +125,14 @@ def test_wrong_use_is_refused(function, complaint):
 
 
 def test_names_and_ids():
-    assert file.uid_to_user(0) == "root"
-    assert file.uid_to_user(987654) == 987654
-    assert file.user_to_uid("root") == 0
-    assert file.user_to_uid("no such user") == ""
-    assert file.user_to_uid(None) == os.geteuid()
-    assert file.gid_to_group("0") == "root"
-    assert file.gid_to_group("x") == ""
-    assert file.group_to_gid("no such group") == ""
+    assert ownership.uid_to_user(0) == "root"
+    assert ownership.uid_to_user(987654) == 987654
+    assert ownership.user_to_uid("root") == 0
+    assert ownership.user_to_uid("no such user") == ""
+    assert ownership.user_to_uid(None) == os.geteuid()
+    assert ownership.gid_to_group("0") == "root"
+    assert ownership.gid_to_group("x") == ""
+    assert ownership.group_to_gid("no such group") == ""
 
 
 @pytest.mark.parametrize(
@@ -146,11 +146,11 @@ def test_modes_are_written_as_salt_writes_them(given, shown):
 def test_modes_are_set(tmp_path):
     path = tmp_path / "a"
     path.write_text("")
-    assert file.set_mode(str(path), "4711") == "4711"
-    assert file.set_mode(str(path), 600) == "0600"
-    assert file.set_mode(str(path), "999") == "Invalid Mode 999"
+    assert ownership.set_mode(str(path), "4711") == "4711"
+    assert ownership.set_mode(str(path), 600) == "0600"
+    assert ownership.set_mode(str(path), "999") == "Invalid Mode 999"
     with pytest.raises(FunctionError, match=r"none: File not found"):
-        file.set_mode(str(tmp_path / "none"), "600")
+        ownership.set_mode(str(tmp_path / "none"), "600")
 
 
 @by_root
@@ -158,9 +158,9 @@ def test_files_are_given_away(tmp_path):
     path, link = tmp_path / "a", tmp_path / "link"
     path.write_text("")
     link.symlink_to("a")
-    assert file.chown(str(link), "daemon", "") is None
-    assert file.lchown(str(link), 1, 1) is None
-    assert file.chgrp(str(path), "daemon") is None
+    assert ownership.chown(str(link), "daemon", "") is None
+    assert ownership.lchown(str(link), 1, 1) is None
+    assert ownership.chgrp(str(path), "daemon") is None
     assert (path.stat().st_uid, path.stat().st_gid) == (1, 1)
     assert (link.lstat().st_uid, link.lstat().st_gid) == (1, 1)
 
@@ -169,27 +169,27 @@ def test_nobody_gets_nothing(tmp_path):
     path = tmp_path / "a"
     path.write_text("")
     both = "User does not exist\nGroup does not exist\n"
-    assert file.chown(str(path), "no such user", "no such group") == both
-    assert file.chown(str(tmp_path / "none"), USER, GROUP) == "File not found"
+    assert ownership.chown(str(path), "no such user", "no such group") == both
+    assert ownership.chown(str(tmp_path / "none"), USER, GROUP) == "File not found"
     with pytest.raises(FunctionError, match=r"^Path not found"):
-        file.chgrp(str(tmp_path / "none"), GROUP)
+        ownership.chgrp(str(tmp_path / "none"), GROUP)
 
 
 def test_directories_are_made(tmp_path):
     path = tmp_path / "a" / "b"
-    assert file.mkdir(str(path), mode="0750")
-    assert file.mkdir(str(path), mode="0700")
+    assert making.mkdir(str(path), mode="0750")
+    assert making.mkdir(str(path), mode="0700")
     assert stat.S_IMODE(path.stat().st_mode) == 0o750
-    assert file.makedirs(f"{tmp_path}/x/y", mode="0711") is None
+    assert making.makedirs(f"{tmp_path}/x/y", mode="0711") is None
     assert not (tmp_path / "x" / "y").exists()
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o711
-    assert file.makedirs(f"{tmp_path}/x/y") == f"Directory '{tmp_path}/x' already exists"
+    assert making.makedirs(f"{tmp_path}/x/y") == f"Directory '{tmp_path}/x' already exists"
     (tmp_path / "f").write_text("")
     there = f"The path '{tmp_path}/f' already exists and is not a directory"
-    assert file.makedirs(f"{tmp_path}/f/") == there
-    assert file.makedirs_perms(f"{tmp_path}/p/q") is None
+    assert making.makedirs(f"{tmp_path}/f/") == there
+    assert making.makedirs_perms(f"{tmp_path}/p/q") is None
     with pytest.raises(FileExistsError):
-        file.makedirs_perms(f"{tmp_path}/p/q")
+        making.makedirs_perms(f"{tmp_path}/p/q")
 
 
 def test_empty_directories_are_removed(tmp_path):
@@ -197,13 +197,13 @@ def test_empty_directories_are_removed(tmp_path):
     (root / "a" / "b").mkdir(parents=True)
     (root / "c").mkdir()
     (root / "c" / "f").write_text("")
-    assert file.rmdir(str(root)) is False
-    done = file.rmdir(str(root), recurse=True, verbose=True)
+    assert moving.rmdir(str(root)) is False
+    done = moving.rmdir(str(root), recurse=True, verbose=True)
     assert sorted(done["deleted"]) == [str(root / "a"), str(root / "a" / "b")]
     assert [folder for folder, _ in done["errors"]] == [str(root / "c"), str(root)]
     assert done["result"] is False
     (root / "new").mkdir()
-    assert file.rmdir(str(root / "new"), older_than=1) is True
+    assert moving.rmdir(str(root / "new"), older_than=1) is True
     assert (root / "new").exists()
 
 
@@ -213,94 +213,94 @@ def test_files_are_removed_but_never_what_a_link_points_to(tmp_path):
     link = tmp_path / "link"
     link.symlink_to("d")
     with pytest.raises(FunctionError, match=r"Not a directory"):
-        file.remove(f"{link}/")
-    assert file.remove(str(link))
+        moving.remove(f"{link}/")
+    assert moving.remove(str(link))
     assert (tmp_path / "d" / "x").exists()
-    assert file.remove(str(tmp_path / "d"))
-    assert file.remove(str(tmp_path / "d")) is False
+    assert moving.remove(str(tmp_path / "d"))
+    assert moving.remove(str(tmp_path / "d")) is False
 
 
 def test_the_root_is_not_removed(monkeypatch):
-    monkeypatch.setattr(file.place, "remove_tree", lambda path: pytest.fail(f"removes {path}"))
+    monkeypatch.setattr(moving.place, "remove_tree", lambda path: pytest.fail(f"removes {path}"))
     with pytest.raises(FunctionError, match=r"Could not remove '/'"):
-        file.remove("/")
+        moving.remove("/")
     with pytest.raises(FunctionError, match=r"Could not remove '/tmp/..'"):
-        file.remove("/tmp/..")
+        moving.remove("/tmp/..")
 
 
 def test_files_are_moved_and_copied(tmp_path):
     a, b, c = (str(tmp_path / name) for name in "abc")
     Path(a).write_text("x")
     os.chmod(a, 0o4711)
-    assert file.copy(a, b)
+    assert moving.copy(a, b)
     assert stat.S_IMODE(os.stat(b).st_mode) == 0o4711
-    assert file.move(b, c) == {"result": True, "comment": f"'{b}' moved to '{c}'"}
-    assert file.rename(c, b)
+    assert moving.move(b, c) == {"result": True, "comment": f"'{b}' moved to '{c}'"}
+    assert moving.rename(c, b)
     with pytest.raises(FunctionError, match=rf"^Could not rename '{c}' to '{b}'$"):
-        file.rename(c, b)
+        moving.rename(c, b)
     with pytest.raises(FunctionError, match=rf"^Could not copy '{a}' to '{a}'$"):
-        file.copy(a, a)
+        moving.copy(a, a)
     assert Path(a).read_text() == "x"
     with pytest.raises(UsageError, match=r"without recurse flag"):
-        file.copy(str(tmp_path), str(tmp_path / "d"))
+        moving.copy(str(tmp_path), str(tmp_path / "d"))
 
 
 def test_directories_are_copied_over_others(tmp_path):
     for name, text in (("a/x", "1"), ("a/s/y", "2"), ("b/x", "old"), ("b/z", "3")):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert file.copy(str(tmp_path / "a"), str(tmp_path / "b"), recurse=True)
+    assert moving.copy(str(tmp_path / "a"), str(tmp_path / "b"), recurse=True)
     assert (tmp_path / "b" / "x").read_text() == "1"
     assert (tmp_path / "b" / "z").exists()
-    assert file.copy(str(tmp_path / "a"), str(tmp_path / "b"), recurse=True, remove_existing=True)
+    assert moving.copy(str(tmp_path / "a"), str(tmp_path / "b"), recurse=True, remove_existing=True)
     assert not (tmp_path / "b" / "z").exists()
 
 
 def test_links_are_made(tmp_path):
     a, link = str(tmp_path / "a"), str(tmp_path / "link")
     Path(a).write_text("")
-    assert file.symlink(a, link)
-    assert file.symlink(a, link)
+    assert making.symlink(a, link)
+    assert making.symlink(a, link)
     with pytest.raises(FunctionError, match=rf"^Found existing symlink: {link}$"):
-        file.symlink("other", link)
-    assert file.symlink("other", link, force=True)
+        making.symlink("other", link)
+    assert making.symlink("other", link, force=True)
     assert os.readlink(link) == "other"
     with pytest.raises(FunctionError, match=rf"^Existing path is not a symlink: {a}$"):
-        file.symlink("other", a)
-    assert file.symlink("other", a, atomic=True)
+        making.symlink("other", a)
+    assert making.symlink("other", a, atomic=True)
     assert sorted(os.listdir(tmp_path)) == ["a", "link"]
     with pytest.raises(FunctionError, match=r"^Could not create"):
-        file.symlink("x", str(tmp_path / "no" / "such"))
+        making.symlink("x", str(tmp_path / "no" / "such"))
     Path(tmp_path / "f").write_text("")
-    assert file.link(str(tmp_path / "f"), str(tmp_path / "h"))
-    assert file.is_hardlink(str(tmp_path / "h"))
+    assert making.link(str(tmp_path / "f"), str(tmp_path / "h"))
+    assert looking.is_hardlink(str(tmp_path / "h"))
 
 
 def test_pipes_are_made(tmp_path):
     ctx, path = make(Host()), str(tmp_path / "p")
-    made = file.mknod(ctx, path, "p", mode="0640")
+    made = making.mknod(ctx, path, "p", mode="0640")
     created = {"new": f"Fifo pipe {path} created."}
     assert made == {"name": path, "changes": created, "comment": "", "result": True}
-    assert file.is_fifo(path)
-    assert file.get_mode(path) == "0640"
-    again = file.mknod_fifo(ctx, path)
+    assert looking.is_fifo(path)
+    assert ownership.get_mode(path) == "0640"
+    again = making.mknod_fifo(ctx, path)
     assert again["result"] is False
     assert again["comment"] == f"File {path} exists and cannot be overwritten"
     with pytest.raises(UsageError, match=r"^Node type unavailable: 'q'"):
-        file.mknod(ctx, path, "q")
+        making.mknod(ctx, path, "q")
 
 
 def test_times_pieces_and_ends(tmp_path):
     path = str(tmp_path / "a")
-    assert file.touch(path, atime=100, mtime="200")
+    assert content.touch(path, atime=100, mtime="200")
     assert (os.stat(path).st_atime, os.stat(path).st_mtime) == (100, 200)
     with pytest.raises(FunctionError, match=r"^No such file or directory$"):
-        file.touch(str(tmp_path / "no" / "such"))
-    assert file.seek_write(path, "hello", 2) == 5
-    assert file.seek_read(path, "3", 1) == b"\0he"
-    assert file.truncate(path, "4") is None
-    assert file.read(path) == "\0\0he"
-    assert file.read(path, binary=True) == b"\0\0he"
+        content.touch(str(tmp_path / "no" / "such"))
+    assert content.seek_write(path, "hello", 2) == 5
+    assert content.seek_read(path, "3", 1) == b"\0he"
+    assert content.truncate(path, "4") is None
+    assert content.read(path) == "\0\0he"
+    assert content.read(path, binary=True) == b"\0\0he"
 
 
 def test_each_file_counts_once(tmp_path):
@@ -310,15 +310,15 @@ def test_each_file_counts_once(tmp_path):
     os.link(tmp_path / "a", tmp_path / "h")
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "e").write_text("123")
-    assert file.diskusage(str(tmp_path)) == 8
-    assert file.diskusage(str(tmp_path / "a")) == 5
+    assert looking.diskusage(str(tmp_path)) == 8
+    assert looking.diskusage(str(tmp_path / "a")) == 5
 
 
 def test_open_files_of_this_process(tmp_path):
     with (tmp_path / "held").open("w") as held:
         path = os.path.realpath(held.name)
-        assert os.getpid() in file.open_files()[path]
-        assert path in file.open_files(by_pid=True)[os.getpid()]
+        assert os.getpid() in looking.open_files()[path]
+        assert path in looking.open_files(by_pid=True)[os.getpid()]
 
 
 @pytest.mark.parametrize("case", yaml.safe_load((CASES / "hashes.yaml").read_text()))
@@ -326,22 +326,22 @@ def test_hashes_are_found_in_lists(case, tmp_path):
     path = tmp_path / "list"
     path.write_text(case["list"])
     for asked in case["asked"]:
-        found = file.extract_hash(str(path), *asked["for"])
+        found = sums.extract_hash(str(path), *asked["for"])
         assert (found or {}).get("hsum") == asked["found"], asked
 
 
 def test_hashes_of_files(tmp_path):
     path = str(tmp_path / "e")
     Path(path).write_text("")
-    assert file.get_hash(path, "md5") == "d41d8cd98f00b204e9800998ecf8427e"
-    assert file.get_sum(str(tmp_path)) == "File not found"
-    assert file.check_hash(path, "d41d8cd98f00b204e9800998ecf8427e")
-    assert file.check_hash(path, "md5:d41d8cd98f00b204e9800998ecf8427e")
-    assert not file.check_hash(path, "md5=d41d")
+    assert sums.get_hash(path, "md5") == "d41d8cd98f00b204e9800998ecf8427e"
+    assert sums.get_sum(str(tmp_path)) == "File not found"
+    assert sums.check_hash(path, "d41d8cd98f00b204e9800998ecf8427e")
+    assert sums.check_hash(path, "md5:d41d8cd98f00b204e9800998ecf8427e")
+    assert not sums.check_hash(path, "md5=d41d")
     with pytest.raises(ValueError, match=r"^Invalid hash type: xx$"):
-        file.get_hash(path, "xx")
+        sums.get_hash(path, "xx")
     with pytest.raises(UsageError, match=r"could not be matched to a supported hash type"):
-        file.check_hash(path, "aa")
+        sums.check_hash(path, "aa")
 
 
 @pytest.mark.parametrize("text", ["zzz", "md5=25cc", "md5:" + "a" * 32, ""])
@@ -356,21 +356,21 @@ def test_attributes_are_read_and_changed():
     assert attributes.differing(["A", "e"], "d") == ("d", "A")
     assert attributes.differing(["e"], "") == ("", "")
     host = Recorded()
-    assert file.chattr(make(host), "/a", "/b", operator="add", attributes="ai", version=5)
+    assert labels.chattr(make(host), "/a", "/b", operator="add", attributes="ai", version=5)
     assert host.ran == [["chattr", "+ai", "-v", "5", "/a", "/b"]]
     assert not attributes.change(Recorded(exit_code=1), ["/a"], "remove", "i")
     with pytest.raises(UsageError, match=r"Need an operator"):
-        file.chattr(make(host), "/a", attributes="a")
+        labels.chattr(make(host), "/a", attributes="a")
     with pytest.raises(UsageError, match=r"Need attributes"):
-        file.chattr(make(host), "/a", operator="add")
+        labels.chattr(make(host), "/a", operator="add")
 
 
 def test_contexts_of_selinux():
     host = Recorded("system_u:object_r:etc_t:s0 /etc/hosts\n")
-    assert file.get_selinux_context(make(host), "/etc/hosts") == "system_u:object_r:etc_t:s0"
+    assert labels.get_selinux_context(make(host), "/etc/hosts") == "system_u:object_r:etc_t:s0"
     none = Recorded("? /etc/hosts\n")
     text = "No selinux context information is available for /etc/hosts"
-    assert file.get_selinux_context(make(none), "/etc/hosts") == text
-    assert file.set_selinux_context(make(host), "/etc/hosts") is False
-    file.set_selinux_context(make(host), "/etc/hosts", type="etc_t")
+    assert labels.get_selinux_context(make(none), "/etc/hosts") == text
+    assert labels.set_selinux_context(make(host), "/etc/hosts") is False
+    labels.set_selinux_context(make(host), "/etc/hosts", type="etc_t")
     assert ["chcon", "-t", "etc_t", "--", "/etc/hosts"] in host.ran

@@ -15,9 +15,9 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, RenderError, UsageError
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
-from saltlite.modules import file
 from saltlite.modules._file import place
 from saltlite.modules._file.backups import Backups
+from saltlite.modules.file import backups, editing, making, managed, ownership, searching, sums
 
 ROOT = os.geteuid() == 0
 PLAIN = "plain\nsrc\n"
@@ -55,63 +55,63 @@ def scratch(tmp_path, monkeypatch):
     return folder
 
 
-def managed(ctx, source, source_hash="", template=None, context=None, **options):
-    return file.get_managed(
+def got(ctx, source, source_hash="", template=None, context=None, **options):
+    return managed.get_managed(
         ctx, "/x", template, source, source_hash, None, None, None, None, None, "base", context,
         None, **options,
     )  # fmt: skip
 
 
 def manage(ctx, path, source=None, source_sum=None, mode=None, sfn="", backup="", **options):
-    return file.manage_file(
+    return managed.manage_file(
         ctx, str(path), sfn, None, source, source_sum, None, None, mode, None, "base", backup,
         **options,
     )  # fmt: skip
 
 
 def changes(ctx, path, source=None, mode=None, **options):
-    return file.check_managed_changes(
+    return managed.check_managed_changes(
         ctx, str(path), source, "", None, None, None, mode, None, options.pop("template", None),
         options.pop("context", None), None, "base", **options,
     )  # fmt: skip
 
 
 def test_content_of_the_file_server_stays_there(ctx):
-    path, known, complaint = managed(ctx, "salt://plain")
+    path, known, complaint = got(ctx, "salt://plain")
     assert (path, complaint) == ("", "")
     assert known["hash_type"] == "sha256"
     assert len(known["hsum"]) == 64
 
 
 def test_templates_are_rendered(ctx, scratch):
-    path, known, complaint = managed(ctx, "salt://page", template="jinja", context={"v": 3})
+    path, known, complaint = got(ctx, "salt://page", template="jinja", context={"v": 3})
     assert Path(path).read_text() == "v=3 x\n"
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert file.check_hash(path, known["hsum"])
+    assert sums.check_hash(path, known["hsum"])
     assert complaint == ""
     with pytest.raises(RenderError):
-        managed(ctx, "salt://page", template="jinja")
-    assert managed(ctx, "salt://plain", template="no")[2] == (
+        got(ctx, "salt://page", template="jinja")
+    assert got(ctx, "salt://plain", template="no")[2] == (
         "Specified template format no is not supported"
     )
 
 
 def test_what_cannot_be_had_is_a_complaint(ctx, tmp_path):
-    assert managed(ctx, "salt://no")[2] == "Source file salt://no not found in saltenv 'base'"
-    assert managed(ctx, "/no/such")[2] == "Local file source /no/such does not exist"
-    assert managed(ctx, "file:///no/such")[2] == "Local file source /no/such does not exist"
-    assert managed(ctx, "https://host.invalid/x")[2] == (
+    assert got(ctx, "salt://no")[2] == "Source file salt://no not found in saltenv 'base'"
+    assert got(ctx, "/no/such")[2] == "Local file source /no/such does not exist"
+    assert got(ctx, "file:///no/such")[2] == "Local file source /no/such does not exist"
+    assert got(ctx, "https://host.invalid/x")[2] == (
         "Unable to verify upstream hash of source file https://host.invalid/x, please set"
-        " source_hash or set skip_verify to True"
+        " source_hash or set skip_verify or use_etag to True"
     )
-    assert managed(ctx, None) == ("", {}, "")
+    assert got(ctx, None) == ("", {}, "")
 
 
 def test_files_of_this_machine_are_their_own_content(ctx, roots):
     path = str(roots / "plain")
-    assert managed(ctx, path)[0] == path
+    assert got(ctx, path)[0] == path
     given = "8" * 32
-    assert managed(ctx, f"file://{path}", given)[1] == {"hsum": given, "hash_type": "md5"}
+    assert got(ctx, f"file://{path}", given)[1] == {"hsum": given, "hash_type": "md5"}
 
 
 def test_a_new_file(ctx, tmp_path):
@@ -238,7 +238,7 @@ def test_an_encoding_that_has_no_such_letter_changes_nothing(ctx, tmp_path):
 def test_owners_that_are_not_there(ctx, tmp_path):
     path = tmp_path / "a"
     arguments = (str(path), "", None, None, None, "no such user", None, None, None, "base", "")
-    told = file.manage_file(ctx, *arguments, contents="x")
+    told = managed.manage_file(ctx, *arguments, contents="x")
     assert told["result"] is False
     assert told["comment"] == "User does not exist\n; Failed to change user to no such user"
 
@@ -247,7 +247,7 @@ def test_owners_that_are_not_there(ctx, tmp_path):
 def test_owners_are_right_from_the_first_moment(ctx, tmp_path):
     path = tmp_path / "p" / "a"
     arguments = (str(path), "", None, None, None, "daemon", "daemon", "4750", None, "base", "")
-    told = file.manage_file(ctx, *arguments, contents="x", makedirs=True)
+    told = managed.manage_file(ctx, *arguments, contents="x", makedirs=True)
     assert told["changes"] == {
         "diff": "New file", "user": "daemon", "group": "daemon", "mode": "4750"
     }  # fmt: skip
@@ -264,7 +264,7 @@ def test_what_would_change(ctx, tmp_path, scratch):
     assert changes(ctx, path, "salt://plain") == {}
     assert changes(ctx, path, "salt://plain", mode="600") == {"mode": "0600"}
     nobody = (str(path), "", None, None, "", "", None, None, "base")
-    assert file.check_file_meta(ctx, *nobody) == {"user": "", "group": ""}
+    assert managed.check_file_meta(ctx, *nobody) == {"user": "", "group": ""}
     assert "diff" in changes(ctx, path, contents="x")
     assert "diff" in changes(ctx, path, "salt://page", template="jinja", context={"v": 1})
     assert changes(ctx, path, "salt://no") == (
@@ -281,7 +281,7 @@ def test_a_sentence_about_it(ctx, tmp_path):
     nothing = (None,) * 5
 
     def check(contents, mode=None):
-        return file.check_managed(
+        return managed.check_managed(
             ctx, str(path), *nothing, mode, None, None, None, None, "base", contents
         )
 
@@ -292,14 +292,14 @@ def test_a_sentence_about_it(ctx, tmp_path):
 
 
 def test_the_first_source_that_is_there(ctx, roots):
-    assert file.source_list(ctx, "salt://no", "h", "base") == ("salt://no", "h")
+    assert managed.source_list(ctx, "salt://no", "h", "base") == ("salt://no", "h")
     several = ["salt://no", {"salt://plain": "md5=x"}]
-    assert file.source_list(ctx, several, None, "base") == ("salt://plain", "md5=x")
-    assert file.source_list(ctx, ["/no", "salt://sub"], None, "base") == ("salt://sub", None)
+    assert managed.source_list(ctx, several, None, "base") == ("salt://plain", "md5=x")
+    assert managed.source_list(ctx, ["/no", "salt://sub"], None, "base") == ("salt://sub", None)
     local = f"file://{roots}/plain"
-    assert file.source_list(ctx, ["/no", local], "h", "base") == (local, "h")
+    assert managed.source_list(ctx, ["/no", local], "h", "base") == (local, "h")
     with pytest.raises(FunctionError, match=r"^none of the specified sources were found$"):
-        file.source_list(ctx, ["salt://no", "salt://neither"], None, "base")
+        managed.source_list(ctx, ["salt://no", "salt://neither"], None, "base")
 
 
 def test_differences(ctx, tmp_path):
@@ -309,40 +309,42 @@ def test_differences(ctx, tmp_path):
     binary.write_bytes(b"\0")
     names = (str(one), str(two))
     text = "--- {}\n+++ {}\n@@ -1 +1 @@\n-a\n+b\n"
-    assert file.get_diff(ctx, *names) == text.format(*names)
-    assert file.get_diff(ctx, *names, show_filenames=False) == text.format("", "")
-    assert file.get_diff(ctx, str(one), str(one)) == ""
-    assert file.get_diff(ctx, str(one), str(binary)) == "Replace text file with binary file"
-    assert file.get_diff(ctx, str(binary), str(one)) == "Replace binary file with text file"
-    assert "+plain\n" in file.get_diff(ctx, str(one), "salt://plain")
+    assert managed.get_diff(ctx, *names) == text.format(*names)
+    assert managed.get_diff(ctx, *names, show_filenames=False) == text.format("", "")
+    assert managed.get_diff(ctx, str(one), str(one)) == ""
+    assert managed.get_diff(ctx, str(one), str(binary)) == "Replace text file with binary file"
+    assert managed.get_diff(ctx, str(binary), str(one)) == "Replace binary file with text file"
+    assert "+plain\n" in managed.get_diff(ctx, str(one), "salt://plain")
     with pytest.raises(
         FunctionError, match=r"^Failed to read /no/such: No such file or directory$"
     ):
-        file.get_diff(ctx, "/no/such", str(one))
+        managed.get_diff(ctx, "/no/such", str(one))
     with pytest.raises(FunctionError, match=r"- File salt://no not found$"):
-        file.get_diff(ctx, str(one), "salt://no")
+        managed.get_diff(ctx, str(one), "salt://no")
     with pytest.raises(FunctionError, match=r"^Path 'rel' is not absolute$"):
-        file.get_diff(ctx, "rel", str(one))
+        managed.get_diff(ctx, "rel", str(one))
 
 
 def test_source_hashes(ctx, tmp_path):
     listed = tmp_path / "sums"
     listed.write_text(f"{'A' * 32}  a\n{'b' * 32}  b\n")
-    assert file.get_source_sum(ctx, "/x/b", source_hash=str(listed))["hsum"] == "b" * 32
-    assert file.get_source_sum(ctx, "/x/a", source_hash=f"file://{listed}")["hsum"] == "a" * 32
-    assert file.get_source_sum(ctx, source_hash=f"sha1={'C' * 40}") == {
+    assert sums.get_source_sum(ctx, "/x/b", source_hash=str(listed))["hsum"] == "b" * 32
+    assert sums.get_source_sum(ctx, "/x/a", source_hash=f"file://{listed}")["hsum"] == "a" * 32
+    assert sums.get_source_sum(ctx, source_hash=f"sha1={'C' * 40}") == {
         "hash_type": "sha1", "hsum": "c" * 40
     }  # fmt: skip
     with pytest.raises(FunctionError, match=r"^Source hash file salt://no not found$"):
-        file.get_source_sum(ctx, source_hash="salt://no")
+        sums.get_source_sum(ctx, source_hash="salt://no")
     with pytest.raises(FunctionError, match=r"^Invalid hash type 'xx'"):
-        file.get_source_sum(ctx, source_hash="xx=1")
+        sums.get_source_sum(ctx, source_hash="xx=1")
 
 
 def test_templates_of_text(ctx):
-    rendered = file.apply_template_on_contents(ctx, "{{ a }}", "jinja", {"a": 1}, {"a": 2}, "base")
+    rendered = managed.apply_template_on_contents(
+        ctx, "{{ a }}", "jinja", {"a": 1}, {"a": 2}, "base"
+    )
     assert rendered == "1"
-    refused = file.apply_template_on_contents(ctx, "", "no", {}, {}, "base")
+    refused = managed.apply_template_on_contents(ctx, "", "no", {}, {}, "base")
     assert refused == {
         "result": False, "comment": "Specified template format no is not supported"
     }  # fmt: skip
@@ -354,27 +356,27 @@ def test_copies_are_kept_and_restored(ctx, tmp_path):
     path.chmod(0o640)
     for text in ("two", "three"):
         manage(ctx, path, contents=text, backup="minion")
-    kept = file.list_backups(ctx, str(path))
+    kept = backups.list_backups(ctx, str(path))
     assert [Path(row["Location"]).read_text() for row in kept.values()] == ["two", "one"]
     assert kept[1]["Size"] == 3
     location = kept[1]["Location"]
     assert location.startswith(f"{tmp_path}/cache/file_backup{path}_")
     assert stat.S_IMODE(os.stat(location).st_mode) == 0o640
-    assert list(file.list_backups(ctx, str(path), limit="1")) == [0]
-    assert list(file.list_backups_dir(ctx, f"{tmp_path}/")) == ["my_file"]
-    restored = file.restore_backup(ctx, str(path), 1)
+    assert list(backups.list_backups(ctx, str(path), limit="1")) == [0]
+    assert list(backups.list_backups_dir(ctx, f"{tmp_path}/")) == ["my_file"]
+    restored = backups.restore_backup(ctx, str(path), 1)
     assert restored == {
         "result": True, "comment": f"Successfully restored {location} to {path}"
     }  # fmt: skip
     assert path.read_text() == "one"
-    newest = file.list_backups(ctx, str(path))
+    newest = backups.list_backups(ctx, str(path))
     assert Path(newest[0]["Location"]).read_text() == "three"
-    removed = file.delete_backup(ctx, str(path), "0")
+    removed = backups.delete_backup(ctx, str(path), "0")
     assert removed["comment"] == f"Successfully removed {newest[0]['Location']}"
-    assert file.delete_backup(ctx, str(path), 7) == {
+    assert backups.delete_backup(ctx, str(path), 7) == {
         "result": False, "comment": f"backup_id '7' does not exist for {path}"
     }  # fmt: skip
-    assert file.restore_backup(ctx, str(path), "x")["comment"] == "Invalid backup_id 'x'"
+    assert backups.restore_backup(ctx, str(path), "x")["comment"] == "Invalid backup_id 'x'"
 
 
 def test_copies_stay_below_their_directory(tmp_path):
@@ -414,7 +416,7 @@ def test_pipes_are_not_read(tmp_path):
         next(place.pieces(str(tmp_path / "p")))
     for endless in (str(tmp_path / "p"), "/dev/zero"):
         with pytest.raises(OSError, match=r"Invalid argument"):
-            file.get_hash(endless)
+            sums.get_hash(endless)
 
 
 def test_only_scratch_files_are_dropped(tmp_path, scratch):
@@ -450,20 +452,20 @@ def test_permissions_are_set_and_told(ctx, tmp_path):
     path = tmp_path / "a"
     path.write_text("")
     path.chmod(0o644)
-    user = file.get_user(str(path))
-    ret, perms = file.check_perms(ctx, str(path), {}, user, None, 600)
+    user = ownership.get_user(str(path))
+    ret, perms = ownership.check_perms(ctx, str(path), {}, user, None, 600)
     told = {"name": str(path), "changes": {"mode": "0600"}, "comment": "", "result": True}
     assert ret == told
     assert perms == {
-        "luser": user, "lgroup": file.get_group(str(path)), "lmode": "0644", "cmode": "0600"
+        "luser": user, "lgroup": ownership.get_group(str(path)), "lmode": "0644", "cmode": "0600"
     }  # fmt: skip
-    ret, _ = file.check_perms(ctx, str(path), ret, None, None, "keep")
+    ret, _ = ownership.check_perms(ctx, str(path), ret, None, None, "keep")
     assert (ret["result"], ret["comment"]) == (False, "Failed to change mode to keep")
-    ret, perms = file.check_perms(ctx, str(path), None, "no such user", "", None)
+    ret, perms = ownership.check_perms(ctx, str(path), None, "no such user", "", None)
     assert perms["cuser"] == "no such user"
     assert ret["comment"] == "User does not exist\n; Failed to change user to no such user"
     with pytest.raises(FunctionError, match=r"^Path not found: /no/such$"):
-        file.check_perms(ctx, "/no/such", {}, None, None, None)
+        ownership.check_perms(ctx, "/no/such", {}, None, None, None)
 
 
 def test_links_have_no_mode_of_their_own(ctx, tmp_path):
@@ -471,8 +473,8 @@ def test_links_have_no_mode_of_their_own(ctx, tmp_path):
     (tmp_path / "a").chmod(0o644)
     link = tmp_path / "link"
     link.symlink_to("a")
-    assert file.check_perms(ctx, str(link), {}, None, None, "0600")[0]["changes"] == {}
-    followed = file.check_perms(ctx, str(link), {}, None, None, "0600", None, True)
+    assert ownership.check_perms(ctx, str(link), {}, None, None, "0600")[0]["changes"] == {}
+    followed = ownership.check_perms(ctx, str(link), {}, None, None, "0600", None, True)
     assert followed[0]["changes"] == {"mode": "0600"}
 
 
@@ -481,12 +483,12 @@ def test_a_dry_run_sets_no_permissions(ctx, tmp_path):
     path.write_text("")
     path.chmod(0o644)
     dry = with_options(ctx, test=True)
-    ret, _ = file.check_perms(dry, str(path), {}, "no such user", None, "0600")
+    ret, _ = ownership.check_perms(dry, str(path), {}, "no such user", None, "0600")
     assert ret["result"] is None
     assert ret["changes"] == {"user": "no such user", "mode": "0600"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     pipe = str(tmp_path / "p")
-    assert file.mknod(dry, pipe, "p")["result"] is None
+    assert making.mknod(dry, pipe, "p")["result"] is None
     assert not os.path.exists(pipe)
 
 
@@ -505,10 +507,10 @@ def test_programs_get_words_not_commands(ctx, tmp_path):
     ctx.host = Recorded()
     (tmp_path / "a").write_text("")
     path = str(tmp_path / "a")
-    file.grep(ctx, path, "-f/etc/shadow", "-i")
-    file.sed(ctx, path, "a/b", "$(id)", backup="", limit="l")
-    file.patch(ctx, path, "/p", "-R -s", dry_run=True)
-    file.patch(ctx, str(tmp_path), "/p")
+    searching.grep(ctx, path, "-f/etc/shadow", "-i")
+    editing.sed(ctx, path, "a/b", "$(id)", backup="", limit="l")
+    editing.patch(ctx, path, "/p", "-R -s", dry_run=True)
+    editing.patch(ctx, str(tmp_path), "/p")
     refuse = ["--forward", "--reject-file=-"]
     assert ctx.host.ran == [
         ["grep", "-i", "-e", "-f/etc/shadow", "--", path],
@@ -517,8 +519,8 @@ def test_programs_get_words_not_commands(ctx, tmp_path):
         ["/usr/bin/patch", *refuse, "-i", "/p", "-d", str(tmp_path), "-p0"],
     ]  # fmt: skip
     with pytest.raises(UsageError, match=r"pass the following arguments separately: -i -n$"):
-        file.grep(ctx, path, "x", "-i -n")
-    assert file.sed(ctx, "/no/such", "a", "b") is False
+        searching.grep(ctx, path, "x", "-i -n")
+    assert editing.sed(ctx, "/no/such", "a", "b") is False
 
 
 def test_a_patch_is_applied(ctx, tmp_path):
@@ -527,9 +529,9 @@ def test_a_patch_is_applied(ctx, tmp_path):
     path, patch = tmp_path / "a", tmp_path / "p"
     path.write_text("l1\nl2\nl3\n")
     patch.write_text("--- a\n+++ b\n@@ -1,3 +1,3 @@\n l1\n-l2\n+L2\n l3\n")
-    assert file.patch(ctx, str(path), str(patch))["stdout"] == f"patching file {path}"
+    assert editing.patch(ctx, str(path), str(patch))["stdout"] == f"patching file {path}"
     assert path.read_text() == "l1\nL2\nl3\n"
-    again = file.patch(ctx, str(path), str(patch))
+    again = editing.patch(ctx, str(path), str(patch))
     assert again["retcode"] == 1
     assert sorted(os.listdir(tmp_path)) == ["a", "cache", "p", "srv"]
 

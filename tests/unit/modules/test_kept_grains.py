@@ -117,3 +117,12 @@ def test_nested_grains_leave_their_neighbours(tmp_path, file):
 def test_the_lock_is_no_grain(tmp_path, file):
     make(tmp_path).functions.call("grains.setval", "a", 1)
     assert sorted(os.listdir(file.parent)) == [".grains.lock", "grains"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "same"),
+    [("a:n", 7, True), ("a:n", "7", True), ("a", "", False), ("nosuch", "", True)],
+)
+def test_a_grain_that_is_not_there_equals_an_empty_text(key, value, same, tmp_path, file):
+    ctx = make(tmp_path, {"a": {"n": 7}})
+    assert ctx.functions.call("grains.equals", key, value) is same  # as Salt 3006.30

@@ -51,6 +51,12 @@ def call(tmp_path):
         ("list_state_modules", ["pl"], []),
         ("list_state_functions", ["place"], ["place.present"]),
         ("state_doc", ["place"], {"place": "State docs", "place.present": "Present docs"}),
+        ("list_state_functions", ["kmod"], ["kmod.absent", "kmod.present"]),
+        ("list_state_modules", ["fil*"], ["file"]),
+        ("state_argspec", ["kmod.present"], {"kmod.present": {
+            "args": ["name", "persist", "mods"], "defaults": [False, None],
+            "varargs": None, "kwargs": None
+        }}),
         ("state_doc", ["nosuch"], {}),
         ("state_argspec", ["place.present"], {"place.present": {
             "args": ["name", "a"], "defaults": [1], "varargs": None, "kwargs": True
@@ -78,3 +84,9 @@ def test_documentation_of_runners(call):
     found = call("sys.runner_doc", "jobs.active")
     assert list(found) == ["jobs.active"]
     assert found["jobs.active"].startswith("\n    ")
+
+
+def test_documentation_of_our_states(call):
+    found = call("sys.state_doc", "kmod.present")
+    assert found["kmod"].startswith("Kernel modules")
+    assert found["kmod.present"].startswith("\n    A module, or all of")

@@ -14,7 +14,8 @@ from saltlite.context import MinionContext
 from saltlite.core.plain import PlainMap
 from saltlite.errors import UsageError
 from saltlite.host import Host
-from saltlite.modules import pillar, saltutil
+from saltlite.modules import pillar
+from saltlite.modules.saltutil import refreshing
 from saltlite.pillar.context import compile_for_minion
 
 DRIVER = "def ext_pillar(minion_id, pillar, *args, **kwargs):\n    return {'asked': [*args]}\n"
@@ -73,13 +74,13 @@ def test_a_refresh_can_be_waited_for(
     tmp_path: Path, answer: dict[str, Any] | None, expected: bool
 ) -> None:
     bus = Bus(answer)
-    assert saltutil.refresh_pillar(context(tmp_path, bus), wait=True) is expected
+    assert refreshing.refresh_pillar(context(tmp_path, bus), wait=True) is expected
     assert bus.fired == [("pillar_refresh", {"clean_cache": True})]
     assert bus.closed
 
 
 def test_a_refresh_is_not_waited_for_without_a_minion(tmp_path: Path) -> None:
-    assert saltutil.refresh_pillar(context(tmp_path), wait=True) is False
+    assert refreshing.refresh_pillar(context(tmp_path), wait=True) is False
 
 
 def test_ext_takes_one_source(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ ASKING = (
 class RecordedHost:
     """Answers commands from a map and remembers them."""
 
-    def __init__(self, answers: dict[str, Any]) -> None:
+    def __init__(self, answers: dict[str, Any], lacks: Sequence[str] = ()) -> None:
+        self.lacks = lacks
         self.answers = {command: self._list(each) for command, each in answers.items()}
         self.done: list[str] = []
 
@@ -46,8 +48,8 @@ class RecordedHost:
             return Completed(pid=1, exit_code=answer[0], stdout="", stderr=answer[1])
         return Completed(pid=1, exit_code=0, stdout=answer, stderr="")
 
-    def which(self, name: str) -> str:
-        return f"/usr/bin/{name}"
+    def which(self, name: str) -> str | None:
+        return None if name in self.lacks else f"/usr/bin/{name}"
 
     def is_dir(self, path: str) -> bool:
         return False
@@ -78,17 +80,18 @@ def make(host: RecordedHost, os_family: str, providers: dict[str, str] | None = 
     ],
 )
 def test_runs_these_commands(case):
-    host = RecordedHost(case.get("answers", {}))
+    host = RecordedHost(case.get("answers", {}), case.get("lacks", ()))
     ctx = make(host, case["os_family"])
+    fun, args, kwargs = case["fun"], case.get("args", []), case.get("kwargs", {})
     if case.get("unavailable"):
         with pytest.raises(FunctionUnavailable):
-            ctx.functions.call(case["fun"], **case.get("kwargs", {}))
+            ctx.functions.call(fun, *args, **kwargs)
     elif "error" in case:
         with pytest.raises(FunctionError) as caught:
-            ctx.functions.call(case["fun"], **case.get("kwargs", {}))
+            ctx.functions.call(fun, *args, **kwargs)
         assert str(caught.value) == case["error"]
     else:
-        value = ctx.functions.call(case["fun"], **case.get("kwargs", {}))
+        value = ctx.functions.call(fun, *args, **kwargs)
         assert value == case.get("value", value)
     assert host.done == case["commands"]
 

@@ -180,3 +180,12 @@ def test_a_key_becomes_a_file(tmp_path):
     assert stat.S_IMODE((keys / "x.gpg").stat().st_mode) == 0o644
     assert apt("add_repo_key", text="x", keyfile="../out", **given) is False
     assert not (tmp_path / "out").exists()
+
+
+def test_comments_of_a_repository_are_told_and_not_written_twice(yum, tmp_path):
+    yum("mod_repo", "dbg", comments=["why it is", "so"])
+    yum("mod_repo", "dbg", comments="why it is")
+    text = (tmp_path / "rocky.repo").read_text()
+    assert text.count("why it is") == 1
+    assert yum("get_repo", "dbg")["comments"] == "why it is\nso"
+    assert "comments" not in yum("get_repo", "baseos")

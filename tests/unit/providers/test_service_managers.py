@@ -16,6 +16,7 @@ from saltlite.providers.service import systemd
 from saltlite.providers.service.openrc import OpenRc
 from saltlite.providers.service.systemd import Systemd, canonical
 from saltlite.providers.service.sysv import SysV
+from saltlite.states.registry import resolve
 
 UNIT = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 STATIC = "[Service]\nExecStart=/bin/true\n"
@@ -230,6 +231,41 @@ def test_openrc_is_told():
     call("available", "sshd")
     assert host.done == ["rc-update add crond default", "rc-update add crond boot default",
                          "rc-service sshd restart", "rc-service -e sshd"]  # fmt: skip
+
+
+def test_openrc_takes_out_of_the_run_levels_it_is_in():
+    host = RecordedHost({"rc-update -v show": " sshd | boot default\n crond |\n"})
+    call = make(host, {"init": "openrc"})
+    call("disable", "sshd", runlevels=["default", "sysinit"])
+    call("disable", "crond", runlevels="boot")
+    told = [line for line in host.done if "delete" in line]
+    assert told == ["rc-update delete sshd default", "rc-update delete crond boot"]
+
+
+def test_openrc_restarts_what_cannot_reload():
+    host = RecordedHost({"rc-service sshd reload": 1})
+    assert make(host, {"init": "openrc"})("force_reload", "sshd") is True
+    assert host.done == ["rc-service sshd reload", "rc-service sshd restart"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "levels", "told"),
+    [
+        ("enabled", "boot", ["rc-update add sshd boot"]),
+        ("enabled", ["default", "boot"], ["rc-update add sshd default boot"]),
+        ("enabled", "default", []),
+        ("disabled", "boot", []),
+        ("disabled", ["default", "boot"], ["rc-update delete sshd default"]),
+    ],
+)
+def test_states_ask_about_the_run_levels_they_are_about(wish, levels, told):
+    host = RecordedHost({"rc-update -v show": " sshd | default\n"})
+    ctx = make(host, {"init": "openrc"}).ctx
+    declared = resolve(f"service.{wish}", ctx).call(name="sshd", runlevels=levels)
+    steps = declared.plan(declared.read(ctx))
+    for step in steps:
+        step.run(ctx)
+    assert [line for line in host.done if not line.endswith(("show", "status", "-e sshd"))] == told
 
 
 def test_without_systemctl_there_is_no_mask():

@@ -247,7 +247,7 @@ def test_kept_code_is_bounded(ctx, monkeypatch):
     monkeypatch.setattr(jinja, "MAX_COMPILED", 5)
     jinja._compiled.clear()
     for number in range(20):
-        rendered(f"text {number}", ctx)
+        rendered(f"{{{{ {number} }}}}", ctx)
     assert len(jinja._compiled) == 5
 
 
@@ -294,3 +294,33 @@ def test_ping_needs_no_jinja():
         "sys.exit('jinja2' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "extra"),
+    [
+        ("plain: text\n", {}),
+        ("a\r\nb\rc\n\n", {}),
+        ("a # b\n  # c\n", {"jinja_env": {"line_comment_prefix": "#"}}),
+        ("<<x>>", {"jinja_env": {"variable_start_string": "<<x", "variable_end_string": ">>"}}),
+        ("a\n\n", {"jinja_env": {"keep_trailing_newline": True}}),
+        ("a { b } % # c\n", {"jinja_env": {"trim_blocks": True, "lstrip_blocks": True}}),
+    ],
+)
+def test_plain_text_is_what_jinja_makes_of_it(tmp_path, monkeypatch, text, extra):
+    quick = _outcome(text, make(tmp_path / "quick", extra=extra))
+    monkeypatch.setattr(jinja, "_is_plain", lambda text, options: False)
+    assert quick == _outcome(text, make(tmp_path / "full", extra=extra))
+
+
+def _outcome(text, ctx):
+    try:
+        return rendered(text, ctx)
+    except RenderError as error:
+        return f"error: {error.problem}"
+
+
+def test_names_of_one_template_are_not_in_the_next(ctx):
+    assert rendered("{{ mine }}", ctx, context={"mine": 1}) == "1"
+    with pytest.raises(RenderError, match="mine"):
+        rendered("{{ mine }} ", ctx)

@@ -73,6 +73,7 @@ def ctx(tmp_path):
         user="root",
         jid="",
         functions=None,
+        state={},
     )
 
 

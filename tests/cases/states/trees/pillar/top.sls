@@ -1,0 +1,5 @@
+base:
+  '*':
+    - service
+    - people
+    - sites

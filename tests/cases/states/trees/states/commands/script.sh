@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "{{ grains.id }} $1 $2" | tee commands.script

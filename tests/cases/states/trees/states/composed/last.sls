@@ -1,0 +1,2 @@
+composed_last:
+  test.nop: [order: last]

@@ -1,0 +1,2 @@
+needless:
+  file.managed: [name: /srv/needless]

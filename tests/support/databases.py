@@ -1,0 +1,95 @@
+"""Database servers of their own for tests: in a temporary directory, on a Unix socket."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+DEADLINE_S = 30.0
+ACCOUNT = "nobody"
+
+
+def postgres_programs() -> Path | None:
+    """The directory of the server's programs; the newest if there are several."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str]:
+    """The directory of the socket of a server whose role ``postgres`` needs no password."""
+    programs = postgres_programs()
+    assert programs is not None
+    with _directory() as place:
+        data = f"{place}/data"
+        _run([f"{programs}/initdb", "-D", data, *["-U", "postgres", "-A", "trust", "--no-sync"],
+              *["-E", "UTF8", "--locale", "C.UTF-8"]])  # fmt: skip
+        options = f"-k {place} -c listen_addresses= -c fsync=off"
+        control = [f"{programs}/pg_ctl", "-w", "-D", data]
+        _run([*control, "-o", options, "-l", f"{place}/log", "start"])
+        try:
+            yield place
+        finally:
+            _run([*control, "-m", "immediate", "stop"])
+
+
+@contextlib.contextmanager
+def mariadb() -> Iterator[str]:
+    """The socket of a server whose user ``root`` needs no password."""
+    with _directory() as place:
+        data, socket = f"{place}/data", f"{place}/s"
+        _run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
+              "--auth-root-authentication-method=normal"])  # fmt: skip
+        server = subprocess.Popen(
+            [*_as_account(), "mariadbd", "--no-defaults", f"--datadir={data}", "--skip-networking",
+             f"--socket={socket}", "--innodb-flush-log-at-trx-commit=0"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            _wait_for(socket)
+            yield socket
+        finally:
+            server.kill()  # an orderly end takes seconds, and nobody reads the data again
+            server.wait(DEADLINE_S)
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[str]:
+    """A directory with a short name: a socket's path has at most 107 bytes."""
+    place = tempfile.mkdtemp(prefix="db-", dir="/tmp")
+    if os.geteuid() == 0:
+        shutil.chown(place, ACCOUNT)
+    os.chmod(place, 0o755)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _as_account() -> list[str]:
+    """These servers do not run as root."""
+    return ["setpriv", f"--reuid={ACCOUNT}", "--clear-groups"] if os.geteuid() == 0 else []
+
+
+def _run(argv: list[str]) -> None:
+    with tempfile.TemporaryFile() as told:
+        done = subprocess.run(
+            [*_as_account(), *argv], stdout=told, stderr=told, cwd="/", check=False
+        )
+        told.seek(0)
+        assert done.returncode == 0, told.read().decode(errors="replace")
+
+
+def _wait_for(socket: str) -> None:
+    end = time.monotonic() + DEADLINE_S
+    probe = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--execute=select 1"]
+    while subprocess.run(probe, capture_output=True, check=False).returncode:
+        assert time.monotonic() < end, "the server does not answer"
+        time.sleep(0.05)

@@ -1,0 +1,129 @@
+"""``state.check``: every mistake of a tree at once, with file and line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.highstate.conftest import Tree
+
+GOOD = """\
+# what a web server needs
+web packages:
+  pkg.installed:
+    - pkgs: [nginx]
+
+/etc/nginx.conf:
+  file.managed:
+    - source: salt://web/nginx.conf
+    - require:
+      - pkg: web packages
+"""
+
+CASES: dict[str, tuple[str, list[str]]] = {
+    "a state that is not there": (
+        "nginx:\n  pkg.instaled: []\n",
+        ["web/init.sls:1: nginx: 'pkg.instaled' is not available; did you mean 'pkg.installed'?"],
+    ),
+    "an argument that is not taken": (
+        "/x:\n  file.managed:\n    - contents: a\n    - mod: '0644'\n",
+        ["web/init.sls:4: /x: 'mod' is no argument of file.managed; did you mean 'mode'?"],
+    ),
+    "an argument that is needed": (
+        "/x:\n  file.symlink: []\n",
+        ["web/init.sls:1: /x: file.symlink needs the argument 'target'"],
+    ),
+    "a requisite that names nothing": (
+        "nginx:\n  test.nop: []\nreload:\n  test.nop:\n    - require:\n      - test: ngins\n",
+        ["web/init.sls:5: reload: require: there is no test: ngins; did you mean 'test: nginx'?"],
+    ),
+    "a circle": (
+        "a:\n  test.nop:\n    - require: [{test: b}]\n"
+        "b:\n  test.nop:\n    - require: [{test: c}]\n"
+        "c:\n  test.nop:\n    - require: [{test: a}]\n",
+        ["web/init.sls:7: circle: a -> b -> c -> a"],
+    ),
+    "a file that is not there": (
+        "/x:\n  file.managed:\n    - source:\n      - salt://web/none\n      - salt://web/nil\n",
+        [
+            "web/init.sls:3: /x: source: there is no salt://web/nil",
+            "web/init.sls:3: /x: source: there is no salt://web/none",
+        ],
+    ),
+    "one of several sources is enough": (
+        "/x:\n  file.managed:\n    - source: [salt://web/none, salt://web/nginx.conf]\n",
+        [],
+    ),
+    "a directory that is not there": (
+        "/x:\n  file.recurse:\n    - source: salt://web/files\n",
+        ["web/init.sls:3: /x: source: there is no salt://web/files"],
+    ),
+    "pillar that an argument names": (
+        "/x:\n  file.managed:\n    - contents_pillar: web:pasword\n",
+        [
+            "web/init.sls:3: /x: contents_pillar: there is no pillar 'web:pasword'; "
+            "did you mean 'web:password'?"
+        ],
+    ),
+    "pillar that a template prints": (
+        "{% set n = 1 %}\n/x:\n  test.nop:\n    - name: {{ salt['pillar.get']('web:prot') }}x\n",
+        [
+            "web/init.sls:4: pillar.get('web:prot') finds nothing and has no default; "
+            "did you mean 'web:port'?"
+        ],
+    ),
+    "pillar that may be missing": (
+        "{% if salt['pillar.get']('a') %}a: test.nop{% endif %}\n"
+        "b:\n  test.nop:\n    - name: x{{ salt['pillar.get']('a', 'b') }}"
+        "{{ salt['pillar.get']('c') | default('d') }}{{ salt.pillar.get('e') or 'f' }}\n",
+        [],
+    ),
+    "an ID that only the template knows": (
+        "{% for n in [1, 2] %}\nsite-{{ n }}:\n  test.nop:\n    - requir: []\n{% endfor %}\n",
+        [
+            "web/init.sls:4: site-1: 'requir' is no argument of test.nop; did you mean 'require'?",
+            "web/init.sls:4: site-2: 'requir' is no argument of test.nop; did you mean 'require'?",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_has_its_line(tree: Tree, name: str) -> None:
+    text, expected = CASES[name]
+    pillar = {"web": {"password": "hidden", "port": 80}}
+    ctx = tree({"web/init.sls": text, "web/nginx.conf": ""}, pillar)
+    found = ctx.functions.call("state.check", "web")
+    assert found["mistakes"] == [f"salt://{line}" for line in expected]
+    assert ctx.state.get("retcode", 0) == bool(expected)
+
+
+def test_files_that_do_not_render_hide_no_other_mistakes(tree: Tree) -> None:
+    broken = "a:\n  test.nop:\n    - name: {{ nothing.here }}\n"
+    ctx = tree({"web/init.sls": GOOD, "web/nginx.conf": "", "x.sls": broken, "y.sls": "b: tst.nop"})
+    found = ctx.functions.call("state.check", "*")
+    first, second = found["mistakes"]
+    assert "'nothing' is undefined" in first and "line 3" in first
+    assert second == "salt://y.sls:1: b: 'tst.nop' is not available; did you mean 'test.nop'?"
+
+
+def test_a_tree_without_mistakes_says_how_much_was_looked_at(tree: Tree) -> None:
+    top = "base:\n  '*':\n    - web\n"
+    ctx = tree({"top.sls": top, "web/init.sls": GOOD, "web/nginx.conf": ""})
+    assert ctx.functions.call("state.check") == {"sls": 1, "states": 2, "mistakes": []}
+    assert ctx.state.get("retcode", 0) == 0
+
+
+def test_states_of_users_are_looked_at_too(tree: Tree) -> None:
+    own = "def there(name, size):\n    return {}\n"
+    sls = "disk:\n  volume.there:\n    - syze: 3\n"
+    ctx = tree({"_states/volume.py": own, "web.sls": sls})
+    assert ctx.functions.call("state.check", "web")["mistakes"] == [
+        "salt://web.sls:1: disk: volume.there needs the argument 'size'",
+        "salt://web.sls:3: disk: 'syze' is no argument of volume.there; did you mean 'size'?",
+    ]
+
+
+def test_nothing_is_run(tree: Tree, tmp_path: object) -> None:
+    ctx = tree({"web.sls": f"{tmp_path}/made:\n  file.touch: []\n"})
+    assert ctx.functions.call("state.check", "web")["mistakes"] == []
+    assert not ctx.host.exists(f"{tmp_path}/made")

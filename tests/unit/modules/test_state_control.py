@@ -1,0 +1,189 @@
+"""``state.*`` that tell runs what not to do: disabled SLS, pauses, soft kills, a locked saltenv."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite.config.load import load_minion
+from saltlite.context import MinionContext
+from saltlite.core.plain import PlainMap
+from saltlite.errors import FunctionError
+from saltlite.highstate import control
+from saltlite.host import Host
+from saltlite.loader.registry import Registry
+
+JID = "20240101000000000000"
+SLS = "a: {test.nop: []}\nb: {test.nop: []}\n"
+
+Make = Callable[..., MinionContext]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def made(**options: Any) -> MinionContext:
+        tree = tmp_path / "tree"
+        (tree / "web").mkdir(parents=True, exist_ok=True)
+        for name in ("one.sls", "two.sls", "web/init.sls", "web/port.sls"):
+            (tree / name).write_text(SLS)
+        (tree / "top.sls").write_text("base: {'*': [one]}")
+        (tree / "other.sls").write_text("base: {'*': [two]}")
+        settings = {
+            "root_dir": str(tmp_path / "root"),
+            "file_client": "local",
+            "id": "web1",
+            "file_roots": {"base": [str(tree)], "dev": [str(tmp_path)]},
+            **options,
+        }
+        (tmp_path / "minion").write_text(json.dumps(settings))
+        config = load_minion(str(tmp_path), {}, cache_id=False)
+        grains: dict[str, Any] = {"id": "web1"}
+        ctx = MinionContext(config=config, host=Host(), grains=grains, pillar={})
+        ctx.functions = Registry(ctx)
+        return ctx
+
+    return made
+
+
+def ids(found: Any) -> list[str]:
+    assert isinstance(found, dict), found
+    return [answer["__id__"] for answer in found.values()]
+
+
+# --- disabled ------------------------------------------------------------------------------------
+
+
+def disabled(ctx: MinionContext, *names: str) -> None:
+    ctx.grains = {**ctx.grains, control.GRAIN: list(names)}
+
+
+def test_disabling_is_told_and_kept_as_a_grain(make: Make, tmp_path: Path) -> None:
+    ctx = make()
+    found = ctx.functions.call("state.disable", ["one", "web.*"])
+    assert found == {"res": True, "msg": "Info: one state disabled.\nInfo: web.* state disabled."}
+    assert "state_runs_disabled" in (tmp_path / "grains").read_text()
+    disabled(ctx, "one", "web.*")
+    assert ctx.functions.call("state.list_disabled") == ["one", "web.*"]
+    assert ctx.functions.call("state.disable", "one")["msg"] == "Info: one state already disabled."
+    assert ctx.functions.call("state.enable", "one")["msg"] == "Info: one state enabled."
+
+
+def test_what_is_disabled_is_not_run(make: Make) -> None:
+    ctx = make()
+    disabled(ctx, "one", "web.*", "highstate")
+    assert ctx.functions.call("state.apply", "one,web.port,two") == [
+        'The state file "one" is currently disabled, to re-enable, run state.enable one.',
+        'The state file "web.port" is currently disabled by "web.*", to re-enable, run '
+        "state.enable web.*.",
+    ]
+    assert ctx.state["retcode"] == 1
+    assert ctx.functions.call("state.highstate")["comment"] == "Disabled"
+
+
+def test_others_are_run(make: Make) -> None:
+    ctx = make()
+    disabled(ctx, "one", "web.*")
+    assert ids(ctx.functions.call("state.apply", "two")) == ["a", "b"]
+
+
+# --- pauses --------------------------------------------------------------------------------------
+
+
+def goes_on(ctx: MinionContext) -> MinionContext:
+    """As if a job of that number were at work here."""
+    proc = Path(ctx.config.paths.cachedir, "proc", JID)
+    proc.parent.mkdir(parents=True)
+    proc.touch()
+    ctx.job = {"jid": JID}
+    return ctx
+
+
+def test_a_run_ends_before_the_state_that_is_named(make: Make) -> None:
+    ctx = goes_on(make())
+    ctx.functions.call("state.soft_kill", JID, "b")
+    assert ctx.functions.call("state.get_pauses") == {JID: {"b": {"kill": True}}}
+    assert ids(ctx.functions.call("state.apply", "one")) == ["a"]
+    assert ctx.functions.call("state.get_pauses") == {}  # gone with the run
+
+
+def test_a_run_waits_until_it_is_resumed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    ctx = goes_on(make())
+    ctx.functions.call("state.pause", JID)
+    slept: list[float] = []
+
+    def sleep(wait_s: float) -> None:
+        slept.append(wait_s)
+        ctx.functions.call("state.resume", JID)
+
+    monkeypatch.setattr("saltlite.highstate.control.time.sleep", sleep)
+    assert ids(ctx.functions.call("state.apply", "one")) == ["a", "b"]
+    assert slept == [control.POLL_S]
+
+
+def test_a_pause_with_an_end_ends_by_itself(make: Make) -> None:
+    ctx = goes_on(make())
+    ctx.functions.call("state.pause", JID, "a", 0)
+    assert ctx.functions.call("state.get_pauses", JID) == {JID: {"a": {"duration": 0.0}}}
+    assert ids(ctx.functions.call("state.apply", "one")) == ["a", "b"]
+
+
+def test_nothing_is_said_to_a_run_that_is_not_there(make: Make) -> None:
+    ctx = make()
+    ctx.functions.call("state.pause", JID)
+    assert ctx.functions.call("state.get_pauses") == {}
+
+
+# --- the rest ------------------------------------------------------------------------------------
+
+
+def test_another_top_file(make: Make) -> None:
+    found = make().functions.call("state.top", "other.sls")
+    assert {answer["__sls__"] for answer in found.values()} == {"two"}
+
+
+def test_what_is_used_and_what_is_not(make: Make) -> None:
+    usage = make().functions.call("state.show_state_usage")["base"]
+    assert usage == {
+        "used": ["one"],
+        "unused": ["other", "top", "two", "web", "web.port"],
+        "count_all": 6,
+        "count_used": 1,
+        "count_unused": 5,
+    }
+
+
+def test_a_highstate_of_which_all_is_excluded_is_empty(make: Make) -> None:
+    assert make().functions.call("state.highstate", exclude="one") == {}
+
+
+@pytest.mark.parametrize("function", ["highstate", "show_top", "show_lowstate"])
+def test_a_locked_environment_stays(make: Make, function: str) -> None:
+    ctx = make(lock_saltenv=True)
+    with pytest.raises(FunctionError, match="lock_saltenv is enabled"):
+        ctx.functions.call(f"state.{function}", saltenv="dev")
+
+
+@pytest.mark.parametrize(("queue", "waits"), [(False, 0), (True, 1), (1, 0), (2, 1)])
+def test_a_number_for_queue_bounds_who_waits(
+    make: Make, monkeypatch: pytest.MonkeyPatch, queue: bool | int, waits: int
+) -> None:
+    slept: list[float] = []
+    others: list[PlainMap] = [{"jid": str(n), "fun": "state.apply", "pid": n} for n in (1, 2)]
+
+    class Jobs:
+        def running(self) -> list[PlainMap]:
+            return [] if slept else others
+
+        def signal(self, jid: str, number: int) -> str:
+            return ""
+
+    ctx = make()
+    ctx.jobs = Jobs()
+    monkeypatch.setattr("saltlite.highstate.apply.time.sleep", slept.append)
+    found = ctx.functions.call("state.apply", "one", queue=queue)
+    assert len(slept) == waits
+    assert isinstance(found, dict if waits else list)
