@@ -5,6 +5,9 @@ child, and ends with the last process. Locks on it are record locks: the kernel 
 their holder dies, however it dies. Each class here is a view of one area with a meaning; the
 parent makes them, the children use them. Nobody else maps memory.
 
+Numbers are read and written as whole aligned words (:attr:`SharedArea.words`). ``struct`` would
+clear the place and fill it byte by byte, and who looks meanwhile without a lock sees zeros.
+
 Not for use by several threads of one process: record locks are per process.
 """
 
@@ -15,7 +18,6 @@ import fcntl
 import hashlib
 import mmap
 import os
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +25,6 @@ from typing import Final
 
 from saltlite.core.jid import new_jid
 
-_COUNTER = struct.Struct("<Q")
 _PAGE = 4096
 
 
@@ -34,6 +35,10 @@ class SharedArea:
         self.fd = os.memfd_create(name, os.MFD_CLOEXEC)
         os.ftruncate(self.fd, size_bytes)
         self.buffer = mmap.mmap(self.fd, size_bytes)
+        self.words = memoryview(self.buffer).cast("Q")
+        """The area as unsigned words of eight bytes; each is read and written in one go."""
+        self.reals = memoryview(self.buffer).cast("d")
+        """The same words as floats."""
 
     @contextlib.contextmanager
     def lock(self, number: int = 0) -> Iterator[None]:
@@ -46,6 +51,8 @@ class SharedArea:
 
     def close(self) -> None:
         """Unmap; others keep theirs."""
+        self.words.release()
+        self.reals.release()
         self.buffer.close()
         os.close(self.fd)
 
@@ -67,9 +74,10 @@ class PublicationKeys:
     Never on disk. Source: protocol.md 7.7, 10.2.
     """
 
-    _HEAD: Final = struct.Struct(
-        "<QQdQ"
-    )  # generation, serial, made at (monotonic), length of the key
+    _GENERATION: Final = 0
+    _SERIAL: Final = 1
+    _MADE_AT: Final = 2
+    _LENGTH: Final = 3
     _KEY_AT: Final = 64
 
     def __init__(self) -> None:
@@ -78,11 +86,14 @@ class PublicationKeys:
     def rotate(self, key: str, now_s: float) -> int:
         """Put ``key`` in place of the current one; serials start again. The new generation."""
         text = key.encode()
+        words = self._area.words
         with self._area.lock():
-            generation = self._head()[0] + 1
             self._area.buffer[self._KEY_AT : self._KEY_AT + len(text)] = text
-            self._HEAD.pack_into(self._area.buffer, 0, generation, 0, now_s, len(text))
-        return generation
+            words[self._LENGTH] = len(text)
+            self._area.reals[self._MADE_AT] = now_s
+            words[self._SERIAL] = 0
+            words[self._GENERATION] += 1
+            return words[self._GENERATION]
 
     def current(self) -> PublicationKey:
         """The key as it is now."""
@@ -92,31 +103,22 @@ class PublicationKeys:
     def next_serial(self) -> tuple[PublicationKey, int]:
         """The key and the next serial under it; the first is 1."""
         with self._area.lock():
-            generation, serial, made_at_s, length = self._head()
-            self._HEAD.pack_into(self._area.buffer, 0, generation, serial + 1, made_at_s, length)
-            return self._key(), serial + 1
+            self._area.words[self._SERIAL] += 1
+            return self._key(), self._area.words[self._SERIAL]
 
     def age_s(self, now_s: float) -> float:
         """Seconds since the last rotation, by the clock that ``rotate`` was given."""
         with self._area.lock():
-            return now_s - self._head()[2]
-
-    def generation(self) -> int:
-        """Read without the lock: one aligned word."""
-        return int(_COUNTER.unpack_from(self._area.buffer, 0)[0])
+            return now_s - self._area.reals[self._MADE_AT]
 
     def close(self) -> None:
         """Unmap; others keep theirs."""
         self._area.close()
 
-    def _head(self) -> tuple[int, int, float, int]:
-        generation, serial, made_at_s, length = self._HEAD.unpack_from(self._area.buffer, 0)
-        return generation, serial, made_at_s, length
-
     def _key(self) -> PublicationKey:
-        generation, _serial, _made_at_s, length = self._head()
-        text = self._area.buffer[self._KEY_AT : self._KEY_AT + length]
-        return PublicationKey(generation, text.decode())
+        words = self._area.words
+        text = self._area.buffer[self._KEY_AT : self._KEY_AT + words[self._LENGTH]]
+        return PublicationKey(words[self._GENERATION], text.decode())
 
 
 class JidSource:
@@ -157,8 +159,8 @@ class GroupFlush:
     until then; the others find their ticket served and go on. Source: reliability.md 7, "grouped".
     """
 
-    _TAKEN_AT: Final = 0
-    _SERVED_AT: Final = 8
+    _TAKEN: Final = 0
+    _SERVED: Final = 1
     _TICKET_LOCK: Final = 0
     _FLUSH_LOCK: Final = 1
 
@@ -168,9 +170,8 @@ class GroupFlush:
     def take(self) -> int:
         """A ticket; to be taken after the write and before :meth:`wait`."""
         with self._area.lock(self._TICKET_LOCK):
-            ticket = self._count(self._TAKEN_AT) + 1
-            _COUNTER.pack_into(self._area.buffer, self._TAKEN_AT, ticket)
-        return ticket
+            self._area.words[self._TAKEN] += 1
+            return self._area.words[self._TAKEN]
 
     def wait(self, ticket: int, flush: Callable[[], None]) -> None:
         """Return when a flush that began after ``ticket`` was taken has ended.
@@ -178,18 +179,15 @@ class GroupFlush:
         What ``flush`` raises is raised here, and nobody's ticket counts as served by it.
         """
         with self._area.lock(self._FLUSH_LOCK):
-            if self._count(self._SERVED_AT) >= ticket:
+            if self._area.words[self._SERVED] >= ticket:
                 return
-            until = self._count(self._TAKEN_AT)
+            until = self._area.words[self._TAKEN]
             flush()
-            _COUNTER.pack_into(self._area.buffer, self._SERVED_AT, until)
+            self._area.words[self._SERVED] = until
 
     def close(self) -> None:
         """Unmap; others keep theirs."""
         self._area.close()
-
-    def _count(self, offset: int) -> int:
-        return int(_COUNTER.unpack_from(self._area.buffer, offset)[0])
 
 
 class Proofs:
@@ -236,11 +234,11 @@ class Counter:
 
     def get(self) -> int:
         """The number as last set."""
-        return int(_COUNTER.unpack_from(self._area.buffer, 0)[0])
+        return self._area.words[0]
 
     def set(self, value: int) -> None:
         """Set it; it is not negative."""
-        _COUNTER.pack_into(self._area.buffer, 0, value)
+        self._area.words[0] = value
 
     def close(self) -> None:
         """Unmap; others keep theirs."""
@@ -258,27 +256,45 @@ class Beat:
 
 
 class HeartBeats:
-    """One slot per child: when it last showed life, and what it is at. All times are monotonic."""
+    """One slot per child: when it last showed life, and what it is at. All times are monotonic.
 
-    _SLOT: Final = struct.Struct("<dddQ")
+    A slot is a count and two places. A child writes the place that nobody reads and counts on;
+    its parent reads the other, again if the count has changed meanwhile. So there is always one
+    whole beat to see, without a lock, even of a child that was stopped while it wrote.
+    """
+
+    _SLOT_WORDS: Final = 16
+    _PLACE_WORDS: Final = 4
 
     def __init__(self, slots: int) -> None:
-        self._area = SharedArea("saltlite-heartbeats", max(_PAGE, slots * self._SLOT.size))
+        size_bytes = slots * self._SLOT_WORDS * 8
+        self._area = SharedArea("saltlite-heartbeats", max(_PAGE, size_bytes))
 
     def read(self, slot: int) -> Beat:
         """The slot as it is."""
-        return Beat(*self._SLOT.unpack_from(self._area.buffer, slot * self._SLOT.size))
+        words, reals = self._area.words, self._area.reals
+        at = slot * self._SLOT_WORDS
+        while True:
+            count = words[at]
+            place = self._place(at, count)
+            beat = Beat(reals[place], reals[place + 1], reals[place + 2], words[place + 3])
+            if words[at] == count:
+                return beat
 
     def write(self, slot: int, beat: Beat) -> None:
         """Replace the slot; only its own child does so, and the parent before the fork."""
-        self._SLOT.pack_into(
-            self._area.buffer,
-            slot * self._SLOT.size,
-            beat.beat_s,
-            beat.busy_since_s,
-            beat.limit_s,
-            beat.requests,
-        )
+        words, reals = self._area.words, self._area.reals
+        at = slot * self._SLOT_WORDS
+        count = words[at] + 1
+        place = self._place(at, count)
+        reals[place] = beat.beat_s
+        reals[place + 1] = beat.busy_since_s
+        reals[place + 2] = beat.limit_s
+        words[place + 3] = beat.requests
+        words[at] = count
+
+    def _place(self, at: int, count: int) -> int:
+        return at + self._PLACE_WORDS * (1 + count % 2)
 
     def close(self) -> None:
         """Unmap; the children keep theirs."""

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+from saltlite import process
 from saltlite.master.shared import (
     Beat,
     Counter,
@@ -56,7 +57,7 @@ def test_serials_grow_by_one_over_processes_and_start_again_with_a_new_key() -> 
     key, serial = keys.next_serial()
     assert (key.key, key.generation, serial) == ("second-key", 2, 1)
     assert keys.current().key == "second-key"
-    assert keys.generation() == 2
+    assert keys.current().generation == 2
     assert keys.age_s(8.0) == 3.0
 
 
@@ -122,3 +123,43 @@ def test_counters_and_heartbeats_are_seen_by_the_parent() -> None:
     assert counter.get() == 42
     assert beats.read(2) == Beat(1.5, 1.0, 60.0, 7)
     assert beats.read(1) == Beat(0.0, 0.0, 0.0, 0)
+
+
+def test_who_looks_while_a_child_writes_sees_one_whole_beat() -> None:
+    """A place half written reads as zeros, and a healthy child was replaced for that."""
+    beats, counter = HeartBeats(1), Counter("test")
+    beats.write(0, Beat(1.0, 1.0, 1.0, 1))
+    counter.set(1)
+    pid = os.fork()
+    if not pid:
+        process.die_with_parent(os.getppid(), signal.SIGKILL)
+        number = 1
+        while True:
+            number = number % 9 + 1
+            beats.write(0, Beat(float(number), float(number), float(number), number))
+            counter.set(number)
+    try:
+        for _ in range(200_000):
+            beat = beats.read(0)
+            assert 1 <= beat.requests <= 9
+            assert beat.beat_s == beat.busy_since_s == beat.limit_s == beat.requests
+            assert 1 <= counter.get() <= 9
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def test_a_child_that_dies_while_it_writes_leaves_its_last_beat() -> None:
+    beats = HeartBeats(1)
+    beats.write(0, Beat(1.0, 2.0, 3.0, 4))
+
+    class Half:
+        beat_s, busy_since_s, limit_s, requests = 9.0, 9.0, 0.0, 9
+
+        def __getattribute__(self, name: str) -> float:
+            if name == "limit_s":
+                os.kill(os.getpid(), signal.SIGKILL)
+            return object.__getattribute__(self, name)
+
+    assert in_child(lambda: beats.write(0, Half())) == signal.SIGKILL  # type: ignore[arg-type]
+    assert beats.read(0) == Beat(1.0, 2.0, 3.0, 4)
