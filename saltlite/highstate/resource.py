@@ -8,17 +8,14 @@ else than what a real one would do.
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from saltlite.context import MinionContext
 from saltlite.core.data import merge
 from saltlite.errors import SaltliteError
-
-log = logging.getLogger(__name__)
 
 Now = TypeVar("Now")
 
@@ -124,8 +121,11 @@ class Action:
     foreseen: Callable[[MinionContext], Verdict] | None = None
 
 
-Declared = Resource[Any] | Action | Verdict | Mapping[str, Any]
-"""What a state function may give back; a mapping is the finished return of a user's state."""
+OwnDeclared = Resource[Any] | Action | Verdict
+"""What the state functions of saltlite give back."""
+
+Declared = OwnDeclared | Mapping[str, Any]
+"""What any state function may give back; a mapping is the finished return of a user's state."""
 
 
 def joined(steps: Sequence[Step]) -> dict[str, Any]:
@@ -134,6 +134,16 @@ def joined(steps: Sequence[Step]) -> dict[str, Any]:
     for step in steps:
         changes = merge(changes, step.changes)
     return changes
+
+
+@overload
+def realise(declared: OwnDeclared, ctx: MinionContext, *, test: bool) -> Verdict: ...
+
+
+@overload
+def realise(
+    declared: Declared, ctx: MinionContext, *, test: bool
+) -> Verdict | Mapping[str, Any]: ...
 
 
 def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | Mapping[str, Any]:

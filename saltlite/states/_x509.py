@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, StoreError
-from saltlite.highstate.resource import Resource, Step, Verdict, realise
+from saltlite.highstate.resource import OwnDeclared, Resource, Step, Verdict, realise
 from saltlite.states.file.managed import managed
 
 FILE_ARGUMENTS = frozenset({"user", "group", "mode", "makedirs", "dir_mode", "backup", "attrs"})
@@ -64,8 +64,7 @@ class Document(Resource[Found]):
     def _rights(self, ctx: MinionContext) -> Mapping[str, Any]:
         """Owner and mode that are others than declared."""
         kept = {**self.how, "replace": False, "makedirs": False}
-        verdict = realise(file_managed(ctx, self.name, kept), ctx, test=True)
-        return _verdict(verdict).changes
+        return realise(file_managed(ctx, self.name, kept), ctx, test=True).changes
 
     def plan(self, now: Found) -> list[Step] | Verdict:
         if now.complaint:
@@ -106,7 +105,7 @@ class Document(Resource[Found]):
         return f"The {self.what} is in the correct state"
 
 
-def file_managed(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> Any:
+def file_managed(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> OwnDeclared:
     """``file.managed`` with these arguments, ``backup`` in the sense of the states of x509."""
     backup = how.get("backup", "")
     given = {**how, "backup": "minion" if backup is True else backup or ""}
@@ -114,15 +113,9 @@ def file_managed(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> Any:
 
 
 def _act(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> None:
-    verdict = _verdict(realise(file_managed(ctx, name, how), ctx, test=False))
+    verdict = realise(file_managed(ctx, name, how), ctx, test=False)
     if verdict.result is False:
         raise FunctionError(verdict.comment)
-
-
-def _verdict(came: Verdict | Mapping[str, Any]) -> Verdict:
-    if isinstance(came, Verdict):
-        return came
-    return Verdict(result=came["result"], comment=came["comment"], changes=came["changes"])
 
 
 def split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
@@ -194,7 +193,7 @@ class Running(Resource[Processes]):
         """Restart what runs; start it if it does not."""
         now = self.read(ctx)
         if not self._all_run(now):
-            return _verdict(realise(self, ctx, test=False))
+            return realise(self, ctx, test=False)
         for step in self._updates(now):
             step.run(ctx)
         _checked(supervisord.restart(ctx, self.name, **self.how.words()))
@@ -204,18 +203,12 @@ class Running(Resource[Processes]):
     def would_restart(self, ctx: MinionContext) -> Verdict:
         """What ``restarted`` is going to do."""
         if not self._all_run(self.read(ctx)):
-            return _verdict(realise(self, ctx, test=True))
+            return realise(self, ctx, test=True)
         changes = {self.name: f"Restarting {self.kind}: {self.name}"}
         return Verdict(result=None, comment=f"{self.what} will be restarted", changes=changes)
 
     def _all_run(self, now: Processes) -> bool:
         return bool(now.states) and not self._sleeping(now)
-
-
-def _verdict(came: Verdict | Mapping[str, Any]) -> Verdict:
-    if isinstance(came, Verdict):
-        return came
-    return Verdict(result=came["result"], comment=came["comment"], changes=came["changes"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,8 +120,7 @@ def pem_managed(ctx: MinionContext, name: str, text: str, **kwargs: Any) -> Decl
     entry = functions.get_pem_entry(ctx, text)
     private = {"mode": "0600"} if "PRIVATE KEY" in entry else {}
     given = {**private, **how, "contents": entry, "show_changes": False}
-    found: Declared = file_managed(ctx, name, given)
-    return found
+    return file_managed(ctx, name, given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Action, Resource, Verdict, realise
+from saltlite.highstate.resource import Action, Verdict, realise
 from saltlite.providers.pkg import requests as asked
 from saltlite.states._pkg.common import (
     Wanted,
@@ -19,13 +19,14 @@ from saltlite.states._pkg.common import (
     installed_now,
     listed,
 )
+from saltlite.states._pkg.present import Present
 
 
 @dataclass(frozen=True, kw_only=True)
 class Again:
     """``present`` sees to what is missing of the ``wanted``; the others are reinstalled."""
 
-    present: Resource[Any]
+    present: Present
     wanted: tuple[Wanted, ...]
     options: Mapping[str, Any]
     ignore_epoch: bool = False
@@ -81,7 +82,7 @@ class Again:
         """What comes of the missing ones; an empty verdict where all are there and as declared."""
         if there and not self.present.plan(self.present.read(ctx)):
             return Verdict(result=True, comment="")
-        return cast("Verdict", realise(self.present, ctx, test=test))  # a resource gives no map
+        return realise(self.present, ctx, test=test)
 
     def _reinstall(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, Any]:
         pkgs = [{each.name: version} if (version := _exact(each)) else each.name for each in there]

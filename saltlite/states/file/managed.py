@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Declared, Verdict
+from saltlite.highstate.resource import Declared, OwnDeclared, Verdict
 from saltlite.modules._file import hashes, sources
 from saltlite.modules._file.managing import File
 from saltlite.modules._file.permissions import Wanted
@@ -73,7 +73,7 @@ def managed(
     use_etag: bool = False,
     saltenv: str = "base",
     **kwargs: Any,
-) -> Declared:
+) -> OwnDeclared:
     """A file with its content, owner and mode."""
     if not name:
         return failure("Destination file name is required")
