@@ -14,10 +14,10 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.git import redacted
-from saltlite.states._git.common import Access, last_words, refused
 from saltlite.states._git.detached import Detached
 from saltlite.states._git.latest import Latest
 from saltlite.states._git.present import Present
+from saltlite.states._git.target import Access, last_words, refused
 
 
 def latest(

@@ -18,7 +18,6 @@ from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import truth
 from saltlite.providers.pkg.together import together
 from saltlite.states._pkg.again import Again
-from saltlite.states._pkg.common import Wanted, candidates, has, installed_now
 from saltlite.states._pkg.downloads import Downloaded
 from saltlite.states._pkg.gone import Gone
 from saltlite.states._pkg.groups import Grouped
@@ -28,6 +27,7 @@ from saltlite.states._pkg.patches import Patched
 from saltlite.states._pkg.present import Present
 from saltlite.states._pkg.uptodate import UpToDate
 from saltlite.states._pkg.verified import Verified
+from saltlite.states._pkg.versions import Wanted, candidates, has, installed_now
 
 
 def installed(

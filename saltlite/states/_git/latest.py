@@ -10,7 +10,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import CommandError, FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.git import redacted, with_login
-from saltlite.states._git.common import (
+from saltlite.states._git.target import (
     CLONING,
     Access,
     commit_of,

@@ -10,7 +10,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.states._git.common import (
+from saltlite.states._git.target import (
     emptied,
     is_bare,
     is_work_tree,

@@ -10,7 +10,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Verdict, realise
 from saltlite.providers.pkg import requests as asked
-from saltlite.states._pkg.common import (
+from saltlite.states._pkg.present import Present
+from saltlite.states._pkg.versions import (
     Wanted,
     candidates,
     comparing,
@@ -19,7 +20,6 @@ from saltlite.states._pkg.common import (
     installed_now,
     listed,
 )
-from saltlite.states._pkg.present import Present
 
 
 @dataclass(frozen=True, kw_only=True)

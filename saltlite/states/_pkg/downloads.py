@@ -11,7 +11,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.providers.pkg import package_files
 from saltlite.providers.pkg import requests as asked
-from saltlite.states._pkg.common import (
+from saltlite.states._pkg.versions import (
     Wanted,
     candidates,
     comparing,

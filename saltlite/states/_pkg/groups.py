@@ -10,7 +10,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.pkg import requests as asked
-from saltlite.states._pkg.common import Installed, candidates, errors_of, installed_now, listed
+from saltlite.states._pkg.versions import Installed, candidates, errors_of, installed_now, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.states._pkg.common import both
+from saltlite.states._pkg.versions import both
 
 
 def holds(ctx: MinionContext) -> frozenset[str]:

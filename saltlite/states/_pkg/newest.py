@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.states._pkg.common import (
+from saltlite.states._pkg.versions import (
     INSTALLING,
     Installed,
     difference,

@@ -12,7 +12,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.pkg import package_files
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.patches import patches
-from saltlite.states._pkg.common import Installed, installed_now, listed
+from saltlite.states._pkg.versions import Installed, installed_now, listed
 
 _FAILED = "An error was encountered while downloading package(s)"
 

@@ -10,7 +10,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.pkg import requests as asked
-from saltlite.states._pkg.common import (
+from saltlite.states._pkg.held import hold_change, hold_step, holds
+from saltlite.states._pkg.versions import (
     Installed,
     Wanted,
     both,
@@ -25,7 +26,6 @@ from saltlite.states._pkg.common import (
     narrowing,
     refreshing,
 )
-from saltlite.states._pkg.held import hold_change, hold_step, holds
 
 
 @dataclass(frozen=True, slots=True)

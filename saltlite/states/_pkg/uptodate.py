@@ -9,8 +9,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.states._pkg.common import Installed, difference, installed_now, listed, refreshing
 from saltlite.states._pkg.held import can_hold, holds
+from saltlite.states._pkg.versions import Installed, difference, installed_now, listed, refreshing
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the states of packages share: what is wanted, what is there, what is offered."""
+"""Versions of packages as the states see them: wanted, installed, offered, and how they compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the states of git share: who asks, what is in a directory, and how it is said."""
+"""What the states of git find at their target: who asks, what is there, and how it is said."""
 
 from __future__ import annotations
 
