@@ -31,7 +31,6 @@ ENDINGS = {
 """How the names of archives end, by Salt's ``archive_format``."""
 
 LINK_LIMIT_BYTES = 4096
-PIECE_BYTES = 1 << 20
 
 
 @dataclass(slots=True)

@@ -20,7 +20,6 @@ EXISTS_ACTIONS = ("s", "i", "w", "b")
 ADDRESSES = ("file", "http", "https", "ftp", "gs", "s3", "salt")
 
 _VERSION = re.compile(r"^pip (\S+)")
-_OUTDATED = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
 
 
 def command(ctx: MinionContext, bin_env: str | None) -> list[str]:

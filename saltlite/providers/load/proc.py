@@ -69,11 +69,6 @@ def parse_meminfo(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def parse_loadavg(text: str) -> dict[str, float]:
-    """``/proc/loadavg``."""
-    return dict(zip(("1-min", "5-min", "15-min"), map(float, text.split()[:3]), strict=True))
-
-
 def parse_diskstats(text: str) -> dict[str, dict[str, Any]]:
     """``/proc/diskstats``; of newer kernels' columns the first."""
     found = {}

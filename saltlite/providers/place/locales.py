@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 
 SUPPORTED = "/usr/share/i18n/SUPPORTED"
-CHARMAPS = "/usr/share/i18n/charmaps"
-LOCALES = "/usr/share/i18n/locales"
 GENERATED = "/etc/locale.gen"
 
 _FILES = {

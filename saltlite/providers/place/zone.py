@@ -54,9 +54,3 @@ def parse_adjtime(text: str) -> str | None:
     lines = text.splitlines()
     word = lines[2].strip() if len(lines) > 2 else ""
     return {"UTC": "UTC", "LOCAL": "localtime"}.get(word)
-
-
-def parse_timedatectl(text: str) -> dict[str, str]:
-    """What ``timedatectl`` prints: lines ``name: value``, names in lower case."""
-    pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}

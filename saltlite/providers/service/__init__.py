@@ -14,8 +14,6 @@ from saltlite.errors import FunctionUnavailable
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
 
-ACTIONS = ("start", "stop", "restart", "reload", "force_reload")
-
 
 class Services(Protocol):
     """What every service manager can do. ``options`` are Salt's keyword arguments."""
@@ -30,7 +28,7 @@ class Services(Protocol):
         """Whether it runs."""
 
     def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
-        """One of :data:`ACTIONS`; whether it succeeded."""
+        """Do ``start``, ``stop``, ``restart``, ``reload`` or ``force_reload``; whether it did."""
 
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
         """Start it with the machine, or not; whether that succeeded."""
