@@ -80,5 +80,7 @@ class OutputOptions:
     state_compress_ids: bool = option(False, "Join states that have one id.")
     state_output_profile: bool = option(True, "Show when each state started and how long it took.")
     state_tabular: bool | str = option(False, "Show terse lines in columns.")
-    state_output_exclude: Sequence[str] = option([], "Ids that `filter` hides.")
-    state_output_terse: Sequence[str] = option([], "Ids that `filter` shows in one line.")
+    state_output_exclude: Sequence[str] = option(
+        [], "Results that `filter` hides: `'True'`, `'False'`, `'None'`."
+    )
+    state_output_terse: Sequence[str] = option([], "Results that `filter` shows in one line.")

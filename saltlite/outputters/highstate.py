@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from saltlite.core.plain import Plain
 from saltlite.outputters import nested
@@ -13,9 +14,12 @@ from saltlite.outputters.options import (
     GREEN,
     LIGHT_RED,
     RED,
+    RESET,
     YELLOW,
     OutputOptions,
 )
+
+log = logging.getLogger(__name__)
 
 MARGIN = " " * 14
 """Where the values of a block start."""
@@ -117,14 +121,44 @@ def _milliseconds(duration: Plain) -> float:
 
 def _states(host: str, states: Mapping[str, State], options: OutputOptions) -> str:
     tally = _Tally()
-    for key in sorted(states, key=lambda name: _number(states[name].get("__run_num__"))):
-        state = states[key]
+    ordered = sorted(states.items(), key=lambda item: _number(item[1].get("__run_num__")))
+    for key, state in ordered:
         tally.add(_Names.of(key, state, "").name, state)
+    for key, state in _compressed(ordered) if options.state_compress_ids else ordered:
         shown = _shown(key, state, options, tally)
         if shown is not None:
             tally.lines.append(shown)
     head = options.paint(f"{host}:", tally.host_color)
     return "\n".join([head, *tally.lines, *_summary(host, tally, options)])
+
+
+def _compressed(states: Sequence[tuple[str, State]]) -> Iterator[tuple[str, State]]:
+    """One in the place of all of one id, function and result, where the first of them is."""
+    groups: dict[tuple[str, str, str, str], list[tuple[str, State]]] = {}
+    for key, state in states:
+        names = _Names.of(key, state, "")
+        same = names.id_, names.function, str(state.get("__sls__")), str(state.get("result"))
+        groups.setdefault(same, []).append((key, state))
+    for (id_, function, sls, result), members in groups.items():
+        if len(members) == 1:
+            yield members[0]
+            continue
+        module, _, fun = function.partition(".")
+        name = f"state_compressed_{sls}_{id_}_{result}"
+        yield "_|-".join([module, f"{id_} ({len(members)})", name, fun]), _joined(members)
+
+
+def _joined(members: Sequence[tuple[str, State]]) -> State:
+    """The first one, with the time that all took and the changes of all."""
+    first = dict(members[0][1])
+    if "duration" in first:
+        took = sum(_milliseconds(state.get("duration")) for _, state in members)
+        first["duration"] = round(took, 3)
+    changes = {_Names.of(key, state, "").name: state.get("changes") for key, state in members}
+    if any(list(changes.values())[1:]):
+        changed = {name: value for name, value in changes.items() if value}
+        first["changes"] = {"compressed changes": changed}
+    return first
 
 
 def _number(value: Plain) -> float:
@@ -138,7 +172,7 @@ def _shown(key: str, state: State, options: OutputOptions, tally: _Tally) -> str
     if clean and (not options.state_verbose or options.state_output_diff):
         return None
     names = _Names.of(key, state, options.state_output)
-    if options.state_output.startswith("filter") and names.id_ in options.state_output_exclude:
+    if options.state_output.startswith("filter") and str(result) in options.state_output_exclude:
         return None
     color = _color(state)
     if _is_short(state, options):
@@ -151,7 +185,7 @@ def _shown(key: str, state: State, options: OutputOptions, tally: _Tally) -> str
 def _is_short(state: State, options: OutputOptions) -> bool:
     mode = options.state_output.lower().removesuffix("_id")
     result = state.get("result")
-    if mode == "terse" or (mode == "filter" and options.state_output_terse):
+    if mode == "terse" or (mode == "filter" and str(result) in options.state_output_terse):
         return True
     if mode == "mixed":
         return result is not False
@@ -220,7 +254,7 @@ def _changes(name: str, state: State, options: OutputOptions) -> str:
     returned = changes.get("return")
     if isinstance(returned, Mapping) and returned.get("outputter") == "highstate":
         return f"{MARGIN}\n" + _inner(returned, options)
-    return "\n" + "\n".join(nested.lines(changes, options, 14))
+    return "\n" + "\n".join(nested.lines(changes, replace(options, retcode=0), 14))
 
 
 def _inner(runs: Plain, options: OutputOptions) -> str:
@@ -229,9 +263,12 @@ def _inner(runs: Plain, options: OutputOptions) -> str:
 
 
 def _warnings(warnings: Plain) -> str:
-    texts = warnings if isinstance(warnings, (list, tuple)) else [warnings]
-    wrapped = textwrap.wrap(" ".join(str(text) for text in texts), 80 - len(MARGIN))
+    wrapped = textwrap.wrap(" ".join(_texts(warnings)), 80 - len(MARGIN))
     return ("\n" + MARGIN).join(wrapped)
+
+
+def _texts(warnings: Plain) -> list[str]:
+    return [str(text) for text in (warnings if isinstance(warnings, (list, tuple)) else [warnings])]
 
 
 WORDS = {True: "Clean", False: "Failed", None: "Differs"}
@@ -242,10 +279,41 @@ def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> s
     word = "Changed" if result is True and state.get("changes") else ""
     if not word:
         word = WORDS[result] if isinstance(result, bool) or result is None else repr(result)
+    if isinstance(options.state_tabular, str):
+        return _formed(options.state_tabular, names, word, state, color, options)
+    warned = ""
+    if state.get("warnings"):
+        lines = "\n".join(["Warnings:", *_texts(state["warnings"])])
+        warned = options.paint(options.clean(lines), LIGHT_RED)
+    if options.state_tabular:
+        line = options.paint(_columns(names, word, state, options), color)
+        return f"{warned}\n{line}" if warned else line
     parts = [f"Name: {names.name}", f"Function: {names.function}", f"Result: {word}"]
     if options.state_output_profile and "start_time" in state:
         parts += [f"Started: {state['start_time']!s}", f"Duration: {state.get('duration')!s} ms"]
-    return " " + options.paint(" " + " - ".join(parts), color)
+    # as in Salt the last line of a warning is not ended
+    return f"{warned} " + options.paint(" " + " - ".join(parts), color)
+
+
+def _columns(names: _Names, word: str, state: State, options: OutputOptions) -> str:
+    module, _, function = names.function.partition(".")
+    times = ""
+    if options.state_output_profile and "start_time" in state:
+        times = f"{state['start_time']!s} [{state.get('duration')!s:>7} ms] "
+    return f"{times}{module:>10}.{function:<10} {word:<7}   Name: {names.name}"
+
+
+def _formed(
+    form: str, names: _Names, word: str, state: State, color: str, options: OutputOptions
+) -> str:
+    """A terse line as ``state_tabular`` says: it can name six texts, and the state."""
+    module, _, function = names.function.partition(".")
+    begin, end = (color, RESET) if options.color else ("", "")
+    try:
+        return form.format(begin, names.name, module, function, word, end, state)
+    except (LookupError, ValueError, AttributeError) as error:
+        log.error("state_tabular: %r", error)
+        return _columns(names, word, state, options)
 
 
 def _summary(host: str, tally: _Tally, options: OutputOptions) -> Iterator[str]:

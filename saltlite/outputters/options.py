@@ -40,7 +40,11 @@ class OutputOptions:
     state_output_pct: bool = False
     state_output_diff: bool = False
     state_output_exclude: tuple[str, ...] = ()
-    state_output_terse: bool = False
+    """Results (``True``, ``False``, ``None``) that ``filter`` hides."""
+    state_output_terse: tuple[str, ...] = ()
+    """Results that ``filter`` shows in one line."""
+    state_compress_ids: bool = False
+    state_tabular: bool | str = False
 
     @classmethod
     def of(cls, source: Mapping[str, Any], **more: Any) -> OutputOptions:
@@ -48,11 +52,12 @@ class OutputOptions:
         names = {field.name for field in fields(cls)}
         known = {name: value for name, value in source.items() if name in names}
         known.update(more)
-        exclude = known.get("state_output_exclude")
-        if isinstance(exclude, str):
-            known["state_output_exclude"] = (exclude,)
-        elif isinstance(exclude, list):
-            known["state_output_exclude"] = tuple(str(item) for item in exclude)
+        for name in ("state_output_exclude", "state_output_terse"):
+            given = known.get(name)
+            if isinstance(given, str):
+                known[name] = (given,)
+            elif isinstance(given, list):
+                known[name] = tuple(str(item) for item in given)
         return cls(**{name: value for name, value in known.items() if value is not None})
 
     def paint(self, text: str, color: str) -> str:

@@ -62,7 +62,8 @@ def sls(
 
     ``pillar`` lies on top of the pillar; ``exclude`` names SLS files or ids that are left out;
     ``queue`` waits for other runs; with ``state_events`` each state is told to the master;
-    ``localconfig`` is a file of options that lie over the minion's meanwhile.
+    ``localconfig`` is a file of options that lie over the minion's meanwhile; ``terse`` leaves what
+    is clean out of the return.
 
     CLI Example:
 
@@ -75,7 +76,8 @@ def sls(
     if no := control.refused(ctx, words(mods)):
         ctx.state["retcode"] = COMPILE_ERROR
         return no
-    return _applied(ctx, wishes, lambda own: of_sls(own, mods, wishes))
+    answers = _applied(ctx, wishes, lambda own: of_sls(own, mods, wishes))
+    return _without_clean(answers) if kwargs.get("terse") else answers
 
 
 def highstate(
@@ -95,7 +97,19 @@ def highstate(
         ctx.state["retcode"] = COMPILE_ERROR
         return dict(control.HIGHSTATE_DISABLED)
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})
-    return _applied(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
+    answers = _applied(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
+    return _without_clean(answers) if kwargs.get("terse") else answers
+
+
+def _without_clean(answers: Any) -> Any:
+    """Without what is as declared and has not changed: ``terse=True`` keeps the return small."""
+    if not isinstance(answers, dict):
+        return answers
+    return {
+        tag: answer
+        for tag, answer in answers.items()
+        if answer.get("changes") or answer.get("result") is not True
+    }
 
 
 def sls_id(

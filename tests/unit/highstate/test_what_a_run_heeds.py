@@ -124,3 +124,16 @@ def test_a_template_may_use_short_forms(tree: Tree, text: str, expected: str) ->
     if isinstance(found, dict):
         found = [answer["comment"] for answer in found.values()]
     assert found == [expected]
+
+
+@pytest.mark.parametrize(("function", "given"), [("apply", ["a"]), ("highstate", [])])
+def test_a_terse_return_has_no_clean_states(tree: Tree, function: str, given: list[str]) -> None:
+    sls = "clean: {test: [nop]}\nchanged: {test: [succeed_with_changes]}\n"
+    sls += "failed: {test: [fail_without_changes]}\n"
+    ctx = tree({"a.sls": sls, "top.sls": "base: {'*': [a]}"})
+    answers = ctx.functions.call(f"state.{function}", *given, terse=True)
+    assert [answer["__id__"] for answer in answers.values()] == ["changed", "failed"]
+
+
+def test_errors_are_told_in_a_terse_return_too(tree: Tree) -> None:
+    assert len(tree({}).functions.call("state.apply", "missing", terse=True)) == 1

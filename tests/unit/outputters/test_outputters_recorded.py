@@ -1,8 +1,8 @@
 """Every sample of real Salt 3006.30's outputters, byte for byte.
 
 The files were recorded by calling each outputter of a real ``salt-call`` with these values. Left
-out on purpose: a terse line of a state with warnings (Salt joins the two), keys with escape
-sequences (Salt prints them raw), and values of which Salt's highstate outputter drops a part.
+out on purpose: keys with escape sequences (Salt prints them raw), and values of which Salt's
+highstate outputter drops a part.
 """
 
 import json
@@ -54,6 +54,19 @@ def test_a_state_run_without_states_is_not_dropped():
 def test_bytes_are_shown_as_text():
     assert render({"web1": b"\xc3\xa9"}, "nested", OutputOptions()) == "web1:\n    é"
     assert render({"web1": b"\xc3\xa9"}, "json", OutputOptions(output_indent=-1)) == '{"web1": "é"}'
+
+
+def test_changes_of_a_failed_run_keep_their_colours():
+    states = {"test_|-a_|-a_|-nop": {"result": False, "changes": {"old": 1}, "comment": ""}}
+    shown = render({"web1": states}, "highstate", OutputOptions(color=True, retcode=2))
+    assert "\033[0;36mold\033[0;0m:" in shown
+
+
+def test_a_form_of_columns_that_does_not_fit_is_told(caplog):
+    states = {"test_|-a_|-a_|-nop": {"result": True, "changes": {}, "comment": ""}}
+    options = OutputOptions(state_output="terse", state_tabular="{9}")
+    assert "      test.nop        Clean     Name: a" in render({"w": states}, "highstate", options)
+    assert "state_tabular" in caplog.messages[0]
 
 
 def test_options_come_out_of_any_mapping():
