@@ -160,7 +160,7 @@ class RenderError(SaltliteError):
         self.line = line
         self.excerpt = excerpt
         self.imported = imported
-        place = path if line is None else f"{path}:{line}"
+        place = path if line is None else f"{path or '<template>'}:{line}"
         text = brief or problem
         if hint:
             text = f"{text.rstrip('.')}. {hint}"

@@ -260,7 +260,8 @@ class _Builder:
         merged: dict[Any, Any] = {}
         for each in reversed(merges):
             merged.update(each)
-        self._count(sum(1 for key in merged if key not in own), event)
+        merged = {key: value for key, value in merged.items() if key not in own}
+        self._count(len(merged), event)
         merged.update(own)
         own.clear()
         own.update(merged)

@@ -71,7 +71,7 @@ def merge(under: Any, over: Any, *, merge_lists: bool = False) -> Any:
 
 
 def merge_onto(
-    under: dict[Any, Any], over: Mapping[Any, Any], *, merge_lists: bool = False
+    under: MutableMapping[Any, Any], over: Mapping[Any, Any], *, merge_lists: bool = False
 ) -> None:
     """:func:`merge` into ``under`` itself, which must share no map and no list with anything."""
     for key, value in over.items():

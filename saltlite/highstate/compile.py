@@ -12,6 +12,7 @@ from saltlite.highstate.high import finished, verified
 from saltlite.highstate.low import Chunk, low_of, low_tag
 from saltlite.highstate.sls import High, reader, written_out
 from saltlite.renderers.compiled import keep_compiled
+from saltlite.renderers.own import forget_changes
 
 __all__ = [
     "Compiled",
@@ -44,17 +45,28 @@ class Compiled:
     wanted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     reading: list[str] = field(default_factory=list)
     """Those of the errors that came up while the files were read."""
+    checking: list[str] = field(default_factory=list)
+    """Those that came up after that, before ``_in`` forms were turned round."""
     names: frozenset[str] = frozenset()
     """The SLS that were read: who requires one that has no states waits for nothing."""
 
     def as_written(self) -> Compiled:
         """The same with nothing excluded, extended or turned round.
 
-        So ``state.show_sls``, ``show_low_sls`` and ``show_highstate`` show it.
+        So ``state.show_sls`` and ``show_low_sls`` show it.
         """
         errors = [*self.reading, *verified(self.high)]
         low = [] if errors else low_of(self.high)
         return Compiled(self.high, low, errors, self.wanted, self.reading)
+
+    def as_read(self) -> Compiled:
+        """The same, not looked at any further: so ``state.show_highstate`` shows it."""
+        return Compiled(self.high, errors=self.reading, wanted=self.wanted)
+
+    @property
+    def first_errors(self) -> list[str]:
+        """The errors of the first step that had any: who wants to run states is told these."""
+        return self.reading or self.checking or self.errors
 
 
 def compile_sls(
@@ -103,7 +115,7 @@ def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = 
     """High data, written by hand or by a program; states without ``order`` come last."""
     done = finished(high, split(exclude))
     if done.errors:
-        return Compiled(dict(high), errors=done.errors)
+        return Compiled(dict(high), errors=done.errors, checking=done.checking)
     return Compiled(dict(high), low_of(done.high))
 
 
@@ -139,9 +151,10 @@ def _compiled(
     ctx: MinionContext, wanted: Mapping[str, Sequence[str]], options: top.TopOptions, exclude: Any
 ) -> Compiled:
     keep_compiled(ctx)
+    forget_changes(ctx)
     files = reader(ctx, auto_order=options.state_auto_order)
     high = files.read(wanted)
     done = finished(high, split(exclude))
     errors = [*files.errors, *done.errors]
     low = [] if errors else low_of(done.high)
-    return Compiled(high, low, errors, wanted, files.errors, files.names)
+    return Compiled(high, low, errors, wanted, files.errors, done.checking, files.names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
@@ -54,13 +54,19 @@ def renderer(
 
 
 def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False) -> Any:
-    """One map laid on another, deep unless ``recursive_update`` is off.
+    """One map laid on another, deep unless ``recursive_update`` is off. ``dest`` is changed.
 
     CLI Example:
 
         salt '*' slsutil.update '{foo: Foo}' '{bar: Bar}'
     """
-    return data.update(dest, upd, recursive=recursive_update, merge_lists=merge_lists)
+    if not isinstance(dest, MutableMapping) or not isinstance(upd, Mapping):
+        raise TypeError("Cannot update using non-dict types in dictupdate.update()")
+    if recursive_update:
+        data.merge_onto(dest, upd, merge_lists=merge_lists)
+    else:
+        dest.update(data.copied(upd))
+    return dest
 
 
 def merge(

@@ -52,7 +52,19 @@ _YAML_HINTS = (
     ("while scanning a quoted scalar", "", "A quote before is not closed."),
     ("while parsing a flow", "", "A bracket here or before is not closed."),
     ("without an anchor", "", "A value that begins with * needs quotes."),
+    (
+        "parsing a block mapping",
+        r": +(['\"]).*\1\w",
+        "A quote in a quoted value has to be doubled.",
+    ),
     ("while parsing a block mapping", "", "The indentation fits no line before."),
+    ("expected '-' indicator", "", "A list and a map cannot share one indentation."),
+    ("sequence entries are not allowed", r":\s+-", "A list begins on the line after its key."),
+    ("unknown escape character", "", "A backslash in double quotes needs another one before it."),
+    ("while scanning a block scalar", "", "A value that begins with | or > needs quotes."),
+    ("while scanning an a", "", "A value that begins with & or * needs quotes."),
+    ("constructor for the tag '!", "", "A value that begins with ! needs quotes."),
+    ("found unacceptable key", r"\{\{", "Jinja has not rendered this text."),
 )
 """Part of what the parser says, what the line must have, and what was probably meant."""
 
@@ -62,6 +74,6 @@ def yaml_hint(finding: str, text: str, line: int | None) -> str:
     lines = text.splitlines()
     shown = lines[line - 1] if line and line <= len(lines) else ""
     for part, needed, hint in _YAML_HINTS:
-        if part in finding and "tab" not in finding and re.search(needed, shown):
+        if part in finding and "a tab in" not in finding and re.search(needed, shown):
             return hint
     return ""

