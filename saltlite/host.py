@@ -89,6 +89,7 @@ class Host:
         import subprocess
 
         codecs.lookup(encoding)
+        self.will_await()
         child = self._popen(
             command,
             shell=shell,
@@ -116,11 +117,17 @@ class Host:
             timed_out=timed_out,
         )
 
+    def will_await(self) -> None:
+        """Called when :meth:`run` is about to start a command."""
+
     def awaits(self, pid: int) -> None:
         """Called when :meth:`run` has started a command, which leads a process group of its own."""
 
     def awaits_no_more(self, pid: int) -> None:
         """Called when that command has ended."""
+
+    def close(self) -> None:
+        """Nothing more is run by this process."""
 
     def start(
         self,

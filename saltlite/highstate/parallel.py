@@ -213,7 +213,10 @@ def _live(
     except BaseException:  # a forked child must never return into its parent's code
         log.exception("a parallel state came to a bad end")
     finally:
-        os._exit(code)
+        try:
+            ctx.host.close()
+        finally:
+            os._exit(code)
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:

@@ -2,8 +2,9 @@
 
 It holds no ZeroMQ socket, no thread and no lock, so that a fork at any moment is safe. It forks the
 loop (:mod:`saltlite.minion.loop`) and starts it again should it die; it forks a child for every job
-that the loop asks for, and tells the loop how each child ended. Jobs are not children that die with
-their parent: they finish, and their returns wait in the spool for the next start.
+that the loop asks for, and tells the loop how each child ended. When it is told to stop, jobs go
+on, and their returns wait in the spool for the next start. When it is killed, they are killed with
+it (:mod:`saltlite.minion.tether`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from saltlite.disk import PRIVATE_FILE, make_dir
 from saltlite.errors import StoreError, WireError
 from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup, run_forked
+from saltlite.minion.tether import Tethers
 from saltlite.process import (
     become_user,
     go_background,
@@ -168,6 +170,7 @@ class Parent:
         self._restart_at_s = 0.0
         self._restart_wait_s = FIRST_RESTART_WAIT_S
         self._exit_code: int | None = None
+        self._tethers = Tethers()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._catch_signals()
 
@@ -179,6 +182,7 @@ class Parent:
             self._start_loop()
         while self._exit_code is None:
             self._step()
+        self._tethers.let_go()
         return self._exit_code
 
     def _step(self) -> None:
@@ -234,6 +238,7 @@ class Parent:
         signal.set_wakeup_fd(-1)
         for number in CAUGHT:
             signal.signal(number, signal.SIG_DFL)
+        self._tethers.leave()
         os.close(self._wake_read)
         os.close(self._wake_write)
 
@@ -323,7 +328,7 @@ class Parent:
             return run_forked(sock, self._setup)
 
         try:
-            pid = self._fork(live)
+            pid = self._tethers.fork(lambda: self._fork(live))
         except OSError as error:
             self._tell(loop, {"number": number, "error": str(error.strerror)})
             return
@@ -365,6 +370,7 @@ class Parent:
                 return
             if pid == 0:
                 return
+            self._tethers.forget(pid)
             loop = self._loop
             if loop is not None and pid == loop.pid:
                 self._loop_ended(loop, status)

@@ -22,6 +22,7 @@ from typing import Any, Final, Protocol
 
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout, SaltliteError, StoreError, WireError
+from saltlite.minion.guard import is_guard
 from saltlite.minion.job import failed_fields
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import framed
@@ -30,7 +31,7 @@ from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.startup import UNRETURNED
 from saltlite.minion.stream import open_stream, read_map
-from saltlite.process import descendants, signal_name, start_ticks
+from saltlite.process import descendants, signal_name
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +74,6 @@ class _Running:
     pid: int = 0
     slotless: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    commands: dict[int, int] = field(default_factory=dict)
-    """Process ids of what it waits for, and when they started, as ``start_ticks`` has it."""
 
     @property
     def jid(self) -> str:
@@ -84,20 +83,6 @@ class _Running:
     def title(self) -> str:
         fun = self.job["fun"]
         return f"job {self.jid} {fun if isinstance(fun, str) else ','.join(map(str, fun))}"
-
-    def note_command(self, pid: int, *, runs: bool) -> None:
-        """The job waits for a command, or has seen its end."""
-        if runs:
-            self.commands[pid] = start_ticks(pid)
-        else:
-            self.commands.pop(pid, None)
-
-    def end_commands(self) -> None:
-        """Kill what the job waited for when it ended, with all that is in its process groups."""
-        for pid, started in self.commands.items():
-            if started and start_ticks(pid) == started:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(pid, signal.SIGKILL)
 
 
 class Executor:
@@ -220,7 +205,6 @@ class Executor:
             writer.write(framed({**start, "grains": grains, "pillar": pillar}))
             if await self._listen(running, reader, writer):
                 return None
-            running.end_commands()
             return await self._obituary(exited)
         finally:
             writer.close()
@@ -265,8 +249,6 @@ class Executor:
         op = message.get("op")
         if op == "started":
             running.pid = int(message["pid"])
-        elif op == "command":
-            running.note_command(int(message["pid"]), runs=bool(message["runs"]))
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:
@@ -324,7 +306,7 @@ class Executor:
         if not isinstance(pid, int) or pid in (0, os.getpid()):
             return f"Job {jid} has no process of its own to be signalled"
         ends = number in (signal.SIGTERM, signal.SIGKILL)
-        below = descendants(pid) if ends else []
+        below = [one for one in descendants(pid) if not is_guard(one)] if ends else []
         try:
             os.kill(pid, number)
         except ProcessLookupError:

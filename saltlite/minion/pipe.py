@@ -4,7 +4,6 @@ Four bytes of length (big endian), then one map packed with bin types. The job's
 here; the loop's end is in :mod:`saltlite.minion.stream`. Maps from the job have an ``op``::
 
     {"op": "started", "pid": 4711}
-    {"op": "command", "pid": 4712, "runs": True}                   and again when it has ended
     {"op": "event", "tag": "...", "data": {...}}                   no answer
     {"op": "request", "n": 1, "load": {...}}                       -> {"n": 1, "reply": ...}
     {"op": "jobs", "n": 2}                                         -> {"n": 2, "reply": [...]}

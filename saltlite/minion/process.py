@@ -7,6 +7,7 @@ the loop. The result of a job is in the spool before the loop hears of it, so it
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -24,6 +25,7 @@ from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.host import Host
 from saltlite.loader.arguments import KWARG
+from saltlite.minion.guard import Guard
 from saltlite.minion.job import as_plain, failed_fields, run_job
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import LoopGone, Pipe
@@ -76,26 +78,26 @@ class PipeEvents:
 
 
 class JobHost(Host):
-    """The machine, for a job: the loop knows what the job waits for, and ends it with the job.
+    """The machine, for a job: what the job waits for ends with it, however it ends."""
 
-    Not what the job's parallel states wait for: they are processes of their own, on the same pipe.
-    """
+    def __init__(self) -> None:
+        self._guard = Guard()
 
-    def __init__(self, pipe: Pipe) -> None:
-        self._pipe = pipe
-        self._pid = os.getpid()
+    def will_await(self) -> None:
+        """See ``Host``."""
+        self._guard.prepare()
 
     def awaits(self, pid: int) -> None:
         """See ``Host``."""
-        self._say(pid, runs=True)
+        self._guard.hold(pid)
 
     def awaits_no_more(self, pid: int) -> None:
         """See ``Host``."""
-        self._say(pid, runs=False)
+        self._guard.let_go(pid)
 
-    def _say(self, pid: int, *, runs: bool) -> None:
-        if os.getpid() == self._pid:
-            _say(self._pipe, {"op": "command", "pid": pid, "runs": runs})
+    def close(self) -> None:
+        """See ``Host``."""
+        self._guard.close()
 
 
 class PipeMaster:
@@ -173,7 +175,8 @@ def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
     from saltlite.minion.mine import collect
 
     ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
-    pipe.send({"op": "result", "mine": collect(start["functions"], ctx)})
+    with contextlib.closing(ctx.host):
+        pipe.send({"op": "result", "mine": collect(start["functions"], ctx)})
 
 
 def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
@@ -184,15 +187,15 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     _note(proc, job, pid, master)
     _say(pipe, {"op": "started", "pid": pid})
     ctx = job_context(pipe, setup, start)
-    fields = _run(job, ctx)
-    load = return_load(setup.minion_id, job, fields)
-    if job.get(UNRETURNED):
-        _say(pipe, {"op": "result", "name": jid})
-    else:
-        data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
-        _hand_over(pipe, setup.spool(), jid, data)
-    _give_to_returners(load, ctx)
-    proc.remove(jid)
+    with contextlib.closing(ctx.host):
+        load = return_load(setup.minion_id, job, _run(job, ctx))
+        if job.get(UNRETURNED):
+            _say(pipe, {"op": "result", "name": jid})
+        else:
+            data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
+            _hand_over(pipe, setup.spool(), jid, data)
+        _give_to_returners(load, ctx)
+        proc.remove(jid)
 
 
 def _note(proc: ProcDir, job: Mapping[str, Any], pid: int, master: str) -> None:
@@ -236,7 +239,7 @@ def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionCon
     return with_functions(
         MinionContext(
             config=setup.config,
-            host=JobHost(pipe),
+            host=JobHost(),
             grains=start["grains"],
             pillar=start["pillar"],
             events=PipeEvents(pipe),
