@@ -139,8 +139,7 @@ class Run:
         changed = [
             other for kind, other in edges if kind.startswith("watch") and self._moved(other)
         ]
-        untouched = answer.get("result") is True and not answer.get("changes")
-        if not changed or not untouched or answer.get("skip_watch"):
+        if not changed or answer.get("changes") or answer.get("skip_watch"):
             return answer
         if not watches(self.ctx, str(chunk["state"])):
             return answer
@@ -199,11 +198,12 @@ class Run:
             self._take(tag, answer, chunks)
 
     def _listeners(self, chunks: Mapping[str, Chunk]) -> None:
-        """What listens is told last, once for each state that changed."""
+        """What listens is told last, once if one of them changed, even if it failed then."""
         told: set[str] = set()
         for chunk, other in self.listening:
             own = low_tag(chunk)
-            if own in told or not self._moved(other) or not watches(self.ctx, str(chunk["state"])):
+            moved = self.running.get(other, {}).get("changes")
+            if own in told or not moved or not watches(self.ctx, str(chunk["state"])):
                 continue
             told.add(own)
             late = {**_watching(chunk, []), "__id__": f"listener_{chunk['__id__']}"}

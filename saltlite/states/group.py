@@ -11,6 +11,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import group
+from saltlite.modules import user as users
 
 _CONFLICT = (
     'Error: Conflicting options "members" with "addusers" and/or "delusers" can not be used '
@@ -65,10 +66,14 @@ def _number(gid: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """One group as it is, ``None`` without it, and the names of groups by their numbers."""
+    """One group as it is, ``None`` without it, and the names of groups by their numbers.
+
+    ``strangers`` shall be in it and are no users; a state before may make them.
+    """
 
     info: Mapping[str, Any] | None
     taken: Mapping[int, str]
+    strangers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,8 @@ class Group(Resource[Groups]):
     def read(self, ctx: MinionContext) -> Groups:
         there = {each["name"]: each for each in group.getent(ctx)}
         taken = {each["gid"]: name for name, each in there.items()}
-        return Groups(there.get(self.name), taken)
+        strangers = [name for name in self.members or self.added if not users.info(ctx, name)]
+        return Groups(there.get(self.name), taken, tuple(strangers))
 
     def plan(self, now: Groups) -> list[Step] | Verdict:
         if now.info is not None:
@@ -113,15 +119,16 @@ class Group(Resource[Groups]):
         return {what: value for what, value in wrong.items() if value or what in ("gid", "members")}
 
     def _made(self) -> list[Step]:
-        users = list(self.members if self.members is not None else self.added)
-        shown = {"name": self.name, "passwd": "x", "gid": self.gid, "members": users}
+        inside = list(self.members if self.members is not None else self.added)
+        shown = {"name": self.name, "passwd": "x", "gid": self.gid, "members": inside}
         create = Step(
             would=f"Group {self.name} set to be added",
             did=f"New group {self.name} created",
             changes={key: value for key, value in shown.items() if value is not None},
             run=self._create,
         )
-        return [create, Step(would="", run=partial(self._fill, users=users))] if users else [create]
+        fill = Step(would="", run=partial(self._fill, inside=inside))
+        return [create, fill] if inside else [create]
 
     def _create(self, ctx: MinionContext) -> None:
         made = group.add(
@@ -130,9 +137,9 @@ class Group(Resource[Groups]):
         if not made:
             raise FunctionError(f"Failed to create new group {self.name}")
 
-    def _fill(self, ctx: MinionContext, users: list[str]) -> None:
+    def _fill(self, ctx: MinionContext, inside: list[str]) -> None:
         what = "addusers" if self.members is None else "members"
-        if not self._set(ctx, what, users):
+        if not self._set(ctx, what, inside):
             raise FunctionError(_CREATED_IN_PART.format(self.name))
 
     def _changed(self, what: str, value: Any) -> Step:
@@ -156,7 +163,11 @@ class Group(Resource[Groups]):
         return f"Group {self.name} is present and up to date"
 
     def would(self, now: Groups, steps: Sequence[Step]) -> str:
-        return self._told(steps) if now.info is not None else steps[0].would
+        said = self._told(steps) if now.info is not None else steps[0].would
+        if now.strangers:
+            missing = ", ".join(now.strangers)
+            said = f"{said.rstrip()}\nIt will fail unless this run makes the users: {missing}"
+        return said
 
     def done(self, before: Groups, after: Groups, steps: Sequence[Step]) -> str:
         return self._told(steps) if before.info is not None else steps[0].did

@@ -287,7 +287,7 @@ def _create(target: str, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
     if wanted.mode is not None:
         try:
             mode = owners.mode_number(wanted.mode)
-        except ValueError:
+        except FunctionError:
             mode = int(NEW_FILE_MODE, 8)
     owner = wanted.owner()
     place.create(target, data, mode, None if owner == (-1, -1) else owner)
@@ -354,7 +354,7 @@ def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
         ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid)),
     )
     changes: dict[str, Any] = {
-        part: value for part, value, number, name in parts if value not in (None, number, name)
+        part: value for part, value, number, name in parts if value not in (None, "", number, name)
     }
     if wanted.mode is not None:
         mode = owners.normalized(wanted.mode)

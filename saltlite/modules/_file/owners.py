@@ -101,9 +101,13 @@ def mode_number(mode: Any) -> int:
     """A mode as the system takes it.
 
     Raises:
-        ValueError: it has other digits than octal ones.
+        FunctionError: it has other digits than octal ones.
     """
-    return int(normalized(mode), 8) & 0o7777
+    text = normalized(mode)
+    try:
+        return int(text, 8) & 0o7777
+    except ValueError:
+        raise FunctionError(f"Failed to change mode to {text}") from None
 
 
 def mode_text(mode: int) -> str:

@@ -121,7 +121,7 @@ class _Check:
     def _set_mode(self, mode: str) -> None:
         try:
             os.chmod(self.name, owners.mode_number(mode))
-        except (ValueError, OSError):
+        except (FunctionError, OSError):
             return
 
     def attrs(self) -> None:

@@ -114,7 +114,7 @@ def set_mode(path: str, mode: Any) -> str:
         raise FunctionError(f"{path}: File not found")
     try:
         os.chmod(path, owners.mode_number(mode))
-    except (ValueError, OSError):
+    except (FunctionError, OSError):
         return f"Invalid Mode {mode}"
     return get_mode(path)
 

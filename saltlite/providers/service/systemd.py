@@ -85,7 +85,7 @@ class Systemd:
         unit = canonical(name)
         done = self._ask(["show", unit, "--property=LoadState"], None)
         if done.exit_code == 0 and "=" in done.stdout:
-            return done.stdout.strip() != "LoadState=not-found"
+            return "LoadState=not-found" not in done.stdout.splitlines()
         template = re.sub(r"@.*(?=\.)", "@", unit)
         return any(_plain(one) in self._all(None) for one in (unit, template))
 

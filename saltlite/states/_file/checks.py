@@ -17,10 +17,11 @@ from saltlite.modules._file import owners
 
 @dataclass(slots=True)
 class Told:
-    """What was said of a step when it was taken."""
+    """What was said of a step when it was taken; ``refused`` if the check did not let it."""
 
     comment: str = ""
     changes: dict[str, Any] = field(default_factory=dict)
+    refused: bool = False
 
 
 def failure(comment: str) -> Verdict:
@@ -64,11 +65,11 @@ def owner_of(user: Any, kwargs: Mapping[str, Any]) -> Any:
 
 
 def primary_group(user: Any) -> Any:
-    """The group of a user, our own if there is no such user."""
+    """The group of a user; our own if there is no such user, or it is given by its number."""
     import pwd
 
     try:
-        return owners.group_name(pwd.getpwuid(owners.user_id(user)).pw_gid)
+        return owners.group_name(pwd.getpwnam(user).pw_gid)
     except (KeyError, TypeError):
         return owners.group_name(os.getegid())
 

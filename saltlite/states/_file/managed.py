@@ -105,7 +105,8 @@ class ManagedFile(Resource[Seen]):
         return f"The file {self.file.name} is in the correct state"
 
     def more(self) -> Mapping[str, Any]:
-        return {"warnings": list(self.warnings)} if self.warnings else {}
+        found: dict[str, Any] = {"warnings": list(self.warnings)} if self.warnings else {}
+        return {**found, "skip_watch": True} if self.told.refused else found
 
     def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         return self.told.comment
@@ -153,7 +154,8 @@ class ManagedFile(Resource[Seen]):
             if not said["result"]:
                 raise FunctionError(said["comment"])
             ran = ctx.functions.call("cmd.run_all", f"{check.command} {path}", python_shell=True)
-            if ran["retcode"]:
+            self.told.refused = bool(ran["retcode"])
+            if self.told.refused:
                 words = (ran["stdout"], ran["stderr"]) if self.file.show_changes else ()
                 raise FunctionError("\n".join(filter(None, ("check_cmd execution failed", *words))))
 

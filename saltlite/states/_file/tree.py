@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
@@ -106,6 +106,7 @@ class Tree(Resource[Seen]):
     """A directory as the file server has it. ``origin`` is what it has, ``folders`` are paths.
 
     Who shall own it (``own``) may be made by a state before, so that only a real run asks for him.
+    With ``forget`` no copies of the files are left in the cache: none is fetched before its turn.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Tree(Resource[Seen]):
     clean: bool = False
     exclude: Any = None
     keep: frozenset[str] = frozenset()
+    forget: bool = False
     told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> Seen:
@@ -126,6 +128,8 @@ class Tree(Resource[Seen]):
 
     def _at_hand(self, ctx: MinionContext, paths: Iterable[str]) -> AbstractContextManager[None]:
         """Have the content of these parts here, and know their hashes, in few requests."""
+        if self.forget:
+            return nullcontext()
         origin = self.origin
         below = {os.path.join(self.name, path): path for path in origin.files}
         wanted = [f"{origin.top}/{below[path]}" for path in paths if path in below]
@@ -249,19 +253,29 @@ def declared(
     owner: Wanted,
     file: Callable[[str, str], Resource[Any]],
     link: Callable[[str, str], Symlink],
+    sym_mode: Any,
 ) -> tuple[dict[str, Callable[[], Resource[Any]]], frozenset[str]]:
     """The declarations of all parts by path, in an order in which they can be made.
 
-    Besides, which of the paths are directories.
+    Besides, which of the paths are directories. Links have no mode on Linux: as in Salt theirs is
+    that of the directories that are made for them.
     """
     parts: dict[str, Callable[[], Resource[Any]]] = {}
+    for_links: set[str] = set()
+    if sym_mode is not None and owner.mode is None:
+        paths = [os.path.join(name, below) for below in found.links]
+        for_links = {parent for path in paths for parent in _parents(path, name)}
 
     def folder(path: str) -> None:
         if path in parts:
             return
         if path != name:
             folder(os.path.dirname(path))
-        parts[path] = lambda: Directory(name=path, own=owner, makedirs=True)
+        parts[path] = lambda: Directory(name=path, own=wanted_of(path), makedirs=True)
+
+    def wanted_of(path: str) -> Wanted:
+        is_made = path in for_links and not os.path.isdir(path)
+        return replace(owner, mode=sym_mode) if is_made else owner
 
     folder(name)
     for below in [*found.folders]:

@@ -121,7 +121,7 @@ def recurse(
             ctx, path, f"{head}/{below}?{query or f'saltenv={saltenv}'}", user=user, group=group,
             mode=file_mode, template=template, context=context, replace=replace,
             defaults=defaults, backup=backup, saltenv=saltenv, dir_mode=dir_mode,
-            show_changes=kwargs.get("show_changes", True),
+            show_changes=kwargs.get("show_changes", True), keep_source=keep_source,
         )  # fmt: skip
 
     def of_link(path: str, target: str) -> Any:
@@ -129,10 +129,10 @@ def recurse(
 
     dirs = Wanted(user=user, group=group, mode=dir_mode)
     found = tree.listing(ctx, origin, saltenv, wish)
-    parts, folders = tree.declared(name, found, dirs, of_file, of_link)
+    parts, folders = tree.declared(name, found, dirs, of_file, of_link, sym_mode)
     return tree.Tree(
         name=name, origin=found, parts=parts, folders=folders, own=dirs, clean=clean,
-        exclude=exclude_pat, keep=_required(ctx, require, name),
+        exclude=exclude_pat, keep=_required(ctx, require, name), forget=not keep_source,
     )  # fmt: skip
 
 

@@ -41,19 +41,25 @@ def symlink(
     wrong = _unknown(user, group)
     if wrong:
         return wrong
+    owner = (owners.user_name(owners.user_id(user)), owners.group_name(owners.group_id(group)))
     return Symlink(
-        name=name, target=target, owner=(user, group), force=force,
+        name=name, target=target, owner=owner, force=force,
         backupname=str(backupname or ""), makedirs=makedirs,
         dirs=Wanted(user=user, group=group, mode=mode),
     )  # fmt: skip
 
 
 def _unknown(user: Any, group: Any) -> Verdict | None:
+    missing = []
     if user is not None and owners.user_id(user) == "":
-        return failure(f"User {user} does not exist")
+        missing.append(f"User {user} does not exist")
     if group is not None and owners.group_id(group) == "":
-        return failure(f"Group {group} does not exist")
-    return None
+        missing.append(f"Group {group} does not exist")
+    if not missing:
+        return None
+    return failure(
+        missing[0] if len(missing) == 1 else "".join(f"{one}. " for one in missing).strip()
+    )
 
 
 def hardlink(

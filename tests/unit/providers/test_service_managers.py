@@ -180,8 +180,10 @@ def test_status_of_one_and_of_a_glob():
 
 def test_availability():
     host = RecordedHost({"systemctl show nosuch": "LoadState=not-found\n",
+                         "systemctl show more": "LoadState=not-found\nActiveState=inactive\n",
                          "systemctl show a": "LoadState=loaded\n"})  # fmt: skip
     call = make(host, SYSTEMD)
+    assert call("available", "more") is False
     assert (call("available", "a"), call("missing", "a")) == (True, False)
     assert (call("available", "nosuch"), call("missing", "nosuch")) == (False, True)
 

@@ -137,6 +137,65 @@ def hold_against(ctx, case, tmp, web):
             assert said["comment"] == wanted["comment"], run
 
 
+@pytest.mark.skipif(not ROOT, reason="gives files away")
+@pytest.mark.parametrize(
+    ("fun", "args"),
+    [
+        ("file.symlink", {"target": "/x"}),
+        ("file.directory", {"mode": 700}),
+        ("file.managed", {"contents": "x", "mode": 600}),
+        ("file.serialize", {"dataset": {}, "mode": "0600"}),
+    ],
+)
+def test_owners_may_be_numbers(ctx, tmp_path, fun, args):
+    def applied():
+        call = resolve(fun, ctx).call
+        return realise(call(name=str(tmp_path / "f"), user=1, group=1, **args), ctx, test=False)
+
+    assert applied().changes
+    again = applied()
+    assert (again.result, again.changes) == (True, {})
+    found = os.lstat(tmp_path / "f")
+    assert (found.st_uid, found.st_gid) == (1, 1)
+
+
+@pytest.mark.parametrize(("fun", "args"), [("directory", {}), ("managed", {"contents": "x"})])
+def test_what_is_no_mode_is_one_sentence(ctx, tmp_path, fun, args):
+    call = resolve(f"file.{fun}", ctx).call
+    said = realise(call(name=str(tmp_path / "f"), mode=888, **args), ctx, test=False)
+    assert (said.result, said.comment) == (False, "Failed to change mode to 0888")
+
+
+def test_no_owner_is_the_empty_text_too(ctx, tmp_path):
+    call = resolve("file.managed", ctx).call
+    for changes in ({"diff": "New file"}, {}):
+        given = {"name": str(tmp_path / "f"), "contents": "x", "user": "", "group": ""}
+        assert realise(call(**given), ctx, test=False).changes == changes
+
+
+def test_directories_made_for_links_have_the_mode_of_links(ctx, tmp_path):
+    source, to = tmp_path / "t/srv/tree", tmp_path / "to"
+    (source / "plain").mkdir(parents=True)
+    (source / "plain/file").write_text("x")
+    (source / "links").mkdir()
+    (source / "links/one").symlink_to("../plain/file")
+    call = resolve("file.recurse", ctx).call
+    given = {"source": "salt://tree", "keep_symlinks": True, "sym_mode": "0700"}
+    for result in (None, True, True):
+        said = realise(call(name=str(to), **given), ctx, test=result is None)
+        assert said.result is result
+    assert said.changes == {}
+    assert [(to / name).stat().st_mode & 0o777 for name in ("links", "plain")] == [0o700, 0o755]
+
+
+def test_what_a_check_refused_is_not_tried_again_by_a_watch(ctx, tmp_path):
+    call = resolve("file.managed", ctx).call
+    given = {"name": str(tmp_path / "f"), "contents": "x"}
+    said = realise(call(**given, check_cmd="/bin/false"), ctx, test=False)
+    assert (said.result, dict(said.more)) == (False, {"skip_watch": True})
+    assert realise(call(**given, check_cmd="/bin/true"), ctx, test=False).more == {}
+
+
 def test_cleaning_leaves_what_is_required(ctx, tmp_path):
     top = tmp_path / "d"
     (top / "sub").mkdir(parents=True)

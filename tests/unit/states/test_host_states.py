@@ -173,3 +173,17 @@ def is_part(said: Any, came: Any) -> bool:
     if isinstance(said, dict) and isinstance(came, dict):
         return all(key in came and is_part(said[key], came[key]) for key in said)
     return bool(said == came)
+
+
+def test_a_test_run_names_the_users_that_a_group_needs_and_are_not_there():
+    from saltlite.states import group
+
+    declared = group.present("staff", members="ann,bob")
+    assert isinstance(declared, group.Group)
+    for info in (None, {"gid": 5, "members": []}):
+        now = group.Groups(info, {}, ("bob",))
+        steps = declared.plan(now)
+        assert isinstance(steps, list)
+        said = declared.would(now, steps)
+        assert said.splitlines()[-1] == "It will fail unless this run makes the users: bob"
+        assert "It will fail" not in declared.would(group.Groups(info, {}), steps)

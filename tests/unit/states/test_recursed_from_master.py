@@ -60,7 +60,7 @@ def source(tmp_path: Path) -> Path:
     return root
 
 
-def run(tmp_path: Path, master: Master, *, test: bool = False) -> Verdict:
+def run(tmp_path: Path, master: Master, *, test: bool = False, **given: Any) -> Verdict:
     """As a job does: a context of its own."""
     config = MinionConfig(
         paths=PathOptions(cachedir=str(tmp_path / "cache")), files=FileOptions(file_client="remote")
@@ -69,7 +69,7 @@ def run(tmp_path: Path, master: Master, *, test: bool = False) -> Verdict:
     ctx.functions = Registry(ctx)
     master.asked.clear()
     call = resolve("file.recurse", ctx).call
-    said = realise(call(name=str(tmp_path / "to"), source="salt://tree"), ctx, test=test)
+    said = realise(call(name=str(tmp_path / "to"), source="salt://tree", **given), ctx, test=test)
     assert isinstance(said, Verdict)
     return said
 
@@ -97,3 +97,11 @@ def test_a_master_without_bundles_is_asked_for_each(tmp_path: Path, source: Path
     assert (tmp_path / "to/d2/f2").read_text() == "2\n"
     assert not run(tmp_path, master).changes
     assert master.asked["_file_hash_and_stat"] >= COUNT
+
+
+def test_copies_are_not_kept_where_the_source_is_not(tmp_path: Path, source: Path) -> None:
+    master = Master(source, bundles=True)
+    for test in (True, False, False):
+        assert run(tmp_path, master, test=test, keep_source=False).result is not False
+        assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert (tmp_path / "to/d1/f1").read_text() == "1\n"
