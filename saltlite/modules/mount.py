@@ -142,10 +142,7 @@ def set_fstab(
         dump=str(dump),
         pass_num=str(pass_num),
     )
-    try:
-        keys = table.criteria(match_on, fstype)
-    except ValueError as error:
-        raise FunctionError(f'Unrecognized keys in match_on: "{error.args[0]}"') from error
+    keys = table.criteria(match_on, fstype)
     text = textfile.load(ctx.host, config)
     if text is None:
         raise FunctionError(_BAD_FILE.format(config))

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from saltlite.errors import FunctionError
+
 MATCHED_BY_NAME = frozenset(
     {
         "btrfs",
@@ -107,14 +109,14 @@ def criteria(match_on: Any, fstype: str) -> list[str]:
     """By which values a line is found.
 
     Raises:
-        ValueError: ``match_on`` is none of them; it carries the names.
+        FunctionError: ``match_on`` has other names than those of the columns.
     """
     if match_on == "auto":
         return ["name" if fstype in MATCHED_BY_NAME else "device"]
     wanted: Sequence[str] = match_on if isinstance(match_on, list) else [match_on]
     unknown = [name for name in wanted if name not in FIELDS]
     if unknown:
-        raise ValueError(unknown)
+        raise FunctionError(f'Unrecognized keys in match_on: "{unknown}"')
     return list(wanted)
 
 

@@ -1,0 +1,1 @@
+"""What the states of file systems declare: mounts, lines of the table, swap spaces."""

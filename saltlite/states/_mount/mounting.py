@@ -1,0 +1,272 @@
+"""A place where something is mounted, or nothing: what the kernel shows of it, and how it moves."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.modules import mount as mounts
+from saltlite.providers.mount import fstab
+from saltlite.states._mount.table import SAID, Wanted, table_at, words_of
+
+UNSEEN = frozenset(
+    {
+        *("defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail"),
+        *("_netdev", "bind", "rbind", "loop", "bg", "fg", "intr", "nointr", "nobootwait"),
+    }
+)
+"""Options for ``mount`` and the start, which the kernel never shows. Source: mount(8), nfs(5)."""
+
+UNSEEN_KEYS = frozenset(
+    {"comment", "credentials", "password", "retry", "actimeo", "offset", "secretfile"}
+)
+_DEFAULTS = {
+    "exec": "noexec",
+    "suid": "nosuid",
+    "dev": "nodev",
+    "async": "sync",
+    "atime": "noatime",
+    "diratime": "nodiratime",
+}
+"""Options that the kernel shows only by the absence of their contrary."""
+
+_SEEN = frozenset({"ro", "rw", "sync", "relatime", *_DEFAULTS.values()})
+_UNITS = {"k": 1, "m": 1024, "g": 1024 * 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place: what is mounted there (empty for nothing), whether it exists, and the table."""
+
+    mount: Mapping[str, Any]
+    exists: bool
+    table: str
+    noted: tuple[str, ...] = ()
+    real_device: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounted(Resource[Place]):
+    """A device that is mounted at a place."""
+
+    name: str
+    device: str
+    fstype: str
+    options: tuple[str, ...]
+    line: Wanted
+    persist: bool
+    mount: bool
+    makes_place: bool
+    user: str | None
+    patterns: tuple[str, ...]
+    unseen: frozenset[str]
+    unseen_keys: frozenset[str]
+    shown_as: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, ctx: MinionContext) -> Place:
+        there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
+        noted = mounts.read_mount_cache(ctx, self.name)
+        return Place(
+            mount=there,
+            exists=ctx.host.exists(self.name),
+            table=table_at(ctx, self.line.path) if self.persist else "",
+            noted=words_of(noted.get("opts")) if noted.get("device") == self.device else (),
+            real_device=os.path.realpath(self.device) if self.device.startswith("/") else "",
+        )
+
+    def plan(self, now: Place) -> list[Step] | Verdict:
+        steps: list[Step] = []
+        if self.mount:
+            if not now.mount and not now.exists and not self.makes_place:
+                return Verdict(result=False, comment="Mount directory is not present")
+            steps = self._mounting(now)
+        elif self.makes_place and not now.exists:
+            steps = [
+                Step(
+                    would=f"{self.name} would be created, but not mounted.",
+                    run=lambda ctx: os.makedirs(self.name),
+                )
+            ]
+        if self.persist and self.line.answer(now.table) != "present":
+            steps.append(self._kept(now))
+        return steps
+
+    def _mounting(self, now: Place) -> list[Step]:
+        if not now.mount:
+            what = "created and mounted" if not now.exists else "mounted"
+            return [self._mount(f"{self.name} would be {what}")]
+        if "bind" in self.options or "rbind" in self.options:
+            return []
+        if not self._is_device(now):
+            return [self._unmount(now), self._mount("")]
+        changed = ",".join(sorted(self._changed(now)))
+        return [self._remount(changed)] if changed else []
+
+    def _is_device(self, now: Place) -> bool:
+        there = now.mount
+        uuid, label = str(there.get("device_uuid") or ""), str(there.get("device_label") or "")
+        names = {there.get("device"), there.get("alt_device"), f"LABEL={label}".lower()}
+        names |= {f"UUID={uuid}".lower()}
+        ours = {self.device, now.real_device or self.device, self.device.rstrip("/")}
+        if ours & names or self.device.lower() in names:
+            return True
+        shown = str(there.get("device"))
+        fuse = "fuse" in str(there.get("fstype"))
+        return fuse or any(re.match(pattern, shown) for pattern in self.patterns)
+
+    def _changed(self, now: Place) -> list[str]:
+        """The options that the mount does not have."""
+        shown = [*now.mount.get("opts", ()), *now.mount.get("superopts", ())]
+        have = set(map(_plain, shown))
+        keys = {each.partition("=")[0] for each in shown}
+        return [each for each in self.options if not self._has(each, have, keys, now.noted)]
+
+    def _has(self, option: str, have: set[str], keys: set[str], noted: Sequence[str]) -> bool:
+        option = self.shown_as.get(option, option)
+        key, is_pair, _ = option.partition("=")
+        if option in self.unseen or key in self.unseen_keys or key.startswith("x-"):
+            return True
+        if option in _DEFAULTS:
+            return _DEFAULTS[option] not in have
+        if _plain(option) in have:
+            return True
+        can_be_seen = key in keys if is_pair else option in _SEEN
+        return not can_be_seen and option in noted  # what is never shown was set as it is noted
+
+    def _mount(self, would: str) -> Step:
+        return Step(would=would, did="mounted", changes={"mount": True}, run=self._do_mount)
+
+    def _do_mount(self, ctx: MinionContext) -> None:
+        answer = mounts.mount(
+            ctx, self.name, self.device, self.makes_place, self.fstype, self.options, self.user
+        )
+        self._checked(ctx, answer)
+
+    def _checked(self, ctx: MinionContext, answer: bool | str) -> None:
+        if answer is not True:
+            raise FunctionError(str(answer) or f"{self.name} cannot be mounted")
+        mounts.write_mount_cache(
+            ctx, self.name, self.device, self.makes_place, self.fstype, list(self.options)
+        )
+
+    def _unmount(self, now: Place) -> Step:
+        shown = [now.mount.get("device"), now.mount.get("alt_device")]
+        current = ", ".join(str(each) for each in shown if each)
+        told = "An umount would have been forced because devices do not match.  Watched: "
+        because = f"devices don't match. Wanted: {self.device}, current: {current}"
+        return Step(
+            would=f"{told}{self.device}",
+            changes={"umount": f"Forced unmount because {because}"},
+            run=lambda ctx: unmount(ctx, self.name, self.user),
+        )
+
+    def _remount(self, changed: str) -> Step:
+        def run(ctx: MinionContext) -> None:
+            answer = mounts.remount(
+                ctx, self.name, self.device, False, self.fstype, self.options, self.user
+            )
+            self._checked(ctx, answer)
+
+        because = f"because options ({changed}) changed"
+        return Step(
+            would=f"Remount would be forced {because}",
+            changes={"umount": f"Forced remount {because}"},
+            run=run,
+        )
+
+    def _kept(self, now: Place) -> Step:
+        answer = self.line.answer(now.table)
+        told = f"{self.name} needs to be written to the fstab in order to be made persistent."
+        return Step(
+            would=f"{self.name}: its fstab entry must be updated." if answer == "change" else told,
+            changes={"persist": "update" if answer == "change" else answer},
+            run=self.line.write,
+        )
+
+    def settled(self, now: Place) -> str:
+        return self._told(now, now, "Target was already mounted")
+
+    def done(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+        is_new = any(step.did == "mounted" for step in steps)
+        said = "successfully" if is_new else "already"
+        return self._told(before, after, f"Target was {said} mounted")
+
+    def _told(self, before: Place, after: Place, said: str) -> str:
+        if not self.mount:
+            missing = "" if after.exists else "not present and "
+            missing = "was created, " if after.exists and not before.exists else missing
+            said = f"{self.name} {missing}not mounted" if not after.mount else ""
+        return f"{said}. {SAID[self.line.answer(before.table)]}" if self.persist else said
+
+
+def _plain(option: str) -> str:
+    """An option with sizes in one unit, as the kernel shows ``size=1m`` as ``size=1024k``."""
+    key, _, value = option.partition("=")
+    size = re.fullmatch(r"(\d+)([kmgKMG])", value)
+    return option if size is None else f"{key}={int(size[1]) * _UNITS[size[2].lower()]}k"
+
+
+def unmount(ctx: MinionContext, name: str, user: str | None) -> None:
+    """Unmount a place; raises FunctionError with what ``umount`` said."""
+    answer = mounts.umount(ctx, name, user=user)
+    if answer is not True:
+        raise FunctionError(str(answer) or f"{name} cannot be unmounted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmounted(Resource[Place]):
+    """A place where nothing is mounted."""
+
+    name: str
+    device: str | None
+    config: str
+    persist: bool
+    user: str | None
+
+    def read(self, ctx: MinionContext) -> Place:
+        there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
+        if self.device and there and self.device not in (there["device"], there.get("alt_device")):
+            there = {}
+        return Place(there, True, table_at(ctx, self.config) if self.persist else "")
+
+    def plan(self, now: Place) -> list[Step]:
+        steps = []
+        if now.mount:
+            steps.append(
+                Step(
+                    would=f"Mount point {self.name} is mounted but should not be",
+                    did="Target was successfully unmounted",
+                    changes={"umount": True},
+                    run=lambda ctx: unmount(ctx, self.name, self.user),
+                )
+            )
+        if self._is_kept(now):
+            steps.append(
+                Step(
+                    would=f"Mount point {self.name} is in the fstab but should not be",
+                    did="Removed target from fstab",
+                    changes={"persist": "purged"},
+                    run=lambda ctx: mounts.rm_fstab(ctx, self.name, self.device, self.config),
+                )
+            )
+        return steps
+
+    def _is_kept(self, now: Place) -> bool:
+        return fstab.without_entry(now.table, self.name, self.device) != now.table
+
+    def settled(self, now: Place) -> str:
+        return "Target was already unmounted" + ". fstab entry not found" * self.persist
+
+    def would(self, now: Place, steps: Sequence[Step]) -> str:
+        return steps[0].would
+
+    def done(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+        first = "" if before.mount else "Target was already unmounted. "
+        last = "" if self._is_kept(before) or not self.persist else ". fstab entry not found"
+        return first + ". ".join(step.did for step in steps) + last

@@ -1,0 +1,136 @@
+"""Lines of the table of file systems: which one is meant, how it is brought in, what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Resource, Step
+from saltlite.modules import mount as mounts
+from saltlite.providers import textfile
+from saltlite.providers.mount import fstab
+
+SAID = {
+    "new": "Added new entry to the fstab.",
+    "change": "Updated the entry in the fstab.",
+    "present": "Entry already exists in the fstab.",
+}
+
+
+def words_of(given: Any) -> tuple[str, ...]:
+    """Options from a list or a text with commas, none of them empty."""
+    words = given if isinstance(given, (list, tuple)) else str(given or "").split(",")
+    return tuple(word.strip() for word in map(str, words) if word.strip())
+
+
+def entry_of(
+    name: str, device: str, fstype: str, opts: Sequence[str], dump: Any, pass_num: Any
+) -> fstab.Entry:
+    """A line as the table has it: blanks escaped, no options are ``defaults``."""
+    return fstab.Entry(
+        device=fstab.escaped(device),
+        name=fstab.escaped(name),
+        fstype=fstype,
+        opts=",".join(opts) or "defaults",
+        dump=str(dump),
+        pass_num=str(pass_num),
+    )
+
+
+def table_at(ctx: MinionContext, path: str) -> str:
+    """The text of a table; empty without one."""
+    return textfile.load(ctx.host, path) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A line that the table at ``path`` shall have.
+
+    The line there that agrees in all ``keys`` is the same one; ``keeps`` leaves it as it is.
+    """
+
+    path: str
+    entry: fstab.Entry
+    keys: tuple[str, ...]
+    keeps: bool = False
+
+    def answer(self, text: str) -> str:
+        """What bringing it into this text means: ``new``, ``change`` or ``present``."""
+        return self._with(text)[1]
+
+    def write(self, ctx: MinionContext) -> None:
+        """Bring it into the table as it is by now."""
+        textfile.save(self.path, self._with(table_at(ctx, self.path))[0])
+
+    def _with(self, text: str) -> tuple[str, str]:
+        return fstab.with_entry(text, self.entry, self.keys, not_change=self.keeps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Resource[str]):
+    """A line of the table."""
+
+    path: str
+    device: str
+    wanted: Wanted
+    mounts: bool
+
+    def read(self, ctx: MinionContext) -> str:
+        return table_at(ctx, self.wanted.path)
+
+    def plan(self, now: str) -> list[Step]:
+        answer = self.wanted.answer(now)
+        if answer == "present":
+            return []
+        will, did = ("written", "added") if answer == "new" else ("updated", "updated")
+        step = Step(
+            would=f"{self.path} entry will be {will} in {self.wanted.path}.",
+            did=f"{self.path} entry {did} in {self.wanted.path}.",
+            changes={"persist": answer},
+            run=self.wanted.write,
+        )
+        return [step, self._mount()] if answer == "new" and self.mounts else [step]
+
+    def _mount(self) -> Step:
+        def run(ctx: MinionContext) -> None:
+            answer = mounts.mount(ctx, self.path)
+            if answer is not True:
+                said = f"{self.path} entry added in {self.wanted.path}.\n"
+                error = str(answer).removeprefix("mount: ")
+                raise FunctionError(f"{said}Error while mounting {error}")
+
+        return Step(
+            would=f"Will mount {self.device} on {self.path}",
+            did=f"Mounted {self.device} on {self.path}",
+            run=run,
+        )
+
+    def settled(self, now: str) -> str:
+        return f"{self.path} entry was already in {self.wanted.path}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoLine(Resource[str]):
+    """A line that is not in the table."""
+
+    path: str
+    device: str
+    config: str
+
+    def read(self, ctx: MinionContext) -> str:
+        return table_at(ctx, self.config)
+
+    def plan(self, now: str) -> list[Step]:
+        step = Step(
+            would=f"{self.path} entry will be removed from {self.config}.",
+            did=f"{self.path} entry removed from {self.config}.",
+            changes={"persist": "removed"},
+            run=lambda ctx: mounts.rm_fstab(ctx, self.path, self.device, self.config),
+        )
+        return [] if fstab.without_entry(now, self.path, self.device) == now else [step]
+
+    def settled(self, now: str) -> str:
+        return f"{self.path} entry is already missing in {self.config}."
