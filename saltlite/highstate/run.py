@@ -8,7 +8,6 @@ requisite waits for it. Source: observed on Salt 3006.30.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +23,6 @@ from saltlite.highstate.retry import Retry
 
 if TYPE_CHECKING:
     from saltlite.highstate.parallel import Beside
-
-log = logging.getLogger(__name__)
 
 NO_ONCHANGES = "State was not run because none of the onchanges reqs changed"
 NO_ONFAIL = "State was not run because onfail req did not change"
@@ -56,6 +53,8 @@ class Run:
     """Comments of states that cannot run, since their requisites do not resolve."""
     unheard: Sequence[tuple[str, str]] = ()
     """Module and name of what is listened to and is not there."""
+    chunks: Mapping[str, Chunk] = field(default_factory=dict)
+    """What is run, by tag, in its order."""
     requisites: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
     running: dict[str, Answer] = field(default_factory=dict)
     number: int = 0
@@ -73,41 +72,40 @@ class Run:
         self, low: Sequence[Chunk], requisites: Mapping[str, Sequence[Edge]]
     ) -> dict[str, Answer]:
         """Run chunks that are in order already; the returns by tag."""
-        chunks = {low_tag(chunk): chunk for chunk in low}
+        self.chunks = {low_tag(chunk): chunk for chunk in low}
         self.requisites = requisites
         try:
-            self._in_turn(chunks)
+            self._in_turn()
         except BaseException:
             if self.beside is not None:
                 self.beside.kill()
             raise
         if not self.stopped:
-            self._listeners(chunks)
+            self._listeners()
             for module, name in self.unheard:
                 self._unheard(module, name)
         if self.beside is None:
             return self.running
         return dict(sorted(self.running.items(), key=lambda item: int(item[1]["__run_num__"])))
 
-    def _in_turn(self, chunks: Mapping[str, Chunk]) -> None:
+    def _in_turn(self) -> None:
         jid = str(self.ctx.job.get("jid", ""))
-        for number, (tag, chunk) in enumerate(chunks.items(), 1):
+        for number, (tag, chunk) in enumerate(self.chunks.items(), 1):
             if self.beside:
-                self._collect(self.beside.ended(), chunks)
+                self._collect(self.beside.ended())
             if self.stopped or not may_go_on(self.ctx, jid, str(chunk["__id__"])):
                 break
             if self.ctx.begins is not None:
                 name = f"{chunk['state']}.{chunk['fun']} {chunk['__id__']}"
-                self.ctx.begins(name, number, len(chunks))
-            self._one(tag, chunk, self.requisites.get(tag, ()), chunks)
+                self.ctx.begins(name, number, len(self.chunks))
+            self._one(tag, chunk)
         while self.beside:
-            self._collect([self.beside.next()], chunks)
+            self._collect([self.beside.next()])
 
-    def _one(
-        self, tag: str, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]
-    ) -> None:
+    def _one(self, tag: str, chunk: Chunk) -> None:
+        edges = self.requisites.get(tag, ())
         self.listening += [(chunk, other) for kind, other in edges if kind.startswith("listen")]
-        held = self._held(edges, chunks)
+        held = self._held(edges)
         if self.stopped:
             return
         if tag in self.problems:
@@ -115,27 +113,27 @@ class Run:
         if held is not None:
             answer = self._passed_over(chunk, held)
         elif any(kind == "prerequired" and self._failed(other) for kind, other in edges):
-            answer = self._not_prepared(tag, chunk, chunks)
-        elif chunk.get("parallel") and self._begun(tag, chunk, edges, chunks):
+            answer = self._not_prepared(tag, chunk)
+        elif chunk.get("parallel") and self._begun(tag, chunk, edges):
             return
         else:
-            answer = self._ran(chunk, edges, chunks)
-        self._take(tag, answer, chunks)
+            answer = self._ran(chunk, edges)
+        self._take(tag, answer)
 
-    def _take(self, tag: str, answer: Answer, chunks: Mapping[str, Chunk]) -> None:
+    def _take(self, tag: str, answer: Answer) -> None:
         """Note a state's answer, and tell it."""
         self.running[tag] = answer
-        hard = chunks[tag].get("failhard", self.failhard)
+        hard = self.chunks[tag].get("failhard", self.failhard)
         if hard and not self.test:  # a test run tells of all
             self.stopped = self.stopped or answer.get("result") is False
         if self.told is not None:
-            self.told(tag, answer, len(chunks))
+            self.told(tag, answer, len(self.chunks))
 
-    def _ran(self, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]) -> Answer:
+    def _ran(self, chunk: Chunk, edges: Sequence[Edge]) -> Answer:
         """Run it, and its answer to changes in what it watches, where it has one."""
         if is_asked(chunk, self.ctx.config.files.state_aggregate):
-            chunk = self._aggregated(chunk, chunks)
-        answer = self.chunk(chunk)
+            chunk = self._aggregated(chunk)
+        answer = self.run_one(chunk)
         changed = [
             other for kind, other in edges if kind.startswith("watch") and self._moved(other)
         ]
@@ -144,31 +142,29 @@ class Run:
         if not watches(self.ctx, str(chunk["state"])):
             return answer
         firm = [other for kind, other in edges if kind == "watch" and other in changed]
-        return self.chunk(_watching(chunk, [chunks[other] for other in firm]))
+        return self.run_one(_watching(chunk, [self.chunks[other] for other in firm]))
 
-    def _aggregated(self, chunk: Chunk, chunks: Mapping[str, Chunk]) -> Chunk:
+    def _aggregated(self, chunk: Chunk) -> Chunk:
         """The chunk with the work of others that could run by now, if its module takes it over."""
         join = aggregator(self.ctx, str(chunk["state"]))
         if join is None:
             return chunk
-        ready = [other for tag, other in chunks.items() if self._is_ready(tag, other, chunks)]
+        ready = [other for tag, other in self.chunks.items() if self._is_ready(tag, other)]
         made = join(dict(chunk), ready, dict(self.running))
         return made if isinstance(made, Mapping) else chunk
 
-    def _is_ready(self, tag: str, chunk: Chunk, chunks: Mapping[str, Chunk]) -> bool:
+    def _is_ready(self, tag: str, chunk: Chunk) -> bool:
         """Whether a state that has not run yet could run, and surely will."""
         if tag in self.running or tag in self.problems or (self.beside and tag in self.beside):
             return False
         edges = [edge for edge in self.requisites.get(tag, ()) if not edge[0].startswith("listen")]
         if any("prereq" in kind or other not in self.running for kind, other in edges):
             return False
-        return self._held(edges, chunks) is None
+        return self._held(edges) is None
 
     # --- processes of their own ------------------------------------------------------------------
 
-    def _begun(
-        self, tag: str, chunk: Chunk, edges: Sequence[Edge], chunks: Mapping[str, Chunk]
-    ) -> bool:
+    def _begun(self, tag: str, chunk: Chunk, edges: Sequence[Edge]) -> bool:
         """Let a state run beside the others, as soon as there is a place; whether that can be."""
         from saltlite.highstate.parallel import AT_ONCE, Beside, may_fork
 
@@ -177,27 +173,25 @@ class Run:
         if self.beside is None:
             self.beside = Beside(self.ctx, self.ctx.config.files.state_max_parallel or AT_ONCE)
         while len(self.beside) >= self.beside.at_once:
-            self._collect([self.beside.next()], chunks)
+            self._collect([self.beside.next()])
         number, self.number = self.number, self.number + 1
-        self.beside.start(
-            tag, number, lambda: {**self._ran(chunk, edges, chunks), "__run_num__": number}
-        )
+        self.beside.start(tag, number, lambda: {**self._ran(chunk, edges), "__run_num__": number})
         return True
 
-    def _collect(self, tags: Sequence[str], chunks: Mapping[str, Chunk]) -> None:
+    def _collect(self, tags: Sequence[str]) -> None:
         """Wait for states that run beside the others."""
         for tag in tags:
             if self.beside is None or tag not in self.beside:
                 continue
-            chunk, number = chunks[tag], self.beside.number(tag)
+            chunk, number = self.chunks[tag], self.beside.number(tag)
             answer = self.beside.answer(tag)
             if isinstance(answer, str):
                 ended = self._passed_over(chunk, Held(False, answer))
                 answer = {**ended, "__run_num__": number, "__parallel__": True}
             self._reload(chunk, answer)
-            self._take(tag, answer, chunks)
+            self._take(tag, answer)
 
-    def _listeners(self, chunks: Mapping[str, Chunk]) -> None:
+    def _listeners(self) -> None:
         """What listens is told last, once if one of them changed, even if it failed then."""
         told: set[str] = set()
         for chunk, other in self.listening:
@@ -207,10 +201,10 @@ class Run:
                 continue
             told.add(own)
             late = {**_watching(chunk, []), "__id__": f"listener_{chunk['__id__']}"}
-            answer = self.chunk(late)
+            answer = self.run_one(late)
             self.running[low_tag(late)] = answer
             if self.told is not None:
-                self.told(low_tag(late), answer, len(chunks))
+                self.told(low_tag(late), answer, len(self.chunks))
 
     def _unheard(self, module: str, name: str) -> None:
         answer: Answer = {
@@ -232,25 +226,28 @@ class Run:
     def _failed(self, tag: str) -> bool:
         return self.running.get(tag, {}).get("result") is False
 
-    def _held(self, edges: Sequence[Edge], chunks: Mapping[str, Chunk]) -> Held | None:
+    def _held(self, edges: Sequence[Edge]) -> Held | None:
         """What keeps a state from running; failed requisites before all else."""
         if not edges:
             return None
         if self.beside:
             own = (other for kind, other in edges if not kind.startswith("listen"))
-            self._collect([*own], chunks)
+            self._collect([*own])
         of: dict[str, list[str]] = {}
         for kind, tag in edges:
             of.setdefault(kind, []).append(tag)
         failed = self._failures(of)
         if failed:
-            names = ", ".join(dict.fromkeys(_named(chunks[tag]) for tag in self._in_order(failed)))
-            return Held(False, f"One or more requisite failed: {names}")
-        if not self._onfail(of):
+            return self._held_by(self._in_order(failed))
+        if not self._onfail_is_met(of):
             return Held(True, NO_ONFAIL, ran=False)
-        if not self._onchanges(of):
+        if not self._onchanges_is_met(of):
             return Held(True, NO_ONCHANGES, ran=False)
-        return self._prereq(of, chunks)
+        return self._prereq(of)
+
+    def _held_by(self, failed: Sequence[str]) -> Held:
+        names = ", ".join(dict.fromkeys(_named(self.chunks[tag]) for tag in failed))
+        return Held(False, f"One or more requisite failed: {names}")
 
     def _failures(self, of: Mapping[str, Sequence[str]]) -> list[str]:
         failed = [
@@ -271,7 +268,7 @@ class Run:
         wanted = set(tags)
         return [tag for tag in self.running if tag in wanted]
 
-    def _onfail(self, of: Mapping[str, Sequence[str]]) -> bool:
+    def _onfail_is_met(self, of: Mapping[str, Sequence[str]]) -> bool:
         """Whether what was to fail did; what would change in a test run may fail in a real one."""
         several = [*of.get("onfail", ()), *of.get("onfail_any", ())]
         together = of.get("onfail_all", ())
@@ -280,9 +277,9 @@ class Run:
             return False
         return all(self.running.get(tag, {}).get("result") is not True for tag in together)
 
-    def _onchanges(self, of: Mapping[str, Sequence[str]]) -> bool:
+    def _onchanges_is_met(self, of: Mapping[str, Sequence[str]]) -> bool:
         firm, some = of.get("onchanges", ()), of.get("onchanges_any", ())
-        if any(self._failed(tag) for tag in (*firm, *some)) and (firm or some):
+        if any(self._failed(tag) for tag in (*firm, *some)):
             return False
         if firm and not any(self._moved(tag) for tag in firm):
             return False
@@ -290,27 +287,26 @@ class Run:
             return False
         return all(self._moved(tag) for tag in of.get("onchanges_all", ()))
 
-    def _prereq(self, of: Mapping[str, Sequence[str]], chunks: Mapping[str, Chunk]) -> Held | None:
+    def _prereq(self, of: Mapping[str, Sequence[str]]) -> Held | None:
         tags = [tag for kind in ("prereq", "prereq_any", "prereq_all") for tag in of.get(kind, ())]
         if not tags:
             return None
         for tag in tags:
             if tag not in self.foreseen:
-                self.foreseen[tag] = self._try(tag, chunks)
+                self.foreseen[tag] = self._try(tag)
         failed = [tag for tag in tags if self.foreseen[tag].get("result") is False]
         if failed:
-            names = ", ".join(_named(chunks[tag]) for tag in failed)
-            return Held(False, f"One or more requisite failed: {names}")
+            return self._held_by(failed)
         if any(self.foreseen[tag].get("changes") or _open(self.foreseen[tag]) for tag in tags):
             return None
         return Held(True, NO_PREREQ)
 
-    def _try(self, tag: str, chunks: Mapping[str, Chunk]) -> Answer:
+    def _try(self, tag: str) -> Answer:
         """What a state would do, for one that wants to run before it."""
-        chunk = chunks[tag]
+        chunk = self.chunks[tag]
         if tag in self.problems:
             return {"result": False, "changes": {}, "comment": self.problems[tag]}
-        held = self._held(self.requisites.get(tag, ()), chunks)
+        held = self._held(self.requisites.get(tag, ()))
         if held is not None:
             return {"result": held.result, "changes": {}, "comment": held.comment}
         try:
@@ -334,14 +330,14 @@ class Run:
         self.number += 1
         return answer | {"__id__": chunk["__id__"], "name": chunk["name"]}
 
-    def _not_prepared(self, tag: str, chunk: Chunk, chunks: Mapping[str, Chunk]) -> Answer:
+    def _not_prepared(self, tag: str, chunk: Chunk) -> Answer:
         """What would have been done, had what was to run before it not failed."""
-        foreseen = self.foreseen.get(tag) or self._try(tag, chunks)
+        foreseen = self.foreseen.get(tag) or self._try(tag)
         number, self.number = self.number, self.number + 1
         more = {"__run_num__": number, "__sls__": chunk.get("__sls__"), "__id__": chunk["__id__"]}
         return {**foreseen, "name": chunk["name"], "changes": {}, **more}
 
-    def chunk(self, chunk: Chunk) -> Answer:
+    def run_one(self, chunk: Chunk) -> Answer:
         """Run one state, as often as its ``retry`` asks for."""
         retry = Retry.of(chunk.get("retry"))
         answer = self._timed(chunk)
@@ -402,7 +398,7 @@ class Run:
 
 def run_chunk(ctx: MinionContext, chunk: Chunk, *, test: bool = False) -> Answer:
     """Run one state that depends on nothing."""
-    return Run(ctx, test=test).chunk(chunk)
+    return Run(ctx, test=test).run_one(chunk)
 
 
 def run_low(
