@@ -108,10 +108,14 @@ def _with_context(parser: Parser) -> bool:
 
 
 class DataError(TemplateRuntimeError):
-    """A text is no YAML or JSON. ``brief`` is without the text; ``source`` is a file's name."""
+    """A text is no YAML or JSON. ``brief`` is without the text; ``source`` is a file's name.
 
-    def __init__(self, message: str, brief: str = "") -> None:
+    ``line`` counts from 1, 0 if it is not known.
+    """
+
+    def __init__(self, message: str, brief: str = "", line: int | None = 0) -> None:
         self.brief = brief or message
+        self.line = line or 0
         self.source = ""
         super().__init__(message)
 
@@ -130,7 +134,9 @@ def load_yaml(text: Any) -> Any:
     except ConfigError as error:
         finding = error.finding if isinstance(error, YamlError) else error.problem
         line = f", line {error.line}" if error.line else ""
-        raise DataError(f"Encountered error loading yaml: {finding}{line}") from error
+        raise DataError(
+            f"Encountered error loading yaml: {finding}{line}", line=error.line
+        ) from error
 
 
 def load_json(text: Any) -> Any:
@@ -143,10 +149,11 @@ def load_json(text: Any) -> Any:
         return json.loads(text)
     except (ValueError, TypeError, AttributeError) as error:
         shown = str(text).rstrip("\n")
-        brief = "Unable to load json"
+        brief, line = "Unable to load json", 0
         if isinstance(error, json.JSONDecodeError):
-            brief += f": {error.msg}, line {error.lineno}"
-        raise DataError(f"Unable to load json from {shown}", brief) from error
+            line = error.lineno
+            brief += f": {error.msg}, line {line}"
+        raise DataError(f"Unable to load json from {shown}", brief, line) from error
 
 
 def load_text(text: Any) -> Any:

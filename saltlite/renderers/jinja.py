@@ -409,7 +409,8 @@ def _explained(error: Exception, template: Template, environment: SaltEnvironmen
 def _hint(error: Exception, environment: SaltEnvironment) -> str:
     """A sentence that tells what was probably meant; empty if nobody knows."""
     if isinstance(error, DataError):
-        return f"The text is in {error.source}." if error.source else ""
+        line = f", line {error.line} when it is rendered" if error.line else ""
+        return f"The text is in {error.source}{line}." if error.source else ""
     if isinstance(error, jinja2.TemplateNotFound):
         return "There is no such file, or it is no text."
     unknown = _UNKNOWN.match(str(error))
