@@ -115,16 +115,7 @@ def pvremove(
 
         salt '*' lvm.pvremove /dev/sdb1,/dev/sdb2
     """
-    there = []
-    for device in report.names(devices):
-        if pvdisplay(ctx, device):
-            there.append(device)
-        elif not override:
-            return f"{device} is not a physical volume"
-    if not there:
-        return True
-    done = report.run(ctx, "pvremove", "--yes" if force else "-qq", *there)
-    return True if done.retcode == 0 else report.said(done)
+    return _on_volumes(ctx, "pvremove", devices, override=override, force=force)
 
 
 def pvresize(
@@ -136,6 +127,13 @@ def pvresize(
 
         salt '*' lvm.pvresize /dev/sdb1
     """
+    return _on_volumes(ctx, "pvresize", devices, override=override, force=force)
+
+
+def _on_volumes(
+    ctx: MinionContext, program: str, devices: Any, *, override: bool, force: bool
+) -> bool | str:
+    """Run a program on those of the devices that are physical volumes; what is wrong, if it is."""
     there = []
     for device in report.names(devices):
         if pvdisplay(ctx, device):
@@ -144,7 +142,7 @@ def pvresize(
             return f"{device} is not a physical volume"
     if not there:
         return True
-    done = report.run(ctx, "pvresize", "--yes" if force else "-qq", *there)
+    done = report.run(ctx, program, "--yes" if force else "-qq", *there)
     return True if done.retcode == 0 else report.said(done)
 
 
