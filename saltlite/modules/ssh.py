@@ -424,29 +424,39 @@ def set_known_host(
     if isinstance(path, dict):
         return path
     hash_type = fingerprint_hash_type
+    wanted: list[dict[str, Any]] | str
     if key:
-        new: dict[str, Any] = {"hostname": hostname, "enc": enc or _kind_in(key), "key": key}
-        wanted = [new | ({"port": port} if port else {})]
+        given: dict[str, Any] = {"hostname": hostname, "enc": enc or _kind_in(key), "key": key}
+        wanted = [given | ({"port": port} if port else {})]
     else:
         shown = recv_known_host_entries(
             ctx, hostname, enc, port, hash_known_hosts, timeout, hash_type
         )
-        if not shown:
-            return _error("Unable to receive remote host keys")
-        if fingerprint and fingerprint not in (each["fingerprint"] for each in shown):
-            return _error(
-                "Remote host public keys found but none of their fingerprints match the one you "
-                "have provided"
-            )
-        wanted = shown
+        wanted = _vouched_for(shown, fingerprint)
+    if isinstance(wanted, str):
+        return _error(wanted)
     known = _known(ctx, path, hostname, port, hash_type)
     there = {each["key"] for each in known}
     if all(each["key"] in there for each in wanted):
         return {"status": "exists", "keys": [each["key"] for each in wanted]}
     _trust(ctx, path, user, keys.place_of(hostname, port), wanted)
     if hash_known_hosts:
-        _keygen(ctx, "-H", path)
+        _keygen(ctx, path, "-H")
     return {"status": "updated", "old": known or None, "new": wanted}
+
+
+def _vouched_for(
+    shown: list[dict[str, Any]] | None, fingerprint: str | None
+) -> list[dict[str, Any]] | str:
+    """The keys that a host shows; a sentence if there is none, or none has the fingerprint."""
+    if not shown:
+        return "Unable to receive remote host keys"
+    if fingerprint and fingerprint not in (each["fingerprint"] for each in shown):
+        return (
+            "Remote host public keys found but none of their fingerprints match the one you "
+            "have provided"
+        )
+    return shown
 
 
 def _kind_in(key: str) -> str | None:
@@ -493,7 +503,7 @@ def rm_known_host(
         return path
     if not ctx.host.exists(path):
         return _error(f"Known hosts file {path} does not exist")
-    said = _keygen(ctx, "-R", keys.place_of(hostname, port), "-f", path)
+    said = _keygen(ctx, path, "-R", keys.place_of(hostname, port))
     return {"status": "removed", "comment": said}
 
 
@@ -511,17 +521,14 @@ def hash_known_hosts(
         return path
     if not ctx.host.exists(path):
         return _error(f"Known hosts file {path} does not exist")
-    return {"status": "updated", "comment": _keygen(ctx, "-H", path)}
+    return {"status": "updated", "comment": _keygen(ctx, path, "-H")}
 
 
-def _keygen(ctx: MinionContext, *words: str) -> str:
+def _keygen(ctx: MinionContext, path: str, *words: str) -> str:
     """Let ``ssh-keygen`` change a file, and give the file back to its owner."""
-    path = words[-1]
-    argv = ["ssh-keygen", *words[:-1]]
-    argv += [path] if words[-2] == "-f" else ["-f", path]
     before = os.stat(path)
     options = Options(python_shell=False, ignore_retcode=True, redirect_stderr=True)
-    said = command.run(ctx, argv, options).stdout
+    said = command.run(ctx, ["ssh-keygen", *words, "-f", path], options).stdout
     if os.geteuid() == 0:
         os.chown(path, before.st_uid, before.st_gid)
     return said
@@ -531,7 +538,7 @@ def _error(text: str) -> dict[str, str]:
     return {"status": "error", "error": text}
 
 
-def _known_path(ctx: MinionContext, user: str | None, config: str | None) -> Any:
+def _known_path(ctx: MinionContext, user: str | None, config: str | None) -> str | dict[str, str]:
     """The path of ``known_hosts``; a map that says what is wrong instead."""
     if not user:
         path = config or GLOBAL_KNOWN
