@@ -10,15 +10,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import logging
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from saltlite.errors import StoreError
-
-log = logging.getLogger(__name__)
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700

@@ -8,7 +8,6 @@ client, a master from its own file roots. Source: modules.md 2, observed on Salt
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ from saltlite.loader import places
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-
-log = logging.getLogger(__name__)
 
 CODE_MODE: Final = 0o600
 NO_CODE: Final = (".pyc", ".pyo")

@@ -6,7 +6,6 @@ nobody else waiting. The workers see what it fetched by its files.
 
 from __future__ import annotations
 
-import logging
 import time
 from pathlib import Path
 
@@ -15,8 +14,6 @@ import zmq
 from saltlite.config.master import MasterConfig
 from saltlite.fileserver.gitfs import Gitfs
 from saltlite.master.child import Life
-
-log = logging.getLogger(__name__)
 
 
 class FileserverUpdate:

@@ -7,7 +7,6 @@ CVE-2016-9639.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -19,8 +18,6 @@ from saltlite.core.plain import PlainMap
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.master.minioncache import MinionCache
 from saltlite.master.sessions import Sessions
-
-log = logging.getLogger(__name__)
 
 ROTATE_REQUEST: Final = ".dfn"
 """In ``cachedir``, mode 0400: asks for another publication key. Source: protocol.md 14.1."""

@@ -347,7 +347,7 @@ def _refusal(key: str, found: Any, val: Any) -> str:
     return ""
 
 
-class KeyTaken(Exception):
+class KeyTaken(SaltliteError):
     """A part of the way to a nested grain has a value of its own."""
 
 

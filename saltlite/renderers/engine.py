@@ -7,7 +7,6 @@ gets text, the last gives data. A renderer is a module in the table, imported on
 from __future__ import annotations
 
 import importlib
-import logging
 import os
 import posixpath
 from collections.abc import Callable, Mapping
@@ -18,8 +17,6 @@ from saltlite.errors import RenderError
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-
-log = logging.getLogger(__name__)
 
 RENDERERS: Mapping[str, str] = {
     name: f"saltlite.renderers.{module}"

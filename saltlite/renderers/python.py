@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
-import logging
 import os
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from saltlite.context import MinionContext
     from saltlite.renderers.engine import Source
     from saltlite.renderers.template import Template
-
-log = logging.getLogger(__name__)
 
 MODULE = "saltlite_py_template"
 
