@@ -129,8 +129,7 @@ def _answer(
         declared = function.call(**arguments)
         found = realise(declared, ctx, test=test)
     if isinstance(found, Verdict):
-        name = dict(found.more).pop("name", chunk["name"])
-        return found.as_return(name)
+        return found.as_return(chunk["name"])  # ``more`` may have another name
     if not isinstance(found, Mapping):
         kind = f"{chunk['state']}.{chunk['fun']}"
         raise Refused(f"Malformed state return: {kind} gave no dictionary")
