@@ -232,7 +232,7 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | di
     """Run what was compiled; its errors, or the returns by tag. Sets the retcode."""
     if found.errors:
         ctx.state["retcode"] = COMPILE_ERROR
-        return list(found.errors)
+        return list(found.first_errors)
     settled = order(found.low, found.names)
     answers = _run(ctx, settled.low, settled, wishes)
     if found.wanted:
@@ -247,7 +247,7 @@ def apply_some(
     """Run the states of these ids, and those that they require; empty if there is none."""
     if found.errors:
         ctx.state["retcode"] = COMPILE_ERROR
-        return list(found.errors)
+        return list(found.first_errors)
     settled = order(found.low, found.names)
     wanted = [low_tag(chunk) for chunk in settled.low if _is_meant(chunk, ids)]
     needed: set[str] = set()

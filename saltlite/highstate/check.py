@@ -270,7 +270,7 @@ def _requisites(
                 hint = _nearest(f"{module}: {name}", known)
                 text = f"{chunk['__id__']}: {kind}: there is no {module}: {name}{hint}"
                 yield Mistake(*places.of(chunk, kind), text)
-    for module, name in settled.unheard if not files.errors else ():
+    for module, name, _teller in settled.unheard if not files.errors else ():
         yield Mistake("", 0, f"listen: there is no {module}: {name}")
 
 

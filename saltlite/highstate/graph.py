@@ -18,12 +18,19 @@ from saltlite.highstate.low import Chunk, low_tag
 Edge = tuple[str, str]
 """Kind of a requisite, and the tag of a chunk that it names."""
 
+Unheard = tuple[str, str, str]
+"""Module and name of what listens or is listened to, and is not there; the tag of the chunk that
+says so by ``listen_in``, which matters only if it changes, or ``""``."""
+
 KINDS = tuple(
     f"{kind}{suffix}"
     for kind in ("require", "watch", "prereq", "onfail", "onchanges")
     for suffix in ("", "_any", "_all")
 )
 """What settles the order, in the order in which it is looked at."""
+
+PREREQUIRED = "prerequired"
+"""What a state has that others want to run before, if it can be named."""
 
 GLOB = re.compile(r"[*?\[]")
 NOT_FOUND = "The following requisites were not found:\n"
@@ -37,14 +44,14 @@ class Ordered:
     ``requisites`` has the edges of each tag, ``listen`` and ``prerequired`` among them.
     ``problems`` are the comments of chunks that cannot run, by tag; their edges are left out.
     ``circles`` names those of them that are about a circle as a path of ids, the first being the
-    last. ``unheard`` are module and name of what is listened to and is not there.
+    last.
     """
 
     low: list[Chunk]
     requisites: dict[str, list[Edge]]
     problems: dict[str, str] = field(default_factory=dict)
     circles: dict[str, list[str]] = field(default_factory=dict)
-    unheard: list[tuple[str, str]] = field(default_factory=list)
+    unheard: list[Unheard] = field(default_factory=list)
 
 
 def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
@@ -83,7 +90,7 @@ def _turn_prereq(requisites: dict[str, list[Edge]]) -> None:
         if kind.startswith("prereq")
     ]
     for other, tag in turned:
-        requisites[other].append(("prerequired", tag))
+        requisites[other].append((PREREQUIRED, tag))
 
 
 def _path(low: Sequence[Chunk], circle: Sequence[int]) -> list[str]:
@@ -109,11 +116,11 @@ class Requisites:
         self._modules: dict[str, list[tuple[str, list[int]]]] = {}
         for (module, name), numbers in self._by.items():
             self._modules.setdefault(module, []).append((name, numbers))
-        self.unheard: list[tuple[str, str]] = []
+        self.unheard: list[Unheard] = []
         self._wanted = [
             [
                 (kind, [(pair, self._named(*pair)) for pair in self._said(chunk[kind])])
-                for kind in KINDS
+                for kind in (*KINDS, PREREQUIRED)
                 if kind in chunk
             ]
             for chunk in low
@@ -125,10 +132,12 @@ class Requisites:
     def of(self, number: int) -> Iterator[tuple[str, int]]:
         """Kind and number of each chunk that the requisites of a chunk name."""
         for kind, wanted in self._wanted[number]:
+            if kind == PREREQUIRED:  # the other side of a prereq, which has the edge
+                continue
             named = dict.fromkeys(other for _pair, others in wanted for other in others)
             yield from ((kind, other) for other in named)
 
-    def lacking(self, number: int) -> list[tuple[str, str, str]]:
+    def lacking(self, number: int) -> list[tuple[str, str, Any]]:
         """Kind, module and name of what a chunk's requisites name and is not there."""
         return [
             (kind, *pair)
@@ -141,30 +150,34 @@ class Requisites:
     def listeners(self) -> Iterator[tuple[int, int]]:
         """Who listens, and to whom; what is not there goes to ``unheard``."""
         for number, chunk in enumerate(self._low):
-            for module, name in _items(chunk.get("listen")):
-                yield from ((number, other) for other in self._heard(module, name))
-            for module, name in _items(chunk.get("listen_in")):
-                yield from ((other, number) for other in self._heard(module, name))
+            for module, name in _pairs(chunk.get("listen")):
+                yield from ((number, other) for other in self._heard(module, name, ""))
+            for module, name in _pairs(chunk.get("listen_in")):
+                teller = low_tag(chunk)
+                yield from ((other, number) for other in self._heard(module, name, teller))
 
-    def _said(self, requisite: Any) -> Iterator[tuple[str, str]]:
+    def _said(self, requisite: Any) -> Iterator[tuple[str, Any]]:
         """What a requisite names, without SLS that have been read and are empty."""
         for module, name in _items(requisite):
             if module != "sls" or name not in self._read or self._named(module, name):
                 yield module, name
 
-    def _heard(self, module: str, name: str) -> list[int]:
-        found = self._named(module, name)
+    def _heard(self, module: str, name: Any, teller: str) -> list[int]:
+        """The chunks of this very name: as in Salt globs and SLS are none; of an id the first."""
+        if not module:
+            return self._by.get(("id", name), [])[:1]
+        found = [] if module in ("id", "sls") else self._by.get((module, str(name)), [])
         if not found:
-            self.unheard.append((module, name))
+            self.unheard.append((module, str(name), teller))
         return found
 
     def _add(self, module: str, name: Any, number: int) -> None:
         self._by.setdefault((module, str(name)), []).append(number)
 
-    def _named(self, module: str, pattern: str) -> list[int]:
+    def _named(self, module: str, pattern: Any) -> list[int]:
         """The chunks of a module whose id or name fits; of an SLS with ``sls``, any with ``id``."""
-        if not GLOB.search(pattern):
-            return self._by.get((module, pattern), [])
+        if not isinstance(pattern, str) or not GLOB.search(pattern):
+            return self._by.get((module, str(pattern)), [])
         kept = self._seen.get((module, pattern))
         if kept is None:
             found = {
@@ -177,7 +190,7 @@ class Requisites:
         return kept
 
 
-def _lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, str], list[int]]]]]) -> str:
+def _lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, Any], list[int]]]]]) -> str:
     """Salt's sentence about requisites that name nothing; ``""`` if all do."""
     text = ""
     for kind, pairs in wanted:
@@ -189,17 +202,26 @@ def _lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, str], list[int]]]
     return NOT_FOUND + text if text else ""
 
 
-def _items(requisite: Any) -> Iterator[tuple[str, str]]:
-    """``[{module: name}, id]`` as pairs; a map's further keys count no more than in Salt."""
-    if isinstance(requisite, Mapping):
-        requisite = [{key: value} for key, value in requisite.items()]
-    for item in requisite if isinstance(requisite, list) else ():
+def _items(requisite: Any) -> Iterator[tuple[str, Any]]:
+    """``[{module: name}, id]`` as pairs; a map's further keys do not count.
+
+    As in Salt a text in place of the list is one of ids of one letter, a map one of its keys.
+    """
+    for item in requisite if isinstance(requisite, (list, str, Mapping)) else ():
         if isinstance(item, Mapping) and item:
             module, name = next(iter(item.items()))
-            if name is not None:
-                yield str(module), str(name)
+            yield str(module), name
         elif isinstance(item, str):
             yield "id", item
+
+
+def _pairs(requisite: Any) -> Iterator[tuple[str, Any]]:
+    """The same of what is listened to, where all keys of a map count; no module with an id."""
+    for item in requisite if isinstance(requisite, (list, str, Mapping)) else ():
+        if isinstance(item, Mapping):
+            yield from ((str(module), name) for module, name in item.items())
+        elif isinstance(item, str):
+            yield "", item
 
 
 # --- order ---------------------------------------------------------------------------------------

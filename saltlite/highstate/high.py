@@ -48,6 +48,8 @@ class Finished:
 
     high: High
     errors: list[str] = field(default_factory=list)
+    checking: list[str] = field(default_factory=list)
+    """Those of the errors that came up before anything was turned round."""
     _named: dict[tuple[str, Any], list[Any]] | None = None
 
     def by_name(self, module: str, name: Any) -> list[Any]:
@@ -67,20 +69,21 @@ class Finished:
 
 
 def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
-    """Apply ``exclude`` and ``extend``, check, and turn the ``_in`` forms round."""
+    """Apply ``extend``, check, turn the ``_in`` forms round, and apply ``exclude``.
+
+    What is excluded goes last: it may have mistakes, be extended, and give others what it says.
+    """
     own = {ident: _copied(body) for ident, body in high.items()}
     excludes = [*_as_list(own.pop(EXCLUDE, ())), *exclude]
     extends = _extensions(own.pop(EXTEND, ()))
-    kept, gone = _without(own, excludes)
-    result = Finished(kept)
-    extends = [each for each in extends if each.named not in gone]
+    result = Finished(own)
     for extension in extends:
         _extend(result, extension, strict=False)
     result.errors += verified(result.high)
-    if result.errors:
-        return result
+    result.checking = list(result.errors)
     for extension in _turned(result):
         _extend(result, extension, strict=True)
+    result.high = _without(result.high, excludes)
     return result
 
 
@@ -98,8 +101,8 @@ def _as_list(value: Any) -> list[Any]:
 # --- exclude -------------------------------------------------------------------------------------
 
 
-def _without(high: High, exclude: Sequence[Any]) -> tuple[High, set[Any]]:
-    """High data without some SLS (globs) and IDs; the IDs that are gone."""
+def _without(high: High, exclude: Sequence[Any]) -> High:
+    """High data without some SLS (globs) and IDs."""
     patterns: list[str] = []
     idents: set[Any] = set()
     for entry in exclude:
@@ -114,7 +117,7 @@ def _without(high: High, exclude: Sequence[Any]) -> tuple[High, set[Any]]:
         sls = body.get("__sls__") if isinstance(body, Mapping) else None
         if any(fnmatch.fnmatchcase(str(sls), pattern) for pattern in patterns):
             idents.add(ident)
-    return {ident: body for ident, body in high.items() if ident not in idents}, idents
+    return {ident: body for ident, body in high.items() if ident not in idents}
 
 
 # --- extend --------------------------------------------------------------------------------------
@@ -229,12 +232,21 @@ class _Turner:
     def turned(self) -> Iterator[Extension]:
         for ident, body in self._high.items():
             for module, run in runs(body):
-                for argument in run:
+                for argument in run if isinstance(run, list) else ():
                     key = _key(argument)
                     if key in TURNING:
                         sls, saltenv = body.get("__sls__"), body.get("__env__")
                         state = Stated(ident, module, run, sls, saltenv)
-                        yield from self._of(state, str(key), argument[key])
+                        if isinstance(argument[key], Mapping) and key != "prereq":
+                            yield from self._of_map(state, str(key), argument[key])
+                        else:
+                            yield from self._of(state, str(key), argument[key])
+
+    def _of_map(self, state: Stated, key: str, value: Mapping[Any, Any]) -> Iterator[Extension]:
+        """What Salt makes of a map in place of a list, also of ``use``: the others get the word."""
+        for module, ident in value.items():
+            if isinstance(ident, Hashable):
+                yield self._give(state, ident, str(module), key.removesuffix("_in"))
 
     def _of(self, state: Stated, key: str, value: Any) -> Iterator[Extension]:
         kind = key.removesuffix("_in")
@@ -286,7 +298,6 @@ class _Turner:
         """The arguments of one state for another that does not have them."""
         target = self._state(ident, module)
         if target is None:
-            yield Extension(ident, {module: []}, state.sls, state.saltenv)
             return
         has = {_key(argument) for argument in self._high[target][module]}
         given = [
@@ -309,8 +320,6 @@ class _Turner:
 
     def _targets(self, value: Any) -> Iterator[tuple[Any, str]]:
         """ID (or name) and module of what the entries name."""
-        if isinstance(value, Mapping):
-            value = [{key: name} for key, name in value.items()]
         for entry in value if isinstance(value, list) else ():
             if isinstance(entry, Mapping) and entry:
                 module, name = next(iter(entry.items()))

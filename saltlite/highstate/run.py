@@ -22,6 +22,7 @@ from saltlite.highstate.low import low_tag
 from saltlite.highstate.retry import Retry
 
 if TYPE_CHECKING:
+    from saltlite.highstate.graph import Unheard
     from saltlite.highstate.parallel import Beside
 
 NO_ONCHANGES = "State was not run because none of the onchanges reqs changed"
@@ -51,8 +52,7 @@ class Run:
     told: Callable[[str, Answer, int], None] | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
     """Comments of states that cannot run, since their requisites do not resolve."""
-    unheard: Sequence[tuple[str, str]] = ()
-    """Module and name of what is listened to and is not there."""
+    unheard: Sequence[Unheard] = ()
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     """What is run, by tag, in its order."""
     requisites: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
@@ -82,8 +82,9 @@ class Run:
             raise
         if not self.stopped:
             self._listeners()
-            for module, name in self.unheard:
-                self._unheard(module, name)
+            for module, name, teller in self.unheard:
+                if not teller or self.running.get(teller, {}).get("changes"):
+                    self._unheard(module, name)
         if self.beside is None:
             return self.running
         return dict(sorted(self.running.items(), key=lambda item: int(item[1]["__run_num__"])))
@@ -408,7 +409,7 @@ def run_low(
     *,
     test: bool,
     problems: Mapping[str, str] | None = None,
-    unheard: Sequence[tuple[str, str]] = (),
+    unheard: Sequence[Unheard] = (),
     told: Callable[[str, Answer, int], None] | None = None,
 ) -> dict[str, Answer]:
     """Run ordered chunks; the returns by tag, in the order in which they ran."""

@@ -48,9 +48,7 @@ def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
         salt '*' state.show_highstate
     """
     wishes = Wishes.of(ctx, kwargs)
-    return shown(
-        ctx, wishes, lambda own: of_top(own, wishes).as_written(), lambda found: found.high
-    )
+    return shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda found: found.high)
 
 
 def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:

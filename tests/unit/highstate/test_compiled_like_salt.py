@@ -79,7 +79,10 @@ def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
         return list(dict.fromkeys(chunk["__sls__"] for chunk in low))
     if fun == "sls":
         compiled = compile_sls(ctx, args[0])
-        return run_order(compiled.low, compiled.names)
+        return compiled.first_errors or run_order(compiled.low, compiled.names)
+    if fun == "show_highstate":
+        shown = compile_highstate(ctx, saltenv=saltenv).as_read()
+        return shown.errors or shown.high
     compiled = compile_sls(ctx, args[0], saltenv=saltenv or "base").as_written()
     return compiled.errors or (compiled.high if fun == "show_sls" else compiled.low)
 
@@ -94,7 +97,8 @@ def run_order(low: list[dict[str, Any]], names: frozenset[str]) -> list[list[str
                 f"Listen_Error_|-listen_{name}_|-listen_{module}_|-Listen_Error",
                 f"Referenced state {module}: {name} does not exist",
             ]
-            for module, name in found.unheard
+            for module, name, teller in found.unheard
+            if not teller or "with_changes" in teller
         ),
     ]
 
