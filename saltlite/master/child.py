@@ -119,7 +119,7 @@ class Life:
     def _attend(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fd, 4096)
-        if os.getppid() == 1 or self._parent_is_gone():
+        if self._parent_is_gone():
             self.stopping = True
         if self._hang_up:
             self._hang_up = False

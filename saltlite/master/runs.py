@@ -19,7 +19,7 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -49,6 +49,9 @@ HAND_OVER_S: Final = 5.0
 STOP_S: Final = 3.0
 REQUEST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 BACKLOG: Final = 128
+ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that RunServer has a handler for, and its children have not."""
+
 TAKEN: Final = b"T"
 FULL: Final = b"F"
 
@@ -164,13 +167,23 @@ class RunServer:
 
     def _start_waiting(self, life: Life) -> None:
         while self._waiting and len(self._running) < RUNS_AT_ONCE:
-            self._start(self._waiting.popleft(), life)
+            try:
+                self._start(self._waiting[0], life)
+            except OSError as error:  # there can be no more processes now
+                log.error("%s waits: %s", self._waiting[0].fun, error.strerror)
+                return
+            self._waiting.popleft()
 
     def _start(self, request: RunRequest, life: Life) -> None:
         parent = os.getpid()
-        pid = os.fork()
-        if not pid:
-            self._be(request, parent, life)
+        # A signal that came to the child before it has let go of our handlers would be lost.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            pid = os.fork()
+            if not pid:
+                self._be(request, parent, life, before)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         handle = os.pidfd_open(pid)
         self._poller.register(handle, zmq.POLLIN)
         self._running[handle] = (pid, request)
@@ -206,13 +219,20 @@ class RunServer:
 
     # --- in the child --------------------------------------------------------------------
 
-    def _be(self, request: RunRequest, parent: int, life: Life) -> None:
-        """The child's whole life; never returns."""
+    def _be(
+        self,
+        request: RunRequest,
+        parent: int,
+        life: Life,
+        mask: Iterable[int | signal.Signals],
+    ) -> None:
+        """The child's whole life; never returns. ``mask``: the signals that it blocks."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGHUP):
+            for number in ENDING:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             process.die_with_parent(parent, signal.SIGTERM)
             life.let_go()
             self._listener.close()

@@ -13,7 +13,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final
@@ -30,6 +30,13 @@ HEALTHY_AFTER_S: Final = 60.0
 READY_WITHIN_S: Final = 30.0
 SILENT_FOR_S: Final = 60.0
 """A child that shows no sign of life for this long is dead, whatever the process list says."""
+
+CAUGHT: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+
+LONGEST_LOOK_S: Final = 2.0
+"""The supervisor looks every second. What goes by between two looks beyond this is no child's
+fault: the machine was paused, or everybody was stopped.
+"""
 
 MANY_DEATHS: Final = 10
 COMPLAIN_EVERY_S: Final = 60.0
@@ -48,15 +55,36 @@ class ChildSpec:
     grace_s: float = 2.0
 
 
+class WatchClock:
+    """Seconds in which the supervisor was there to look. A pause of the machine is none."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self._looked_s: float | None = None
+
+    def look(self, monotonic_s: float) -> float:
+        """Go on to this moment; the seconds until now."""
+        if self._looked_s is not None:
+            self.now_s += min(monotonic_s - self._looked_s, LONGEST_LOOK_S)
+        self._looked_s = monotonic_s
+        return self.now_s
+
+
 @dataclass(slots=True)
 class Child:
-    """The state of one child. ``pid`` is 0 while there is no process."""
+    """The state of one child. ``pid`` is 0 while there is no process.
+
+    ``sign`` is what it last showed of itself, and ``sign_s`` when that was first seen, by the
+    supervisor's own clock.
+    """
 
     spec: ChildSpec
     slot: int
     pid: int = 0
     started_s: float = 0.0
     is_ready: bool = False
+    sign: tuple[float, int] = (0.0, 0)
+    sign_s: float = 0.0
     ready_fd: int = -1
     starts: int = 0
     back_off_s: float = BACK_OFF_FIRST_S
@@ -92,6 +120,7 @@ class Supervisor:
         self._ready_within_s = ready_within_s
         self._beats = HeartBeats(len(specs))
         self._children = [Child(spec, slot) for slot, spec in enumerate(specs)]
+        self._clock = WatchClock()
         self._told_ready = False
         self._terms = 0
         self._hang_up = False
@@ -121,10 +150,9 @@ class Supervisor:
 
     def _take_signals(self) -> None:
         signal.set_wakeup_fd(self._signal_fd, warn_on_full_buffer=False)
-        signal.signal(signal.SIGTERM, self._on_term)
-        signal.signal(signal.SIGINT, self._on_term)
-        signal.signal(signal.SIGHUP, self._on_hup)
-        signal.signal(signal.SIGCHLD, _on_child)
+        handlers = (self._on_term, self._on_term, self._on_hup, _on_child)
+        for number, handler in zip(CAUGHT, handlers, strict=True):
+            signal.signal(number, handler)
 
     def _on_term(self, _number: int, _frame: FrameType | None) -> None:
         self._terms += 1
@@ -172,18 +200,36 @@ class Supervisor:
         parent_pid = os.getpid()
         child.started_s = time.monotonic()
         self._beats.write(child.slot, Beat(child.started_s, 0.0, 0.0, 0))
-        pid = os.fork()
-        if not pid:
+        # A signal that came to the child before it has handlers of its own would be lost in ours.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, CAUGHT)
+        try:
+            pid = os.fork()
+            if not pid:
+                os.close(report_fd)
+                self._be(child, ready_fd, parent_pid, before)
+        except OSError as error:
             os.close(report_fd)
-            self._be(child, ready_fd, parent_pid)
-        os.close(ready_fd)
+            self._put_off(child, error)
+            return
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(ready_fd)
         child.pid = pid
         child.ready_fd = report_fd
         child.is_ready = False
         child.starts += 1
+        child.sign_s = self._clock.look(time.monotonic())
 
-    def _be(self, child: Child, ready_fd: int, parent_pid: int) -> None:
-        """The child's whole life; never returns."""
+    def _put_off(self, child: Child, error: OSError) -> None:
+        """There can be no more processes now."""
+        log.error("%s cannot be started: %s", child.spec.name, error.strerror)
+        child.start_at_s = time.monotonic() + child.back_off_s
+        child.back_off_s = min(child.back_off_s * 2, BACK_OFF_LAST_S)
+
+    def _be(
+        self, child: Child, ready_fd: int, parent_pid: int, mask: Iterable[int | signal.Signals]
+    ) -> None:
+        """The child's whole life; never returns. ``mask``: the signals that it blocks."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -198,6 +244,7 @@ class Supervisor:
                 reload=self._reload,
             )
             life.attach(parent_pid)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             child.spec.run(life)
             code = 0
         except SystemExit as error:
@@ -267,24 +314,30 @@ class Supervisor:
             )
 
     def _replace_hung(self) -> None:
-        now_s = time.monotonic()
+        self._clock.look(time.monotonic())
         for child in self._children:
-            reason = self._hung(child, now_s) if child.pid else None
+            reason = self._hung(child) if child.pid else None
             if reason:
                 log.error("%s (process %d) %s; replacing it", child.spec.name, child.pid, reason)
                 self._signal(signal.SIGKILL, [child])
                 self._wait_for([child], time.monotonic() + 5.0)
 
-    def _hung(self, child: Child, now_s: float) -> str | None:
+    def _hung(self, child: Child) -> str | None:
+        """What a child has done for too long, in the time that we were there to see it."""
+        now_s = self._clock.now_s
         if not child.is_ready:
-            late = now_s - child.started_s > self._ready_within_s
+            late = now_s - child.sign_s > self._ready_within_s
             return f"did not get ready within {self._ready_within_s:.0f} s" if late else None
         beat = self._beats.read(child.slot)
+        sign = (beat.busy_since_s or beat.beat_s, beat.requests)
+        if sign != child.sign:
+            child.sign, child.sign_s = sign, now_s
+        limit_s = beat.limit_s if beat.busy_since_s else self._silent_for_s
+        if now_s - child.sign_s <= limit_s:
+            return None
         if beat.busy_since_s:
-            late = now_s - beat.busy_since_s > beat.limit_s
-            return f"was at request {beat.requests} for {beat.limit_s:.0f} s" if late else None
-        late = now_s - beat.beat_s > self._silent_for_s
-        return f"showed no life for {self._silent_for_s:.0f} s" if late else None
+            return f"was at request {beat.requests} for {limit_s:.0f} s"
+        return f"showed no life for {limit_s:.0f} s"
 
     # --- stopping ------------------------------------------------------------------------
 

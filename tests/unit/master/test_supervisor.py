@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 import zmq
 
+from saltlite.master import child as child_module
 from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.shared import Beat
 from saltlite.master.supervisor import BACK_OFF_FIRST_S, ChildSpec, Supervisor
 
 pytestmark = pytest.mark.alone
@@ -194,6 +196,48 @@ def test_a_stopped_child_is_replaced(parents: Callable[..., Parent], tmp_path: P
     wait_for(lambda: not is_alive(first), "the end of the first")
 
 
+def test_a_pause_of_all_is_nobodys_fault(
+    parents: Callable[..., Parent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the machine's: everybody is stopped for longer than a child may be silent."""
+    monkeypatch.setattr(child_module, "BEAT_S", 0.1)
+    specs = [ChildSpec(name, idle(tmp_path, name)) for name in ("one", "two")]
+    parent = parents(specs, silent_for_s=2.5)
+    wait_for(lambda: notes(tmp_path, "one") and notes(tmp_path, "two"), "the children")
+    children = notes(tmp_path, "one") + notes(tmp_path, "two")
+    for pid in (parent.pid, *children):
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(2.7)  # the pause, and below the moment in which only the parent runs
+    os.kill(parent.pid, signal.SIGCONT)
+    time.sleep(0.2)
+    for pid in children:
+        os.kill(pid, signal.SIGCONT)
+    time.sleep(1.2)  # it looks once a second
+    assert notes(tmp_path, "one") + notes(tmp_path, "two") == children
+    assert all(map(is_alive, children))
+
+
+@pytest.mark.parametrize(("busy_since_s", "limit_s"), [(0.0, 60.0), (99.0, 120.0)])
+def test_only_seconds_in_which_somebody_looked_count(busy_since_s: float, limit_s: float) -> None:
+    supervisor = Supervisor([ChildSpec("Quiet", lambda _life: None)])
+    (child,) = supervisor._children
+    supervisor._beats.write(0, Beat(99.0, busy_since_s, 120.0, 7))
+    child.is_ready = True
+
+    def hung_at(now_s: float) -> str | None:
+        supervisor._clock.look(now_s)
+        return supervisor._hung(child)
+
+    assert hung_at(100.0) is None
+    assert hung_at(1100.0) is None
+    assert hung_at(1200.0) is None
+    seconds = next(n for n in range(1000) if hung_at(1200.0 + n))
+    assert limit_s - 5 < seconds < limit_s + 1
+    assert f"for {limit_s:.0f} s" in str(hung_at(2200.0))
+    supervisor._beats.write(0, Beat(2199.0, busy_since_s and 2199.0, 120.0, 8))
+    assert hung_at(2201.0) is None
+
+
 def test_a_child_that_never_gets_ready_is_replaced(
     parents: Callable[..., Parent], tmp_path: Path
 ) -> None:
@@ -276,3 +320,64 @@ def test_a_hang_up_reaches_parent_and_children(
     wanted = {parent.pid, *notes(tmp_path, "idle")}
     wait_for(lambda: set(notes(tmp_path, "reload")) == wanted, "both reloads")
     assert len(notes(tmp_path, "idle")) == 1
+
+
+def test_a_signal_to_a_child_that_is_just_born_is_not_lost(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    """It comes before the child has handlers of its own."""
+
+    def gate() -> None:
+        try:
+            (tmp_path / "gate").touch(exist_ok=False)
+        except FileExistsError:
+            return
+        wait_for(lambda: notes(tmp_path, "other_ended"), "the other child's end")
+
+    specs = [ChildSpec(name, idle(tmp_path, "other"), grace_s=60.0) for name in ("A", "B")]
+    parent = parents(specs, after_fork=gate)
+    wait_for(lambda: notes(tmp_path, "other") and (tmp_path / "gate").exists(), "both")
+    parent.signal(signal.SIGTERM)
+    assert parent.wait() == 0
+    assert len(notes(tmp_path, "other_ended")) == 2
+
+
+def test_a_child_of_the_first_process_hears_sighup_and_goes_on(
+    parents: Callable[..., Parent], tmp_path: Path
+) -> None:
+    """In a container the master is process 1."""
+
+    def child(life: Life) -> None:
+        os.getppid = lambda: 1
+        idle(tmp_path, "child")(life)
+
+    def reload() -> None:
+        with (tmp_path / "reloads").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    def reloads() -> list[int]:
+        path = tmp_path / "reloads"
+        return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+    parent = parents([ChildSpec("Child", child)], reload=reload)
+    wait_for(lambda: notes(tmp_path, "child"), "the child")
+    (pid,) = notes(tmp_path, "child")
+    for times in (1, 2):
+        parent.signal(signal.SIGHUP)
+        wait_for(lambda: reloads().count(pid) == times, "a reload")  # noqa: B023
+    assert notes(tmp_path, "child") == [pid]
+
+
+def test_a_machine_without_room_for_processes_is_asked_again(
+    parents: Callable[..., Parent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fork, tries = os.fork, itertools.count()
+
+    def full() -> int:
+        if 1 <= next(tries) <= 3:  # the first one is the parent's own
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return fork()
+
+    monkeypatch.setattr(os, "fork", full)
+    parents([ChildSpec("Child", idle(tmp_path, "child"))])
+    wait_for(lambda: notes(tmp_path, "child"), "the child")
