@@ -52,7 +52,7 @@ def test_stopped_ten_times_under_load(lab: Lab) -> None:
             master.process.terminate()
             assert master.process.wait(15) == 0
             took_s.append(time.monotonic() - begun_s)
-            assert not all_gone(family, within_s=0.5)
+            assert not all_gone(family, within_s=5)
             lab.cluster.start_master()
     say("stopped_s", took_s)
     lab.check(everyone_ran=False, within_s=60)
@@ -69,8 +69,8 @@ def test_a_second_sigterm_ends_the_courtesy(lab: Lab) -> None:
     begun_s = time.monotonic()
     master.process.terminate()
     master.process.wait(10)
-    assert time.monotonic() - begun_s < 2.0
-    assert not all_gone(family, within_s=0.5)
+    assert time.monotonic() - begun_s < 8.0, "the courtesy alone would take 10 s"
+    assert not all_gone(family, within_s=5)
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ from saltlite.transport.codec import pack, unpack
 class StandIn:
     """Answers ``publish`` and fires returns. ``minions`` is name → function(load) or ``None``."""
 
-    def __init__(self, minions=None, *, timeout=0.2, gather=0.2, nodegroups=None):
+    def __init__(self, minions=None, *, timeout=1.0, gather=1.0, nodegroups=None):
         self.folder = Path(tempfile.mkdtemp(prefix="standin", dir="/tmp"))
         self.minions = minions or {}
         self.published = []

@@ -205,7 +205,7 @@ def test_ctrl_c_on_a_terminal_leaves_no_line(master):
 
 
 def test_pipes_never_see_the_line(master):
-    with StandIn({"web1": pings, "slow": None}, timeout=1.5, gather=0.3) as standin:
+    with StandIn({"web1": pings, "slow": None}, timeout=1.5, gather=1.5) as standin:
         done = subprocess.run(
             [sys.executable, "-m", "saltlite.cli.salt", "-c", str(standin.folder), "*", "test.ping",
              "--progress"],
@@ -217,7 +217,7 @@ def test_pipes_never_see_the_line(master):
 
 
 def test_a_terminal_is_told_why_a_minion_is_missing():
-    with StandIn({"web1": pings, "ghost": None}, timeout=0.3, gather=0.3) as standin:
+    with StandIn({"web1": pings, "ghost": None}) as standin:
         standin.accept("web1")
         command = Command(standin, "*", "test.ping")
         assert command.rest() == 1

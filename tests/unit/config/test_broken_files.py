@@ -33,9 +33,9 @@ def test_broken_file(row, where, tmp_path):
         os.truncate(path, row["size"])
     if where == "included" and row["option"] == "include":
         pytest.skip("the include of the main file")
-    started = time.monotonic()
+    started = time.process_time()
     error = refusal(tmp_path)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     text = str(error)
     assert "\n" not in text
     assert row["says"] in text

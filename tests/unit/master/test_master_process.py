@@ -238,9 +238,9 @@ def test_a_killed_worker_is_replaced_and_its_caller_told(
     began_s = time.monotonic()
     for pid in workers:
         os.kill(pid or 0, signal.SIGKILL)
-    assert caller.poll(5000)
+    assert caller.poll(30_000)
     answer = unpack(caller.recv())
-    assert time.monotonic() - began_s < 2.0
+    assert time.monotonic() - began_s < 20.0, "long before a request is given up, after 60 s"
     assert answer == "Some exception handling minion payload"
     context.destroy(linger=0)
     wait_for(

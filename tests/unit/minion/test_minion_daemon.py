@@ -481,6 +481,13 @@ def test_returns_wait_for_the_master_and_arrive_once() -> None:
     play(scenario, return_retry_timer=1, return_retry_timer_max=1)
 
 
+def has_pending(pid: int, number: int) -> bool:
+    """Whether a signal waits for a process that does not run."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    masks = [int(line.split()[1], 16) for line in status.splitlines() if "Pnd:" in line]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
 def test_signals_end_it_at_once_the_second_time() -> None:
     async def scenario(now: Scene) -> None:
         process = now.minion.start()
@@ -489,9 +496,9 @@ def test_signals_end_it_at_once_the_second_time() -> None:
         assert loop is not None
         os.kill(loop.pid, signal.SIGSTOP)
         process.terminate()
-        await asyncio.sleep(0.1)
+        await now.until(lambda: has_pending(loop.pid, signal.SIGTERM))  # the first one is heeded
         process.terminate()
-        assert await asyncio.to_thread(process.wait, 2) == 0
+        assert await asyncio.to_thread(process.wait, 8) == 0  # alone, the first takes 10 s
         await now.until(lambda: not loop.is_running())
 
     play(scenario)
