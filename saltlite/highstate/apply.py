@@ -261,7 +261,7 @@ def apply_some(
 
 
 def _is_meant(chunk: Chunk, ids: Sequence[str]) -> bool:
-    return str(chunk["__id__"]) in ids or str(chunk["name"]) in ids
+    return str(chunk["__id__"]) in ids
 
 
 def _run(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -54,17 +55,19 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
     """The return of a chunk's function, if its conditions let it run; without times and numbers.
 
     Raises:
-        Refused: there is no such function, or an argument is missing.
+        Refused: there is no such function, an argument is missing, or ``umask`` is none.
         UsageError: it does not take an argument that is given.
     """
     function = _found(ctx, chunk)
     arguments = _arguments(function, chunk)
+    mask = _mask(chunk)
     try:
         met = skipped(ctx, chunk)
         if met is not None:
             return met.as_return(chunk["name"])
         arguments = filled(ctx, arguments)
-        answer = _answer(ctx, function, arguments, chunk, test=test)
+        with _masked(mask):
+            answer = _answer(ctx, function, arguments, chunk, test=test)
         if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
             answer["result"], answer["comment"] = checked(ctx, chunk)
         return answer
@@ -73,6 +76,28 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
         comment = f"An exception occurred in this state: {_trace(error)}"
         return Verdict(result=False, comment=comment).as_return(chunk["name"])
+
+
+def _mask(chunk: Chunk) -> int | None:
+    """The permissions that ``umask`` takes from what the state makes; digits are octal ones."""
+    if "umask" not in chunk:
+        return None
+    try:
+        return int(str(chunk["umask"]), 8)
+    except ValueError:
+        raise Refused(f"Invalid umask: {chunk['umask']}\n") from None
+
+
+@contextmanager
+def _masked(mask: int | None) -> Iterator[None]:
+    if mask is None:
+        yield
+        return
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 class StateFunctions:

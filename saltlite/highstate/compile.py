@@ -119,12 +119,22 @@ def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = 
     return Compiled(dict(high), low_of(done.high))
 
 
-def compile_template(ctx: MinionContext, data: Any) -> Compiled:
-    """What a template renders to that is no SLS file: high data, short forms allowed."""
+def compile_template(ctx: MinionContext, data: Any, path: str = "") -> Compiled:
+    """What a template renders to that is no SLS file: high data, short forms allowed.
+
+    The states of a file, which has a ``path``, run in the order in which they are written.
+    """
     if not isinstance(data, Mapping):
         return Compiled({}, errors=[f"Template {TEMPLATE} does not render to a dictionary"])
     high, errors = written_out(data, f"template {TEMPLATE}")
-    return Compiled(high, errors=errors) if errors else compile_high(ctx, high)
+    if errors:
+        return Compiled(high, errors=errors)
+    if path:
+        reader(ctx).number(high)
+        for body in high.values():
+            if isinstance(body, dict):
+                body.setdefault("__sls__", path)
+    return compile_high(ctx, high)
 
 
 def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.Wanted:

@@ -231,7 +231,7 @@ class Reader:
             written = self._body(ident, body, place)
             if written is not None:
                 state[ident] = written
-        self._number(state)
+        self.number(state)
         if extend is not None:
             state[EXTEND] = extend
         if exclude is not None:
@@ -276,7 +276,7 @@ class Reader:
         self.errors += errors
         return written
 
-    def _number(self, state: High) -> None:
+    def number(self, state: High) -> None:
         """Give each state without an ``order`` the next number."""
         if not self.auto_order:
             return

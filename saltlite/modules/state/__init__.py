@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 OUTPUTTERS = dict.fromkeys(
     (
-        *("apply", "test", "highstate", "sls", "sls_id", "single", "high", "top", "template"),
+        *("apply", "test", "highstate", "sls", "sls_id", "single", "top", "template"),
         *("template_str", "request", "run_request", "check_request"),
     ),
     "highstate",

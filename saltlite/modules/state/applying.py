@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import UsageError
+from saltlite.errors import FunctionUnavailable, UsageError
 from saltlite.highstate import control
 from saltlite.highstate.apply import (
     COMPILE_ERROR,
     NO_STATES,
     NO_TOP,
+    STATE_FAILURE,
     Wishes,
     apply,
     apply_some,
@@ -24,7 +25,9 @@ from saltlite.highstate.apply import (
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.low import low_tag
 from saltlite.highstate.run import run_chunk
+from saltlite.highstate.sls import SUFFIX
 from saltlite.modules._state import Make, of_sls, of_top, words
+from saltlite.states.registry import resolve
 
 
 def apply_(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
@@ -77,7 +80,7 @@ def sls(
         ctx.state["retcode"] = COMPILE_ERROR
         return no
     answers = _applied(ctx, wishes, lambda own: of_sls(own, mods, wishes))
-    return _without_clean(answers) if kwargs.get("terse") else answers
+    return _returned(ctx, answers, kwargs)
 
 
 def highstate(
@@ -98,12 +101,14 @@ def highstate(
         return dict(control.HIGHSTATE_DISABLED)
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})
     answers = _applied(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
-    return _without_clean(answers) if kwargs.get("terse") else answers
+    return _returned(ctx, answers, kwargs)
 
 
-def _without_clean(answers: Any) -> Any:
-    """Without what is as declared and has not changed: ``terse=True`` keeps the return small."""
-    if not isinstance(answers, dict):
+def _returned(ctx: MinionContext, answers: Any, given: dict[str, Any]) -> Any:
+    """All, or with ``terse=True`` only what changed or failed. A run of no state has failed."""
+    if answers == {}:
+        ctx.state["retcode"] = STATE_FAILURE
+    if not isinstance(answers, dict) or not given.get("terse"):
         return answers
     return {
         tag: answer
@@ -166,6 +171,11 @@ def single(
         for key, value in kwargs.items()
         if not key.startswith("__") and key not in ("pillar", "concurrent", "state_events")
     }
+    try:
+        resolve(str(fun), ctx)
+    except FunctionUnavailable:
+        ctx.state["retcode"] = COMPILE_ERROR
+        return [f"Specified state '{fun}' was not found"]
     chunk = {"state": state, "fun": function, "name": name, "__id__": name, **given}
     chunk |= {"__sls__": None, "__env__": kwargs.get("__env__") or wishes.saltenv}
     with prepared(ctx, wishes):
@@ -225,10 +235,12 @@ def template(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> 
 
         salt '*' state.template '<Path to template on the minion>'
     """
-    text = ctx.host.read_text(str(tem))
+    path = str(tem) if str(tem).endswith(SUFFIX) else f"{tem}{SUFFIX}"
+    text = ctx.host.read_text(path)
     if text is None:
-        raise UsageError(f"{tem} cannot be read")
-    return template_str(ctx, text, queue, **kwargs)
+        ctx.state["retcode"] = COMPILE_ERROR
+        return [f"Specified SLS {path} on local filesystem cannot be found."]
+    return _of_text(ctx, text, queue, kwargs, path)
 
 
 def template_str(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
@@ -238,13 +250,20 @@ def template_str(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any)
 
         salt '*' state.template_str '<Template String>'
     """
+    return _of_text(ctx, str(tem), queue, kwargs)
+
+
+def _of_text(
+    ctx: MinionContext, text: str, queue: Any, given: dict[str, Any], path: str = ""
+) -> Any:
     from saltlite.highstate.compile import compile_template
     from saltlite.renderers.engine import Source, render
 
-    wishes = Wishes.of(ctx, {**kwargs, "queue": queue})
+    wishes = Wishes.of(ctx, {**given, "queue": queue})
 
     def make(own: MinionContext) -> Compiled:
-        return compile_template(own, render(Source(text=str(tem), saltenv=wishes.saltenv), own))
+        data = render(Source(text=text, saltenv=wishes.saltenv), own)
+        return compile_template(own, data, path)
 
     return _applied(ctx, wishes, make)
 

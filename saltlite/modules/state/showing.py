@@ -129,9 +129,9 @@ def sls_exists(
 
         salt '*' state.sls_exists core,edit.vim
     """
-    found = show_sls(ctx, mods, test=test, **kwargs)
-    ctx.state["retcode"] = 0
-    return isinstance(found, dict)
+    found = isinstance(show_sls(ctx, mods, test=test, **kwargs), dict)
+    ctx.state["retcode"] = 0 if found else COMPILE_ERROR
+    return found
 
 
 def id_exists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -137,3 +138,65 @@ def test_a_terse_return_has_no_clean_states(tree: Tree, function: str, given: li
 
 def test_errors_are_told_in_a_terse_return_too(tree: Tree) -> None:
     assert len(tree({}).functions.call("state.apply", "missing", terse=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("umask", "mode"), [("077", 0o600), (77, 0o600), ("0o027", 0o640), ("0", 0o666)]
+)
+def test_a_umask_holds_for_what_a_state_makes(
+    tree: Tree, tmp_path: Path, umask: Any, mode: int
+) -> None:
+    made, other = tmp_path / "made", tmp_path / "other"
+    before = os.umask(0o022)
+    try:
+        tree({}).functions.call(
+            "state.single", "file.managed", str(made), contents="x", umask=umask
+        )
+        tree({}).functions.call("state.single", "file.managed", str(other), contents="x")
+    finally:
+        os.umask(before)
+    assert made.stat().st_mode & 0o777 == mode
+    assert other.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_umask_that_is_none_fails_the_state(tree: Tree, tmp_path: Path) -> None:
+    found = tree({}).functions.call("state.single", "file.touch", str(tmp_path / "f"), umask="no")
+    (answer,) = found.values()
+    assert (answer["result"], answer["comment"]) == (False, "Invalid umask: no\n")
+    assert not (tmp_path / "f").exists()
+
+
+def test_a_template_on_the_minion_runs_in_its_order(tree: Tree, tmp_path: Path) -> None:
+    path = tmp_path / "own.sls"
+    path.write_text("z: {test: [nop]}\na: {test: [nop]}\nm: test.nop\n")
+    found = tree({}).functions.call("state.template", str(path.with_suffix("")))
+    assert [answer["__id__"] for answer in found.values()] == ["z", "a", "m"]
+    assert {answer["__sls__"] for answer in found.values()} == {str(path)}
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected", "retcode"),
+    [
+        (
+            "template",
+            ["/none"],
+            ["Specified SLS /none.sls on local filesystem cannot be found."],
+            1,
+        ),
+        ("single", ["no.such", "x"], ["Specified state 'no.such' was not found"], 1),
+        ("sls_exists", ["none"], False, 1),
+        ("sls_exists", ["a"], True, 0),
+    ],
+)
+def test_what_is_not_there_is_told_by_the_exit_code(
+    tree: Tree, function: str, given: list[str], expected: Any, retcode: int
+) -> None:
+    ctx = tree({"a.sls": SLS})
+    assert ctx.functions.call(f"state.{function}", *given) == expected
+    assert ctx.state["retcode"] == retcode
+
+
+def test_a_run_of_which_all_is_excluded_has_failed(tree: Tree) -> None:
+    ctx = tree({"a.sls": SLS})
+    assert ctx.functions.call("state.apply", "a", exclude="a") == {}
+    assert ctx.state["retcode"] == 2

@@ -106,7 +106,7 @@ m1:
 ev:
   test.nop:
   - fire_event: true
-  - umask: 18
+  - umask: 22
 rt:
   test.fail_without_changes:
   - retry:
