@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -405,15 +406,22 @@ class _AggregateBuilder(_Builder):
         return aggregate(frame[key], value) if key in frame else value
 
 
-def dump(value: Any, *, indent: int = 2, flow: bool | None = False, sort_keys: bool = True) -> str:
-    """Plain values as YAML; what YAML has no type for is its text.
+def dump(
+    value: Any,
+    *,
+    indent: int = 2,
+    flow: bool | None = False,
+    sort_keys: bool = True,
+    unknown: str | None = None,
+) -> str:
+    """Plain values as YAML; what YAML has no type for is its text, or ``unknown``.
 
     In block style, or on one line with ``flow``, or what holds no list or map on one line with
     ``None``.
     """
     text: str = yaml.dump(
         value,
-        Dumper=_Dumper,
+        Dumper=_Dumper if unknown is None else partial(_dumper, unknown),
         default_flow_style=flow,
         allow_unicode=True,
         indent=indent,
@@ -440,12 +448,27 @@ _SafeDumper: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 class _Dumper(_SafeDumper):  # type: ignore[misc]  # one of two classes
     """Never writes anchors: the same value twice is written twice."""
 
+    unknown: str | None = None
+
     def ignore_aliases(self, data: Any) -> bool:
         """Always."""
         return True
 
+    def represent_unknown(self, value: Any) -> Any:
+        """A node for what is no type of YAML's."""
+        text = str(value)  # an undefined name of a template complains
+        if self.unknown is None or isinstance(value, str):
+            return self.represent_str(text)
+        return self.represent_scalar(f"{_TAG}null", self.unknown)
 
-_Dumper.add_multi_representer(object, lambda dumper, value: dumper.represent_str(str(value)))
+
+def _dumper(unknown: str, *args: Any, **options: Any) -> Any:
+    made = _Dumper(*args, **options)
+    made.unknown = unknown
+    return made
+
+
+_Dumper.add_multi_representer(object, _Dumper.represent_unknown)
 for _kind in (dict, MappingProxyType, Mapping):  # and what is derived from them
     _Dumper.add_multi_representer(_kind, lambda dumper, value: dumper.represent_dict(dict(value)))
 for _row in (list, tuple, set):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -14,20 +15,21 @@ DELIMITER = ":"
 _MISSING = object()
 
 
-def traverse(data: Any, key: str, default: Any = None, delimiter: str = DELIMITER) -> Any:
-    """The value below ``a:b:c``; ``default`` if there is none.
+def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
+    """The value below ``a:b:c``, or below a list of keys; ``default`` if there is none.
 
-    In a list, a number is a place; any other key is looked up in the maps that the list holds.
+    A key that a map has not as text is looked up as the number or word that YAML makes of it. In a
+    list, a number is a place; any other key is looked up in the maps that the list holds.
     """
     found = data
-    for part in str(key).split(delimiter):
+    for part in key if isinstance(key, list) else str(key).split(delimiter):
         found = _below(found, part)
         if found is _MISSING:
             return default
     return found
 
 
-def _below(data: Any, key: str) -> Any:
+def _below(data: Any, key: Any) -> Any:
     if isinstance(data, Mapping):
         return _in_map(data, key)
     if isinstance(data, (list, tuple)):
@@ -35,22 +37,39 @@ def _below(data: Any, key: str) -> Any:
     return _MISSING
 
 
-def _in_map(data: Mapping[Any, Any], key: str) -> Any:
+def _in_map(data: Mapping[Any, Any], key: Any) -> Any:
     value = data.get(key, _MISSING)
-    if value is _MISSING and _is_place(key):
-        return data.get(int(key), _MISSING)
-    return value
+    return data.get(_as_yaml(key), _MISSING) if value is _MISSING else value
 
 
-def _in_list(data: Sequence[Any], key: str) -> Any:
-    if _is_place(key):
-        return data[int(key)] if int(key) < len(data) else _MISSING
-    maps = (item for item in data if isinstance(item, Mapping) and key in item)
-    return next((item[key] for item in maps), _MISSING)
+def _in_list(data: Sequence[Any], key: Any) -> Any:
+    wanted = int(key) if _INT.match(str(key)) else key
+    for item in data:
+        if isinstance(item, Mapping) and wanted in item:
+            return item[wanted]
+    if not isinstance(wanted, int) or not -len(data) <= wanted < len(data):
+        return _MISSING
+    return data[wanted]
 
 
-def _is_place(key: str) -> bool:
-    return key.isascii() and key.isdigit() and len(key) < 10
+_INT = re.compile(r"\s*[-+]?[0-9]{1,9}\s*\Z", re.ASCII)
+_FLOAT = re.compile(r"\s*[-+]?[0-9]*\.[0-9]+\s*\Z", re.ASCII)
+_WORDS = {"null": None, "~": None, "true": True, "yes": True, "on": True, "false": False}
+_WORDS |= {"no": False, "off": False}
+_WORDS |= {form(word): value for word, value in _WORDS.items() for form in (str.title, str.upper)}
+_WORDS["None"] = None
+
+
+def _as_yaml(key: Any) -> Any:
+    """The number, word or trimmed text that a key stands for."""
+    if not isinstance(key, str):
+        return key
+    if _INT.match(key):
+        return int(key)
+    if _FLOAT.match(key):
+        return float(key)
+    text = key.strip()
+    return _WORDS.get(text, text)
 
 
 def merge(under: Any, over: Any, *, merge_lists: bool = False) -> Any:

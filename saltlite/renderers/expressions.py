@@ -66,6 +66,8 @@ def regex_replace(
 ) -> str:
     """The text with ``value`` for every match."""
     flags = _flags(ignorecase, multiline)
+    if not isinstance(text, str):
+        return re.sub(rgx, value, text, flags=flags)  # says what it is
     most = (len(text) + 1) * len(value) * (len(text) if "\\" in value else 1)
     if most < MAX_CHARS:
         return re.sub(rgx, value, text, flags=flags)

@@ -84,7 +84,7 @@ def tojson(value: Any, indent: int | None = None, **options: Any) -> str:
 
 def to_yaml(value: Any, flow_style: bool = True) -> str:
     """YAML: on one line, or a block with ``yaml(false)``."""
-    return dump(value, flow=flow_style).strip()
+    return dump(value, flow=flow_style, unknown="NULL").strip()
 
 
 def to_python(value: Any) -> str:
@@ -98,8 +98,9 @@ def yaml_dquote(text: Any) -> str:
 
 
 def yaml_squote(text: Any) -> str:
-    """A YAML text in single quotes."""
-    return dump_scalar(str(text), "'")
+    """A YAML text in single quotes; they let all characters stand as they are."""
+    quoted = str(text).replace("'", "''")
+    return "'" + re.sub(r"(\n+)", r"\n\1", quoted) + "'"
 
 
 def yaml_encode(value: Any) -> str:
@@ -108,7 +109,7 @@ def yaml_encode(value: Any) -> str:
     Raises:
         TypeError: it is a list or a map.
     """
-    if isinstance(value, str):
+    if isinstance(value, (str, Undefined)):
         return yaml_dquote(value)
     if value is None or isinstance(value, (bool, int, float)):
         return dump(value).strip()
@@ -276,18 +277,28 @@ def symmetric_difference(first: Any, second: Any) -> Any:
 
 def average(values: Any) -> float:
     """The mean of numbers."""
-    if isinstance(values, (int, float)):
+    if isinstance(values, (int, float, str)):
         return float(values)
     return float(sum(values) / len(values))
 
 
+def largest(values: Iterable[Any]) -> Any:
+    """The largest value; of texts capital letters count less, unlike with Jinja's own filter."""
+    return max(values)
+
+
+def smallest(values: Iterable[Any]) -> Any:
+    """The smallest value."""
+    return min(values)
+
+
 def flatten(values: Any, levels: int | None = None, preserve_nulls: bool = False) -> list[Any]:
-    """Lists in a list taken apart, ``levels`` deep; without what is null."""
+    """Lists in a list (maps: their keys) taken apart, ``levels`` deep; without what is null."""
     flat: list[Any] = []
     for value in values:
         if value in (None, "None", "null") and not preserve_nulls:
             continue
-        if not isinstance(value, (list, tuple)) or levels == 0:
+        if not is_iterable(value) or levels == 0:
             flat.append(value)
         else:
             deeper = None if levels is None else levels - 1
@@ -311,8 +322,8 @@ def is_iterable(value: Any, ignore: Any = (str, bytes)) -> bool:
 
 
 def value_below(value: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
-    """The value below ``a:b:c``."""
-    return traverse(value, str(key), default, delimiter)
+    """The value below ``a:b:c``, or below a list of keys."""
+    return traverse(value, key, default, delimiter)
 
 
 def sorted_ignorecase(values: Iterable[str]) -> list[str]:
@@ -393,9 +404,9 @@ def path_join(first: str, *parts: str) -> str:
 
 
 @pass_context
-def which(context: Context, name: str) -> str | None:
+def which(context: Context, name: str | None) -> str | None:
     """Where a program is."""
-    return shutil.which(name)
+    return shutil.which(name) if name else None
 
 
 @pass_context
@@ -488,14 +499,23 @@ def random_shuffle(context: Context, values: Any, seed: Any = None) -> list[Any]
 
 
 def _hashed(algorithm: str) -> Callable[[Any], str]:
-    return lambda value: digest.digest(value, algorithm)
+    return _of_given(lambda value: digest.digest(value, algorithm))
+
+
+def _of_given(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that says of what is undefined which name that is."""
+
+    def check(value: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(str(value) if isinstance(value, Undefined) else value, *args, **kwargs)
+
+    return check
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "append_dict_key_value": append_below,
     "avg": average,
-    "base64_decode": digest.base64_decode,
-    "base64_encode": digest.base64_encode,
+    "base64_decode": _of_given(digest.base64_decode),
+    "base64_encode": _of_given(digest.base64_encode),
     "check_whitelist_blacklist": check_whitelist_blacklist,
     "combinations": itertools.combinations,
     "combinations_with_replacement": itertools.combinations_with_replacement,
@@ -512,8 +532,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "file_hashsum": file_hashsum,
     "flatten": flatten,
     "get_uid": get_uid,
-    "hmac": digest.hmac_matches,
-    "hmac_compute": digest.hmac_compute,
+    "hmac": _of_given(digest.hmac_matches),
+    "hmac_compute": _of_given(digest.hmac_compute),
     "http_query": http_query,
     "human_to_bytes": human_to_bytes,
     "intersect": intersect,
@@ -533,10 +553,12 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "load_json": load_json,
     "load_text": load_text,
     "load_yaml": load_yaml,
+    "max": largest,
     "md5": _hashed("md5"),
     "method_call": method_call,
+    "min": smallest,
     "mysql_to_dict": mysql_to_dict,
-    "path_join": path_join,
+    "path_join": _of_given(path_join),
     "permutations": itertools.permutations,
     "product": itertools.product,
     "python": to_python,
@@ -547,9 +569,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "random_shuffle": random_shuffle,
     "random_str": random_str,
     "regex_escape": lambda text: re.escape(text),
-    "regex_match": regex_match,
-    "regex_replace": regex_replace,
-    "regex_search": regex_search,
+    "regex_match": _of_given(regex_match),
+    "regex_replace": _of_given(regex_replace),
+    "regex_search": _of_given(regex_search),
     "sequence": as_sequence,
     "set_dict_key_value": set_below,
     "sha1": _hashed("sha1"),
@@ -562,7 +584,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "substring_in_list": substring_in_list,
     "symmetric_difference": symmetric_difference,
     "to_bool": to_bool,
-    "to_bytes": to_bytes,
+    "to_bytes": _of_given(to_bytes),
     "to_camelcase": to_camelcase,
     "to_num": to_num,
     "to_snake_case": to_snake_case,
@@ -571,7 +593,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "union": union,
     "unique": unique,
     "update_dict_key_value": update_below,
-    "uuid": uuid_of,
+    "uuid": _of_given(uuid_of),
     "which": which,
     "xml": to_xml,
     "yaml": to_yaml,

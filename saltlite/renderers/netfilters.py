@@ -90,11 +90,12 @@ def _text(value: Any, version: int | None, options: str | None) -> str | None:
     return str(address) if "/" in value else str(ipaddress.ip_address(value))
 
 
-def ip_host(value: Any, options: str | None = None) -> Any:
+def ip_host(value: Any, options: str | None = None, version: int | None = None) -> Any:
     """An address with its network; those of a list that are addresses."""
     if isinstance(value, (list, tuple, GeneratorType)):
-        return [found for each in value if (found := ip_host(each, options)) is not None]
-    address = _interface(value, None, options) if isinstance(value, str) else None
+        hosts = (ip_host(each, options, version) for each in value)
+        return [found for found in hosts if found is not None]
+    address = _interface(value, version, options) if isinstance(value, str) else None
     return None if address is None else str(address)
 
 
@@ -108,16 +109,15 @@ def filter_by_networks(values: Any, networks: Any) -> Any:
     return [each for each in values if any(ipaddress.ip_address(each) in net for net in within)]
 
 
-def _per_network(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """One network, or a list of them; ``None`` for what is none."""
+def _per_network(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    """One network, or the networks of a list; ``None`` for what is none."""
 
-    def check(value: Any) -> Any:
+    def check(value: Any, options: str | None = None, version: int | None = None) -> Any:
         if isinstance(value, (list, tuple, GeneratorType)):
-            return [check(each) for each in value]
-        try:
-            return function(ipaddress.ip_network(value, strict=False))
-        except ValueError:
-            return None
+            found = (check(each, options, version) for each in value)
+            return [each for each in found if each is not None]
+        address = _interface(value, version, options)
+        return None if address is None else function(address.network)
 
     return check
 
