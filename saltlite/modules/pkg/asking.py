@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
-from saltlite.modules.pkg._common import able, one_or_all, order, own
+from saltlite.modules.pkg._backend import able, one_or_all, order, own
 from saltlite.providers.pkg import Comparing, Describing, Packages, provider
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import joined, truth

@@ -8,7 +8,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules.pkg._common import (
+from saltlite.modules.pkg._backend import (
     apt_alone,
     changes_since,
     keeps_configuration,

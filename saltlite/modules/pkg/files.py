@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.modules.pkg._common import able, apt_alone, one_or_all
+from saltlite.modules.pkg._backend import able, apt_alone, one_or_all
 from saltlite.providers.pkg import Describing
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import UsageError
-from saltlite.modules.pkg._common import own
+from saltlite.modules.pkg._backend import own
 from saltlite.providers.pkg import groups
 from saltlite.providers.pkg.requests import truth
 

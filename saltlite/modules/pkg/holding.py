@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
-from saltlite.modules.pkg._common import able, apt_alone, local_file, own
+from saltlite.modules.pkg._backend import able, apt_alone, local_file, own
 from saltlite.providers.pkg import Holding, provider
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import truth

@@ -1,4 +1,4 @@
-"""What the functions of packages share."""
+"""The back end that serves ``pkg``: what it can do, and how it tells of changes and failures."""
 
 from __future__ import annotations
 
