@@ -85,8 +85,7 @@ class Latest(Resource[Now]):
         try:
             refs = call("git.remote_refs", self.name, **given)
         except (FunctionError, CommandError) as error:
-            said = str(error).partition(" failed: ")[2] or str(error)
-            return Now(wrong=f"Failed to check remote refs: {said}")
+            return Now(wrong=f"Failed to check remote refs: {last_words(error)}")
         if not self._wanted(refs):
             wrong = f"No revision matching '{self.rev}' exists in the remote repository"
             return Now(refs=refs, wrong=wrong)
