@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 _HEAD = re.compile(r"\d+: ([^:@\s]+)(?:@([^:\s]+))?: <([^>]*)>")
+_KINDS = ("inet", "inet6", "secondary")
 _HARDWARE = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2})+")
 
 Interfaces = dict[str, dict[str, Any]]
@@ -75,14 +77,13 @@ def entries(
     interfaces: Interfaces, wanted: Iterable[str] | None, version: int
 ) -> Iterator[tuple[Address, Network]]:
     """The addresses of a version and the networks they are in; of all interfaces, or of some."""
-    for name, interface in interfaces.items():
-        if wanted is None or name in wanted:
-            for kind in ("inet", "inet6", "secondary"):
-                for entry in interface.get(kind, ()):
-                    mask = entry.get("netmask", entry.get("prefixlen"))
-                    found = ipaddress.ip_interface(f"{entry['address']}/{mask}")
-                    if found.version == version:
-                        yield found.ip, found.network
+    meant = (each for name, each in interfaces.items() if wanted is None or name in wanted)
+    for interface in meant:
+        for entry in itertools.chain(*(interface.get(kind, ()) for kind in _KINDS)):
+            mask = entry.get("netmask", entry.get("prefixlen"))
+            found = ipaddress.ip_interface(f"{entry['address']}/{mask}")
+            if found.version == version:
+                yield found.ip, found.network
 
 
 def addresses(
