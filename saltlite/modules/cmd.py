@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import DEFAULT_SHELL, Options
@@ -549,7 +550,7 @@ def _content(
     if options.template not in ENGINES:
         log.error("Attempted to render template with unavailable engine %s", options.template)
         return None
-    own = {name: value for name, value in variables.items() if not name.startswith("__")}
+    own = own_keywords(variables)
     context = {**own, **(own.pop("context", None) or {})}
     text = content.decode("utf-8", "surrogateescape")
     rendered = render_template(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.disk import make_dir
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.fileserver.client import FileClient, file_client
@@ -257,7 +258,7 @@ def get_template(
     if template is None or template not in ENGINES:
         log.error("Attempted to render template with unavailable engine %s", template)
         return ""
-    variables = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    variables = own_keywords(kwargs)
     context = {**variables, **(variables.pop("context", None) or {})}
     text = Path(source).read_text(encoding="utf-8")
     rendered = render_template(text, template, ctx, saltenv=env, context=context, path=source)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.providers import command
 from saltlite.providers.command import Options
@@ -140,7 +141,7 @@ def tune(ctx: MinionContext, device: str, **kwargs: Any) -> Any:
 
         salt '*' disk.tune /dev/sda1 read-ahead=1024 read-write=True
     """
-    given = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    given = own_keywords(kwargs)
     stray = [f"{name}={value}" for name, value in given.items() if name not in _TUNED | _SWITCHES]
     if stray:
         raise UsageError(f"Invalid keyword arguments: {', '.join(stray)}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext, NoEvents
+from saltlite.core.keywords import own_keywords
 
 
 def fire(ctx: MinionContext, data: Any, tag: str) -> bool:
@@ -75,7 +76,7 @@ def send(
             "saltenv": ctx.config.files.saltenv or "base",
             "pillarenv": ctx.config.pillar.pillarenv,
         }
-    body |= {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    body |= own_keywords(kwargs)
     if data is not None:
         body |= _as_map(data)
     return fire_master(ctx, body, tag, preload)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.fileserver.copies import replace_file
 
@@ -37,7 +38,7 @@ def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
     """
     from saltlite.providers import web
 
-    options = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    options = own_keywords(kwargs)
     test = options.get("test", ctx.config.files.test)
     if test and not options.get("test_url"):
         return {}

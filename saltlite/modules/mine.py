@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.core.mine import MineEntry, data_of, entries, mine_entry
 from saltlite.core.plain import Plain
 from saltlite.core.targets import MinionFacts, Target, matches
@@ -51,7 +52,7 @@ def send(ctx: MinionContext, name: str, *args: Any, **kwargs: Any) -> Any:
         salt '*' mine.send network.ip_addrs eth0
         salt '*' mine.send eth0_ip_addrs mine_function=network.ip_addrs eth0
     """
-    wanted = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    wanted = own_keywords(kwargs)
     entry = mine_entry(str(name), [*args, wanted])
     try:
         value = _value(ctx, entry)

@@ -12,13 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.providers.service import provider, units
-
-
-def _own(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments without what the job brings along."""
-    return {name: value for name, value in kwargs.items() if not name.startswith("__")}
 
 
 def _act(ctx: MinionContext, name: str, action: str, **options: Any) -> bool:
@@ -158,7 +154,7 @@ def enable(
         salt '*' service.enable nginx
     """
     options = {
-        **_own(kwargs),
+        **own_keywords(kwargs),
         "no_block": no_block,
         "unmask": unmask,
         "unmask_runtime": unmask_runtime,
@@ -176,7 +172,7 @@ def disable(
 
         salt '*' service.disable nginx
     """
-    return _switch(ctx, name, False, {**_own(kwargs), "no_block": no_block, "root": root})
+    return _switch(ctx, name, False, {**own_keywords(kwargs), "no_block": no_block, "root": root})
 
 
 def _switch(ctx: MinionContext, name: str, on: bool, options: Mapping[str, Any]) -> bool:
@@ -193,7 +189,7 @@ def enabled(ctx: MinionContext, name: str, root: str | None = None, **kwargs: An
 
         salt '*' service.enabled nginx
     """
-    return provider(ctx).enabled(str(name), {**_own(kwargs), "root": root})
+    return provider(ctx).enabled(str(name), {**own_keywords(kwargs), "root": root})
 
 
 def disabled(ctx: MinionContext, name: str, root: str | None = None) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import command
 from saltlite.providers.command import Options, Outcome
@@ -254,7 +255,7 @@ def own(kwargs: Mapping[str, Any], *known: str) -> dict[str, Any]:
     Raises:
         UsageError: there is one that the function does not know.
     """
-    given = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    given = own_keywords(kwargs)
     stray = [f"{name}={value}" for name, value in given.items() if name not in known]
     if stray:
         raise UsageError(f"The following keyword arguments are not valid: {', '.join(stray)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from saltlite.core.keywords import own_keywords
 from saltlite.runners.context import RunnerContext
 
 
@@ -19,7 +20,7 @@ def show_pillar(ctx: RunnerContext, minion: str = "*", **kwargs: Any) -> dict[st
     """
     from saltlite.pillar.context import compile_for_minion
 
-    over = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    over = own_keywords(kwargs)
     over.pop("saltenv", None)
     pillarenv = over.pop("pillarenv", None)
     minion_id, grains = _known(ctx, minion)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from saltlite.core.keywords import own_keywords
 from saltlite.runners.context import RunnerContext
 from saltlite.runners.masterside import execution_context
 
@@ -17,7 +18,7 @@ def cmd(ctx: RunnerContext, fun: str, *args: Any, **kwargs: Any) -> Any:
         salt-run salt.cmd test.ping
         salt-run salt.cmd test.arg 1 2 3 a=1
     """
-    wanted = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    wanted = own_keywords(kwargs)
     return execution_context(ctx).functions.call(fun, *args, **wanted)
 
 
@@ -39,7 +40,7 @@ def execute(
 
         salt-run salt.execute '*' test.ping
     """
-    wanted = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    wanted = own_keywords(kwargs)
     listed = [arg] if isinstance(arg, str) else list(arg)
     return ctx.local.cmd(
         tgt, fun, listed, timeout=timeout, tgt_type=tgt_type, ret=ret, jid=jid, kwarg=kwarg,

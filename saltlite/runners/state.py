@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from saltlite.core.eventline import watch
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import UsageError
 from saltlite.runners.context import RunnerContext
 
@@ -191,7 +192,7 @@ def _told(
     from saltlite.runners import orchestration
 
     master = orchestration.master_context(ctx, pillar=pillar)
-    own = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    own = own_keywords(kwargs)
     data = {master.config.identity.id: master.functions.call(fun, *args, **own)}
     orchestration.tell(ctx, data)
     return data

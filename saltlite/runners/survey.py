@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
+from saltlite.core.keywords import own_keywords
 from saltlite.runners.context import RunnerContext
 
 
@@ -49,7 +50,7 @@ def _print(ctx: RunnerContext, pool: dict[str, Any], first: dict[str, Any]) -> N
 
 
 def _pools(ctx: RunnerContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    options = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    options = own_keywords(kwargs)
     order = options.pop("survey_sort", "down")
     if len(args) < 2:
         raise ValueError("a target and a function are needed")

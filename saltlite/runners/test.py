@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from saltlite.core.keywords import own_keywords
 from saltlite.runners.context import RunnerContext
 
 SECRETS = frozenset({"key_pass", "signing_key_pass"})
@@ -17,7 +18,7 @@ def arg(*args: Any, **kwargs: Any) -> dict[str, Any]:
 
         salt-run test.arg foo bar=baz
     """
-    shown = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    shown = own_keywords(kwargs)
     return {"args": list(args), "kwargs": shown}
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import disk
@@ -57,7 +58,7 @@ def tuned(name: str, **kwargs: Any) -> Tuned:
     They are ``read-ahead`` and ``filesystem-read-ahead`` (in sectors of 512 bytes), ``read-only``
     and ``read-write``.
     """
-    given = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    given = own_keywords(kwargs)
     stray = [f"{key}={value}" for key, value in given.items() if key not in _SETTINGS]
     if stray:
         raise UsageError(f"Invalid keyword arguments: {', '.join(stray)}")

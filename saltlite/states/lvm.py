@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import lvm
@@ -21,7 +22,7 @@ Row = Mapping[str, str] | None
 def pv_present(name: str, **kwargs: Any) -> PhysicalVolume:
     """A device that is a physical volume; further arguments are options of ``pvcreate``."""
     report.flags("lvm.pv_present", kwargs, report.OF_PVCREATE)
-    return PhysicalVolume(name=str(name), options=_options(kwargs))
+    return PhysicalVolume(name=str(name), options=own_keywords(kwargs))
 
 
 def pv_absent(name: str) -> NoPhysicalVolume:
@@ -33,7 +34,7 @@ def vg_present(name: str, devices: Any = None, **kwargs: Any) -> Group:
     """A group with these devices, a list; it may have others. Further options of ``vgcreate``."""
     report.flags("lvm.vg_present", kwargs, report.OF_VGCREATE)
     wanted = tuple(report.names(devices))
-    return Group(name=str(name), devices=wanted, options=_options(kwargs))
+    return Group(name=str(name), devices=wanted, options=own_keywords(kwargs))
 
 
 def vg_absent(name: str) -> NoGroup:
@@ -72,7 +73,7 @@ def lv_present(
         extents=extents,
         force=bool(force),
         resizefs=bool(resizefs),
-        options={**made, **_options(kwargs)},
+        options={**made, **own_keywords(kwargs)},
     )
 
 
@@ -96,10 +97,6 @@ def lv_absent(name: str, vgname: str | None = None) -> NoLogicalVolume | Verdict
         said = "vgname must be specified: the volume group of the logical volume."
         return Verdict(result=False, comment=said)
     return NoLogicalVolume(name=str(name), group=str(vgname))
-
-
-def _options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in kwargs.items() if not key.startswith("__")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, SaltliteError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.pkg import Configuring, ini_repos, provider
@@ -326,7 +327,7 @@ def managed(
         return refused
     refresh = truth(kwargs.pop("refresh", kwargs.pop("refresh_db", True)))
     clean_file = truth(kwargs.pop("clean_file", False))
-    options = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    options = own_keywords(kwargs)
     repo = _short(name, ppa if _is_apt(ctx) else None, copr)
     if is_short(repo):
         return Short(name=name, repo=repo, options=options, refresh=refresh)

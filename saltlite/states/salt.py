@@ -16,6 +16,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core import tags
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.states._salt.returns import Leniency, is_good, of_function, of_states
@@ -165,7 +166,7 @@ def runner(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
 
     It fails if the runner does, or says so with a ``retcode``.
     """
-    own = _arguments(kwargs)
+    own = own_keywords(kwargs)
     args = own.pop("arg", None) or []
     keywords = {**own, **(own.pop("kwarg", None) or {})}
     keywords.pop("kwarg", None)
@@ -182,7 +183,7 @@ def runner(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
 
 def wheel(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     """Run a wheel function on the master; arguments as ``runner``."""
-    own = _arguments(kwargs)
+    own = own_keywords(kwargs)
     args = own.get("arg") or []
     keywords = {**own, **(own.get("kwarg") or {})}
     keywords = {key: value for key, value in keywords.items() if key not in ("arg", "kwarg")}
@@ -237,11 +238,6 @@ def wait_for_event(
 
 def _given(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What is for the function, not about the state."""
-    return {key: value for key, value in kwargs.items() if not key.startswith("__")}
 
 
 def _orchestration(ctx: MinionContext) -> str:

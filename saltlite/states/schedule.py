@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.core.schedule import DEFAULTS, BadSchedule, entry_of
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
@@ -19,7 +20,7 @@ def present(name: str, **kwargs: Any) -> Job:
     ``function`` runs with ``job_args`` and ``job_kwargs`` every ``seconds``, ``minutes``,
     ``hours``, ``days``, or at ``when`` or ``once``. Further options are those of ``schedule.add``.
     """
-    given = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    given = own_keywords(kwargs)
     try:
         wanted = entry_of(str(name), given)
     except BadSchedule as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules._file import hashes, owners
 from saltlite.modules._file.given import absolute, home
@@ -326,7 +327,7 @@ def find(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> Any:
     from saltlite.modules._file.criteria import CriterionError
     from saltlite.modules._file.find import Finder
 
-    options = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+    options = own_keywords(kwargs)
     if "delete" in args:
         options["delete"] = "f"
     elif "print" in args:

@@ -31,11 +31,6 @@ def apt_alone(ctx: MinionContext, function: str) -> Any:
     return found
 
 
-def own(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments without what the job brings along."""
-    return {name: value for name, value in kwargs.items() if not name.startswith("__")}
-
-
 def one_or_all(names: Sequence[str], found: Mapping[str, Any]) -> Any:
     """The value of a single name; the map of several; ``""`` or nothing without any."""
     return found.get(names[0], "") if len(names) == 1 else dict(found)

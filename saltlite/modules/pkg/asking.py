@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable
-from saltlite.modules.pkg._backend import able, one_or_all, order, own
+from saltlite.modules.pkg._backend import able, one_or_all, order
 from saltlite.providers.pkg import Comparing, Describing, Packages, provider
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import joined, truth
@@ -73,8 +74,8 @@ def latest_version(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
     names = [str(name) for name in args]
     back_end = provider(ctx)
     if truth(kwargs.get("refresh", True)):
-        back_end.refresh(own(kwargs))
-    available = back_end.available(names, own(kwargs))
+        back_end.refresh(own_keywords(kwargs))
+    available = back_end.available(names, own_keywords(kwargs))
     if not truth(kwargs.get("show_installed", False)):
         there = back_end.installed()
         available = {
@@ -116,8 +117,8 @@ def list_upgrades(
     """
     back_end = provider(ctx)
     if truth(refresh):
-        back_end.refresh(own(kwargs))
-    return back_end.upgrades(own(kwargs) | {"dist_upgrade": dist_upgrade})
+        back_end.refresh(own_keywords(kwargs))
+    return back_end.upgrades(own_keywords(kwargs) | {"dist_upgrade": dist_upgrade})
 
 
 def refresh_db(
@@ -132,7 +133,7 @@ def refresh_db(
 
         salt '*' pkg.refresh_db
     """
-    options = own(kwargs) | {"cache_valid_time": cache_valid_time, "failhard": failhard}
+    options = own_keywords(kwargs) | {"cache_valid_time": cache_valid_time, "failhard": failhard}
     return provider(ctx).refresh(options)
 
 
@@ -144,7 +145,7 @@ def list_repo_pkgs(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, A
         salt '*' pkg.list_repo_pkgs bash
         salt '*' pkg.list_repo_pkgs 'python3-*'
     """
-    return dict(provider(ctx).offered([str(name) for name in args], own(kwargs)))
+    return dict(provider(ctx).offered([str(name) for name in args], own_keywords(kwargs)))
 
 
 def info_installed(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def info_installed(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, A
         salt '*' pkg.info_installed bash
     """
     back_end = able(ctx, Describing, "info_installed")  # type: ignore[type-abstract]
-    return back_end.info([str(name) for name in args], own(kwargs))
+    return back_end.info([str(name) for name in args], own_keywords(kwargs))
 
 
 def show(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.pkg._backend import (
     apt_alone,
@@ -14,7 +15,6 @@ from saltlite.modules.pkg._backend import (
     keeps_configuration,
     local_file,
     order,
-    own,
     trouble,
     unless_failed,
 )
@@ -63,7 +63,7 @@ def install(
     """
     back_end = provider(ctx)
     options = {
-        **own(kwargs),
+        **own_keywords(kwargs),
         "fromrepo": fromrepo,
         "skip_verify": skip_verify,
         "reinstall": reinstall,
@@ -246,7 +246,7 @@ def _removed(
     wanted = [Wanted(each) for each in names if each in there]
     if not wanted:
         return {}
-    errors = back_end.change(Change(action, wanted, own(options), before))
+    errors = back_end.change(Change(action, wanted, own_keywords(options), before))
     return unless_failed(trouble(back_end, "removing"), changes_since(back_end, before), errors)
 
 
@@ -261,7 +261,7 @@ def upgrade(
         salt '*' pkg.upgrade dist_upgrade=True
     """
     back_end = provider(ctx)
-    options = {"dist_upgrade": dist_upgrade, **own(kwargs)}
+    options = {"dist_upgrade": dist_upgrade, **own_keywords(kwargs)}
     if truth(refresh):
         back_end.refresh(options)
     before = back_end.installed()
@@ -299,4 +299,4 @@ def download(ctx: MinionContext, *packages: str, **kwargs: Any) -> dict[str, Any
     if not packages:
         raise FunctionError("No packages were specified")
     kwargs["downloadonly"] = True
-    return install(ctx, pkgs=list(packages), **own(kwargs))
+    return install(ctx, pkgs=list(packages), **own_keywords(kwargs))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import UsageError
-from saltlite.modules.pkg._backend import own
 from saltlite.providers.pkg import groups
 from saltlite.providers.pkg.requests import truth
 
@@ -62,7 +62,7 @@ def group_install(
     wanted = groups.missing(found, _names(skip, "skip"), _names(include, "include"))
     if not wanted:
         return {}
-    changed: dict[str, Any] = ctx.functions.call("pkg.install", pkgs=wanted, **own(kwargs))
+    changed: dict[str, Any] = ctx.functions.call("pkg.install", pkgs=wanted, **own_keywords(kwargs))
     return changed
 
 

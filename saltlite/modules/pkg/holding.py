@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
-from saltlite.modules.pkg._backend import able, apt_alone, local_file, own
+from saltlite.modules.pkg._backend import able, apt_alone, local_file
 from saltlite.providers.pkg import Holding, provider
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import truth
@@ -32,7 +33,7 @@ def hold(
         salt '*' pkg.hold pkgs='["foo", "bar"]'
     """
     names = _holding(name, pkgs, sources)
-    return able(ctx, Holding, "hold").hold(names, own(kwargs))  # type: ignore[type-abstract]
+    return able(ctx, Holding, "hold").hold(names, own_keywords(kwargs))  # type: ignore[type-abstract]
 
 
 def unhold(
@@ -45,7 +46,7 @@ def unhold(
         salt '*' pkg.unhold nginx
     """
     names = _holding(name, pkgs, sources)
-    return able(ctx, Holding, "unhold").unhold(names, own(kwargs))  # type: ignore[type-abstract]
+    return able(ctx, Holding, "unhold").unhold(names, own_keywords(kwargs))  # type: ignore[type-abstract]
 
 
 def list_holds(ctx: MinionContext, pattern: str = "", full: bool = True) -> list[str]:

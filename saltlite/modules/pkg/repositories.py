@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules.pkg._backend import able, apt_alone, local_file, own
+from saltlite.modules.pkg._backend import able, apt_alone, local_file
 from saltlite.providers.pkg import Configuring, Repositories, provider
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import truth
@@ -25,7 +26,7 @@ def list_repos(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
         salt '*' pkg.list_repos
     """
     back_end = able(ctx, Repositories, "list_repos")  # type: ignore[type-abstract]
-    return back_end.list_repos(own(kwargs))
+    return back_end.list_repos(own_keywords(kwargs))
 
 
 def get_repo(ctx: MinionContext, repo: str, **kwargs: Any) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def get_repo(ctx: MinionContext, repo: str, **kwargs: Any) -> dict[str, Any]:
     short = shortcut(ctx, str(repo))
     if short is not None:
         return short.get()
-    return back_end.get_repo(str(repo), own(kwargs))
+    return back_end.get_repo(str(repo), own_keywords(kwargs))
 
 
 def mod_repo(
@@ -57,7 +58,7 @@ def mod_repo(
         salt '*' pkg.mod_repo "deb http://deb.debian.org/debian sid main" file=/etc/apt/sources.list.d/sid.list
     """  # noqa: E501 - the command is one line
     back_end = able(ctx, Configuring, "mod_repo")  # type: ignore[type-abstract]
-    options = own(kwargs)
+    options = own_keywords(kwargs)
     short = shortcut(ctx, str(repo))
     if short is not None:
         made = {str(repo): short.make(options)}
@@ -120,7 +121,7 @@ def del_repo(ctx: MinionContext, repo: str, **kwargs: Any) -> Any:
     short = shortcut(ctx, str(repo))
     if short is not None:
         return short.remove()
-    return back_end.del_repo(str(repo), own(kwargs))
+    return back_end.del_repo(str(repo), own_keywords(kwargs))
 
 
 def get_repo_keys(

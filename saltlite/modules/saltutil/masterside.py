@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 
 _PUBLISHING = frozenset(
@@ -33,7 +34,7 @@ def runner(
     """
     del saltenv, jid
     args = [] if arg is None else list(arg) if isinstance(arg, (list, tuple)) else [arg]
-    keywords = {**(kwarg or {}), **_own(kwargs)}
+    keywords = {**(kwarg or {}), **own_keywords(kwargs)}
     if _has_master(ctx):
         found = _run_here(ctx, "runner", name, args, keywords)
         told = {"jid": found.get("jid"), "user": found.get("user"), "fun": f"runner.{name}"}
@@ -53,7 +54,7 @@ def wheel(ctx: MinionContext, name: str, *args: Any, **kwargs: Any) -> dict[str,
     """
     if not _has_master(ctx):
         raise FunctionError("saltutil.wheel needs the machine of a master")
-    keywords = {**_own(kwargs), **(kwargs.get("kwarg") or {})}
+    keywords = {**own_keywords(kwargs), **(kwargs.get("kwarg") or {})}
     keywords = {key: value for key, value in keywords.items() if key not in ("arg", "kwarg")}
     listed = [*args, *(kwargs.get("arg") or [])]
     found = _run_here(ctx, "wheel", name, listed, keywords)
@@ -80,7 +81,7 @@ def cmd(
     """
     if ssh or not _has_master(ctx):
         raise FunctionError("saltutil.cmd needs the machine of a master, and no ssh")
-    own = _own(kwargs)
+    own = own_keywords(kwargs)
     request = {
         "tgt": tgt, "fun": fun, "arg": [arg] if isinstance(arg, str) else list(arg),
         "timeout": timeout, "tgt_type": tgt_type, "ret": ret,
@@ -110,10 +111,6 @@ def cmd_iter(
     """
     found = cmd(ctx, tgt, fun, arg, timeout, tgt_type, ret, kwarg, ssh, **kwargs)
     return [{minion: value} for minion, value in found.items()]
-
-
-def _own(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in kwargs.items() if not name.startswith("__")}
 
 
 def _run_here(

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.loader import sync
 from saltlite.modules.saltutil.refreshing import refresh_modules, refresh_pillar
@@ -348,9 +349,7 @@ def mmodule(ctx: MinionContext, saltenv: str, fun: str, *args: Any, **kwargs: An
 
         salt '*' saltutil.mmodule base test.ping
     """
-    return ctx.functions.call(
-        fun, *args, **{key: kwargs[key] for key in kwargs if not key.startswith("__")}
-    )
+    return ctx.functions.call(fun, *args, **own_keywords(kwargs))
 
 
 def _sync(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import own_keywords
 from saltlite.errors import ProgramMissing, UsageError
 from saltlite.providers import command
 from saltlite.providers.command import Options, Outcome
@@ -150,7 +151,7 @@ def flags(name: str, given: Mapping[str, Any], known: tuple[str, ...]) -> list[s
     Raises:
         UsageError: it has no such option.
     """
-    options = {key: value for key, value in given.items() if not key.startswith("__")}
+    options = own_keywords(given)
     stray = sorted(set(options) - set(known))
     if stray:
         raise UsageError(f"{name}: {', '.join(stray)} is not one of {', '.join(known)}")

@@ -1,0 +1,11 @@
+"""Keyword arguments of functions, told apart from what a job or a state brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def own_keywords(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that the caller meant: without ``__pub_jid``, ``__env__`` and the like."""
+    return {name: value for name, value in kwargs.items() if not name.startswith("__")}
