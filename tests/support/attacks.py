@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -126,23 +125,23 @@ class Stranger:
 
 
 def snapshot(*roots: Path, ignored: str = r"\.sqlite|/run/|/log$|\.out$") -> dict[str, Any]:
-    """Path → (type and mode, owner, size, time) of everything below ``roots``."""
+    """Path → (type and mode, owner, size or names, time) of everything below ``roots``.
+
+    A directory in which something is ignored has no time: that changes with what is ignored, too.
+    """
     found: dict[str, Any] = {}
     for root in roots:
         for directory, _, names in os.walk(root):
-            for name in ("", *names):
+            kept = [name for name in names if not re.search(ignored, f"{directory}/{name}")]
+            for name in ("", *kept):
                 path = os.path.join(directory, name)
                 if re.search(ignored, path):
                     continue
                 with contextlib.suppress(FileNotFoundError):
                     status = os.lstat(path)
-                    is_dir = stat.S_ISDIR(status.st_mode)
-                    found[path] = (
-                        status.st_mode,
-                        status.st_uid,
-                        0 if is_dir else status.st_size,
-                        status.st_mtime_ns,
-                    )
+                    time_ns = status.st_mtime_ns if name or len(kept) == len(names) else None
+                    size = status.st_size if name else tuple(sorted(kept))
+                    found[path] = (status.st_mode, status.st_uid, size, time_ns)
     return found
 
 
