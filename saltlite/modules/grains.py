@@ -31,6 +31,7 @@ _SANITIZED = {
 """What stands in for a grain that tells too much, with ``sanitize``."""
 
 _MISSING = object()
+_BY_FORCE = "Use 'force=True' to overwrite."
 
 
 def items(ctx: MinionContext, sanitize: bool = False) -> dict[str, Any]:
@@ -320,14 +321,10 @@ def set_(
     found = traverse(ctx.grains, key, _MISSING, delimiter)
     if found is not _MISSING and found == val and not (val is None and destructive):
         return _outcome("Grain is already set", {})
-    if found is not _MISSING and found is not None and not force:
-        refused = _refusal(key, found, val)
-        if refused:
-            return _outcome(refused, {}, result=False)
-    try:
-        top, value = _nested(ctx.grains, key, val, delimiter, force, destructive)
-    except KeyTaken as error:
-        return _outcome(str(error), {}, result=False)
+    refused = "" if force else refusal(ctx.grains, key, val, delimiter)
+    if refused:
+        return _outcome(refused, {}, result=False)
+    top, value = _nested(ctx.grains, key, val, delimiter, destructive)
     setval(ctx, top, value, destructive)
     return _outcome("", {top: value})
 
@@ -336,23 +333,26 @@ def _outcome(comment: str, changes: dict[str, Any], *, result: bool = True) -> d
     return {"comment": comment, "changes": changes, "result": result}
 
 
-def _refusal(key: str, found: Any, val: Any) -> str:
+def refusal(grains: Mapping[str, Any], key: str, val: Any, delimiter: str = DELIMITER) -> str:
+    """Why a grain takes a value by ``force`` only; empty if nothing is lost by it."""
+    found = traverse(grains, key, None, delimiter)
     if isinstance(found, (dict, list)):
-        return f"The key '{key}' exists but is a dict or a list. Use 'force=True' to overwrite."
-    if isinstance(val, (dict, list)):
-        return (
-            f"The key '{key}' exists and the given value is a dict or a list. "
-            "Use 'force=True' to overwrite."
-        )
+        return f"The key '{key}' exists but is a dict or a list. {_BY_FORCE}"
+    if found is not None and isinstance(val, (dict, list)):
+        return f"The key '{key}' exists and the given value is a dict or a list. {_BY_FORCE}"
+    while delimiter in key:
+        key, _, last = key.rpartition(delimiter)
+        around = traverse(grains, key, None, delimiter)
+        if around is not None and not isinstance(around, (dict, list)) and around != last:
+            return (
+                f"The key '{key}' value is '{around}', which is different from the provided key "
+                f"'{last}'. {_BY_FORCE}"
+            )
     return ""
 
 
-class KeyTaken(SaltliteError):
-    """A part of the way to a nested grain has a value of its own."""
-
-
 def _nested(
-    grains: Mapping[str, Any], key: str, val: Any, delimiter: str, force: bool, destructive: bool
+    grains: Mapping[str, Any], key: str, val: Any, delimiter: str, destructive: bool
 ) -> tuple[str, Any]:
     """The top grain and its new value, for a value somewhere below it."""
     while delimiter in key:
@@ -362,13 +362,8 @@ def _nested(
             val = _into_list(around, last, val)
         elif isinstance(around, dict) or around is None:
             val = _into_map(around or {}, last, val, destructive)
-        elif around == last or force:
-            val = {last: val}
         else:
-            raise KeyTaken(
-                f"The key '{key}' value is '{around}', which is different from the provided key "
-                f"'{last}'. Use 'force=True' to overwrite."
-            )
+            val = {last: val}
     return key, val
 
 

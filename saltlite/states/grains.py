@@ -14,7 +14,6 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import grains
 
 _ABSENT = "saltlite: there is no such grain"
-_FORCE = "Use 'force=True' to overwrite."
 
 
 def exists(ctx: MinionContext, name: str, delimiter: str = DELIMITER) -> Verdict:
@@ -105,7 +104,7 @@ class Grain(_Of):
         there = self.value_in(now)
         if there is not _ABSENT and there == self.value:
             return []
-        refused = "" if self.force else self._refusal(now, there)
+        refused = "" if self.force else grains.refusal(now, self.key, self.value)
         if refused:
             return Verdict(result=False, comment=refused)
         is_new = there is _ABSENT
@@ -116,20 +115,6 @@ class Grain(_Of):
             run=partial(_set, key=self.key, value=self.value, force=self.force),
         )
         return [step]
-
-    def _refusal(self, now: Mapping[str, Any], there: Any) -> str:
-        if isinstance(there, (list, dict)):
-            return f"The key '{self.key}' exists but is a dict or a list. {_FORCE}"
-        if there is not _ABSENT and there is not None and isinstance(self.value, (list, dict)):
-            return f"The key '{self.key}' exists and the given value is a dict or a list. {_FORCE}"
-        way, _, last = self.key.rpartition(DELIMITER)
-        around = traverse(now, way, None) if way else None
-        if around is None or isinstance(around, (dict, list)) or around == last:
-            return ""
-        return (
-            f"The key '{way}' value is '{around}', which is different from the provided key "
-            f"'{last}'. {_FORCE}"
-        )
 
     def changes(
         self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
@@ -160,9 +145,9 @@ class NoGrain(_Of):
         there = self.value_in(now)
         if there is _ABSENT or (there is None and not self.destructive):
             return []
-        if isinstance(there, (list, dict)) and not self.force:
-            comment = f"The key '{self.key}' exists but is a dict or a list. {_FORCE}"
-            return Verdict(result=False, comment=comment)
+        refused = "" if self.force else grains.refusal(now, self.key, None)
+        if refused:
+            return Verdict(result=False, comment=refused)
         run = partial(
             _set, key=self.key, value=None, force=self.force, destructive=self.destructive
         )

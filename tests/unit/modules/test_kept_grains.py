@@ -16,6 +16,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
+from saltlite.modules import grains
+from saltlite.states import grains as grain_states
 
 
 def make(tmp_path, grains=None):
@@ -126,3 +128,13 @@ def test_the_lock_is_no_grain(tmp_path, file):
 def test_a_grain_that_is_not_there_equals_an_empty_text(key, value, same, tmp_path, file):
     ctx = make(tmp_path, {"a": {"n": 7}})
     assert ctx.functions.call("grains.equals", key, value) is same  # as Salt 3006.30
+
+
+@pytest.mark.parametrize("key", ["a:b", "a:b:c", "a:b:c:d"])
+def test_a_value_that_would_be_lost_refuses_at_any_depth(key):
+    """The state plans by the same rule: a test run foretells what a real one would refuse."""
+    held = {"a": "x"}
+    said = "The key 'a' value is 'x', which is different from the provided key 'b'."
+    assert grains.refusal(held, key, 1).startswith(said)
+    assert grain_states.present(key, 1).plan(held).comment.startswith(said)
+    assert grains.refusal(held, key.replace("b", "x", 1), 1) == ""
