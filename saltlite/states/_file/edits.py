@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
-from saltlite.modules._file import comments, place, sources, texts
+from saltlite.host import Host
+from saltlite.modules._file import comments, permissions, place, sources, texts
 from saltlite.modules._file.commenting import comment_file
 from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import content
-from saltlite.states._file.checks import Encoding, expressions, failure, system_errors
+from saltlite.states._file.checks import (
+    Encoding,
+    expressions,
+    failure,
+    require_owners,
+    system_errors,
+)
 from saltlite.states._file.presence import way_to
 
 UTF_8 = Encoding()
@@ -27,19 +35,50 @@ def not_found(name: str) -> Verdict:
     return failure(f"{name}: file not found")
 
 
-def dry(edit: Callable[[bool], Any], would: str) -> Declared:
-    """An edit that can be tried: ``edit(True)`` gives the difference and changes nothing."""
+def dry(edit: Callable[[bool], Any], would: str, own: Own | None = None) -> Declared:
+    """An edit that can be tried: ``edit(True)`` gives the difference and changes nothing.
+
+    ``own`` is whose the file shall be then, and how open.
+    """
     with expressions(), system_errors():
         found = edit(True)
-    if not found:
+        other = own.look() if own else {}
+    changes = {**({"diff": found} if found else {}), **other}
+    if not changes:
         return Verdict(result=True, comment=UNCHANGED)
 
     def act(ctx: MinionContext) -> Verdict:
+        told: dict[str, Any] = {}
         with system_errors():
-            changed = edit(False)
-        return Verdict(result=True, comment="Changes were made", changes={"diff": changed})
+            if found:
+                told["diff"] = edit(False)
+            if other and own:
+                told |= own.give()
+        return Verdict(result=True, comment="Changes were made", changes=told)
 
-    return Action(would=would, run=act, changes={"diff": found})
+    return Action(would=would, run=act, changes=changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Whose a file that is there shall be, and how open."""
+
+    host: Host
+    name: str
+    wanted: Wanted
+
+    def look(self) -> dict[str, Any]:
+        """What is another."""
+        ret, _ = permissions.check(self.name, None, self.wanted, self.host, follow=True, test=True)
+        return dict(ret["changes"])
+
+    def give(self) -> dict[str, Any]:
+        """Change it; raises FunctionError."""
+        require_owners(self.wanted.user, self.wanted.group)
+        ret, _ = permissions.check(self.name, None, self.wanted, self.host, follow=True, test=False)
+        if not ret["result"]:
+            raise FunctionError(str(ret["comment"]))
+        return dict(ret["changes"])
 
 
 def chunks(
@@ -90,6 +129,8 @@ class Added:
     def declared(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
         """What is to be done about the lines that are not there."""
         name, exists = self.name, os.path.exists(self.name)
+        if os.path.isdir(name):
+            return failure(f"[Errno 21] Is a directory: {name!r}")
         lines = self._missing(wanted)
         if exists and not lines:
             return Verdict(result=True, comment=f"File {name} is in correct state")
@@ -137,13 +178,13 @@ class Added:
         return re.search(f"(?m)^{body}$", self.old) is not None
 
     def _difference(self, lines: Sequence[str]) -> str:
-        before = self.old.splitlines()
-        after = [*lines, *before] if self.begin else [*before, *lines]
         if self.begin:
-            return texts.unified(_ended(before), _ended(after))
+            before = texts.split_lines(self.old)
+            return texts.unified(before, [*_ended(lines), *before])
         import difflib
 
-        return "\n".join(difflib.unified_diff(before, after))
+        before = self.old.splitlines()
+        return "\n".join(difflib.unified_diff(before, [*before, *lines]))
 
 
 def _ended(lines: Sequence[str]) -> list[str]:
@@ -178,9 +219,12 @@ def commenting(
     text = _text(name, encoding)
     lines = texts.split_lines(text)
     with expressions():
+        as_is = _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)
+        if as_is is not None:
+            return as_is
         changed = (comments.commented if out else comments.uncommented)(lines, regex, char)
         if changed.lines == lines:
-            return _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)
+            return _of_no_effect(text, regex, char, out=out)
     word = "Commented" if out else "Uncommented"
 
     def act(ctx: MinionContext) -> Verdict:
@@ -193,12 +237,42 @@ def commenting(
     return Action(would=would, changes={name: "updated"}, run=act)
 
 
-def _as_is(text: str, regex: str, char: str, *, out: bool, ignore_missing: bool) -> Verdict:
-    inner = regex.lstrip("^").rstrip("$")
-    pattern = rf"^\s*{re.escape(char)}\s*.*?(?:{inner})" if out else rf"^\s*(?:{inner})"
-    if re.search(pattern, text, re.MULTILINE):
-        word = "commented" if out else "uncommented"
-        return Verdict(result=True, comment=f"Pattern already {word}")
+def _has_comment(text: str, regex: str, char: str, *, out: bool) -> bool:
+    """Whether a line is commented, as Salt looks for it: the pattern behind the mark, anywhere."""
+    mark = re.escape(char)
+    pattern = f"{mark}{_middle(regex)}" if out else rf"{mark}[ \t]*{regex.lstrip('^')}"
+    return re.search(pattern, text, re.MULTILINE) is not None
+
+
+def _has_plain(text: str, regex: str, char: str, *, out: bool) -> bool:
+    """Whether a line is not commented, as Salt looks for it."""
+    pattern = rf"^[ \t]*{regex.lstrip('^')}"
+    if out:
+        pattern = rf"^(?!\s*{re.escape(char)})\s*{_middle(regex)}"
+    return re.search(pattern, text, re.MULTILINE) is not None
+
+
+def _middle(regex: str) -> str:
+    return regex.lstrip("^").rstrip("$")
+
+
+def _as_is(text: str, regex: str, char: str, *, out: bool, ignore_missing: bool) -> Verdict | None:
+    """The verdict on a text with nothing to change; ``None`` if there may be something."""
+    has, has_other = (_has_plain, _has_comment) if out else (_has_comment, _has_plain)
+    if has(text, regex, char, out=out):
+        return None
+    if has_other(text, regex, char, out=out):
+        return Verdict(
+            result=True, comment=f"Pattern already {'commented' if out else 'uncommented'}"
+        )
     if ignore_missing:
         return Verdict(result=True, comment="Pattern not found and ignore_missing set to True")
-    return failure(f"{inner}: Pattern not found")
+    return failure(f"{_middle(regex) if out else regex}: Pattern not found")
+
+
+def _of_no_effect(text: str, regex: str, char: str, *, out: bool) -> Verdict:
+    """The verdict on lines that were found and stay as they are, as in Salt."""
+    word = "commented" if out else "uncommented"
+    if (_has_comment if out else _has_plain)(text, regex, char, out=out):
+        return Verdict(result=True, comment=f"{word.capitalize()} lines successfully")
+    return failure(f"Expected {word} lines not found")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+_END = "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValues:
     """What shall be set, and how its lines look. ``count`` is how many of one key are changed."""
 
-    values: Mapping[str, str]
+    values: Mapping[str, Any]
     separator: str = "="
     count: int = 1
-    uncomment: str = ""
+    uncomment: str | None = None
     append: bool = False
     prepend: bool = False
     key_ignore_case: bool = False
@@ -32,46 +35,62 @@ class Result:
 def applied(lines: Sequence[str], wanted: KeyValues) -> Result:
     """The keys set in the lines (with their ends), and added where that is wanted.
 
-    Of more lines of a key than ``count`` the rest goes, as in Salt.
+    As in Salt more lines of a key than ``count`` go, but for those that are commented or set in:
+    they only count as long as there are too few. With less than one none is added.
     """
     content: list[str] = []
     told: list[str] = []
     times = dict.fromkeys(wanted.values, 0)
     changed = 0
     for line in lines:
-        key, new = _altered(line, wanted)
-        if key is not None:
+        key, new, is_plain = _altered(line, wanted)
+        if key is not None and (is_plain or times[key] < wanted.count):
             times[key] += 1
             new = new if wanted.count < 0 or times[key] <= wanted.count else ""
+        else:
+            new = line
         content.append(new)
         if new != line:
-            told += [f"- {_bare(line)}\n", *([f"+ {_bare(new)}\n"] if new else [])]
+            kind = "" if key is None else _kind(wanted.values[key])
+            told += [f"- {_bare(line)}\n", *([f"+ {_bare(new)}{kind}\n"] if new else [])]
             changed += 1
     added = [f"{key}{wanted.separator}{wanted.values[key]}\n" for key in times if not times[key]]
-    if not added or not (wanted.append or wanted.prepend):
+    if not added or wanted.count < 1 or not (wanted.append or wanted.prepend):
         return Result(content, told, changed)
-    shown = [f"+ {line}" for line in added]
     changed += len(added)
-    if wanted.prepend:
+    if not wanted.append:  # each before the last one
+        added.reverse()
+        shown = [f"+ {line}" for line in added]
         return Result([*added, *content], ["  <SOF>\n", *shown, *told], changed)
+    shown = [f"+ {line}" for line in added]
     if content and not content[-1].endswith("\n"):
         content[-1] += "\n"
     return Result([*content, *added], [*told, "- <EOF>\n", *shown, "+ <EOF>\n"], changed)
 
 
-def _altered(line: str, wanted: KeyValues) -> tuple[str | None, str]:
-    """The key that a line is about, and the line with its value."""
+def _altered(line: str, wanted: KeyValues) -> tuple[str | None, str, bool]:
+    """The key that a line is about, the line with its value, whether it is neither set in nor out.
+
+    Without ``uncomment`` blanks may be before a key; none may be behind it.
+    """
     bare = _bare(line)
-    plain = bare.lstrip(wanted.uncomment) if wanted.uncomment else bare
+    plain = bare.lstrip(wanted.uncomment)
     found, separator, now = plain.partition(wanted.separator)
-    if not separator:
-        return None, line
-    for key, value in wanted.values.items():
-        if not _same(found.strip(), key, wanted.key_ignore_case):
+    is_plain = plain == bare
+    for key, given in wanted.values.items():
+        if not separator or not _same(found, key, wanted.key_ignore_case):
             continue
-        kept = now if _same(now, value, wanted.value_ignore_case) else value
-        return key, f"{found}{separator}{kept}{line[len(bare) :]}"
-    return None, line
+        value = str(given)
+        is_same = _same(now.strip(), value.strip(), wanted.value_ignore_case)
+        if is_same and is_plain:
+            return key, line, True
+        return key, f"{found}{separator}{value}{line[len(bare) :] or _END}", is_plain
+    return None, line, is_plain
+
+
+def _kind(value: Any) -> str:
+    """What Salt tells beside a value that is no text."""
+    return "" if isinstance(value, str) else f" (from {type(value).__name__} type)"
 
 
 def _same(one: str, other: str, ignore_case: bool) -> bool:

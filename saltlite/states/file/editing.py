@@ -156,11 +156,12 @@ def line(
         location=location, before=before, after=after, indent=indent,
     )  # fmt: skip
 
+    wanted = Wanted(user=user, group=group, mode=file_mode)
+
     def run(dry_run: bool) -> Any:
         if not dry_run:
             if not there:
                 require_owners(user, group)
-                wanted = Wanted(user=user, group=group, mode=file_mode)
                 number = None if file_mode is None else owners.mode_number(file_mode)
                 place.create(name, b"", number, wanted.owner())
             return editing.line(
@@ -173,7 +174,8 @@ def line(
             return False
         return texts.unified(old, new) if show_changes else True
 
-    return edits.dry(run, "Changes would be made")
+    own = edits.Own(ctx.host, name, wanted) if there else None
+    return edits.dry(run, "Changes would be made", own)
 
 
 def blockreplace(
@@ -283,9 +285,9 @@ def keyvalue(
     if not os.path.isfile(name):
         return Verdict(result=bool(ignore_if_missing), comment=f"unable to open {name}")
     wanted = keyvalues.KeyValues(
-        values={str(one): str(its) for one, its in given.items()}, separator=separator,
-        count=count, uncomment=str(uncomment or ""), append=append_if_not_found,
-        prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
+        values={str(one): its for one, its in given.items()}, separator=separator,
+        count=count, uncomment=None if uncomment is None else str(uncomment),
+        append=append_if_not_found, prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
         value_ignore_case=value_ignore_case,
     )  # fmt: skip
     found = keyvalues.applied(edits.lines_of(name), wanted)

@@ -196,6 +196,97 @@ def test_what_a_check_refused_is_not_tried_again_by_a_watch(ctx, tmp_path):
     assert realise(call(**given, check_cmd="/bin/true"), ctx, test=False).more == {}
 
 
+COMMENTS = (  # function, regex, text, and what Salt says and leaves
+    ("comment", "key", "# key\n", False, "key: Pattern not found", None),
+    ("comment", "key", "x #key\n", True, "Pattern already commented", None),
+    ("comment", "^key$", "  key\n", False, "Expected commented lines not found", None),
+    ("comment", ".*", "#a", True, "Pattern already commented", None),
+    ("comment", ".*", "#a\nb\n", True, "Commented lines successfully", "##a\n#b\n"),
+    ("comment", "^#?key=.*$", "#key=1\n", True, "Pattern already commented", None),
+    ("comment", "k|y", "#key\n", True, "Commented lines successfully", None),
+    ("uncomment", "key$", "key 3\n", False, "key$: Pattern not found", None),
+    ("uncomment", "key", "x #key\n", False, "Expected uncommented lines not found", None),
+    ("uncomment", "^key", "# key\nkey\n", True, "Uncommented lines successfully", " key\nkey\n"),
+    ("uncomment", "^key", "  key\n", True, "Pattern already uncommented", None),
+)
+
+
+@pytest.mark.parametrize(("fun", "regex", "text", "result", "comment", "left"), COMMENTS)
+def test_what_counts_as_commented(ctx, tmp_path, fun, regex, text, result, comment, left):
+    (tmp_path / "f").write_text(text)
+    call = resolve(f"file.{fun}", ctx).call
+    said = realise(call(name=str(tmp_path / "f"), regex=regex), ctx, test=False)
+    assert (said.result, said.comment) == (result, comment)
+    assert (tmp_path / "f").read_text() == (left or text)
+
+
+KEYS = (  # text, arguments, and what Salt leaves and tells
+    ("key =1\n", {"key": "key", "value": "2"}, "key =1\n", ""),
+    ("  key=1\n", {"key": "key", "value": "1"}, "key=1\n", "-   key=1\n+ key=1\n"),
+    ("key= 1 \n", {"key": "key", "value": "1"}, "key= 1 \n", ""),
+    ("key=1", {"key": "key", "value": "2"}, "key=2\n", "- key=1\n+ key=2\n"),
+    ("k=1\n", {"key": "k", "value": 2}, "k=2\n", "- k=1\n+ k=2 (from int type)\n"),
+    ("#k=1\n", {"key": "k", "value": "1", "uncomment": "#"}, "k=1\n", "- #k=1\n+ k=1\n"),
+    ("#  k=1\n", {"key": "k", "value": "1", "uncomment": "#"}, "#  k=1\n", ""),
+    ("k=1\n#k=2\n", {"key": "k", "value": "1", "uncomment": "#"}, "k=1\n#k=2\n", ""),
+    (
+        "#k=1\nk=2\n",
+        {"key": "k", "value": "1", "uncomment": "#"},
+        "k=1\n",
+        "- #k=1\n+ k=1\n- k=2\n",
+    ),
+    ("x\n", {"key": "k", "value": "1", "count": 0, "append_if_not_found": True}, "x\n", ""),
+    (
+        "x\n",
+        {"key_values": {"a": "1", "b": "2"}, "prepend_if_not_found": True},
+        "b=2\na=1\nx\n",
+        "  <SOF>\n+ b=2\n+ a=1\n",
+    ),
+    (
+        "x\n",
+        {"key": "a", "value": "1", "prepend_if_not_found": True, "append_if_not_found": True},
+        "x\na=1\n",
+        "- <EOF>\n+ a=1\n+ <EOF>\n",
+    ),
+)
+
+
+@pytest.mark.parametrize(("text", "args", "left", "told"), KEYS)
+def test_keys_are_found_as_salt_finds_them(ctx, tmp_path, text, args, left, told):
+    (tmp_path / "f").write_text(text)
+    call = resolve("file.keyvalue", ctx).call
+    said = realise(call(name=str(tmp_path / "f"), **args), ctx, test=False)
+    assert (said.result, said.changes) == (True, {"diff": told} if told else {})
+    assert (tmp_path / "f").read_text() == left
+
+
+@pytest.mark.skipif(not ROOT, reason="gives files away")
+def test_a_line_is_told_with_owner_and_mode(ctx, tmp_path):
+    path = tmp_path / "f"
+    path.write_text("a\n")
+    call = resolve("file.line", ctx).call
+    given = {"content": "b", "mode": "ensure", "after": "a", "user": "daemon", "file_mode": 600}
+    for test in (True, False):
+        said = realise(call(name=str(path), **given), ctx, test=test)
+        assert {**said.changes, "diff": ""} == {"diff": "", "user": "daemon", "mode": "0600"}
+    assert realise(call(name=str(path), **given), ctx, test=False).changes == {}
+    assert (path.stat().st_mode & 0o777, path.read_text()) == (0o600, "a\nb\n")
+
+
+@pytest.mark.parametrize("fun", ["append", "prepend"])
+def test_a_directory_gets_no_lines_in_a_test_run_either(ctx, tmp_path, fun):
+    call = resolve(f"file.{fun}", ctx).call
+    for test in (True, False):
+        assert realise(call(name=str(tmp_path), text="a"), ctx, test=test).result is False
+
+
+def test_a_difference_shows_the_ends_of_lines_as_they_are(ctx, tmp_path):
+    (tmp_path / "f").write_bytes(b"a\r\nb")
+    call = resolve("file.prepend", ctx).call
+    said = realise(call(name=str(tmp_path / "f"), text="x"), ctx, test=False)
+    assert said.changes == {"diff": "--- \n+++ \n@@ -1,2 +1,3 @@\n+x\n a\r\n b"}
+
+
 def test_cleaning_leaves_what_is_required(ctx, tmp_path):
     top = tmp_path / "d"
     (top / "sub").mkdir(parents=True)
