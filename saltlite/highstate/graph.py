@@ -26,8 +26,9 @@ KINDS = tuple(
     f"{kind}{suffix}"
     for kind in ("require", "watch", "prereq", "onfail", "onchanges")
     for suffix in ("", "_any", "_all")
+    if kind != "prereq" or not suffix
 )
-"""What settles the order, in the order in which it is looked at."""
+"""What settles the order, in the order in which it is looked at. Salt has no ``prereq_any``."""
 
 PREREQUIRED = "prerequired"
 """What a state has that others want to run before, if it can be named."""
@@ -61,7 +62,9 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
     """
     tags = [low_tag(chunk) for chunk in low]
     found = Requisites(low, names)
-    edges = [[] if number in found.unmet else list(found.of(number)) for number in range(len(low))]
+    edges = [list(found.of(number)) for number in range(len(low))]
+    for number in found.unmet:  # what it was to run before is not to be run without it
+        edges[number] = [edge for edge in edges[number] if edge[0] == "prereq"]
     sequence, circles = sequenced(_needs(edges))
     for number in circles:
         edges[number] = []
@@ -75,8 +78,8 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
     return Ordered(
         [low[number] for number in sequence],
         requisites,
-        {tags[number]: text for number, text in found.unmet.items()}
-        | {tags[number]: RECURSIVE for number in circles},
+        {tags[number]: RECURSIVE for number in circles}
+        | {tags[number]: text for number, text in found.unmet.items()},
         {tags[number]: _path(low, circle) for number, circle in circles.items()},
         list(dict.fromkeys(found.unheard)),
     )
@@ -87,7 +90,7 @@ def _turn_prereq(requisites: dict[str, list[Edge]]) -> None:
         (other, tag)
         for tag, edges in requisites.items()
         for kind, other in edges
-        if kind.startswith("prereq")
+        if kind == "prereq"
     ]
     for other, tag in turned:
         requisites[other].append((PREREQUIRED, tag))
@@ -239,11 +242,11 @@ def _needs(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
     before: dict[int, set[int]] = {}
     for number, own in enumerate(edges):
         for kind, other in own:
-            if kind.startswith("prereq"):
+            if kind == "prereq":
                 before.setdefault(other, set()).add(number)
     for number, own in enumerate(edges):
         for kind, other in own:
-            tried = kind.startswith("prereq")
+            tried = kind == "prereq"
             needs[number].append(other + count if tried else other)
             if tried and other != number:
                 needs[other].append(number)
@@ -251,7 +254,7 @@ def _needs(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
         firsts = before.get(number, set())
         needs[number + count] = [
             other + count
-            if kind.startswith("prereq") or not firsts.isdisjoint(before.get(other, ()))
+            if kind == "prereq" or not firsts.isdisjoint(before.get(other, ()))
             else other
             for kind, other in own
         ]

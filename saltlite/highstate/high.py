@@ -71,19 +71,22 @@ class Finished:
 def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
     """Apply ``extend``, check, turn the ``_in`` forms round, and apply ``exclude``.
 
-    What is excluded goes last: it may have mistakes, be extended, and give others what it says.
+    What is excluded goes last: it may have mistakes, be extended, and others may ``use`` it. What
+    it gives others counts, but not if its SLS is excluded by its very name.
     """
     own = {ident: _copied(body) for ident, body in high.items()}
-    excludes = [*_as_list(own.pop(EXCLUDE, ())), *exclude]
+    patterns, idents = _excluded([*_as_list(own.pop(EXCLUDE, ())), *exclude])
     extends = _extensions(own.pop(EXTEND, ()))
     result = Finished(own)
     for extension in extends:
-        _extend(result, extension, strict=False)
+        if extension.sls not in patterns:
+            _extend(result, extension, strict=False)
     result.errors += verified(result.high)
     result.checking = list(result.errors)
     for extension in _turned(result):
-        _extend(result, extension, strict=True)
-    result.high = _without(result.high, excludes)
+        if extension.sls not in patterns:
+            _extend(result, extension, strict=True)
+    result.high = _without(result.high, patterns, idents)
     return result
 
 
@@ -101,23 +104,29 @@ def _as_list(value: Any) -> list[Any]:
 # --- exclude -------------------------------------------------------------------------------------
 
 
-def _without(high: High, exclude: Sequence[Any]) -> High:
-    """High data without some SLS (globs) and IDs."""
-    patterns: list[str] = []
+def _excluded(entries: Sequence[Any]) -> tuple[set[str], set[Any]]:
+    """The SLS (names or globs) and the IDs that are excluded."""
+    patterns: set[str] = set()
     idents: set[Any] = set()
-    for entry in exclude:
+    for entry in entries:
         kind, value = "sls", entry
         if isinstance(entry, Mapping) and len(entry) == 1:
             kind, value = next(iter(entry.items()))
         if kind == "sls" and isinstance(value, str):
-            patterns.append(value)
+            patterns.add(value)
         elif kind == "id" and isinstance(value, Hashable):
             idents.add(value)
+    return patterns, idents
+
+
+def _without(high: High, patterns: set[str], idents: set[Any]) -> High:
+    """High data without some SLS and IDs."""
+    kept: High = {}
     for ident, body in high.items():
-        sls = body.get("__sls__") if isinstance(body, Mapping) else None
-        if any(fnmatch.fnmatchcase(str(sls), pattern) for pattern in patterns):
-            idents.add(ident)
-    return {ident: body for ident, body in high.items() if ident not in idents}
+        sls = str(body.get("__sls__") if isinstance(body, Mapping) else None)
+        if ident not in idents and not any(fnmatch.fnmatchcase(sls, each) for each in patterns):
+            kept[ident] = body
+    return kept
 
 
 # --- extend --------------------------------------------------------------------------------------
@@ -137,6 +146,8 @@ def _extend(result: Finished, extension: Extension, *, strict: bool) -> None:
     """Add arguments to a state. ``strict``: to one that is there; else to one of a known ID."""
     high = result.high
     ident = extension.named
+    if ident in high and not isinstance(high[ident], Mapping):
+        return  # which has been told
     for module, run in runs(extension.body):
         if ident not in high or (strict and module not in high[ident]):
             found = result.by_name(module, ident)
@@ -313,7 +324,7 @@ class _Turner:
 
     def _state(self, ident: Any, module: str) -> Any:
         """The ID of a state that is named by ID or name; ``None`` if there is not just one."""
-        if ident in self._high and module in self._high[ident]:
+        if ident in self._high and any(module == own for own, _run in runs(self._high[ident])):
             return ident
         found = self._result.by_name(module, ident)
         return found[0] if len(found) == 1 else None

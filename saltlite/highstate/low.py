@@ -17,7 +17,7 @@ LAST = 1_000_000
 """Added to the numbers of states that shall come last."""
 
 GAP = 100
-"""Between the highest number and states without one."""
+"""Between the numbers and states without one."""
 
 NAME_STEP = 10_000
 """A state may have so many ``names`` before one gets into the next state's place."""
@@ -35,13 +35,25 @@ def low_of(high: Mapping[Any, Any]) -> list[Chunk]:
 
 def ordered(chunks: list[Chunk]) -> list[Chunk]:
     """The same chunks, ``order`` a number in each, sorted by it, then module, name, function."""
-    numbers = [chunk["order"] for chunk in chunks if isinstance(chunk.get("order"), int)]
-    highest = max([1, *(number for number in numbers if not isinstance(number, bool))])
+    behind = _behind(chunks)
     for chunk in chunks:
-        chunk["order"] = _number(chunk, highest + GAP)
+        chunk["order"] = _number(chunk, behind)
     return sorted(
         chunks, key=lambda chunk: (chunk["order"], f"{chunk['state']}{chunk['name']}{chunk['fun']}")
     )
+
+
+def _behind(chunks: Sequence[Chunk]) -> int:
+    """The place of states without a number: ``GAP`` behind the last number that reached so far.
+
+    So in Salt, where a number within the gap does not move it on.
+    """
+    behind = 1
+    for chunk in chunks:
+        order = chunk.get("order")
+        if isinstance(order, int) and not isinstance(order, bool) and order >= behind:
+            behind = order + GAP
+    return behind
 
 
 def _number(chunk: Chunk, behind: int) -> float:

@@ -289,7 +289,7 @@ class Run:
         return all(self._moved(tag) for tag in of.get("onchanges_all", ()))
 
     def _prereq(self, of: Mapping[str, Sequence[str]]) -> Held | None:
-        tags = [tag for kind in ("prereq", "prereq_any", "prereq_all") for tag in of.get(kind, ())]
+        tags = of.get("prereq", ())
         if not tags:
             return None
         for tag in tags:

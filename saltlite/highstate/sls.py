@@ -218,7 +218,7 @@ class Reader:
         if not found and self.tree.file(Place(name, saltenv)) is not None:
             found = [Place(name, saltenv)]
         if not found:
-            self.errors.append(_unknown(name, saltenv, explicit=explicit))
+            self.errors.append(_unknown(name, saltenv, elsewhere=saltenv != "base"))
         return found
 
     # --- declarations ------------------------------------------------------------------------
@@ -333,8 +333,8 @@ def absolute_name(name: str, sls: str, *, is_init: bool) -> str | None:
     return ".".join([*kept, plain])
 
 
-def _unknown(name: str, saltenv: str, *, explicit: bool) -> str:
-    if explicit:
+def _unknown(name: str, saltenv: str, *, elsewhere: bool) -> str:
+    if elsewhere:
         return (
             f"Unknown include: Specified SLS {saltenv}: {name} is not available on the salt master "
             f"in saltenv(s): {saltenv} "
