@@ -154,6 +154,9 @@ class _Loop:
     pid: int
     control: socket.socket
     started_s: float
+    is_silent: bool = False
+    """It has closed its end of ``control``: it is dead or ends."""
+
     children: dict[int, int] = field(default_factory=dict)
 
 
@@ -187,7 +190,7 @@ class Parent:
 
     def _step(self) -> None:
         fds = [self._wake_read]
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_silent:
             fds.append(self._loop.control.fileno())
         readable, _, _ = select.select(fds, [], [], self._patience_s())
         if self._wake_read in readable:
@@ -252,12 +255,14 @@ class Parent:
             ours.close()
             return _live_as_loop(self._setup, theirs, grains)
 
-        pid = self._fork(live)
+        pid = self._tethers.fork(lambda: self._fork(live))
         theirs.close()
         grains.close()
         ours.setblocking(False)
         self._loop = _Loop(pid, ours, time.monotonic())
-        if self._stop_signals:
+        if self._stop_signals:  # told to stop while we forked
+            self._exit_code = None
+            self._stop_by_s = time.monotonic() + STOP_WAIT_S
             os.kill(pid, signal.SIGTERM)
 
     def _start_grains(self) -> socket.socket:
@@ -271,13 +276,14 @@ class Parent:
             set_title("salt-minion grains")
             return run_forked(theirs, self._setup)
 
-        self._fork(live)
+        self._tethers.fork(lambda: self._fork(live))
         theirs.close()
         return ours
 
     def _loop_ended(self, loop: _Loop, status: int) -> None:
         loop.control.close()
         self._loop = None
+        self._stop_by_s = float("inf")
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in FINAL_CODES:
             self._exit_code = os.WEXITSTATUS(status)
             return
@@ -310,12 +316,8 @@ class Parent:
         for fd in fds:
             os.close(fd)
         if not packet:
-            self._wait_for_loop(loop)
-
-    def _wait_for_loop(self, loop: _Loop) -> None:
-        """The loop has closed its end: it is dead or dying, and its end must not be a busy wait."""
-        _, status = os.waitpid(loop.pid, 0)
-        self._loop_ended(loop, status)
+            loop.is_silent = True
+            self._stop_by_s = min(self._stop_by_s, time.monotonic() + STOP_WAIT_S)
 
     def _spawn(self, loop: _Loop, message: dict[str, Any], fd: int) -> None:
         number = int(message["number"])

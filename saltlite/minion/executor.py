@@ -323,27 +323,39 @@ class Executor:
 
         Those that still run are watched; those that have a return in the spool are done; the others
         get a return that says that the minion stopped. ``master`` is used where none was noted.
+
+        A job may end at any moment of this: it spools its return, then removes its proc file. So
+        the spool is looked at after the proc files, when all who still write to it are watched.
         """
-        for entry in self._proc.entries():
-            if entry.alive():
-                self._adopt(entry, master)
-            else:
-                self._bury(entry, master)
+        ended = [entry for entry in self._proc.entries() if not self._adopt(entry, master)]
+        for name in self._spool.names():
+            parcel = self._spool.get(name)
+            if parcel is not None:
+                self._services.returned(name, parcel.master)
+        for entry in ended:
+            self._bury(entry, master)
 
     def _bury(self, entry: ProcEntry, master: str) -> None:
-        if entry.jid not in self._spool and not entry.job.get(UNRETURNED):
+        """Return for a job whose process has gone, unless it came to its own end."""
+        cut_short = entry.jid in self._proc and entry.jid not in self._spool
+        if cut_short and not entry.job.get(UNRETURNED):
             text = STOPPED_TEXT if entry.pid else NOT_STARTED_TEXT
             log.warning("job %s: %s", entry.jid, text)
             job = {**entry.job, "pid": entry.pid}
             self._return_failure(job, str(entry.job.get("master") or master), text)
         self._proc.remove(entry.jid)
 
-    def _adopt(self, entry: ProcEntry, master: str) -> None:
+    def _adopt(self, entry: ProcEntry, master: str) -> bool:
+        """Watch a job that still runs; ``False`` if it does not."""
+        if not entry.alive():
+            return False
         try:
             fd = os.pidfd_open(entry.pid)
         except OSError:
-            self._bury(entry, master)
-            return
+            return False
+        if not entry.alive():  # it has ended since, and this may be another process
+            os.close(fd)
+            return False
         log.info("job %s still runs as process %d", entry.jid, entry.pid)
         self._adopted[entry.jid] = entry
         loop = asyncio.get_running_loop()
@@ -357,3 +369,4 @@ class Executor:
             self._bury(entry, master)
 
         loop.add_reader(fd, ended)
+        return True

@@ -334,13 +334,7 @@ class Minion:
 
     def _take_up_the_past(self) -> None:
         """Returns that were not acknowledged, and jobs that were cut short or still run."""
-        first = self._masters[0].name
-        now_s = time.monotonic()
-        for name in self._spool.names():
-            parcel = self._spool.get(name)
-            if parcel is not None:
-                self._outbox.add(name, parcel.master, now_s)
-        self._executor.inherit(first)
+        self._executor.inherit(self._masters[0].name)
 
     def _ready(self) -> None:
         """The first time there is nothing to do but wait: tell systemd, tidy the memory."""

@@ -72,6 +72,9 @@ class ProcDir:
         make_dir(self._path)
         write_file(child(self._path, str(job["jid"])), pack_bin(entry), flush=False)
 
+    def __contains__(self, jid: str) -> bool:
+        return child(self._path, jid).exists()
+
     def remove(self, jid: str) -> None:
         """The job is over."""
         try:
@@ -94,7 +97,9 @@ class ProcDir:
         path = child(self._path, name)
         try:
             data = read_regular(path, limit_bytes=16 << 20)
-            job = unpack_bin(data or b"")
+            if data is None:  # its job has just ended
+                return None
+            job = unpack_bin(data)
             if not isinstance(job, dict) or job.get("jid") != name or not valid_jid(name):
                 raise WireError("not a job")
             pid, started = job.pop("pid", 0), job.pop("started", 0)

@@ -180,12 +180,16 @@ def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
 
 
 def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
-    """Run a job: note it, run it, spool its return, and only then say that it is over."""
+    """Run a job: note it, run it, spool its return, and only then say that it is over.
+
+    Raises:
+        LoopGone: it was not begun; the next loop may have said so already.
+    """
     job: dict[str, Any] = start["job"]
     jid, master = str(job["jid"]), str(start["master"])
     proc = setup.proc()
     _note(proc, job, pid, master)
-    _say(pipe, {"op": "started", "pid": pid})
+    pipe.send({"op": "started", "pid": pid})
     ctx = job_context(pipe, setup, start)
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ from saltlite.config.load import load_minion
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout
 from saltlite.minion.executor import NOT_STARTED_TEXT, STOPPED_TEXT, Executor
+from saltlite.minion.outbox import Parcel, Spool
+from saltlite.minion.pipe import framed
+from saltlite.minion.proc import ProcDir, ProcEntry
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import SpawnFailed, ThreadSpawner
 from saltlite.process import start_ticks
@@ -298,12 +301,13 @@ def test_what_an_earlier_run_left_behind(play: Callable[..., None]) -> None:
         gone.communicate(b"\n")
         proc.write(queued, 0, "m:2")
         proc.write(done, os.getpid() + 100_000, "m:2")
-        spool.put(done["jid"], b"kept as it is")
+        spool.put(done["jid"], Parcel({"return": "kept as it is"}, "m:2", 0).packed())
         bench.executor.inherit("m:1")
         load = await bench.result(dead)
         assert (load["return"], load["retcode"]) == (STOPPED_TEXT, 254)
         assert (await bench.result(queued))["return"] == NOT_STARTED_TEXT
-        assert {name for name, _ in bench.services.returns} == {dead["jid"], queued["jid"]}
+        assert (await bench.result(done))["return"] == "kept as it is"
+        assert len(bench.services.returns) == 3
         assert {master for _, master in bench.services.returns} == {"m:2"}
         assert list(proc.entries()) == []
 
@@ -371,12 +375,107 @@ def test_the_return_that_an_adopted_job_left_is_sent(play: Callable[..., None]) 
         alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         bench.setup.proc().write(job, alive.pid, "m:2")
         bench.executor.inherit("m:1")
-        from saltlite.minion.outbox import Parcel
-
         bench.setup.spool().put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).packed())
         alive.communicate(b"\n")
         assert (await bench.result(job))["return"] == "mine"
         assert bench.services.returns == [(job["jid"], "m:2")]
+
+    play(scenario)
+
+
+def test_a_job_that_ends_while_the_next_loop_begins_is_sent(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any moment: its return is spooled first, and its proc file goes last."""
+
+    async def scenario(bench: Bench) -> None:
+        names, entries = Spool.names, ProcDir.entries
+        proc, spool = bench.setup.proc(), bench.setup.spool()
+        ending: list[dict[str, Any]] = []
+
+        def end() -> None:
+            for job in ending:
+                spool.put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).packed())
+                proc.remove(job["jid"])
+            ending.clear()
+
+        def names_then_end(self: Spool) -> list[str]:
+            found = names(self)
+            end()
+            return found
+
+        def end_between(self: ProcDir) -> Iterator[ProcEntry]:
+            found = list(entries(self))
+            end()
+            yield from found
+
+        for patched, name, moment in (
+            (Spool, "names", names_then_end),
+            (ProcDir, "entries", end_between),
+        ):
+            job = bench.job("test.ping")
+            alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+            proc.write(job, alive.pid, "m:2")
+            ending.append(job)
+            with monkeypatch.context() as patch:
+                patch.setattr(patched, name, moment)
+                bench.executor.inherit("m:1")
+            alive.communicate(b"\n")
+            assert (await bench.result(job))["return"] == "mine"
+
+    play(scenario)
+
+
+def test_an_adopted_job_whose_return_was_sent_is_not_called_cut_short(
+    play: Callable[..., None],
+) -> None:
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("test.ping")
+        alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        bench.setup.proc().write(job, alive.pid, "m:2")
+        bench.executor.inherit("m:1")
+        bench.setup.proc().remove(job["jid"])
+        alive.communicate(b"\n")
+        await bench.until(lambda: not bench.executor.running())
+        assert not bench.services.returns
+        assert not bench.setup.spool().names()
+
+    play(scenario)
+
+
+def test_a_job_that_ends_while_its_proc_file_is_read_is_no_fault(
+    play: Callable[..., None], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(bench: Bench) -> None:
+        proc = bench.setup.proc()
+        proc.write(bench.job("test.ping"), 0, "m:2")
+        read = ProcDir._read
+
+        def late(self: ProcDir, name: str) -> ProcEntry | None:
+            self.remove(name)
+            return read(self, name)
+
+        monkeypatch.setattr(ProcDir, "_read", late)
+        assert list(proc.entries()) == []
+        assert not caplog.records
+
+    play(scenario)
+
+
+def test_a_job_whose_loop_has_gone_before_is_not_begun(play: Callable[..., None]) -> None:
+    """The next loop may have returned for it already. What was sent to it is in its pipe."""
+
+    async def scenario(bench: Bench) -> None:
+        mark = bench.setup.cachedir / "ran"
+        job = bench.job("file.touch", str(mark))
+        start = {"task": "job", "job": job, "master": "m:1", "grains": {"id": "m1"}, "pillar": {}}
+        ours, theirs = socket.socketpair()
+        ours.sendall(framed(start))
+        ours.close()
+        exited = await bench.spawner.spawn("job", theirs)
+        assert await exited == 1 << 8
+        assert not mark.exists()
+        assert [entry.jid for entry in bench.setup.proc().entries()] == [job["jid"]]
 
     play(scenario)
 

@@ -1,0 +1,144 @@
+"""The first process of a minion, with a loop that is a few lines: when it ends, and what it leaves.
+
+Each parent runs in a process of its own, whose exit code says what the test wants to know.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite.minion import daemon
+from saltlite.minion.daemon import Parent
+
+pytestmark = pytest.mark.alone
+
+WITHIN_S = 20.0
+CHILDREN_LEFT = 99
+
+
+def no_grains(_parent: Parent) -> socket.socket:
+    return socket.socketpair()[0]
+
+
+@pytest.fixture(autouse=True)
+def no_preparations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon, "prepare_to_fork", lambda: None)
+    monkeypatch.setattr(Parent, "_start_grains", no_grains)
+
+
+def fork_parent(tmp_path: Path) -> int:
+    """A parent in a process of its own; its exit code is ``CHILDREN_LEFT`` if it leaves any."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 70
+    try:
+        lock_fd = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+        setup: Any = None
+        code = Parent(setup, lock_fd).run()
+        os.waitpid(-1, os.WNOHANG)
+        code = CHILDREN_LEFT
+    except ChildProcessError:
+        pass
+    finally:
+        os._exit(code)
+
+
+def end_of(pid: int) -> int:
+    until_s = time.monotonic() + WITHIN_S
+    while not (found := os.waitpid(pid, os.WNOHANG))[0]:
+        if time.monotonic() > until_s:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise AssertionError("the parent does not end")
+        time.sleep(0.005)
+    return os.waitstatus_to_exitcode(found[1])
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < until_s
+        time.sleep(0.005)
+
+
+def test_a_loop_that_says_nothing_more_and_does_not_end_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose thread waits for a name server. The next one ends on purpose."""
+
+    def loop(_setup: object, control: socket.socket, _grains: socket.socket) -> int:
+        control.close()
+        if not (tmp_path / "begun").exists():
+            (tmp_path / "begun").touch()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.pause()
+        return 42
+
+    monkeypatch.setattr(daemon, "_live_as_loop", loop)
+    monkeypatch.setattr(daemon, "STOP_WAIT_S", 0.2)
+    assert end_of(fork_parent(tmp_path)) == 42
+
+
+def test_such_a_loop_does_not_keep_the_minion_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def loop(_setup: object, control: socket.socket, _grains: socket.socket) -> int:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        control.close()
+        (tmp_path / "begun").touch()
+        while True:
+            signal.pause()
+
+    monkeypatch.setattr(daemon, "_live_as_loop", loop)
+    monkeypatch.setattr(daemon, "STOP_WAIT_S", 0.5)
+    parent = fork_parent(tmp_path)
+    wait_for((tmp_path / "begun").exists)
+    os.kill(parent, signal.SIGTERM)
+    assert end_of(parent) == 0
+
+
+def test_a_minion_that_is_told_to_stop_while_it_forks_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(parent: Parent) -> socket.socket:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return no_grains(parent)
+
+    def loop(_setup: object, _control: socket.socket, _grains: socket.socket) -> int:
+        while True:
+            signal.pause()
+
+    monkeypatch.setattr(Parent, "_start_grains", told)
+    monkeypatch.setattr(daemon, "_live_as_loop", loop)
+    assert end_of(fork_parent(tmp_path)) == 0
+
+
+def test_a_killed_parent_takes_its_loop_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, however busy the loop is: the next start must find the directory free."""
+    said_fd, loops_fd = os.pipe()
+
+    def loop(_setup: object, _control: socket.socket, _grains: socket.socket) -> int:
+        os.close(said_fd)
+        (tmp_path / "begun").touch()
+        while True:
+            signal.pause()
+
+    monkeypatch.setattr(daemon, "_live_as_loop", loop)
+    parent = fork_parent(tmp_path)
+    os.close(loops_fd)
+    wait_for((tmp_path / "begun").exists)
+    os.kill(parent, signal.SIGKILL)
+    assert end_of(parent) == -signal.SIGKILL
+    assert os.read(said_fd, 1) == b""  # nobody holds the other end any more
+    os.close(said_fd)
