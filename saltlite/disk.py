@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import stat
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -69,7 +70,8 @@ def write_file(
         StoreError: nothing was changed.
     """
     name = os.fsdecode(os.fsencode(path.name)[:200])  # a name may have 255 bytes
-    temporary = path.with_name(f".{name}.{os.getpid()}.tmp")
+    writer = threading.get_native_id()  # the process id, but for threads beside the first
+    temporary = path.with_name(f".{name}.{writer}.tmp")
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
