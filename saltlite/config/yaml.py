@@ -413,19 +413,20 @@ def dump(
     flow: bool | None = False,
     sort_keys: bool = True,
     unknown: str | None = None,
+    **style: Any,
 ) -> str:
     """Plain values as YAML; what YAML has no type for is its text, or ``unknown``.
 
     In block style, or on one line with ``flow``, or what holds no list or map on one line with
-    ``None``.
+    ``None``. ``style`` are further options of PyYAML.
     """
     text: str = yaml.dump(
         value,
         Dumper=_Dumper if unknown is None else partial(_dumper, unknown),
         default_flow_style=flow,
-        allow_unicode=True,
         indent=indent,
         sort_keys=sort_keys,
+        **{"allow_unicode": True, **style},
     )
     return text.removesuffix("...\n")
 

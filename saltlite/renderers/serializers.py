@@ -30,14 +30,20 @@ def _from_json(text: Any, **_: Any) -> Any:
         raise FunctionError(str(error)) from error
 
 
+STYLE = ("allow_unicode", "canonical", "default_style", "explicit_end", "explicit_start", "width")
+"""Options of PyYAML that are passed on. As in Salt letters are escaped if it is not said."""
+
+
 def _to_yaml(value: Any, default_flow_style: bool | None = None, **options: Any) -> str:
     from saltlite.config.yaml import dump
 
+    style = {name: options[name] for name in STYLE if name in options}
     return dump(
         value,
         flow=default_flow_style,
         indent=int(options.get("indent") or 2),
         sort_keys=bool(options.get("sort_keys", True)),
+        **{"allow_unicode": False, **style},
     ).rstrip("\n")
 
 
@@ -65,8 +71,8 @@ def _read(load: Callable[[str], Any], text: Any, kind: Any) -> Any:
         raise FunctionError(f"{finding}, line {error.line}") from error
 
 
-def _to_python(value: Any, **_: Any) -> str:
-    return pprint.pformat(value)
+def _to_python(value: Any, **options: Any) -> str:
+    return pprint.pformat(value, **options)
 
 
 def _to_ini(value: Mapping[str, Mapping[str, Any]], **options: Any) -> str:
@@ -97,10 +103,10 @@ def _from_ini(text: Any, **options: Any) -> dict[str, dict[str, str]]:
         raise FunctionError(str(error)) from error
 
 
-def _to_plist(value: Any, **_: Any) -> str:
+def _to_plist(value: Any, **options: Any) -> str:
     import plistlib
 
-    return plistlib.dumps(value, sort_keys=True).decode()
+    return plistlib.dumps(value, **{"sort_keys": True, **options}).decode()
 
 
 def _from_plist(text: Any, **_: Any) -> Any:

@@ -14,6 +14,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "yaml": {"default_flow_style": False},
     "json": {"indent": 2, "separators": (",", ": "), "sort_keys": True},
 }
+_ENDED = ("plist", "yaml", "yamlex")
 NOTHING = "<_null_>"
 
 
@@ -64,20 +65,26 @@ def existing(path: str, name: str, given: Any) -> Any:
 
 
 def merged(under: Any, over: Any) -> Any:
-    """New data laid on what is there."""
+    """New data laid on what is there; raises FunctionError for what is no map."""
     if isinstance(under, Mapping) and isinstance(over, Mapping):
         return merge(under, over)
-    return over
+    raise FunctionError("merge_if_exists merges maps only; one of the two is none")
 
 
 def text(data: Any, name: str, given: Any) -> str:
-    """The data as it is written, ended by a line feed; by one more than it has, but for yaml."""
+    """The data as it is written, ended by a line feed; by one more than it has in some formats.
+
+    Raises:
+        FunctionError: such data, or such options, are none for this format.
+    """
     write = SERIALIZERS[name].serialize
     if write is None:
         raise FunctionError(f"The {name} serializer does not write")
-    written = write(data, **options(name, given, reading=False))
-    shown = written.decode() if isinstance(written, bytes) else str(written)
-    return shown if name.startswith("yaml") and shown.endswith("\n") else f"{shown}\n"
+    try:
+        written = str(write(data, **options(name, given, reading=False)))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise FunctionError(f"{name}: {error}") from error
+    return written if name in _ENDED and written.endswith("\n") else f"{written}\n"
 
 
 def difference(old: Any, new: Any) -> Any:

@@ -260,6 +260,43 @@ def test_keys_are_found_as_salt_finds_them(ctx, tmp_path, text, args, left, told
     assert (tmp_path / "f").read_text() == left
 
 
+DATA = (  # what real Salt writes
+    ({"dataset": {"é": "ü"}}, '"\\xE9": "\\xFC"\n'),
+    ({"dataset": {"é": "ü"}, "serializer_opts": [{"allow_unicode": True}]}, "é: ü\n"),
+    ({"dataset": {"a": 1}, "serializer_opts": [{"explicit_start": True}]}, "---\na: 1\n"),
+    ({"dataset": {"é": "ü"}, "serializer": "json"}, '{\n  "é": "ü"\n}\n'),
+)
+
+
+@pytest.mark.parametrize(("args", "text"), DATA)
+def test_data_is_written_as_salt_writes_it(ctx, tmp_path, args, text):
+    call = resolve("file.serialize", ctx).call
+    assert realise(call(name=str(tmp_path / "f"), **args), ctx, test=False).result
+    assert (tmp_path / "f").read_text() == text
+
+
+def test_a_plist_has_no_empty_line_at_its_end(ctx, tmp_path):
+    call = resolve("file.serialize", ctx).call
+    realise(call(name=str(tmp_path / "f"), dataset={}, serializer="plist"), ctx, test=False)
+    assert (tmp_path / "f").read_text().endswith("</plist>\n")
+    assert not (tmp_path / "f").read_text().endswith("\n\n")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"dataset": {"a": 1}, "merge_if_exists": True},
+        {"dataset": {"a": "text"}, "serializer": "configparser"},
+        {"dataset": {}, "serializer": "json", "serializer_opts": [{"bogus": 1}]},
+    ],
+)
+def test_data_that_do_not_fit_change_nothing(ctx, tmp_path, args):
+    (tmp_path / "f").write_text("- 1\n")
+    with pytest.raises(SaltliteError):
+        resolve("file.serialize", ctx).call(name=str(tmp_path / "f"), **args)
+    assert (tmp_path / "f").read_text() == "- 1\n"
+
+
 @pytest.mark.skipif(not ROOT, reason="gives files away")
 def test_a_line_is_told_with_owner_and_mode(ctx, tmp_path):
     path = tmp_path / "f"
