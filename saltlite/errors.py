@@ -20,7 +20,6 @@ The tree::
     ├── TargetError          a target expression is not well formed
     ├── RenderError          an SLS, template or pillar file does not render (path, line)
     ├── DeclarationError     a state declaration is not well formed
-    ├── RequisiteError       requisites do not resolve
     ├── CommandError         a command on the host failed (argv, exit code, stderr)
     │   └── ProgramMissing   a program that a function needs is not on this machine
     ├── FunctionUnavailable  no such execution module, runner or state function
@@ -178,10 +177,6 @@ class RenderError(SaltliteError):
 
 class DeclarationError(SaltliteError):
     """A state declaration is not well formed."""
-
-
-class RequisiteError(SaltliteError):
-    """Requisites name something that is not there, or form a circle."""
 
 
 class CommandError(SaltliteError):

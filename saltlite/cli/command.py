@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.version import answered
@@ -78,17 +78,6 @@ def end_of(error: SaltliteError) -> int:
     if isinstance(error, MasterAbsent):
         return _say(str(error), EX_UNAVAILABLE)
     return complain(str(error))
-
-
-def not_supported(options: optparse.Values, flags: Mapping[str, str]) -> None:
-    """One line on stderr for each option that was given and does nothing yet.
-
-    ``flags`` maps destinations to the options' names. For those alone without which the command
-    still does what was asked; the others are errors of usage.
-    """
-    for destination, flag in flags.items():
-        if getattr(options, destination):
-            complain(f"{flag} is not supported yet")
 
 
 def complain(text: Any, code: int = EX_FAILED) -> int:

@@ -160,9 +160,6 @@ def _aggregated(under: Mapping[Any, Any], over: Mapping[Any, Any]) -> dict[Any, 
     return joined
 
 
-STRATEGIES = ("smart", "recurse", "aggregate", "overwrite", "list", "none")
-
-
 def is_recursive(strategy: str, renderer: str = "yaml") -> bool:
     """Whether :func:`merge_by` joins map by map, as :func:`merge` and :func:`merge_onto` do."""
     if strategy == "smart":
@@ -173,10 +170,11 @@ def is_recursive(strategy: str, renderer: str = "yaml") -> bool:
 def merge_by(
     strategy: str, under: Any, over: Any, *, renderer: str = "yaml", merge_lists: bool = False
 ) -> Any:
-    """Two maps joined by one of :data:`STRATEGIES`; an unknown one counts as ``recurse``.
+    """Two maps joined; a strategy that is unknown counts as ``recurse``.
 
-    ``smart`` is ``aggregate`` where ``renderer`` is ``yamlex``, else ``recurse``. ``list`` keeps
-    the values of both for each key of the first. Source: observed on Salt 3006.30.
+    There are ``smart``, ``recurse``, ``aggregate``, ``overwrite``, ``list`` and ``none``. ``smart``
+    is ``aggregate`` where ``renderer`` is ``yamlex``, else ``recurse``. ``list`` keeps the values
+    of both for each key of the first. Source: observed on Salt 3006.30.
 
     Raises:
         TypeError: one of them is no map.

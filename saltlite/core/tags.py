@@ -36,11 +36,6 @@ def job_new(jid: str) -> str:
     return f"salt/job/{jid}/new"
 
 
-def job_publish(jid: str) -> str:
-    """The job map as it went to the minions."""
-    return f"salt/job/{jid}/publish"
-
-
 def job_ret(jid: str, minion_id: str) -> str:
     """One minion's return."""
     return f"salt/job/{jid}/ret/{minion_id}"
@@ -59,11 +54,6 @@ def job_progress(jid: str, minion_id: str, run_number: int) -> str:
 def job_error(jid: str) -> str:
     """A publish was refused."""
     return f"salt/job/{jid}/error"
-
-
-def job_state_error(jid: str, minion_id: str, fun: str) -> str:
-    """A state of a state run failed."""
-    return f"salt/job/{jid}/sub/{minion_id}/error/{fun}"
 
 
 def run_new(jid: str) -> str:
@@ -101,20 +91,9 @@ def minion_refresh(minion_id: str) -> str:
     return f"minion/refresh/{minion_id}"
 
 
-def beacon(minion_id: str, rest: str) -> str:
-    """A beacon of a minion saw something."""
-    return f"salt/beacon/{minion_id}/{rest}"
-
-
 def parse_job(tag: str) -> JobTag | None:
     """The parts of a job's tag; ``None`` for any other tag."""
     parts = tag.split("/", 4)
     if len(parts) < 4 or parts[0] != "salt" or parts[1] != "job":
         return None
     return JobTag(parts[2], parts[3], parts[4] if len(parts) == 5 else "")
-
-
-def parse_job_ret(tag: str) -> JobTag | None:
-    """The parts of a return's tag; ``None`` for any other tag."""
-    found = parse_job(tag)
-    return found if found is not None and found.kind == "ret" and found.minion_id else None

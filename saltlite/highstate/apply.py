@@ -13,6 +13,7 @@ from typing import Any
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.core.jid import jid_time
+from saltlite.core.tags import job_progress
 from saltlite.errors import FunctionError, RenderError, SaltliteError, UsageError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate import localconfig
@@ -303,7 +304,7 @@ def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, wishes: 
     asked = chunk.get("fire_event")
     tags = []
     if wishes.state_events:
-        tags.append(f"salt/job/{jid}/prog/{minion}/{answer.get('__run_num__')}")
+        tags.append(job_progress(jid, minion, answer["__run_num__"]))
     if asked:
         name = asked if isinstance(asked, str) else answer.get("name")
         tags.append(f"salt/state_result/{jid}/{minion}/{name}")

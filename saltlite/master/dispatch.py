@@ -36,7 +36,6 @@ log = logging.getLogger(__name__)
 UNDECODABLE: Final = pack({"msg": "bad load"})
 REFUSED: Final = pack(BAD_LOAD)
 LOAD_NOT_A_MAP: Final = pack(NOT_A_MAP)
-FAILED: Final = pack("Some exception handling minion payload")
 NOTHING: Final = pack({})
 
 

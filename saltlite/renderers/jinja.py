@@ -54,8 +54,6 @@ log = logging.getLogger(__name__)
 MAX_COMPILED = 1000
 """Templates whose compiled code is kept."""
 
-MAX_DEPTH = 50
-"""How deep imports may nest. Source: security.md 3.1."""
 
 _compiled: dict[tuple[Any, ...], CodeType] = {}
 

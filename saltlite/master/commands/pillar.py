@@ -8,6 +8,7 @@ import os
 from saltlite.channel.master import OpenedRequest, seal_pillar
 from saltlite.config.master import PillarOptions
 from saltlite.core.plain import PlainMap
+from saltlite.core.tags import minion_refresh
 from saltlite.errors import CryptoError, StoreError, WireError
 from saltlite.master.context import MasterContext
 from saltlite.master.minioncache import GRAINS, PILLAR
@@ -96,4 +97,4 @@ def _remember(ctx: MasterContext, minion_id: str, grains: PlainMap, compiled: Pl
         log.error("The data of minion %s are not kept: %s", minion_id, error)
         return
     if ctx.config.events.minion_data_cache_events:
-        ctx.events.fire(f"minion/refresh/{minion_id}", {"Minion data cache refresh": minion_id})
+        ctx.events.fire(minion_refresh(minion_id), {"Minion data cache refresh": minion_id})
