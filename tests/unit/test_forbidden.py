@@ -48,7 +48,6 @@ BROAD_HANDLERS = {
 }
 DYNAMIC_ATTRIBUTES = {
     "cli/aside.py": "walks the fields of the configuration's own dataclasses",
-    "cli/command.py": "options of our own command line, named by the command",
     "cli/options.py": "options that were declared in the same file",
     "cli/salt.py": "three options, named in the line above",
     "cli/show.py": "walks the fields of an options dataclass",
