@@ -174,20 +174,12 @@ def log_output(text: str, options: Options, retcode: int) -> None:
 
 
 def _prepare(ctx: MinionContext, cmd: Any, options: Options, shown: str | None) -> _Prepared:
-    command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
-    wanted_cwd = options.cwd
-    if options.template:
-        parts = [command] if isinstance(command, str) else command
-        parts = [_rendered(ctx, part, options) for part in parts]
-        command = parts[0] if isinstance(command, str) else parts
-        wanted_cwd = _rendered(ctx, wanted_cwd, options) if wanted_cwd else wanted_cwd
+    command, wanted_cwd = _written_out(ctx, cmd, options)
     _permitted(ctx, command)
     _numbers(options.success_retcodes)
     account = _account(ctx.host, options.runas)
     _known_group(options.group)
-    shell = options.shell or DEFAULT_SHELL
-    if not (ctx.host.which(shell) and os.path.isabs(shell)):
-        raise FunctionError(f"The shell {shell} is not available")
+    shell = _shell(ctx.host, options)
     argv = _argv(command, _wants_shell(ctx, options))
     cwd = _cwd(wanted_cwd, account)
     name = shown or _first_word(command)
@@ -203,6 +195,19 @@ def _prepare(ctx: MinionContext, cmd: Any, options: Options, shown: str | None) 
     if argv is None:
         return _Prepared(str(command), shell, name, keywords)
     return _Prepared(argv, None, name, keywords)
+
+
+def _written_out(
+    ctx: MinionContext, cmd: Any, options: Options
+) -> tuple[list[str] | str, str | None]:
+    """The command and its directory as text, rendered if they are templates."""
+    command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
+    if not options.template:
+        return command, options.cwd
+    cwd = _rendered(ctx, options.cwd, options) if options.cwd else options.cwd
+    if isinstance(command, str):
+        return _rendered(ctx, command, options), cwd
+    return [_rendered(ctx, part, options) for part in command], cwd
 
 
 def _rendered(ctx: MinionContext, text: str, options: Options) -> str:
@@ -237,6 +242,13 @@ def _account(host: Host, runas: str | None) -> Account | None:
         return host.account(runas)
     except LookupError:
         raise FunctionError(f"User '{runas}' is not available") from None
+
+
+def _shell(host: Host, options: Options) -> str:
+    shell = options.shell or DEFAULT_SHELL
+    if not (host.which(shell) and os.path.isabs(shell)):
+        raise FunctionError(f"The shell {shell} is not available")
+    return shell
 
 
 def _known_group(group: str | None) -> None:
