@@ -67,22 +67,11 @@ def state(
         return Verdict(result=False, comment=leniency)
     if ssh:
         return Verdict(result=False, comment=NO_SSH)
-    if highstate:
-        fun, arg = "state.highstate", []
-    elif top:
-        fun, arg = "state.top", [top]
-    elif sls:
-        fun, arg = "state.sls", [sls if isinstance(sls, str) else ",".join(map(str, sls))]
-    else:
+    called = _called(highstate, top, sls)
+    if called is None:
         return Verdict(result=False, comment=NO_STATES)
-    said = {
-        "test": test,
-        "pillar": pillar,
-        "pillarenv": pillarenv,
-        "saltenv": saltenv,
-        "exclude": exclude,
-    }
-    kwarg = {key: value for key, value in said.items() if value is not None}
+    fun, arg = called
+    kwarg = _given(test=test, pillar=pillar, pillarenv=pillarenv, saltenv=saltenv, exclude=exclude)
     kwarg |= {"queue": queue, "concurrent": concurrent}
     wanted = {
         "arg": arg, "kwarg": kwarg, "ret": ret, "timeout": timeout, "tgt_type": tgt_type,
@@ -102,6 +91,17 @@ def state(
         run=partial(act, test=bool(test)),
         foreseen=partial(act, test=True),
     )
+
+
+def _called(highstate: Any, top: Any, sls: Any) -> tuple[str, list[Any]] | None:
+    """The function of minions that runs what is asked for, and its arguments."""
+    if highstate:
+        return "state.highstate", []
+    if top:
+        return "state.top", [top]
+    if sls:
+        return "state.sls", [sls if isinstance(sls, str) else ",".join(map(str, sls))]
+    return None
 
 
 def function(
