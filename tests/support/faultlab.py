@@ -189,13 +189,23 @@ class Lab:
         on_record = self.on_record()
         lost = [one for one in self.history.published if on_record.get(one.number) != one.jid]
         assert not lost, f"P-job: not on record: {lost}"
-        with contextlib.suppress(AssertionError):
-            eventually(lambda: not self.missing(everyone_ran=everyone_ran), within_s=within_s)
-        missing = self.missing(everyone_ran=everyone_ran)
+        missing = self._missing_after(within_s, everyone_ran=everyone_ran)
         assert not missing, f"not within {within_s:g} s: {missing}"
         for minion_id in self.cluster.minions:
             twice = {n: count for n, count in self.started(minion_id).items() if count > 1}
             assert not twice, f"P-once: {minion_id} started jobs more than once: {twice}"
+
+    def _missing_after(self, within_s: float, *, everyone_ran: bool) -> list[str]:
+        """What is missing when the time is up. Looked at once: a job may begin between two looks."""
+        missing: list[str] = []
+
+        def nothing_is_missing() -> bool:
+            missing[:] = self.missing(everyone_ran=everyone_ran)
+            return not missing
+
+        with contextlib.suppress(AssertionError):
+            eventually(nothing_is_missing, within_s=within_s)
+        return missing
 
     def missing(self, *, everyone_ran: bool) -> list[str]:
         """What has not come yet: whatever was started, also of jobs that nobody has a jid of."""
