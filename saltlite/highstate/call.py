@@ -40,6 +40,9 @@ CHECKS_ITSELF = frozenset({"file.managed"})
 ENVIRONMENT_AS_GIVEN = frozenset({"salt"})
 """State modules whose functions are for elsewhere: the environment of the SLS is not theirs."""
 
+_KEPT_BACK = OWN - {"aggregate", "timeout", "__agg__", "__reqs__"}
+"""What custom code that takes any keyword is not given, as in Salt."""
+
 _KEPT = frozenset({"__env__", "__id__", "__sls__"})
 _FOR_COMMANDS = frozenset({"runas", "umask", "timeout", "saltenv"})
 """Passed on by those that call the function that was declared."""
@@ -150,6 +153,8 @@ def _answer(
     *,
     test: bool,
 ) -> Answer:
+    if function.is_users:
+        _tell(ctx, function, chunk)
     with _surroundings(ctx, function, test=test):
         declared = function.call(**arguments)
         found = realise(declared, ctx, test=test)
@@ -159,6 +164,15 @@ def _answer(
         kind = f"{chunk['state']}.{chunk['fun']}"
         raise Refused(f"Malformed state return: {kind} gave no dictionary")
     return _mended(dict(found), chunk)
+
+
+def _tell(ctx: MinionContext, function: StateFunction, chunk: Chunk) -> None:
+    """Let a custom state's module know in its globals what is run, as Salt does."""
+    known = getattr(function.call, "__wrapped__", function.call).__globals__
+    known["__low__"] = dict(chunk)
+    known["__env__"] = chunk.get("__env__") or "base"
+    known["__lowstate__"] = ctx.state.get("lowstate", [])
+    known["__running__"] = ctx.state.get("running", {})
 
 
 def _mended(answer: Answer, chunk: Chunk) -> Answer:
@@ -212,7 +226,7 @@ def _arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
     if "saltenv" in taken and chunk["state"] not in ENVIRONMENT_AS_GIVEN:
         given.setdefault("saltenv", chunk.get("__env__") or "base")
     if any_other and function.is_users:
-        return given
+        return {key: given[key] for key in given if key in taken or key not in _KEPT_BACK}
     stray = [key for key in given if key not in taken and not _engines(key)]
     if stray and not any_other:
         raise UsageError(_strange(stray, f"{chunk['state']}.{chunk['fun']}"))

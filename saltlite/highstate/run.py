@@ -202,6 +202,7 @@ class Run:
                 continue
             told.add(own)
             late = {**_watching(chunk, []), "__id__": f"listener_{chunk['__id__']}"}
+            del late["__reqs__"]
             answer = self.run_one(late)
             self.running[low_tag(late)] = answer
             if self.told is not None:
@@ -416,6 +417,7 @@ def run_low(
     hard = ctx.config.files.failhard
     ctx.state["lowstate"] = low  # a directory that is cleaned asks it what is required
     run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {}, unheard=unheard)
+    ctx.state["running"] = run.running  # custom states see what has run
     return run.all(low, requisites)
 
 

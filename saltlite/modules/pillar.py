@@ -70,18 +70,20 @@ fetch = get
 
 
 def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
-    """The whole pillar, compiled now; ``pillar`` lies on top of it.
+    """The whole pillar, or these keys of it, compiled now; ``pillar`` lies on top of it.
 
     What the minion has in memory, and functions and targets see, stays as it is.
 
     CLI Example:
 
         salt '*' pillar.items
+        salt '*' pillar.items nginx:workers roles
     """
     over = kwargs.get("pillar")
     if over is not None and not isinstance(over, Mapping):
         raise FunctionError("Pillar data must be formatted as a dictionary")
-    return _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
+    found = _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
+    return {key: traverse(found, key, default="") for key in args} if args else found
 
 
 def ext(

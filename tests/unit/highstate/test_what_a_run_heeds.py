@@ -200,3 +200,8 @@ def test_a_run_of_which_all_is_excluded_has_failed(tree: Tree) -> None:
     ctx = tree({"a.sls": SLS})
     assert ctx.functions.call("state.apply", "a", exclude="a") == {}
     assert ctx.state["retcode"] == 2
+
+
+def test_items_may_be_some_of_the_pillar_of_now(minion: MinionContext) -> None:
+    found = minion.functions.call("pillar.items", "v", "none:such")
+    assert found == {"v": "new", "none:such": ""}
