@@ -196,7 +196,7 @@ class Lab:
             assert not twice, f"P-once: {minion_id} started jobs more than once: {twice}"
 
     def _missing_after(self, within_s: float, *, everyone_ran: bool) -> list[str]:
-        """What is missing when the time is up. Looked at once: a job may begin between two looks."""
+        """What is missing at the last look. There is no look after: a job may begin between two."""
         missing: list[str] = []
 
         def nothing_is_missing() -> bool:
