@@ -145,7 +145,7 @@ def test_a_killed_child_is_replaced_at_once_and_named_again(
     began_s = time.monotonic()
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: len(notes(tmp_path, "child")) == 2, "its successor")
-    assert time.monotonic() - began_s < 1.0
+    assert time.monotonic() - began_s < 4.0, "less than the longest pause, 5 s"
     (second,) = set(notes(tmp_path, "child")) - {first}
     assert title(second) == "saltlite-test MWorker-0"
 
@@ -188,7 +188,7 @@ def test_a_busy_child_that_takes_too_long_is_replaced(
 
 
 def test_a_stopped_child_is_replaced(parents: Callable[..., Parent], tmp_path: Path) -> None:
-    parents([ChildSpec("Idle", idle(tmp_path, "child"))], silent_for_s=0.3)
+    parents([ChildSpec("Idle", idle(tmp_path, "child"))], silent_for_s=2.0)
     wait_for(lambda: notes(tmp_path, "child"), "the child")
     (first,) = notes(tmp_path, "child")
     os.kill(first, signal.SIGSTOP)
@@ -279,7 +279,7 @@ def test_a_second_sigterm_ends_the_courtesy(parents: Callable[..., Parent], tmp_
     began_s = time.monotonic()
     parent.signal(signal.SIGTERM)
     assert parent.wait() == 0
-    assert time.monotonic() - began_s < 2.0
+    assert time.monotonic() - began_s < 10.0, "the courtesy would take 60 s"
     assert not is_alive(notes(tmp_path, "deaf")[0])
 
 
