@@ -125,14 +125,18 @@ class Compiler:
         return {**found, "_errors": self._errors} if self._errors else found
 
     def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The pillar; ``override`` lies on top of it. ``_errors`` is there if there were any."""
+        """The pillar; ``override`` lies below it and on top, so lists that are joined begin with it.
+
+        ``_errors`` is there if there were any.
+        """
         pillar: dict[str, Any] = {}
         if self.options.ext_pillar_first:
             pillar = self._with_external(dict(override or {}))
             self.ctx.pillar = pillar
             pillar = self._join(pillar, self._of_files())
         else:
-            pillar = self._with_external(self._of_files())
+            files = self._of_files()
+            pillar = self._with_external(self._join(override, files) if override else files)
         if override:
             pillar = self._join(pillar, override)
         if self.ctx.config.extra.get("decrypt_pillar"):
@@ -343,15 +347,24 @@ class Compiler:
         seen: dict[str, dict[str, Any]],
         file: SlsFile,
     ) -> dict[str, Any]:
+        """All that is included, joined.
+
+        Those that one entry names lie over what they themselves include, whatever the option
+        ``pillar_includes_override_sls`` says. Source: compared with Salt 3006.30.
+        """
         joined: dict[str, Any] = {}
         for entry in include:
             name, defaults, key = _parts(entry)
-            for sls in self.tree.matching(absolute(name, here), here.saltenv):
+            named = self.tree.matching(absolute(name, here), here.saltenv)
+            for sls in named:
                 found = seen.get(sls)
                 if found is None:
                     found = self._rendered(Place(sls, here.saltenv), defaults, seen, [file])
                 if found is not None:
                     joined = self._join(joined, _below(key, found))
+            if len(named) > 1 or self.options.pillar_includes_override_sls:
+                for sls in named:
+                    joined = self._join(joined, _below(key, seen.get(sls, {})))
         return joined
 
     # --- outer sources -----------------------------------------------------------------------

@@ -25,9 +25,9 @@ def _is_in(name: str, facts: MinionFacts, groups: Mapping[str, Any]) -> bool:
 
 
 def _nodegroups(
-    ctx: MinionContext, pillar: Mapping[str, Any], pillar_name: str = "nodegroups"
+    ctx: MinionContext, pillar: Mapping[str, Any], pillar_name: str | None = None
 ) -> Mapping[str, Any]:
-    return {pillar_name: groups_of(ctx, pillar)}
+    return {pillar_name or "nodegroups": groups_of(ctx, pillar)}
 
 
 SOURCES = {"nodegroups": _nodegroups}

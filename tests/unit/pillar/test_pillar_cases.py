@@ -53,3 +53,20 @@ def test_the_same_pillar(case: dict[str, Any], tmp_path: Path) -> None:
     ctx.pillar = LazyPillar(lambda: compile_masterless(ctx))  # as salt-call does
     pillar = compile_masterless(ctx)
     assert json.loads(json.dumps(pillar)) == case.get("ours", case["pillar"])
+
+
+def test_an_override_begins_joined_lists_and_comes_first(tmp_path: Path) -> None:
+    text = "k: {x: a, l: [1, 2]}\nl: [1]\nz: a\n"
+    roots = plant({"base": {"top.sls": "base: {'*': [a]}", "a.sls": text}}, tmp_path)
+    ctx = context(tmp_path, {"pillar_roots": roots, "pillar_merge_lists": True})
+    pillar = compile_masterless(ctx, override={"l": [5], "k": {"l": [7]}, "ov": 1, "z": "o"})
+    assert json.dumps(pillar) == json.dumps(  # of Salt 3006.30
+        {"l": [5, 1], "k": {"l": [7, 1, 2], "x": "a"}, "ov": 1, "z": "o"}
+    )
+
+
+def test_nodegroups_without_a_name(tmp_path: Path) -> None:
+    roots = plant({"base": {"top.sls": ""}}, tmp_path)
+    options = {"nodegroups": {"ng": "web*"}, "ext_pillar": [{"nodegroups": None}]}
+    ctx = context(tmp_path, {"pillar_roots": roots, **options})
+    assert compile_masterless(ctx)["nodegroups"] == ["ng"]
