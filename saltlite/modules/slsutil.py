@@ -8,6 +8,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core import data
+from saltlite.core.keywords import without_job
 from saltlite.errors import FunctionError, UsageError
 
 _TEXT = (
@@ -38,7 +39,7 @@ def renderer(
         raise UsageError("Must pass either path or string")
     if path and string:
         raise UsageError("Must not pass both path and string")
-    own = {name: value for name, value in kwargs.items() if not name.startswith("__pub_")}
+    own = without_job(kwargs)
     saltenv = str(own.get("saltenv") or "base")
     if path:
         found = source_of_file(path, ctx, saltenv)
@@ -109,7 +110,7 @@ def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> Any:
 
         salt '*' slsutil.serialize 'json' obj="{'foo': 'Foo!'}"
     """
-    return _format(serializer, "serialize")(obj, **_own(mod_kwargs))
+    return _format(serializer, "serialize")(obj, **without_job(mod_kwargs))
 
 
 def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> Any:
@@ -119,11 +120,7 @@ def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> An
 
         salt '*' slsutil.deserialize 'json' '{"foo": "Foo!"}'
     """
-    return _format(serializer, "deserialize")(stream_or_string, **_own(mod_kwargs))
-
-
-def _own(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in kwargs.items() if not name.startswith("__pub_")}
+    return _format(serializer, "deserialize")(stream_or_string, **without_job(mod_kwargs))
 
 
 def _format(name: str, direction: str) -> Callable[..., Any]:

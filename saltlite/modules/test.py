@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.keywords import without_job
 from saltlite.errors import FunctionError, FunctionUnavailable
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ def arg_clean(*args: Any, **kwargs: Any) -> dict[str, Any]:
 
         salt '*' test.arg_clean 1 "two" txt="hello"
     """
-    return {"args": args, "kwargs": _own(kwargs)}
+    return {"args": args, "kwargs": without_job(kwargs)}
 
 
 def arg_repr(*args: Any, **kwargs: Any) -> dict[str, str]:
@@ -172,7 +173,7 @@ def raise_exception(name: str, *args: Any, **kwargs: Any) -> bool:
     if kind is None:
         log.error("No such exception: %s", name)
         return False
-    raise kind(*args, **_own(kwargs))
+    raise kind(*args, **without_job(kwargs))
 
 
 def _exceptions() -> dict[str, Any]:
@@ -340,7 +341,7 @@ def try_(ctx: MinionContext, module: str, return_try_exception: bool = False, **
         salt '*' test.try module=test.echo text=hello
     """
     try:
-        return ctx.functions.call(module, **_own(kwargs))
+        return ctx.functions.call(module, **without_job(kwargs))
     except FunctionUnavailable as error:
         return repr(KeyError(error.name)) if return_try_exception else None
     except Exception as error:
@@ -488,8 +489,3 @@ def versions_information() -> dict[str, dict[str, str | None]]:
             "system": platform.system(),
         },
     }
-
-
-def _own(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments without those that the minion adds about the job."""
-    return {name: value for name, value in kwargs.items() if not name.startswith("__pub_")}
