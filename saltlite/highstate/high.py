@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from saltlite.highstate.sls import EXCLUDE, EXTEND, High, runs
+from saltlite.highstate.sls import EXCLUDE, EXTEND, High, colon, runs
 
 TURNED = frozenset({"require", "watch", "prereq", "onchanges", "onfail", "use"})
 """Requisites that have an ``_in`` form here; ``listen_in`` is for the one who runs them."""
@@ -243,7 +243,7 @@ class _Turner:
     def turned(self) -> Iterator[Extension]:
         for ident, body in self._high.items():
             for module, run in runs(body):
-                for argument in run if isinstance(run, list) else ():
+                for argument in _as_list(run):
                     key = _key(argument)
                     if key in TURNING:
                         sls, saltenv = body.get("__sls__"), body.get("__env__")
@@ -310,10 +310,10 @@ class _Turner:
         target = self._state(ident, module)
         if target is None:
             return
-        has = {_key(argument) for argument in self._high[target][module]}
+        has = {_key(argument) for argument in _as_list(self._high[target][module])}
         given = [
             argument
-            for argument in source
+            for argument in _as_list(source)
             if isinstance(argument, Mapping)
             and len(argument) == 1
             and _key(argument) not in OWN
@@ -409,6 +409,9 @@ def _state_errors(
     ident: Any, body: Mapping[Any, Any], module: str, run: Any, met: Met
 ) -> Iterator[str]:
     sls = body.get("__sls__")
+    if run is None:
+        yield colon(ident, f"SLS '{sls}'", module)
+        return
     if not isinstance(run, list):
         yield f"State '{ident}' in SLS '{sls}' is not formed as a list"
         return

@@ -353,13 +353,16 @@ def written_out(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
         if isinstance(full, Mapping):
             full, found = _without_dots(ident, full, where)
             errors += found
+            errors += [colon(ident, where, key) for key, run in full.items() if run is None]
         high[ident] = full
     return high, errors
 
 
 def _without_dots(ident: Any, body: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
     """``{"pkg.installed": [...]}`` as ``{"pkg": [..., "installed"]}``; and mistakes in it."""
-    written = {key: value for key, value in body.items() if not _is_dotted(key)}
+    written = {
+        key: value for key, value in body.items() if value is None or not _is_dotted(key)
+    }  # ``test.nop:`` stays as it is: the check of high data tells it
     taken: set[str] = set()
     errors = []
     for key, value in body.items():
@@ -368,11 +371,8 @@ def _without_dots(ident: Any, body: Mapping[Any, Any], where: str) -> tuple[High
             continue
         module, _, function = key.partition(".")
         if value is None:
-            errors.append(
-                f"ID '{ident}' in {where} contains a short declaration ({key}) with a trailing "
-                "colon. When not passing any arguments to a state, the colon must be omitted."
-            )
-        elif module in taken:
+            continue
+        if module in taken:
             errors.append(
                 f"ID '{ident}' in {where} contains multiple state declarations of the same type"
             )
@@ -380,6 +380,14 @@ def _without_dots(ident: Any, body: Mapping[Any, Any], where: str) -> tuple[High
             taken.add(module)
             written[module] = [*value, function] if isinstance(value, list) else value
     return written, errors
+
+
+def colon(ident: Any, where: str, key: Any) -> str:
+    """Salt's sentence about a module or function that nothing is said to."""
+    return (
+        f"ID '{ident}' in {where} contains a short declaration ({key}) with a trailing "
+        "colon. When not passing any arguments to a state, the colon must be omitted."
+    )
 
 
 def _is_dotted(key: Any) -> bool:
