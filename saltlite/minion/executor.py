@@ -31,7 +31,7 @@ from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.startup import UNRETURNED
 from saltlite.minion.stream import open_stream, read_map
-from saltlite.process import descendants, signal_name
+from saltlite.process import descendants, signal_name, start_ticks
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +72,9 @@ class _Running:
     job: dict[str, Any]
     master: str
     pid: int = 0
+    started: int = 0
+    """When its process did, as ``start_ticks`` has it: another one may get the same id."""
+
     slotless: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -249,6 +252,7 @@ class Executor:
         op = message.get("op")
         if op == "started":
             running.pid = int(message["pid"])
+            running.started = start_ticks(running.pid)
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:
@@ -306,6 +310,8 @@ class Executor:
         if not isinstance(pid, int) or pid in (0, os.getpid()):
             return f"Job {jid} has no process of its own to be signalled"
         ends = number in (signal.SIGTERM, signal.SIGKILL)
+        if not self._is_alive(jid):
+            return f"Job {jid} was not running and job data has been  cleaned up"
         below = [one for one in descendants(pid) if not is_guard(one)] if ends else []
         try:
             os.kill(pid, number)
@@ -315,6 +321,13 @@ class Executor:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, number)
         return f"Signal {number} sent to job {jid} at pid {pid}"
+
+    def _is_alive(self, jid: str) -> bool:
+        """Whether the process that a job had is still that one."""
+        if jid in self._adopted:
+            return self._adopted[jid].alive()
+        running = self._running.get(jid)
+        return running is not None and start_ticks(running.pid) == running.started != 0
 
     # --- jobs of an earlier run ------------------------------------------------------------------
 

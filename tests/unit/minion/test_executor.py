@@ -480,6 +480,27 @@ def test_a_job_whose_loop_has_gone_before_is_not_begun(play: Callable[..., None]
     play(scenario)
 
 
+def test_another_process_with_a_jobs_old_id_is_left_alone(play: Callable[..., None]) -> None:
+    """The job has ended, and its id is in use again, before the loop has read its pipe's end."""
+
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("test.sleep", 300)
+        bench.executor.take(job, "m:1")
+        pid = await bench.pid(job)
+        running = bench.executor._running[job["jid"]]
+        other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        running.pid = other.pid
+        said = bench.executor.signal(job["jid"], signal.SIGKILL)
+        assert "was not running" in said
+        running.pid = pid
+        assert other.communicate(b"\n") == (None, None)
+        assert other.returncode == 0
+        bench.executor.signal(job["jid"], signal.SIGKILL)
+        await bench.result(job)
+
+    play(scenario)
+
+
 def test_a_full_disk_does_not_stop_a_job(play: Callable[..., None]) -> None:
     async def scenario(bench: Bench) -> None:
         for name in ("outbox", "proc"):
