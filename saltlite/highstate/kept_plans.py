@@ -25,6 +25,9 @@ FOLDER = "state_plans"
 MAX_PLANS = 100
 LIMIT_BYTES = 64 * 1024 * 1024
 
+OF_NEW_FILES = frozenset({"new", "diff", "mode", "user", "group", "attrs"})
+"""What may be told of a file that was announced as a new one."""
+
 Answers = Mapping[str, Mapping[str, Any]]
 
 
@@ -113,14 +116,26 @@ def _deviation(planned: Mapping[str, Any], done: Mapping[str, Any]) -> str:
         return "changed something that was not in the plan"
     if foresaw and not made:
         return "changed nothing"
-    return "changed something else" if foresaw and made != _comparable(foresaw) else ""
+    return "" if not foresaw or _is_as_foreseen(foresaw, made) else "changed something else"
 
 
-def _comparable(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """``file.managed`` announces a file as ``newfile`` and reports it as a diff, as in Salt."""
-    if "newfile" in changes:
-        return {**{k: v for k, v in changes.items() if k != "newfile"}, "diff": "New file"}
-    return dict(changes)
+def _is_as_foreseen(foresaw: Any, made: Any) -> bool:
+    """Whether changes are those that were announced, in words that are not always the same.
+
+    As in Salt a file that is to be made is announced as ``newfile``, or as ``new`` where its diff
+    is told afterwards, and a command by itself: nobody knows what it will say.
+    """
+    if foresaw == made:
+        return True
+    if not isinstance(foresaw, Mapping) or not isinstance(made, Mapping):
+        return False
+    if "newfile" in foresaw:
+        return OF_NEW_FILES.issuperset(made)
+    if [*foresaw] == ["cmd"] or ([*foresaw], [*made]) == (["new"], ["diff"]):
+        return True
+    return foresaw.keys() == made.keys() and all(
+        _is_as_foreseen(value, made[key]) for key, value in foresaw.items()
+    )
 
 
 def _told(answer: Mapping[str, Any]) -> dict[str, Any]:

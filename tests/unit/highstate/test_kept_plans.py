@@ -30,6 +30,12 @@ def answer(result: bool | None, **changes: Any) -> dict[str, Any]:
         (answer(True), answer(True, a=1), "changed something that was not in the plan"),
         (answer(None, a=1), answer(True), "changed nothing"),
         (answer(None, a=1), answer(True, a=2), "changed something else"),
+        (answer(None, newfile="/f"), answer(True, diff="New file", mode="0600", user="u"), None),
+        (answer(None, newfile="/f"), answer(True, pid=5), "changed something else"),
+        (answer(None, d={"newfile": "/f"}), answer(True, d={"diff": "New file"}), None),
+        (answer(None, new="/f"), answer(True, diff="+x"), None),
+        (answer(None, cmd="echo"), answer(True, pid=5, stdout="x"), None),
+        (answer(None, a={"b": 1}), answer(True, a={"b": 1}, c=1), "changed something else"),
     ],
 )
 def test_what_counts_as_a_difference(
@@ -48,7 +54,8 @@ def test_states_that_came_or_went_are_differences() -> None:
 
 def test_a_run_that_did_as_planned(tree: Tree, tmp_path: Path) -> None:
     made = tmp_path / "made"
-    ctx = tree({"web.sls": f"{made}:\n  file.managed:\n    - contents: a\n"})
+    managed = f"{made}: {{file.managed: [{{contents: a}}, {{mode: '0640'}}]}}\n"
+    ctx = tree({"web.sls": managed + f"echo {made}: cmd.run\n"})
     ctx.job = {"jid": "1"}
     ctx.functions.call("state.apply", "web", test=True)
     ctx.job = {"jid": "2"}
