@@ -12,6 +12,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
 from saltlite.highstate.conditions import checked, skipped
+from saltlite.highstate.low import LOWSTATE
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.highstate.slots import filled
 from saltlite.loader.registry import Function
@@ -171,7 +172,7 @@ def _tell(ctx: MinionContext, function: StateFunction, chunk: Chunk) -> None:
     known = getattr(function.call, "__wrapped__", function.call).__globals__
     known["__low__"] = dict(chunk)
     known["__env__"] = chunk.get("__env__") or "base"
-    known["__lowstate__"] = ctx.state.get("lowstate", [])
+    known["__lowstate__"] = ctx.state.get(LOWSTATE, [])
     known["__running__"] = ctx.state.get("running", {})
 
 

@@ -13,6 +13,9 @@ from saltlite.highstate.sls import runs
 
 Chunk = dict[str, Any]
 
+LOWSTATE = "lowstate"
+"""Where ``ctx.state`` has the chunks of the run that goes on: some states ask what else runs."""
+
 LAST = 1_000_000
 """Added to the numbers of states that shall come last."""
 

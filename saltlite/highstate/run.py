@@ -18,7 +18,7 @@ from saltlite.context import MinionContext
 from saltlite.highstate.aggregate import aggregator, is_asked, prepare
 from saltlite.highstate.call import Answer, Chunk, Refused, call, text_of, watches
 from saltlite.highstate.control import may_go_on
-from saltlite.highstate.low import low_tag
+from saltlite.highstate.low import LOWSTATE, low_tag
 from saltlite.highstate.retry import Retry
 
 if TYPE_CHECKING:
@@ -415,7 +415,7 @@ def run_low(
 ) -> dict[str, Answer]:
     """Run ordered chunks; the returns by tag, in the order in which they ran."""
     hard = ctx.config.files.failhard
-    ctx.state["lowstate"] = low  # a directory that is cleaned asks it what is required
+    ctx.state[LOWSTATE] = low
     run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {}, unheard=unheard)
     ctx.state["running"] = run.running  # custom states see what has run
     return run.all(low, requisites)

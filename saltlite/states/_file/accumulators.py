@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.highstate.low import LOWSTATE
 
 _KEY = "accumulators"
 _TAKING = ("require", "watch", "prereq", "onchanges", "listen")
@@ -15,7 +16,7 @@ Accumulators = dict[str, list[Any]]
 
 def of(ctx: MinionContext, filename: str) -> Accumulators:
     """The accumulators of a file in this run, by name; to be added to."""
-    low = ctx.state.get("lowstate")
+    low = ctx.state.get(LOWSTATE)
     of_run, files = ctx.state.get(_KEY, (None, {}))
     if of_run is not low:  # those of another run are over
         files = {}
@@ -36,7 +37,7 @@ def is_taken(ctx: MinionContext, ident: str, name: str) -> bool:
     """Whether any state of a file waits for the state with this id or name."""
     return any(
         _names(chunk, ident, name)
-        for chunk in ctx.state.get("lowstate") or ()
+        for chunk in ctx.state.get(LOWSTATE) or ()
         if chunk.get("state") == "file"
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.highstate.low import LOWSTATE
 from saltlite.highstate.resource import Declared
 from saltlite.modules._file import sources
 from saltlite.modules._file.permissions import Wanted
@@ -60,7 +61,7 @@ def directory(
 
 def _required(ctx: MinionContext, require: Any, name: str) -> frozenset[str]:
     """The paths below a directory that required states are about, and those they are in."""
-    low = ctx.state.get("lowstate", ())
+    low = ctx.state.get(LOWSTATE, ())
     pairs = [
         pair for one in (require if isinstance(require, list) else []) if isinstance(one, dict)
         for pair in one.items()
