@@ -503,7 +503,8 @@ def stat_file(
 
         salt '*' cp.stat_file salt://path/to/file
     """
-    status = file_client(ctx).stat(path, _env(ctx, saltenv))
+    named = path.startswith(("salt://", "/"))
+    status = file_client(ctx).stat(path, _env(ctx, saltenv)) if named else None
     if not status:
         return None
     return f"{status[0]:06o}"[-4:] if octal else int(status[0])

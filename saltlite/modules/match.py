@@ -15,6 +15,9 @@ from saltlite.errors import FunctionError, TargetError
 log = logging.getLogger(__name__)
 
 
+_NOTHING = object()
+
+
 def compound(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
     """Whether a compound target fits.
 
@@ -124,17 +127,19 @@ def filter_by(
     merge_lists: bool = False,
     default: str = "default",
 ) -> Any:
-    """The first entry whose name, as a target, fits; ``default`` otherwise.
+    """The first entry whose name, as a target, fits, under ``merge``; ``default`` otherwise.
 
     CLI Example:
 
         salt '*' match.filter_by '{foo*: Foo!, bar*: Bar!}' minion_id=bar03
     """
     fitting = (value for tgt, value in lookup.items() if _fits(ctx, tgt, tgt_type, minion_id))
-    found = next(fitting, lookup.get(default))
-    if merge and isinstance(found, Mapping):
-        return nested.merge(found, merge, merge_lists=merge_lists)
-    return merge if merge and found is None else found
+    found = next(fitting, _NOTHING)
+    if found is _NOTHING:
+        return lookup.get(default)
+    if not merge:
+        return found
+    return merge if found is None else nested.update(found, merge, merge_lists=merge_lists)
 
 
 def search_by(
@@ -143,7 +148,7 @@ def search_by(
     tgt_type: str = "compound",
     minion_id: str | None = None,
 ) -> list[str] | None:
-    """The names of all entries that hold a target which fits; ``None`` without any.
+    """The names of all entries, once for each target of theirs that fits; ``None`` without any.
 
     CLI Example:
 
@@ -152,7 +157,8 @@ def search_by(
     found = [
         name
         for name, targets in lookup.items()
-        if any(_fits(ctx, tgt, tgt_type, minion_id) for tgt in targets)
+        for tgt in targets
+        if _fits(ctx, tgt, tgt_type, minion_id)
     ]
     return found or None
 

@@ -160,8 +160,8 @@ def banner(
     border = f"{commentchar}{borderchar[:1] * inner}{left}"
     blank = f"{commentchar}{' ' * inner}{left}"
     lines = [blockstart] if blockstart else []
-    lines += [border, blank] if not title else [border, blank, _middle(title, commentchar, inner)]
-    lines += [blank] if title else []
+    titles = [_middle(line, commentchar, inner) for line in textwrap.wrap(title, inner - 2)]
+    lines += [border, blank, *titles, blank]
     lines += [
         f"{commentchar} {line:<{inner - 2}} {left}" for line in textwrap.wrap(text, inner - 2)
     ]

@@ -125,9 +125,9 @@ class Compiler:
         return {**found, "_errors": self._errors} if self._errors else found
 
     def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The pillar; ``override`` lies below it and on top, so lists that are joined begin with it.
+        """The pillar; ``_errors`` is there if there were any.
 
-        ``_errors`` is there if there were any.
+        ``override`` lies below it and on top, so that lists that are joined begin with it.
         """
         pillar: dict[str, Any] = {}
         if self.options.ext_pillar_first:

@@ -199,6 +199,7 @@ def test_hashes_and_modes(ctx: MinionContext, tmp_path: Path) -> None:
     assert call(ctx, "stat_file", "salt://run.sh") == "4751"
     assert call(ctx, "stat_file", "salt://run.sh", octal=False) == 0o104751
     assert call(ctx, "stat_file", "salt://nosuch") is None
+    assert call(ctx, "stat_file", "run.sh") is None
 
 
 # --- salt-cp's end -----------------------------------------------------------------------------
