@@ -39,7 +39,7 @@ def options_present(
 ) -> Options:
     """Options with these values, by section; a value in no section stands before them.
 
-    ``strict`` removes other sections, and other options of these sections.
+    ``strict`` removes other sections, other options of these sections, and those in no section.
     """
     file = File(path=name, separator=separator, encoding=encoding, no_spaces=no_spaces)
     return Options(file=file, sections=sections or {}, strict=strict)
@@ -140,6 +140,7 @@ class Options(_Content):
         for name, there in now.items():
             wanted = self.sections.get(name)
             if not isinstance(there, Mapping):
+                steps += [] if name in self.sections else [self._without(name, there)]
                 continue
             if not isinstance(wanted, Mapping):
                 steps.append(self._without_section(name, there))
@@ -151,6 +152,15 @@ class Options(_Content):
                 if key not in keys
             ]
         return steps
+
+    def _without(self, name: str, value: Any) -> Step:
+        return Step(
+            would=f"Removed key {name}.",
+            changes={name: {"before": value, "after": None}},
+            run=lambda ctx: ini.remove_option(
+                ctx, self.file.path, None, name, self.file.separator, self.file.encoding
+            ),
+        )
 
     def _without_section(self, name: str, there: Mapping[str, Any]) -> Step:
         return Step(

@@ -68,7 +68,7 @@ def _empty(allowed: bool, newline: bool) -> str:
 
 
 def as_text(contents: Any, *, newline: bool) -> Any:
-    """Lines joined, numbers written out, ended by a line feed if ``newline``."""
+    """Lines joined, numbers written out, ended by a line feed only if ``newline``."""
     if isinstance(contents, bytes):
         return contents
     if isinstance(contents, Mapping):
@@ -79,9 +79,9 @@ def as_text(contents: Any, *, newline: bool) -> Any:
         text = "\n".join(_line(line) for line in contents)
     else:
         text = str(contents)
-    if newline and not text.endswith("\n"):
-        text += "\n"
-    return text
+    if not newline:
+        return text.rstrip("\r\n")
+    return text if text.endswith("\n") else f"{text}\n"
 
 
 def _line(value: Any) -> str:

@@ -138,9 +138,8 @@ class Directory(Resource[Found]):
             yield self.name, self._other(ctx, self.name, self.own)
 
     def _other(self, ctx: MinionContext, path: str, wanted: Wanted) -> dict[str, Any]:
-        follow = self.follow or path == self.name
         try:
-            ret, _ = permissions.check(path, None, wanted, ctx.host, follow=follow, test=True)
+            ret, _ = permissions.check(path, None, wanted, ctx.host, follow=self.follow, test=True)
         except FunctionError:  # it has gone meanwhile
             return {}
         return dict(ret["changes"])
@@ -211,9 +210,10 @@ class Directory(Resource[Found]):
             wanted = self.own
             if path != self.name and self.recursion:
                 wanted = self._wanted_below(self.recursion, kinds.get(path, False))
-            follow = self.follow or path == self.name
             with system_errors():
-                ret, _ = permissions.check(path, None, wanted, ctx.host, follow=follow, test=False)
+                ret, _ = permissions.check(
+                    path, None, wanted, ctx.host, follow=self.follow, test=False
+                )
             if not ret["result"]:
                 raise FunctionError(str(ret["comment"]))
             self.told.changes.update(ret["changes"])

@@ -34,6 +34,8 @@ def copied(
     if subdir and os.path.isdir(name):
         name = os.path.join(name, os.path.basename(source))
     there = os.path.lexists(name)
+    if force and os.path.isfile(name) and os.path.isdir(source):
+        return failure(f"[Errno 21] Is a directory: {source!r}")
     if there and not force:
         comment = f'The target file "{name}" exists and will not be overwritten'
         return Verdict(result=True, comment=comment)

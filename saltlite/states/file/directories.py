@@ -46,6 +46,8 @@ def directory(
     name = os.path.expanduser(name)
     if name != "/":
         name = name.rstrip("/")
+    if clean and max_depth is not None:
+        return failure("Cannot specify both max_depth and clean")
     wanted_mode = mode if dir_mode is None else dir_mode
     own = Wanted(
         user=owner_of(user, kwargs), group=group, mode=wanted_mode, attrs=kwargs.get("attrs")

@@ -260,6 +260,39 @@ def test_keys_are_found_as_salt_finds_them(ctx, tmp_path, text, args, left, told
     assert (tmp_path / "f").read_text() == left
 
 
+def test_a_link_to_a_directory_is_not_followed_unasked(ctx, tmp_path):
+    (tmp_path / "real").mkdir(mode=0o755)
+    (tmp_path / "d").symlink_to(tmp_path / "real")
+    call = resolve("file.directory", ctx).call
+    for follow, mode in ((False, 0o755), (True, 0o700)):
+        declared = call(name=str(tmp_path / "d"), mode="0700", follow_symlinks=follow)
+        assert realise(declared, ctx, test=False).result
+        assert (tmp_path / "real").stat().st_mode & 0o777 == mode
+
+
+def test_cleaning_has_no_depth(ctx, tmp_path):
+    said = resolve("file.directory", ctx).call(name=str(tmp_path), clean=True, max_depth=1)
+    assert (said.result, said.comment) == (False, "Cannot specify both max_depth and clean")
+
+
+def test_a_directory_is_not_copied_over_a_file(ctx, tmp_path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "f").write_text("x")
+    call = resolve("file.copy", ctx).call
+    said = realise(
+        call(name=str(tmp_path / "f"), source=str(tmp_path / "d"), force=True), ctx, test=True
+    )
+    assert said.result is False
+
+
+@pytest.mark.parametrize(("newline", "left"), [(True, "x\n\n"), (False, "x")])
+def test_contents_end_as_declared(ctx, tmp_path, newline, left):
+    call = resolve("file.managed", ctx).call
+    given = {"name": str(tmp_path / "f"), "contents": "x\n\n", "contents_newline": newline}
+    assert realise(call(**given), ctx, test=False).result
+    assert (tmp_path / "f").read_text() == left
+
+
 DATA = (  # what real Salt writes
     ({"dataset": {"é": "ü"}}, '"\\xE9": "\\xFC"\n'),
     ({"dataset": {"é": "ü"}, "serializer_opts": [{"allow_unicode": True}]}, "é: ü\n"),

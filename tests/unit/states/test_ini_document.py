@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saltlite.providers.ini.document import parse, same
+from saltlite.states import ini
 
 CASES = [
     ("[s]\na = 1\n  b = 2\n\tc\n", {"a": "1\n  b = 2\n\tc"}, "top = 5\n\n[s]\na = 7\nzz = 9\n"),
@@ -76,3 +77,10 @@ def test_other_separators() -> None:
     document = parse("a: 1\nb|2\nc d 3\n", ":")
     assert document.top.options == {"a": "1"}
     assert document.text(no_spaces=True) == "a:1\nb|2\nc d 3\n"
+
+
+def test_strict_takes_options_of_no_section_too() -> None:
+    declared = ini.options_present("/nowhere", {"a": {"x": "1"}, "kept": "2"}, strict=True)
+    steps = declared.plan({"top": "1", "kept": "2", "a": {"x": "1"}})
+    assert [step.would for step in steps] == ["Removed key top."]
+    assert steps[0].changes == {"top": {"before": "1", "after": None}}
