@@ -22,13 +22,12 @@ Unheard = tuple[str, str, str]
 """Module and name of what listens or is listened to, and is not there; the tag of the chunk that
 says so by ``listen_in``, which matters only if it changes, or ``""``."""
 
-KINDS = tuple(
-    f"{kind}{suffix}"
-    for kind in ("require", "watch", "prereq", "onfail", "onchanges")
-    for suffix in ("", "_any", "_all")
-    if kind != "prereq" or not suffix
+KINDS = (
+    *("require", "require_any", "watch", "watch_any", "prereq"),
+    *("onfail", "onfail_any", "onfail_all", "onchanges", "onchanges_any"),
 )
-"""What settles the order, in the order in which it is looked at. Salt has no ``prereq_any``."""
+"""What settles the order, in the order in which it is looked at. Others in ``_any`` and ``_all``
+are no requisites in Salt, though it takes them."""
 
 PREREQUIRED = "prerequired"
 """What a state has that others want to run before, if it can be named."""

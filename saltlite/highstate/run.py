@@ -253,10 +253,7 @@ class Run:
 
     def _failures(self, of: Mapping[str, Sequence[str]]) -> list[str]:
         failed = [
-            tag
-            for kind in ("require", "require_all", "watch", "watch_all")
-            for tag in of.get(kind, ())
-            if self._failed(tag)
+            tag for kind in ("require", "watch") for tag in of.get(kind, ()) if self._failed(tag)
         ]
         for kind in ("require_any", "watch_any"):
             tags = of.get(kind, ())
@@ -272,22 +269,17 @@ class Run:
 
     def _onfail_is_met(self, of: Mapping[str, Sequence[str]]) -> bool:
         """Whether what was to fail did; what would change in a test run may fail in a real one."""
-        several = [*of.get("onfail", ()), *of.get("onfail_any", ())]
-        together = of.get("onfail_all", ())
-        fell = {tag: self.running.get(tag, {}).get("result") is not True for tag in several}
-        if several and not any(fell.values()):
-            return False
-        return all(self.running.get(tag, {}).get("result") is not True for tag in together)
+        fell = {
+            kind: [self.running.get(tag, {}).get("result") is not True for tag in of.get(kind, ())]
+            for kind in ("onfail", "onfail_any", "onfail_all")
+        }
+        some = [fell[kind] for kind in ("onfail", "onfail_any") if fell[kind]]
+        return all(any(each) for each in some) and all(fell["onfail_all"])
 
     def _onchanges_is_met(self, of: Mapping[str, Sequence[str]]) -> bool:
-        firm, some = of.get("onchanges", ()), of.get("onchanges_any", ())
-        if any(self._failed(tag) for tag in (*firm, *some)):
-            return False
-        if firm and not any(self._moved(tag) for tag in firm):
-            return False
-        if some and not any(self._moved(tag) for tag in some):
-            return False
-        return all(self._moved(tag) for tag in of.get("onchanges_all", ()))
+        """Whether one of them all changed."""
+        tags = [*of.get("onchanges", ()), *of.get("onchanges_any", ())]
+        return not tags or any(self._moved(tag) for tag in tags)
 
     def _prereq(self, of: Mapping[str, Sequence[str]]) -> Held | None:
         tags = of.get("prereq", ())
