@@ -354,7 +354,7 @@ def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
         ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid)),
     )
     changes: dict[str, Any] = {
-        part: value for part, value, number, name in parts if value not in (None, "", number, name)
+        part: value for part, value, number, name in parts if value not in (None, number, name)
     }
     if wanted.mode is not None:
         mode = owners.normalized(wanted.mode)

@@ -82,7 +82,7 @@ class ManagedFile(Resource[Seen]):
         if os.path.isdir(target) and not os.path.islink(target):
             return Seen({}, complaint=f"Specified target {name} is a directory")
         with system_errors("Unable to manage file: "), self._ready(ctx) as file:
-            changes = managing.check_meta(ctx, file)
+            changes = _differences(ctx, file)
         if self.difference and "diff" in changes:
             changes["diff"] = self.difference
         return Seen(changes)
@@ -174,7 +174,7 @@ class KeptFile(Resource[Seen]):
         if os.path.isdir(self.file.name):
             return Seen({}, complaint=f"Specified target {self.file.name} is a directory")
         mode = owners.mode_text(owners.status(self.file.name, follow=self.file.follow).st_mode)
-        return Seen(managing.check_meta(ctx, self._bare()), mode)
+        return Seen(_differences(ctx, self._bare()), mode)
 
     def plan(self, now: Seen) -> Sequence[Step] | Verdict:
         if now.complaint:
@@ -205,6 +205,11 @@ class KeptFile(Resource[Seen]):
         )
         if not ret["result"]:
             raise FunctionError(str(ret["comment"]))
+
+
+def _differences(ctx: MinionContext, file: File) -> dict[str, Any]:
+    """What is not as declared. An owner ``''`` is none: only the module tells of it, as Salt's."""
+    return {part: each for part, each in managing.check_meta(ctx, file).items() if each != ""}
 
 
 def acting(ctx: MinionContext) -> MinionContext:
