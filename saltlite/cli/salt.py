@@ -158,7 +158,7 @@ class _Salt:
         self._jid = ""
         self._asked: dict[str, Any] | None = None
         self._status: StatusLine | None = None
-        self.screen: Screen = Screen.of(config, options)
+        self.screen: Screen = Screen.of(config, options, arguments)
 
     def run(self) -> int:
         """Do what is asked for; the exit code."""

@@ -11,6 +11,7 @@ from saltlite.outputters.registry import render
 
 if TYPE_CHECKING:
     import optparse
+    from collections.abc import Sequence
 
     from saltlite.config.master import MasterConfig
     from saltlite.config.minion import MinionConfig
@@ -35,8 +36,16 @@ class Screen:
         self._stream = stream
 
     @classmethod
-    def of(cls, config: MasterConfig | MinionConfig, options: optparse.Values) -> Screen:
-        """As the configuration and the command line say; both have been checked."""
+    def of(
+        cls,
+        config: MasterConfig | MinionConfig,
+        options: optparse.Values,
+        words: Sequence[str] = (),
+    ) -> Screen:
+        """As the configuration and the command line say; both have been checked.
+
+        ``exclude=True,None`` among the ``words`` of a call are results that ``filter`` hides.
+        """
         section = config.output
         wanted = {name: getattr(section, name, None) for name in OutputOptions.__slots__}
         stream = _stream(section.output_file, bool(getattr(options, "output_file_append", False)))
@@ -44,6 +53,11 @@ class Screen:
         wanted["color"] = color or bool(getattr(options, "force_color", False))
         if "strip_colors" not in config.source:
             wanted["strip_colors"] = True  # what a minion returns must not steer the terminal
+        for word in words:
+            name, _, results = word.partition("=")
+            if name == "exclude":
+                hidden = [*(wanted["state_output_exclude"] or ()), *results.split(",")]
+                wanted["state_output_exclude"] = hidden
         return cls(OutputOptions.of(wanted), section.output, stream, config)
 
     def show(self, data: Plain, outputter: str | None = None, *, retcode: int = 0) -> None:
