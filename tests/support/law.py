@@ -540,13 +540,7 @@ def context(host: Any = None, facts: Mapping[str, Any] | None = None) -> Any:
     from saltlite.context import MinionContext
     from saltlite.host import Host
     from saltlite.loader.registry import Registry
-    from saltlite.providers.kernel import modules
-    from saltlite.providers.network import ifupdown
-    from saltlite.providers.selinux import policy
 
-    ifupdown.SYS_NET = "/etc/fakenet"
-    policy.MOUNTED = ("/etc/fakeselinux",)
-    modules.PROC_MODULES = "/etc/fakemodules"
     config = MinionConfig(
         paths=PathOptions(cachedir="/mnt/cache", conf_file="/mnt/conf/minion"),
         files=FileOptions(file_client="local", file_roots={"base": ["/mnt/srv"]}),
@@ -563,6 +557,17 @@ def context(host: Any = None, facts: Mapping[str, Any] | None = None) -> Any:
     ctx = MinionContext(config=config, host=host or Host(), grains=known, pillar=pillar)
     ctx.functions = Registry(ctx)
     return ctx
+
+
+def look_at_fakes() -> None:
+    """For this process, which is the machine's own: the kernel's files are ours."""
+    from saltlite.providers.kernel import modules
+    from saltlite.providers.network import ifupdown
+    from saltlite.providers.selinux import policy
+
+    ifupdown.SYS_NET = "/etc/fakenet"
+    policy.MOUNTED = ("/etc/fakeselinux",)
+    modules.PROC_MODULES = "/etc/fakemodules"
 
 
 def furnish() -> None:
@@ -661,6 +666,7 @@ def main() -> None:
     parser.add_argument("worlds", nargs="*")
     asked = parser.parse_args()
     os.environ["HOME"] = "/home"
+    look_at_fakes()
     furnish()
     keep = "/run/law"
     counts = Counts()
