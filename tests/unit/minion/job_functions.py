@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -50,6 +51,14 @@ def with_child(ctx: MinionContext) -> None:
 
 
 def start_and_wait(ctx: MinionContext, path: str) -> None:
+    """``path`` gets three process ids, and ``path.held`` is made once the command is guarded."""
     started = ctx.host.start(["sleep", "60"])
     command = f"sleep 60 & echo {started} $$ $! > {path}; wait"
+    hold = ctx.host.awaits
+
+    def awaits(pid: int) -> None:
+        hold(pid)
+        Path(f"{path}.held").touch()
+
+    ctx.host.awaits = awaits  # type: ignore[method-assign]
     ctx.host.run(command, shell="/bin/sh")

@@ -322,6 +322,7 @@ def test_what_a_killed_job_waits_for_ends_with_it(play: Callable[..., None]) -> 
         job = bench.job("job_functions.start_and_wait", str(pids))
         bench.executor.take(job, "m:1")
         await bench.until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
+        await bench.until(Path(f"{pids}.held").exists)
         started, shell, below = map(int, pids.read_text().split())
         os.kill(await bench.pid(job), signal.SIGKILL)
         await bench.result(job)
