@@ -36,7 +36,8 @@ def ctx(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # a case has them
+@pytest.mark.parametrize("case", list(cases()))
 def test_as_salt_renders_it(case, ctx):
     if "text" in case:
         assert render_template(case["template"], "jinja", ctx) == case["text"]

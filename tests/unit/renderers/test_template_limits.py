@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import threading
 import time
@@ -235,12 +234,11 @@ def test_a_long_expression_is_no_error(expression, patient):
 
 def test_time_that_others_took_is_not_the_templates(ctx):
     """The timer counts the whole process; the template's clock its own thread."""
-    meter = Meter(5.0)
+    meter = Meter(30)
     with until_over(meter):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.001)  # as if other threads were at work
-        assert re.match("(a+)+$", "a" * 18 + "b") is None
-        left_s, _ = signal.getitimer(signal.ITIMER_VIRTUAL)
-        assert left_s > 1, "it is set anew"
+        while signal.getitimer(signal.ITIMER_VIRTUAL)[0] < 1:  # until it has fired and is set anew
+            meter.look()
 
 
 def test_no_timer_where_no_signal_comes(ctx):
