@@ -256,8 +256,3 @@ def seal_pillar(
     data = pack({"key": wrapped, "pillar": pillar, "nonce": nonce})
     sealed = seal(Crypticle(key_string), {"data": data, "sig": signer.sign(data, sig_algo)}, iv=iv)
     return pack({"key": wrapped, "pillar": sealed})
-
-
-def refusal_reply(text: str = BAD_LOAD) -> bytes:
-    """The frame of an error text, unencrypted."""
-    return pack(text)

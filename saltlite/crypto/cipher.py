@@ -20,8 +20,6 @@ from saltlite.errors import CryptoError
 
 AES_KEY_BYTES: Final = 24
 HMAC_KEY_BYTES: Final = 32
-KEY_STRING_LENGTH: Final = 76
-"""Characters of a key string."""
 
 _BLOCK = 16
 _MAC = 32

@@ -5,7 +5,6 @@ runners. A job is on disk before it is published, a return before it is acknowle
 followed by a flush of the log that all workers share (``job_cache_sync: group``).
 
 A file that is not a database is moved aside as ``jobs.sqlite.corrupt-<time>`` and a new one begun.
-``JobStore`` is what the rest of the master and the runners know of it.
 """
 
 from __future__ import annotations
@@ -119,28 +118,6 @@ Return: TypeAlias = tuple[str, str, Mapping[str, Plain]]
 """Job id, minion id, what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
 
 
-class JobStore(Protocol):
-    """Where jobs are kept."""
-
-    def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
-        """Record a job; ``False`` if the jid is there already. On disk when it returns."""
-
-    def add_returns(self, returns: Sequence[Return]) -> list[Stored]:
-        """Record returns, all or none; the first of each minion wins. On disk when it returns."""
-
-    def job(self, jid: str) -> JobRecord | None:
-        """The job, or ``None``."""
-
-    def returns(self, jid: str) -> dict[str, dict[str, Any]]:
-        """Minion id → what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
-
-    def jobs(self, query: JobQuery) -> Iterator[JobRecord]:
-        """The jobs that fit, oldest first unless asked otherwise."""
-
-    def clean(self, before_jid: str) -> int:
-        """Forget jobs with smaller jids; how many."""
-
-
 class SqliteJobStore:
     """The job cache below ``cachedir``.
 
@@ -172,7 +149,7 @@ class SqliteJobStore:
     # --- writing -------------------------------------------------------------------------
 
     def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
-        """See :class:`JobStore`."""
+        """Record a job; ``False`` if the jid is there already. On disk when it returns."""
         kept = {name: value for name, value in load.items() if name != "key"}
         row = (
             jid,
@@ -196,30 +173,17 @@ class SqliteJobStore:
 
         return self._write(write)
 
-    def add_minions(self, jid: str, minions: Sequence[str]) -> None:
-        """Expect these minions too."""
-
-        def write(db: sqlite3.Connection) -> None:
-            row = db.execute("SELECT minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
-            if row is None:
-                return
-            known = _listed(row[0])
-            wanted = known + [one for one in minions if one not in known]
-            db.execute("UPDATE jobs SET minions = ? WHERE jid = ?", (pack_bin(wanted), jid))
-
-        self._write(write)
-
     def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
         """Record one return; see :meth:`add_returns`."""
         return self.add_returns([(jid, minion_id, ret)])[0]
 
     def add_returns(self, returns: Sequence[Return]) -> list[Stored]:
-        """See :class:`JobStore`."""
+        """Record returns, all or none; the first of each minion wins. On disk when it returns."""
         rows = [_return_row(*one) for one in returns]
         return self._write(lambda db: [_add_return(db, row) for row in rows])
 
     def clean(self, before_jid: str) -> int:
-        """See :class:`JobStore`; in small transactions, and it goes on where it was stopped."""
+        """Forget jobs with smaller jids, in small transactions; how many."""
         return self._clean("SELECT jid FROM jobs WHERE jid < ? ORDER BY jid LIMIT ?", before_jid)
 
     def clean_to(self, most: int) -> int:
@@ -255,7 +219,7 @@ class SqliteJobStore:
     # --- reading -------------------------------------------------------------------------
 
     def job(self, jid: str) -> JobRecord | None:
-        """See :class:`JobStore`."""
+        """The job, or ``None``."""
 
         def read(db: sqlite3.Connection) -> JobRecord | None:
             row = db.execute("SELECT jid, load, minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
@@ -273,7 +237,7 @@ class SqliteJobStore:
         return self._read(read)
 
     def returns(self, jid: str) -> dict[str, dict[str, Any]]:
-        """See :class:`JobStore`."""
+        """Minion id → what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
 
         def read(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
             rows = db.execute("SELECT id, ret FROM returns WHERE jid = ? ORDER BY id", (jid,))
@@ -303,7 +267,7 @@ class SqliteJobStore:
             before = rows[-1][0]
 
     def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
-        """See :class:`JobStore`; rows are read in chunks, so the store is not held."""
+        """The jobs that fit, oldest first unless asked otherwise; the store is not held."""
         where, values = _conditions(query)
         order = "DESC" if query.newest_first else "ASC"
         beyond = "<" if query.newest_first else ">"

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from saltlite.errors import FunctionError
+
 TYPES = {
     "b": stat.S_IFBLK,
     "c": stat.S_IFCHR,
@@ -34,7 +36,7 @@ _INTERVAL = re.compile(
 _SECONDS = (604800, 86400, 3600, 60, 1)
 
 
-class CriterionError(ValueError):
+class CriterionError(FunctionError):
     """A criterion is not well formed; the text is Salt's."""
 
 

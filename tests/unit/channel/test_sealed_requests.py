@@ -15,7 +15,6 @@ from saltlite.channel.master import (
     TokenCache,
     open_request,
     read_envelope,
-    refusal_reply,
     seal_pillar,
     seal_reply,
     verify_signed_load,
@@ -328,8 +327,8 @@ def test_file_chunks_stay_bytes():
 @pytest.mark.parametrize(
     "reply",
     [
-        refusal_reply(),
-        refusal_reply("payload and load must be a dict"),
+        pack("bad load"),
+        pack("payload and load must be a dict"),
         b"",
         b"\xc1",
         pack({}),

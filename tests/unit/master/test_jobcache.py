@@ -72,13 +72,6 @@ def test_the_first_return_wins(store: SqliteJobStore) -> None:
     assert store.returns(jid(1)) == {"a": one}
 
 
-def test_minions_can_be_added(store: SqliteJobStore) -> None:
-    store.new_job(jid(1), LOAD, ["a"])
-    store.add_minions(jid(1), ["a", "b"])
-    store.add_minions(jid(2), ["c"])
-    assert store.minions(jid(1)) == ["a", "b"]
-
-
 def test_too_large_a_return_is_cut(store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("saltlite.master.jobcache.RETURN_LIMIT_BYTES", 100)
     store.add_return(jid(1), "a", {"return": "x" * 1000, "retcode": 3})
