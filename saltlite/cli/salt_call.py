@@ -51,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words and not options.grains_run and not options.doc:
         parser.print_help()
         parser.error("Requires function, --grains or --doc")
+    if options.grains_run and words:
+        parser.error("-g/--grains does not accept any arguments")
     if options.doc and len(words) > 1:
         parser.error(ONE_METHOD)
     if options.priv or options.proxyid:

@@ -44,7 +44,8 @@ class Screen:
     ) -> Screen:
         """As the configuration and the command line say; both have been checked.
 
-        ``exclude=True,None`` among the ``words`` of a call are results that ``filter`` hides.
+        ``exclude=True,None`` among the ``words`` of a call are results that ``filter`` hides,
+        ``terse=True,None`` those that it shows in one line.
         """
         section = config.output
         wanted = {name: getattr(section, name, None) for name in OutputOptions.__slots__}
@@ -55,9 +56,9 @@ class Screen:
             wanted["strip_colors"] = True  # what a minion returns must not steer the terminal
         for word in words:
             name, _, results = word.partition("=")
-            if name == "exclude":
-                hidden = [*(wanted["state_output_exclude"] or ()), *results.split(",")]
-                wanted["state_output_exclude"] = hidden
+            if name in ("exclude", "terse"):
+                option = f"state_output_{name}"
+                wanted[option] = [*(wanted[option] or ()), *results.split(",")]
         return cls(OutputOptions.of(wanted), section.output, stream, config)
 
     def show(self, data: Plain, outputter: str | None = None, *, retcode: int = 0) -> None:

@@ -119,10 +119,9 @@ class Compiler:
     _errors: list[str] = field(default_factory=list)
     _tops_read: list[SlsFile] = field(default_factory=list)
 
-    def top(self) -> dict[str, list[str]]:
-        """What the top files have for the minion: environment → SLS names; then ``_errors``."""
-        found = dict(self._wanted().sls)
-        return {**found, "_errors": self._errors} if self._errors else found
+    def top(self) -> tuple[dict[str, dict[str, list[Any]]], list[str]]:
+        """The top files as one, of all targets, and what is wrong with them."""
+        return tops.shown(self._merged()), self._errors
 
     def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The pillar; ``_errors`` is there if there were any.
@@ -188,13 +187,16 @@ class Compiler:
                 pillar = self._onto(pillar, found_here or {})
         return pillar
 
-    def _wanted(self) -> tops.Wanted:
+    def _merged(self) -> dict[str, dict[str, list[Any]]]:
         try:
-            top = tops.merged(self._tops())
+            return tops.merged(self._tops())
         except ValueError as error:
             text = "Error encountered while rendering pillar top file."
             self._tell(text, str(error), said=f"the top file: {error}")
-            return tops.Wanted()
+            return {}
+
+    def _wanted(self) -> tops.Wanted:
+        top = self._merged()
         identity = self.ctx.config.identity
         facts = MinionFacts(identity.id, self.ctx.grains, self.ctx.pillar)
         found = tops.wanted(

@@ -112,8 +112,8 @@ def _allowed(on_demand: Mapping[str, Any] | None, names: Any) -> list[Mapping[st
 
 def top_for_minion(
     config: MasterConfig, minion_id: str, grains: PlainMap, *, pillarenv: str | None = None
-) -> dict[str, list[str]]:
-    """What the top files have for a minion: environment → SLS names; errors under ``_errors``."""
+) -> tuple[dict[str, dict[str, list[Any]]], list[str]]:
+    """The top files as they render for a minion, with all targets; and what is wrong with them."""
     from saltlite.config.asminion import as_minion
 
     compiler = _compiler(

@@ -44,6 +44,19 @@ def merged(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]
     return joined
 
 
+def shown(top: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict[str, list[Any]]]:
+    """A top file as ``pillar.show_top`` tells it: of each target its kind, then its SLS, once."""
+    return {
+        saltenv: {target: _plain(entries) for target, entries in targets.items()}
+        for saltenv, targets in top.items()
+    }
+
+
+def _plain(entries: Sequence[Any]) -> list[Any]:
+    kinds = [entry for entry in entries if isinstance(entry, Mapping) and "match" in entry]
+    return [*kinds, *dict.fromkeys(entry for entry in entries if isinstance(entry, str))]
+
+
 def _as_list(entries: Any) -> list[Any]:
     if isinstance(entries, str):
         return [entries]

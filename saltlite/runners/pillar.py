@@ -29,10 +29,11 @@ def show_pillar(ctx: RunnerContext, minion: str = "*", **kwargs: Any) -> dict[st
 
 def show_top(
     ctx: RunnerContext, minion: str | None = None, saltenv: str = "base"
-) -> dict[str, list[str]]:
-    """Return what the pillar's top files have for a minion, by environment.
+) -> dict[str, dict[str, list[Any]]] | list[str]:
+    """Return the pillar's top files as one, or what is wrong with them.
 
-    Without a minion it is the first one of which grains are cached.
+    They are rendered with the grains of a minion, and told with all targets, also those that do not
+    mean it: ``pillar.show_pillar`` tells what it would get. Without a minion it is the first one of which grains are cached.
 
     CLI Example:
 
@@ -46,7 +47,8 @@ def show_top(
         cached = ctx.cache.list("grains")
         minion = cached[0] if cached else "*"
     minion_id, grains = _known(ctx, minion)
-    return top_for_minion(ctx.config, minion_id, grains)
+    top, errors = top_for_minion(ctx.config, minion_id, grains)
+    return errors or top
 
 
 def _known(ctx: RunnerContext, minion: str) -> tuple[str, dict[str, Any]]:

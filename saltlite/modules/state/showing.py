@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.highstate.apply import COMPILE_ERROR, Wishes, prepared
+from saltlite.highstate.apply import COMPILE_ERROR, STATE_FAILURE, Wishes, prepared
 from saltlite.highstate.apply import running as runs
 from saltlite.modules._state import of_sls, of_top, shown, words
 
@@ -41,14 +41,17 @@ def show_low_sls(
 
 
 def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
-    """The high data that the top file has for this minion.
+    """The high data that the top file has for this minion; without any it has failed.
 
     CLI Example:
 
         salt '*' state.show_highstate
     """
     wishes = Wishes.of(ctx, kwargs)
-    return shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda found: found.high)
+    found = shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
+    if not found:
+        ctx.state["retcode"] = STATE_FAILURE
+    return found
 
 
 def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
@@ -100,7 +103,8 @@ def show_state_usage(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> An
 
         salt '*' state.show_state_usage
     """
-    found = show_highstate(ctx, **kwargs)
+    wishes = Wishes.of(ctx, kwargs)
+    found = shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
     if not isinstance(found, dict):
         return found
     bodies = [body for body in found.values() if isinstance(body, dict)]

@@ -196,6 +196,12 @@ def test_grains(run, directory):
     assert (code, grains["mine"], grains["kernel"]) == (0, "yes it is", "Linux")
 
 
+def test_grains_take_no_words(run):
+    code, out, err = run("--local", "-g", "test.ping")
+    assert (code, out) == (64, "")
+    assert "-g/--grains does not accept any arguments" in err
+
+
 def test_skip_grains(run):
     assert (
         run("--local", "--skip-grains", "--out=json", "grains.items")[1]

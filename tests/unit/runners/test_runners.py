@@ -470,9 +470,47 @@ def test_pillar_of_a_minion(ctx, tmp_path):
     assert client.cmd("pillar.show_pillar", ["web1"]) == {"a": "Debian", "b": "web1"}
     assert client.cmd("pillar.show_pillar", ["web1"], {"os": "Foo"})["a"] == "Foo"
     assert client.cmd("pillar.show_pillar") == {"a": "none"}
-    assert client.cmd("pillar.show_top", ["web1"]) == {"base": ["one", "two"]}
-    assert client.cmd("pillar.show_top") == {"base": ["one", "two"]}
-    assert client.cmd("pillar.show_top", ["db1"]) == {"base": ["one"]}
+
+
+def test_top_files_of_pillar_are_shown_with_all_targets(ctx, tmp_path):
+    # Source: compared with Salt 3006.30.
+    from saltlite.config.master import PathOptions, PillarOptions
+
+    base, dev = tmp_path / "base", tmp_path / "dev"
+    base.mkdir()
+    dev.mkdir()
+    (base / "top.sls").write_text(
+        "include: [more]\n"
+        "base:\n"
+        "  {{ grains.get('id', 'none') }}: [one]\n"
+        "  '*': [a]\n"
+        "  'role:web': [three, {ignore_missing: true}, {match: grain}, three, one]\n"
+        "  other: [{dev: one}]\n"
+    )
+    (base / "more.sls").write_text("base: {'*': [b, b]}\n")
+    (dev / "top.sls").write_text("dev: {q: [x]}\n")
+    ctx.config = MasterConfig(
+        process=ProcessOptions(id="m_master"),
+        paths=PathOptions(cachedir=str(tmp_path / "c"), extension_modules=str(tmp_path / "e")),
+        pillar=PillarOptions(pillar_roots={"base": [str(base)], "dev": [str(dev)]}),
+    )
+    client = RunnerClient(ctx)
+    ctx.cache.store("grains", "web1", {"id": "web1"})
+    expected = {
+        "base": {
+            "web1": ["one"],
+            "*": ["b"],
+            "role:web": [{"match": "grain"}, "three", "one"],
+            "other": [],
+        },
+        "dev": {"q": ["x"]},
+    }
+    assert client.cmd("pillar.show_top", ["web1"]) == expected
+    assert client.cmd("pillar.show_top") == expected
+    assert client.cmd("pillar.show_top", ["db1"])["base"]["none"] == ["one"]
+    (base / "top.sls").write_text("base: {{ nothing.x }}\n")
+    (error,) = client.cmd("pillar.show_top", ["web1"])
+    assert error.startswith("Rendering Primary Top file failed, render error:\n")
 
 
 def test_what_is_not_here_is_said_in_a_sentence(ctx):
