@@ -9,20 +9,23 @@ written; a state whose ID only the template knows has the line of an ID that may
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from copy import deepcopy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
-from saltlite.errors import FunctionUnavailable, SaltliteError
+from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate.call import OWN, StateFunctions, missing_of
-from saltlite.highstate.graph import RECURSIVE, Ordered, Requisites, order
-from saltlite.highstate.high import finished
+from saltlite.highstate.graph import RECURSIVE, Requisites, order
+from saltlite.highstate.high import finished, verified
 from saltlite.highstate.low import Chunk, low_of, low_tag
-from saltlite.highstate.sls import Place, Reader, reader
+from saltlite.highstate.placed import placed
+from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Place, Reader, StateTree
+from saltlite.highstate.top import Wanted
 from saltlite.loader.signature import keywords
 from saltlite.states.registry import resolve
 
@@ -57,24 +60,138 @@ class Checked:
     mistakes: Sequence[Mistake]
 
 
-def check(ctx: MinionContext, wanted: Mapping[str, Sequence[str]], exclude: Any = ()) -> Checked:
-    """Look at the states of environment → SLS names or globs.
+def check(ctx: MinionContext, wanted: Wanted, exclude: Any = ()) -> Checked:
+    """Look at the states of environment → SLS names or globs, as one run.
 
     Raises:
         SaltliteError: the master does not answer.
     """
-    files = reader(ctx)
-    high = files.read(wanted)
-    done = finished(high, list(exclude or ()))
-    low = [] if done.errors else low_of(done.high)
-    places = Places(files)
-    mistakes = [Mistake("", 0, text) for text in (*files.errors, *done.errors)]
+    run = _Run(_Once(ctx, StateTree(file_client(ctx))), wanted.sls, exclude)
+    return _checked(ctx, [run], wanted.errors)
+
+
+def check_all(
+    ctx: MinionContext,
+    wanted: Mapping[str, Sequence[str]],
+    highstate: Wanted,
+    exclude: Any = (),
+) -> Checked:
+    """Look at a whole tree: at the highstate as one run, at other SLS that nobody includes alone.
+
+    What those require may be in any SLS of the tree: a top file of another minion may join them.
+    """
+    tree, cache = StateTree(file_client(ctx)), _Cache()
+    state_top = ctx.config.files.state_top.removeprefix(SALT)
+    every = _Once(ctx, tree, cache=cache)
+    named = {
+        saltenv: [
+            sls
+            for name in names
+            for sls in tree.matching(name, saltenv) or [name]
+            if tree.file(Place(sls, saltenv)) != state_top
+        ]
+        for saltenv, names in wanted.items()
+    }
+    every.read(named)
+    runs = [_Run(_Once(ctx, tree, cache=cache), highstate.sls, exclude)]
+    seen = {place for run in runs for place in run.files.places}
+    rest = [Place(sls, saltenv) for saltenv, names in named.items() for sls in names]
+    for place in sorted(rest, key=lambda it: it in every.included):  # at last, circles of includes
+        if place not in seen:
+            alone = {place.saltenv: [place.sls]}
+            runs.append(_Run(_Once(ctx, tree, cache=cache), alone, exclude, is_part=True))
+            seen.update(runs[-1].files.places)
+    return _checked(ctx, runs, highstate.errors)
+
+
+@dataclass(slots=True)
+class _Cache:
+    """What files rendered to, and the mistake of those that did not, message and all."""
+
+    rendered: dict[Place, Any] = field(default_factory=dict)
+    failed: dict[Place, tuple[str, tuple[Place, SaltliteError]]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Once(Reader):
+    """A reader that shares with others what files render to, and knows whose mistake is whose."""
+
+    cache: _Cache = field(default_factory=_Cache)
+    blamed: dict[str, Place] = field(default_factory=dict)
+
+    def _state(self, place: Place) -> High:
+        before = len(self.errors)
+        state = Reader._state(self, place)  # no super(): the class is made anew for its slots
+        for error in self.errors[before:]:  # those of what it includes are known by now
+            self.blamed.setdefault(error, place)
+        return state
+
+    def _rendered(self, place: Place, path: str) -> Any:
+        if place not in self.cache.rendered:
+            known = set(self.failed)
+            self.cache.rendered[place] = Reader._rendered(self, place, path)
+            for message in self.failed.keys() - known:
+                self.cache.failed[place] = message, self.failed[message]
+        elif place in self.cache.failed:
+            message, why = self.cache.failed[place]
+            self.errors.append(message)
+            self.failed[message] = why
+        return deepcopy(self.cache.rendered[place])
+
+
+class _Run:
+    """States that would run together, as far as their files and declarations are sound."""
+
+    def __init__(
+        self,
+        files: _Once,
+        wanted: Mapping[str, Sequence[str]],
+        exclude: Any,
+        *,
+        is_part: bool = False,
+    ) -> None:
+        self.files = files
+        self.is_part = is_part
+        high = {
+            ident: body
+            for ident, body in files.read(wanted).items()
+            if isinstance(body, Mapping) or ident in (EXTEND, EXCLUDE)  # others were told
+        }
+        done = finished(high, list(exclude or ()))
+        sound = {ident: body for ident, body in done.high.items() if not verified({ident: body})}
+        self.is_whole = not files.errors and len(sound) == len(done.high)
+        self.errors = [*files.errors, *done.errors]
+        self.low = low_of(sound)
+
+
+def _checked(ctx: MinionContext, runs: Sequence[_Run], errors: Sequence[str] = ()) -> Checked:
+    mistakes = {Mistake("", 0, text) for text in errors}
+    states: set[tuple[Any, ...]] = set()
+    names: set[Place] = set()
+    known = {name for run in runs for chunk in run.low for name in _names_of(chunk)}
+    places = Places(runs[0].files.tree)
     own = Checks(ctx, places)
-    for chunk in low:
-        mistakes += own.of(chunk)
-    mistakes += _requisites(order(low, files.names), low, files, places)
-    mistakes += own.templates(files.places)
-    return Checked(len(files.names), len(low), sorted(set(mistakes)))
+    for run in runs:
+        mistakes.update(_compile_errors(run, places))
+        for chunk in run.low:
+            states.add((chunk.get("__env__"), chunk.get("__sls__"), low_tag(chunk)))
+            mistakes.update(own.of(chunk))
+        mistakes.update(_requisites(run, places, known))
+        mistakes.update(own.templates(run.files.places))
+        names.update(run.files.places)
+    return Checked(len(names), len(states), sorted(mistakes))
+
+
+def _compile_errors(run: _Run, places: Places) -> Iterator[Mistake]:
+    for text in run.errors:
+        if text not in run.files.failed:
+            yield Mistake(*places.named_in(text, run.files), text)
+            continue
+        place, error = run.files.failed[text]
+        path, line = places.text(place)[0], 0
+        if isinstance(error, RenderError) and not error.imported:
+            line = error.line or 0
+        yield Mistake(path, line, text.rstrip())
 
 
 # --- where ----------------------------------------------------------------------------------------
@@ -84,7 +201,7 @@ def check(ctx: MinionContext, wanted: Mapping[str, Sequence[str]], exclude: Any 
 class Places:
     """Lines of declarations and their arguments in the SLS files."""
 
-    files: Reader
+    tree: StateTree
     _texts: dict[Place, tuple[str, list[str]]] = field(default_factory=dict)
 
     def of(self, chunk: Chunk, argument: str = "") -> tuple[str, int]:
@@ -95,16 +212,37 @@ class Places:
             return path, start
         return path, _line_of_argument(lines, start, argument) or start
 
+    def named_in(self, error: str, files: _Once) -> tuple[str, int]:
+        """The SLS and line of a compile error: of the ID that it names, else of the include."""
+        found = placed(self.tree, [error], {place.saltenv for place in files.places})
+        if found:
+            path, _, line = found[0].removesuffix(f": {error}").partition(".sls:")
+            path = path.removeprefix(SALT)
+            return (f"{path}.sls", int(line)) if line else (path, 0)
+        blamed = files.blamed.get(error)
+        if blamed is None:
+            return "", 0
+        path, lines = self.text(blamed)
+        name = _INCLUDED.search(error)
+        return path, _line_with(lines, name["sls"]) if name else 0
+
     def text(self, place: Place) -> tuple[str, list[str]]:
         """The path of an SLS below its root, and its lines."""
         if place not in self._texts:
-            path = self.files.tree.file(place) or ""
+            path = self.tree.file(place) or ""
             try:
-                found = self.files.tree.read(path, place.saltenv) if path else None
+                found = self.tree.read(path, place.saltenv) if path else None
             except SaltliteError:
                 found = None
             self._texts[place] = path, found[1].splitlines() if found else []
         return self._texts[place]
+
+
+_INCLUDED = re.compile(r"\b(?:Specified SLS (?:\S+: )?|include of ')(?P<sls>[^\s']+)")
+
+
+def _line_with(lines: Sequence[str], word: str) -> int:
+    return next((number for number, line in enumerate(lines, 1) if word in line), 0)
 
 
 _KEY = re.compile(r"""^(?P<indent>\s*)(?P<quote>['"]?)(?P<key>[^\s#-].*?)(?P=quote)\s*:(\s|$)""")
@@ -253,25 +391,37 @@ def _source(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _requisites(
-    settled: Ordered, low: Sequence[Chunk], files: Reader, places: Places
-) -> Iterator[Mistake]:
+def _requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterator[Mistake]:
     """Requisites that name nothing, and circles. With files that do not render, only circles."""
+    low = run.low
+    settled = order(low, run.files.names)
     by_tag = {low_tag(chunk): (number, chunk) for number, chunk in enumerate(low)}
-    found = Requisites(low, files.names)
-    known = sorted({f"{each['state']}: {each[key]}" for each in low for key in ("__id__", "name")})
+    found = Requisites(low, run.files.names)
+    known = sorted({name for each in low for name in _names_of(each)})
+    others = elsewhere if run.is_part else frozenset()
     for tag, problem in settled.problems.items():
         number, chunk = by_tag[tag]
         if problem == RECURSIVE:
             path, line = places.of(chunk)
             yield Mistake(path, line, f"circle: {' -> '.join(settled.circles[tag])}")
-        elif not files.errors:
+        elif run.is_whole:
             for kind, module, name in found.lacking(number):
+                if f"{module}: {name}" in others:
+                    continue
                 hint = _nearest(f"{module}: {name}", known)
                 text = f"{chunk['__id__']}: {kind}: there is no {module}: {name}{hint}"
                 yield Mistake(*places.of(chunk, kind), text)
-    for module, name, _teller in settled.unheard if not files.errors else ():
-        yield Mistake("", 0, f"listen: there is no {module}: {name}")
+    for module, name, _teller in settled.unheard if run.is_whole else ():
+        if f"{module}: {name}" not in others:
+            yield Mistake("", 0, f"listen: there is no {module}: {name}")
+
+
+def _names_of(chunk: Chunk) -> Iterator[str]:
+    """What a requisite may call a state, but for globs."""
+    yield f"{chunk['state']}: {chunk['__id__']}"
+    yield f"{chunk['state']}: {chunk['name']}"
+    yield f"id: {chunk['__id__']}"
+    yield f"sls: {chunk.get('__sls__')}"
 
 
 def _keys(data: Any, before: str = "") -> list[str]:

@@ -12,7 +12,8 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.sls import Place, StateTree
 
 _NAMED = re.compile(
-    r"""\b(?:state|State|ID)[ ](?P<quote>['"]?)(?P<id>.+?)(?P=quote),?[ ]
+    r"""\b(?:state|State|ID)[ ](?:is[ ])?(?P<quote>['"]?)(?P<id>.+?)(?P=quote),?[ ]
+    (?:and[ ]is[ ]found[ ])?
     in[ ](?:SLS[ ])?['"]?(?:(?P<env>[\w-]+):)?(?P<sls>[\w./-]*\w)['"]?(?=[ .]|$)""",
     re.VERBOSE | re.MULTILINE,
 )

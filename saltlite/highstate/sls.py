@@ -104,6 +104,10 @@ class Reader:
     tree: StateTree
     auto_order: bool = True
     errors: list[str] = field(default_factory=list)
+    failed: dict[str, tuple[Place, SaltliteError]] = field(default_factory=dict)
+    """Those of the errors that are files that do not render: which, and why."""
+    included: set[Place] = field(default_factory=set)
+    """The SLS that others include."""
     _seen: set[Place] = field(default_factory=set)
     _order: int = FIRST_ORDER
 
@@ -176,6 +180,7 @@ class Reader:
             message = f"Rendering SLS '{place}' failed: {text}"
             log.critical("%s", message)
             self.errors.append(message)
+            self.failed[message] = place, error
             return None
 
     # --- includes ----------------------------------------------------------------------------
@@ -188,12 +193,14 @@ class Reader:
             self.errors.append(f"Include Declaration in SLS {place.sls} is not formed as a list")
             return []
         del state["include"]
-        return [
-            self._state(wanted)
-            for entry in include
-            for wanted in self._meant(entry, place, is_init)
-            if wanted not in self._seen
-        ]
+        named = (wanted for entry in include for wanted in self._meant(entry, place, is_init))
+        found = []
+        for wanted in named:
+            if wanted != place:
+                self.included.add(wanted)
+            if wanted not in self._seen:
+                found.append(self._state(wanted))
+        return found
 
     def _meant(self, entry: Any, place: Place, is_init: bool) -> list[Place]:
         """The files that an entry of ``include`` stands for."""

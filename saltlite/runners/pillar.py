@@ -33,7 +33,8 @@ def show_top(
     """Return the pillar's top files as one, or what is wrong with them.
 
     They are rendered with the grains of a minion, and told with all targets, also those that do not
-    mean it: ``pillar.show_pillar`` tells what it would get. Without a minion it is the first one of which grains are cached.
+    mean it: ``pillar.show_pillar`` tells what it would get. Without a minion it is the first one of
+    which grains are cached.
 
     CLI Example:
 

@@ -16,8 +16,10 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
     """Look for mistakes in SLS files, or without a name in those of the top file; nothing is run.
 
     Unknown states and arguments, requisites that name nothing, files and pillar that are not there,
-    and whatever does not render or compile, all at once, with file and line. The exit code is 1 if
-    there is a mistake.
+    and whatever does not render or compile, all at once, with file and line. Files that are named
+    are looked at as one run. With a glob it is a whole tree: what the top file has for this minion
+    as one run, and each other file that nobody includes by itself. The exit code is 1 if there is a
+    mistake.
 
     CLI Example:
 
@@ -25,11 +27,22 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
         salt-call --local state.check '*'
     """
     from saltlite.highstate.check import check as checked
+    from saltlite.highstate.check import check_all
+    from saltlite.highstate.compile import split, top_of
+    from saltlite.highstate.top import Wanted
 
     wishes = Wishes.of(ctx, kwargs)
+    exclude = words(wishes.exclude)
+    named = [str(name) for name in split(mods)]
     with prepared(ctx, wishes) as own:
         synchronise(own, wishes.saltenv)
-        found = checked(own, _wanted(own, mods, wishes), words(wishes.exclude))
+        if named and not any(character in name for name in named for character in "*?["):
+            found = checked(own, Wanted({wishes.saltenv: named}), exclude)
+        elif named:
+            top = top_of(own, saltenv=wishes.only_env)
+            found = check_all(own, {wishes.saltenv: named}, top, exclude)
+        else:
+            found = checked(own, top_of(own, saltenv=wishes.only_env), exclude)
     if found.mistakes:
         ctx.state["retcode"] = COMPILE_ERROR
     return {

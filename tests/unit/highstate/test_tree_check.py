@@ -102,8 +102,92 @@ def test_files_that_do_not_render_hide_no_other_mistakes(tree: Tree) -> None:
     ctx = tree({"web/init.sls": GOOD, "web/nginx.conf": "", "x.sls": broken, "y.sls": "b: tst.nop"})
     found = ctx.functions.call("state.check", "*")
     first, second = found["mistakes"]
-    assert "'nothing' is undefined" in first and "line 3" in first
+    assert first.startswith("salt://x.sls:3: Rendering SLS 'base:x' failed: ")
+    assert "'nothing' is undefined" in first
     assert second == "salt://y.sls:1: b: 'tst.nop' is not available; did you mean 'test.nop'?"
+
+
+TANGLED = {
+    "top.sls": "base: {'*': [web, x], 'other': [db]}\n",
+    "web.sls": "include: [part, gone]\na:\n  tst.nop: []\n",
+    "part.sls": "b:\n  test.nop:\n    - requir: []\n",
+    "x.sls": "c: 5\n",
+    "y.sls": "d: [\n",
+    "list.sls": "- a\n",
+    "two.sls": "#!py\ndef run():\n    return 1 / 0\n",
+    "three.sls": "\ne:\n  test: [nop, succeed]\nf:\n  test.nope: []\n",
+}
+
+TOLD = [
+    "list.sls: Error when rendering state with contents: ['a']",
+    "list.sls: SLS list does not render to a dictionary",
+    "part.sls:3: b: 'requir' is no argument of test.nop; did you mean 'require'?",
+    "three.sls:2: Too many functions declared in state 'e' in SLS 'three'. "
+    "Please choose one of the following: nop, succeed",
+    "three.sls:4: f: 'test.nope' is not available; did you mean 'test.nop'?",
+    "two.sls:3: Rendering SLS 'base:two' failed: ",
+    "web.sls:1: Specified SLS gone in saltenv base is not available on the salt master "
+    "or through a configured fileserver",
+    "web.sls:2: a: 'tst.nop' is not available; did you mean 'test.nop'?",
+    "x.sls:1: ID c in SLS x is not a dictionary",
+    "y.sls:2: Rendering SLS 'base:y' failed: ",
+]
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(tree: Tree) -> None:
+    ctx = tree(TANGLED)
+    found = ctx.functions.call("state.check", "*")
+    assert (found["sls"], found["states"]) == (7, 3)
+    assert len(found["mistakes"]) == len(TOLD)
+    for told, expected in zip(found["mistakes"], TOLD, strict=True):
+        assert told.startswith(f"salt://{expected}")
+
+
+NOP = "{name}:\n  test.nop: []\n"
+
+
+def test_files_that_never_meet_may_have_the_same_ids(tree: Tree) -> None:
+    same = NOP.format(name="same")
+    files = {"top.sls": "base: {'*': [one]}", "one.sls": same, "two.sls": same, "three.sls": same}
+    assert tree(files).functions.call("state.check", "*")["mistakes"] == []
+    joined = {"four.sls": "include: [two, three]\n"}
+    (told,) = tree({**files, **joined}).functions.call("state.check", "*")["mistakes"]
+    assert told.startswith("salt://two.sls:1: Detected conflicting IDs")
+    top = {"top.sls": "base: {'*': [one, two]}"}
+    ctx = tree({**files, **top, "four.sls": ""})
+    (told,) = ctx.functions.call("state.check", "*")["mistakes"]
+    assert "conflicting ID is 'same'" in told
+
+
+def test_a_file_alone_may_require_what_another_top_file_joins(tree: Tree) -> None:
+    needs = "{name}:\n  test.nop:\n    - require: [test: {other}]\n"
+    files = {
+        "base.sls": NOP.format(name="common"),
+        "web.sls": needs.format(name="web", other="common"),
+        "db.sls": needs.format(name="db", other="comon"),
+    }
+    assert tree(files).functions.call("state.check", "*")["mistakes"] == [
+        "salt://db.sls:3: db: require: there is no test: comon",
+    ]
+    top = {"top.sls": "base: {'*': [web]}"}
+    (_, told) = tree({**files, **top}).functions.call("state.check", "*")["mistakes"]
+    assert told == "salt://web.sls:3: web: require: there is no test: common"
+
+
+def test_files_that_include_each_other_in_a_circle_are_looked_at(tree: Tree) -> None:
+    files = {
+        "one.sls": "include: [two]\na: test.nope\n",
+        "two.sls": "include: [one]\nb: test.nope\n",
+    }
+    found = tree(files).functions.call("state.check", "*")
+    assert (found["sls"], found["states"], len(found["mistakes"])) == (2, 2, 2)
+
+
+def test_a_top_file_that_does_not_render_hides_nothing(tree: Tree) -> None:
+    ctx = tree({"top.sls": "base: {{ x.y }}", "a.sls": "b: tst.nop\n"})
+    top, state = ctx.functions.call("state.check", "*")["mistakes"]
+    assert top.startswith("Unable to render top file: ") and state.startswith("salt://a.sls:1: ")
+    assert ctx.functions.call("state.check")["mistakes"] == [top]
 
 
 def test_a_tree_without_mistakes_says_how_much_was_looked_at(tree: Tree) -> None:
