@@ -102,6 +102,10 @@ class Resource(ABC, Generic[Now]):
         """What has changed; without more knowledge, what the steps meant to."""
         return joined(steps)
 
+    def changes_of_failed(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
+        """What has changed though a step failed; ``steps`` are those before it."""
+        return self.changes(before, after, steps) if steps else {}
+
     def unmet(self, after: Now, left: Sequence[Step]) -> str:
         """The comment if the steps ran and something is still to be done."""
         return "\n".join(["The following is still to be done:", *(step.would for step in left)])
@@ -184,7 +188,7 @@ def _done(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict
             step.run(ctx)
         except SaltliteError as error:
             after = resource.read(ctx)
-            changes = resource.changes(before, after, done) if done else {}
+            changes = resource.changes_of_failed(before, after, done)
             return Verdict(result=False, comment=str(error), changes=changes)
         done.append(step)
     after = resource.read(ctx)

@@ -82,7 +82,7 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
     try:
         if os.path.isdir(target):
             raise _Stop(f"Specified target {file.name} is a directory")
-        if os.path.lexists(target):
+        if os.path.lexists(target) and not _makes_way(file, target):
             return _existing(ctx, file, target, ret)
         return _new(ctx, file, target, ret)
     except _Stop as stop:
@@ -114,6 +114,13 @@ def _existing(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) 
     elif ret["result"]:
         ret["comment"] = f"File {file.name} is in the correct state"
     return ret
+
+
+def _makes_way(file: File, target: str) -> bool:
+    """Whether what is there is no file, but a pipe, socket or device that a content replaces."""
+    has_content = bool(file.source) or file.contents is not None
+    is_other = not os.path.isfile(target) and not os.path.isdir(target)
+    return has_content and is_other and os.path.exists(target)
 
 
 def _is_same(target: str, other: str) -> bool:
@@ -312,6 +319,8 @@ def check_meta(ctx: MinionContext, file: File) -> dict[str, Any]:
     try:
         found = owners.status(file.name, follow=file.follow)
     except FunctionError:
+        return {"newfile": file.name}
+    if _makes_way(file, file.name):
         return {"newfile": file.name}
     changes: dict[str, Any] = {}
     _check_source(ctx, file, changes)

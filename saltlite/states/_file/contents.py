@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
@@ -10,6 +10,10 @@ from saltlite.core.data import traverse
 from saltlite.errors import FunctionError
 
 _NOWHERE = object()
+_MALFORMED = (
+    "Contents specified by contents/contents_pillar/contents_grains is not a string or list of"
+    " strings, and is not binary data. SLS is likely malformed."
+)
 _WORDS = "'contents', 'contents_pillar', and 'contents_grains'"
 
 
@@ -39,6 +43,8 @@ def given(
         if any(ways):
             return _empty(allow_empty, newline)
         return None
+    if isinstance(contents, list) and not contents:
+        raise FunctionError(_MALFORMED)
     if not contents and not isinstance(contents, (int, float)):
         return _empty(allow_empty, newline)
     return as_text(contents, newline=newline)
@@ -68,21 +74,21 @@ def _empty(allowed: bool, newline: bool) -> str:
 
 
 def as_text(contents: Any, *, newline: bool) -> Any:
-    """Lines joined, numbers written out, ended by a line feed only if ``newline``."""
+    r"""Lines joined, numbers written out, ended by a line feed only if ``newline``.
+
+    As in Salt, what ends a line is whatever Python takes for it: ``\r\n`` becomes ``\n``, and an
+    empty text in a list is no line.
+    """
     if isinstance(contents, bytes):
         return contents
     if isinstance(contents, Mapping):
         from saltlite.config.yaml import dump
 
-        text = dump(dict(contents), flow=False).rstrip("\n")
-    elif isinstance(contents, (list, tuple)):
-        text = "\n".join(_line(line) for line in contents)
+        parts: Sequence[Any] = [dump(dict(contents), flow=False)]
     else:
-        text = str(contents)
+        parts = contents if isinstance(contents, (list, tuple)) else [contents]
+    lines = [line for part in parts for line in str(part).splitlines()]
+    text = "\n".join(lines)
     if not newline:
-        return text.rstrip("\r\n")
-    return text if text.endswith("\n") else f"{text}\n"
-
-
-def _line(value: Any) -> str:
-    return str(value).rstrip("\n")
+        return text.rstrip("\n")
+    return f"{text}\n" if lines else ""

@@ -114,6 +114,9 @@ class ManagedFile(Resource[Seen]):
     def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
         return dict(self.told.changes)
 
+    def changes_of_failed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+        return dict(self.told.changes)  # the content may be there, though not the mode
+
     @contextmanager
     def _ready(self, ctx: MinionContext) -> Iterator[File]:
         """The file with its content at hand and the mode of its source."""
@@ -135,15 +138,15 @@ class ManagedFile(Resource[Seen]):
             self._checked(ctx, self.check)
         with system_errors("Unable to manage file: "), self._ready(ctx) as file:
             said = managing.manage(acting(ctx), file, None)
+        self.told.comment, self.told.changes = said["comment"], said["changes"]
+        if self.difference and "diff" in said["changes"]:
+            said["changes"]["diff"] = self.difference
         if not said["result"]:
             raise FunctionError(said["comment"])
         if self.forget and self.file.source and not sources.is_local(str(self.file.source)):
             copy = sources.client(ctx).is_cached(str(self.file.source), self.file.saltenv)
             if copy:
                 moving.remove(copy)
-        self.told.comment, self.told.changes = said["comment"], said["changes"]
-        if self.difference and "diff" in said["changes"]:
-            said["changes"]["diff"] = self.difference
 
     def _checked(self, ctx: MinionContext, check: Check) -> None:
         """Let the command look at the new content in a file of its own."""

@@ -86,8 +86,7 @@ def managed(
     keep_mode = str(mode).lower() == "keep"
     _no_conflict(source, context, defaults, keep_mode=keep_mode, has_contents=any(given))
     warnings = (FILE_MODE,) if "file_mode" in kwargs else ()
-    there = os.path.lexists(name)
-    if not create and not there:
+    if not create and not os.path.isfile(name):
         comment = f"File {name} is not present and is not set for creation"
         return Verdict(result=True, comment=comment)
     context = accumulators.context(ctx, name, context)
@@ -100,7 +99,11 @@ def managed(
         skip_verify=skip_verify, keep_mode=keep_mode, encoding=encoding,
         encoding_errors=encoding_errors, verify_ssl=verify_ssl, use_etag=use_etag,
     )  # fmt: skip
-    if there and os.path.isfile(name) and (not replace or not (source or any(given))):
+    if (
+        os.path.exists(name)
+        and not os.path.isdir(name)
+        and (not replace or not (source or any(given)))
+    ):
         return KeptFile(file=file, warnings=warnings)
     rendered: bytes | None = None
     if any(given):

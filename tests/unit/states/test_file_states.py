@@ -14,7 +14,7 @@ import yaml
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
-from saltlite.errors import SaltliteError
+from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
@@ -291,6 +291,70 @@ def test_contents_end_as_declared(ctx, tmp_path, newline, left):
     given = {"name": str(tmp_path / "f"), "contents": "x\n\n", "contents_newline": newline}
     assert realise(call(**given), ctx, test=False).result
     assert (tmp_path / "f").read_text() == left
+
+
+CONTENTS = (  # contents, contents_newline, and what real Salt writes
+    ("x\r\n", True, "x\n"),
+    ("x\r\ny", False, "x\ny"),
+    ("\r", True, "\n"),
+    ("a\x0bb\u2028c", True, "a\nb\nc\n"),
+    (["", "x", "", "y\r\n"], True, "x\ny\n"),
+    (["x\n\n", "y"], True, "x\n\ny\n"),
+    (["x", "\n"], True, "x\n\n"),
+    (["", ""], True, ""),
+    ([0, "x"], False, "0\nx"),
+)
+
+
+@pytest.mark.parametrize(("contents", "newline", "left"), CONTENTS)
+def test_contents_are_lines(ctx, tmp_path, contents, newline, left):
+    call = resolve("file.managed", ctx).call
+    given = {"name": str(tmp_path / "f"), "contents": contents, "contents_newline": newline}
+    assert realise(call(**given), ctx, test=False).result
+    assert (tmp_path / "f").read_bytes().decode() == left
+
+
+def test_an_empty_list_is_no_content(ctx, tmp_path):
+    with pytest.raises(FunctionError, match="not a string or list of strings"):
+        resolve("file.managed", ctx).call(name=str(tmp_path / "f"), contents=[])
+
+
+@pytest.mark.parametrize(
+    ("given", "changes"),
+    [
+        ({"contents": "x", "mode": "99999"}, {"diff": "New file"}),
+        ({"mode": "abc"}, {"new": "file {} created"}),
+        ({"contents": "x", "check_cmd": "/bin/false"}, {}),
+    ],
+)
+def test_a_failed_run_tells_what_it_has_changed(ctx, tmp_path, given, changes):
+    name = str(tmp_path / "f")
+    said = realise(resolve("file.managed", ctx).call(name=name, **given), ctx, test=False)
+    assert said.result is False
+    assert said.changes == {key: text.format(name) for key, text in changes.items()}
+    assert os.path.exists(name) is bool(changes)
+
+
+def test_a_pipe_makes_way_for_a_content_and_takes_a_mode(ctx, tmp_path):
+    name = str(tmp_path / "f")
+    os.mkfifo(name, 0o644)
+    call = resolve("file.managed", ctx).call
+    said = realise(call(name=name, mode="0600"), ctx, test=True)
+    assert said.changes == {"mode": "0600"}
+    assert realise(call(name=name, contents="x"), ctx, test=True).changes == {"newfile": name}
+    said = realise(call(name=name, contents="x"), ctx, test=False)
+    assert (said.result, said.changes) == (True, {"diff": "New file"})
+    assert (tmp_path / "f").read_text() == "x\n"
+
+
+def test_what_is_no_file_is_not_there_without_create(ctx, tmp_path):
+    said = realise(
+        resolve("file.managed", ctx).call(name=str(tmp_path), create=False), ctx, test=False
+    )
+    assert (said.result, said.comment) == (
+        True,
+        f"File {tmp_path} is not present and is not set for creation",
+    )
 
 
 DATA = (  # what real Salt writes
