@@ -108,6 +108,17 @@ def taken(worker: zmq.Socket[bytes], count: int) -> list[list[bytes]]:
     return turns
 
 
+def hear(callers: list[zmq.Socket[bytes]], count: int) -> None:
+    """Wait until ``count`` of them have an answer. A worker's successor comes after that."""
+    poller = zmq.Poller()
+    for caller in callers:
+        poller.register(caller, zmq.POLLIN)
+    for _ in range(count):
+        found = poller.poll(WAIT_MS)
+        assert found, "nobody was told"
+        poller.unregister(found[0][0])
+
+
 def test_a_request_that_does_not_wait_goes_alone(place: Place) -> None:
     worker = place.worker(0)
     for body in (b"one", b"two"):
@@ -158,6 +169,7 @@ def test_callers_hear_of_a_worker_that_ends_with_their_requests(place: Place) ->
     worker = place.worker(0)
     in_hand = len(worker.recv_multipart()[1:])
     worker.close(linger=0)
+    hear(callers, in_hand)
     taken(place.worker(0), TOGETHER - in_hand)
     replies = [caller.recv() for caller in callers]
     assert replies.count(WORKER_LOST) == in_hand
@@ -170,6 +182,7 @@ def test_too_few_replies_are_none(place: Place) -> None:
     turn = worker.recv_multipart()[1:]
     worker.send_multipart([b"re"] * (len(turn) + 1))
     worker.close(linger=1000)
+    hear(callers, len(turn))
     taken(place.worker(0), TOGETHER - len(turn))
     replies = [caller.recv() for caller in callers]
     assert replies.count(WORKER_LOST) == len(turn)
