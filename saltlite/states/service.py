@@ -19,6 +19,7 @@ from saltlite.providers.pkg.requests import words
 
 POLL_S = 0.2
 
+OFFLINE = Verdict(result=True, comment="Running in OFFLINE mode. Nothing to do")
 _WATCHED = {True: "start at boot", False: "not start at boot"}
 _SWITCHED = {True: "enabled", False: "disabled"}
 
@@ -346,6 +347,8 @@ def running(
     ``unmask_runtime`` (systemd) make it startable first. ``init_delay`` and ``timeout`` are
     seconds: to wait afterwards, and for it to run.
     """
+    if _is_offline(ctx):
+        return OFFLINE
     refused = _lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
     if refused:
         return refused
@@ -371,6 +374,8 @@ def dead(
     **kwargs: Any,
 ) -> Resource[Now] | Verdict:
     """A service does not run; with ``enable`` it starts with the machine, or does not."""
+    if _is_offline(ctx):
+        return OFFLINE
     no_block = bool(kwargs.get("no_block"))
     refused = _lacking(ctx, no_block=no_block)
     if refused:
@@ -479,6 +484,14 @@ def _mask(ctx: MinionContext, name: str, wish: bool, runtime: bool) -> Resource[
     if not _has_units(ctx):
         return Verdict(result=False, comment="Service masking not available on this minion")
     return Mask(name=name, masked=wish, runtime=bool(runtime))
+
+
+def _is_offline(ctx: MinionContext) -> bool:
+    """Whether systemd does not run what it is installed in, as a chroot or an image."""
+    try:
+        return bool(ctx.functions.call("service.offline"))
+    except FunctionUnavailable:
+        return False
 
 
 def _has_units(ctx: MinionContext) -> bool:

@@ -18,6 +18,7 @@ from package_machine import Machine, make
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
+from saltlite.providers.service.systemd import BOOTED
 from saltlite.states.registry import resolve
 
 CASES = Path(__file__).parents[2] / "cases" / "states"
@@ -85,3 +86,14 @@ def test_a_service_manager_without_masks_refuses_the_declaration() -> None:
     )
     masked = resolve("service.masked", ctx).call(name="web")
     assert masked == Verdict(result=False, comment="Service masking not available on this minion")
+
+
+@pytest.mark.parametrize("fun", ["running", "dead"])
+def test_in_a_chroot_services_are_left_alone(fun: str) -> None:
+    machine = Machine()
+    ctx = make(machine)
+    ctx.host.is_dir = lambda path: path != BOOTED  # type: ignore[method-assign]
+    said = realise(resolve(f"service.{fun}", ctx).call(name="web", enable=True), ctx, test=False)
+    assert isinstance(said, Verdict)
+    assert (said.result, said.comment) == (True, "Running in OFFLINE mode. Nothing to do")
+    assert (said.changes, machine.did) == ({}, [])
