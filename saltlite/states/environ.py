@@ -50,7 +50,7 @@ class Variables(Resource[Mapping[str, str]]):
 
     def plan(self, now: Mapping[str, str]) -> list[Step]:
         wanted = self._wanted(now)
-        if all(now.get(key) == value for key, value in wanted.items()):
+        if all(self._is_met(key, value, now) for key, value in wanted.items()):
             return []
         step = Step(
             would="Environ values will be changed",
@@ -59,6 +59,10 @@ class Variables(Resource[Mapping[str, str]]):
             run=self._set,
         )
         return [step]
+
+    def _is_met(self, key: str, value: str | None, now: Mapping[str, str]) -> bool:
+        """Who asks for ``''`` is content with none; ``False`` empties what is not there, too."""
+        return now.get(key) == value or (key not in now and self.values.get(key) == "")
 
     def _wanted(self, now: Mapping[str, str]) -> dict[str, str | None]:
         """By variable its value, ``None`` for one that shall not be there."""
@@ -73,3 +77,6 @@ class Variables(Resource[Mapping[str, str]]):
 
     def settled(self, now: Mapping[str, str]) -> str:
         return "Environ values were already set with the correct values"
+
+    def would_leave(self, now: Mapping[str, str]) -> str:
+        return "Environ values are already set with the correct values"
