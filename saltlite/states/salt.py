@@ -24,6 +24,7 @@ from saltlite.states._salt.returns import Leniency, is_good, of_function, of_sta
 NO_SSH = "salt-ssh is not there; leave out 'ssh'"
 NO_STATES = "No highstate or sls specified, no execution made"
 ARGUMENTS = "Please specify 'arg' as a list of arguments."
+KEYWORDS = "'kwarg' must be a map of arguments, or a list of maps"
 
 ORCHESTRATIONS = frozenset({"state.orchestrate", "state.orch", "state.sls"})
 """Runners that are told in which orchestration they are."""
@@ -35,7 +36,7 @@ def state(
     tgt: Any,
     ssh: bool = False,
     tgt_type: str = "glob",
-    ret: str = "",
+    ret: str | list[str] = "",
     ret_config: Any = None,
     ret_kwargs: Any = None,
     highstate: Any = None,
@@ -84,7 +85,9 @@ def state(
         asked = {**wanted, "kwarg": {**kwarg, "test": True} if test else kwarg}
         _tell(ctx, {"type": "state", "tgt": tgt, "name": name, "args": asked})
         returns = _publish(ctx, tgt, fun, asked)
-        return of_states(returns, leniency, test=test, batch=batch is not None)
+        return of_states(
+            returns, leniency, test=test, batch=batch is not None, expected=bool(expect_minions)
+        )
 
     return Action(
         would=f"States would be run on {tgt}",
@@ -110,14 +113,14 @@ def function(
     tgt: Any,
     ssh: bool = False,
     tgt_type: str = "glob",
-    ret: str = "",
+    ret: str | list[str] = "",
     ret_config: Any = None,
     ret_kwargs: Any = None,
     expect_minions: bool = False,
     fail_minions: Any = None,
     fail_function: str | None = None,
     arg: Any = None,
-    kwarg: Mapping[str, Any] | None = None,
+    kwarg: Any = None,
     timeout: float | None = None,
     batch: Any = None,
     subset: int | None = None,
@@ -137,8 +140,13 @@ def function(
     if isinstance(arg, str):
         leniency = dataclasses.replace(leniency, warnings=(*leniency.warnings, ARGUMENTS))
         arg = arg.split()
+    joined: dict[str, Any] = {}
+    for part in kwarg if isinstance(kwarg, list) else [kwarg or {}]:
+        if not isinstance(part, Mapping):
+            return Verdict(result=False, comment=KEYWORDS)
+        joined.update(part)
     wanted = {
-        "arg": list(arg or []), "kwarg": dict(kwarg or {}), "ret": ret, "timeout": timeout,
+        "arg": list(arg or []), "kwarg": joined, "ret": ret, "timeout": timeout,
         **_given(ret_config=ret_config, ret_kwargs=ret_kwargs, subset=subset, failhard=failhard),
         **({} if batch is None else {"batch": str(batch)}),
         "tgt_type": tgt_type, "ssh": ssh, "expect_minions": expect_minions,
@@ -158,7 +166,9 @@ def function(
         judge = partial(ctx.functions.call, fail_function) if fail_function else is_good
         return of_function(name, returns, leniency, judge=judge, batch=batch is not None)
 
-    return Action(would=f"Function {name} would be executed on target {tgt}", run=act)
+    would = f"Function {name} would be executed on target {tgt}"
+    foreseen = Verdict(result=None, comment=would, more=leniency.more({}))
+    return Action(would=would, run=act, foreseen=lambda ctx: foreseen)
 
 
 def runner(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
@@ -258,6 +268,8 @@ def _publish(
 
     asked = {key: value for key, value in wanted.items() if key != "ssh"}
     asked["failhard"] = bool(asked.get("failhard"))
+    if isinstance(asked["ret"], (list, tuple)):
+        asked["ret"] = ",".join(map(str, asked["ret"]))
     returns: dict[str, dict[str, Any]] = run_for(ctx, "local", fun, [], {"tgt": tgt, **asked})[
         "return"
     ]

@@ -58,10 +58,13 @@ class _Sorted:
 
 
 def of_states(
-    returns: Mapping[str, Full], leniency: Leniency, *, test: bool, batch: bool
+    returns: Mapping[str, Full], leniency: Leniency, *, test: bool, batch: bool, expected: bool
 ) -> Verdict:
-    """The verdict on runs of states. ``test``: they only told what they would do."""
-    if not returns:
+    """The verdict on runs of states. ``test``: they only told what they would do.
+
+    ``expected``: it is a failure if nobody has returned.
+    """
+    if not returns and expected:
         return Verdict(result=False, comment=NOBODY, more=leniency.more({}))
     found = _Sorted()
     for minion, full in returns.items():

@@ -102,6 +102,34 @@ def test_who_is_not_expected_is_not_missed(side: tuple[MinionContext, Minions, B
     assert named["changes"]["ret"] == {"m2": False}
 
 
+def test_nobody_may_be_there_if_nobody_is_expected(
+    side: tuple[MinionContext, Minions, Bus],
+) -> None:
+    ctx, minions, _ = side
+    minions.answers["state.sls"] = {}
+    answer = run(ctx, "state", tgt="none*", sls="a", expect_minions=False)
+    assert (answer["result"], answer["comment"]) == (True, "States ran successfully.")
+
+
+def test_keywords_and_returners_may_be_lists(side: tuple[MinionContext, Minions, Bus]) -> None:
+    ctx, minions, _ = side
+    minions.answers["test.kwarg"] = full(m1={})
+    given = {"kwarg": [{"a": 1}, {"b": 2}], "ret": ["local", "other"]}
+    run(ctx, "function", tgt="m1", **{**given, "name": "test.kwarg"})
+    assert (minions.asked[0][3]["kwarg"], minions.asked[0][3]["ret"]) == (
+        {"a": 1, "b": 2},
+        "local,other",
+    )
+    refused = run(ctx, "function", tgt="m1", name="test.kwarg", kwarg="a=1")
+    assert (refused["result"], len(minions.asked)) == (False, 1)
+
+
+def test_a_test_run_warns_as_the_real_one(side: tuple[MinionContext, Minions, Bus]) -> None:
+    ctx, _, _ = side
+    answer = run(ctx, "function", test=True, tgt="m1", name="test.ping", arg="word")
+    assert (answer["result"], len(answer["warnings"])) == (None, 1)
+
+
 def test_a_test_run_is_one_on_the_minions_whatever_the_state_says(
     side: tuple[MinionContext, Minions, Bus],
 ) -> None:
