@@ -285,7 +285,7 @@ class FileClient:
 
     def cache_path(self, url: str, saltenv: str = "base") -> Path | None:
         """Where the copy of an address is or would be; ``None`` if it cannot have one."""
-        if _scheme(url) in WEB_SCHEMES:
+        if _scheme(url) in (*WEB_SCHEMES, "file"):
             return self._web_path(url, saltenv)
         location = split_url(url)
         parts, env = safe_parts(location.path), safe_parts(location.saltenv or saltenv)

@@ -116,7 +116,7 @@ def _per_network(function: Callable[[Any], Any]) -> Callable[..., Any]:
         if isinstance(value, (list, tuple, GeneratorType)):
             found = (check(each, options, version) for each in value)
             return [each for each in found if each is not None]
-        address = _interface(value, version, options)
+        address = None if isinstance(value, int) else _interface(value, version, options)
         return None if address is None else function(address.network)
 
     return check

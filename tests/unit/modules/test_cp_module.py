@@ -97,6 +97,8 @@ def test_caching(ctx: MinionContext, files: str) -> None:
     assert call(ctx, "list_minion", "dev") == [f"{files}/dev/d.txt"]
     assert call(ctx, "cache_dest", "salt://x/y?saltenv=dev") == f"{files}/dev/x/y"
     assert call(ctx, "cache_dest", "/etc/hosts") == "/etc/hosts"
+    copy = Path(files).parent / "extrn_files/base/etc/hosts"
+    assert call(ctx, "cache_dest", "file:///etc/hosts") == str(copy)
 
 
 def test_caching_directories(ctx: MinionContext, files: str) -> None:
