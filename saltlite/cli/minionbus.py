@@ -1,6 +1,7 @@
-"""The bus of the minion that runs on this machine, for functions under ``salt-call``.
+"""The bus and the jobs of the minion that runs on this machine, for functions under ``salt-call``.
 
 So a minion hears what is done beside it: ``salt-call saltutil.sync_all`` refreshes its modules too.
+And a run of states under ``salt-call`` does not begin while a job of that minion runs some.
 """
 
 from __future__ import annotations
@@ -50,6 +51,26 @@ def minion_bus(config: MinionConfig) -> EventSink:
     except OSError:
         names = []
     return MinionBus(config) if any(name.startswith(PREFIX) for name in names) else NoEvents()
+
+
+class NotedJobs:
+    """The jobs that the minion has noted on disk. Fulfils ``context.JobTable``."""
+
+    def __init__(self, config: MinionConfig) -> None:
+        self._path = Path(config.paths.cachedir) / "proc"
+
+    def running(self) -> list[PlainMap]:
+        """Those whose processes live."""
+        if not os.path.isdir(self._path):
+            return []
+        from saltlite.minion.proc import ProcDir, shown
+
+        entries = ProcDir(self._path).entries()
+        return [shown(entry.job, entry.pid) for entry in entries if entry.alive()]
+
+    def signal(self, jid: str, number: int) -> str:
+        """No job of this process; those of the minion are signalled by itself."""
+        return ""
 
 
 def listen_to_minion(config: MinionConfig, prefix: str) -> EventSubscriber:

@@ -113,7 +113,7 @@ def _connect(config: MinionConfig, options: optparse.Values) -> Caller:
 def _context(
     config: MinionConfig, options: optparse.Values, caller: Caller | None
 ) -> MinionContext:
-    from saltlite.cli.minionbus import listen_to_minion, minion_bus
+    from saltlite.cli.minionbus import NotedJobs, listen_to_minion, minion_bus
     from saltlite.context import MinionContext
     from saltlite.grains import LazyGrains
     from saltlite.host import Host
@@ -132,6 +132,7 @@ def _context(
             master=caller,
             events=minion_bus(config),
             listen=lambda prefix: listen_to_minion(config, prefix),
+            jobs=NotedJobs(config),
         )
     )
     if caller is None:

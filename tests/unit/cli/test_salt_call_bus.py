@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
 import zmq
 
-from saltlite.cli.minionbus import MinionBus, minion_bus
+from saltlite.cli.minionbus import MinionBus, NotedJobs, minion_bus
 from saltlite.config.load import load_minion
-from saltlite.context import NoEvents
+from saltlite.context import MinionContext, NoEvents
+from saltlite.highstate.apply import Wishes, refusal
+from saltlite.host import Host
+from saltlite.minion.proc import ProcDir
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import unpack_event
 
@@ -48,3 +52,20 @@ def test_a_minion_of_another_id_is_not_told(tmp_path):
     (sockets / "minion_event_0123456789_pull.ipc").touch()
     minion_bus(options).fire("module_refresh", {})
     assert [each.name for each in sockets.glob("*.ipc")] == ["minion_event_0123456789_pull.ipc"]
+
+
+def test_no_states_are_run_beside_a_job_that_runs_some(tmp_path):
+    options = config(tmp_path)
+    jobs = NotedJobs(options)
+    assert jobs.running() == []
+    noted = ProcDir(Path(options.paths.cachedir) / "proc")
+    lives, waits, gone = "20260101000000000001", "20260101000000000002", "20260101000000000003"
+    noted.write({"jid": lives, "fun": "state.apply", "arg": ["x"]}, os.getpid(), "m")
+    noted.write({"jid": waits, "fun": "state.apply"}, 0, "m")
+    noted.write({"jid": gone, "fun": "state.apply"}, 2**22 + 1, "m")
+    assert [job["jid"] for job in jobs.running()] == [lives]
+    ctx = MinionContext(config=options, host=Host(), grains={}, pillar={}, jobs=jobs)
+    (told,) = refusal(ctx, Wishes.of(ctx, {}))
+    assert f'"state.apply" is running as PID {os.getpid()} ' in told
+    assert ctx.state["retcode"] == 1
+    assert refusal(ctx, Wishes.of(ctx, {"concurrent": True})) is None
