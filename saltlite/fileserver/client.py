@@ -393,7 +393,8 @@ class FileClient:
             return None
         host = parsed.netloc.rpartition("@")[2].replace(":", "")
         name = parsed.path + (f"-{parsed.query}" if parsed.query else "")
-        parts, env = safe_parts(f"{host}/{name}"), safe_parts(saltenv)
+        place = name.lstrip("/") if parsed.scheme == "file" and not host else f"{host}/{name}"
+        parts, env = safe_parts(place), safe_parts(saltenv)
         if parts is None or env is None or len(parts) < 2:
             return None
         return self.cachedir.joinpath("extrn_files", *env, *parts)
