@@ -163,12 +163,12 @@ class _Tops:
         return _merged(tops)
 
     def _same(self, envs: Sequence[str]) -> Top:
-        """Of each top file its own environment, else what the default one has for it."""
+        """Of each top file its own environment; where there is none, what the default one says."""
         joined: Top = {}
         fallback: Top | None = None
         for env in envs:
             own = self._read(env)
-            if env not in own and not self._saltenv:
+            if not own and not self._saltenv:
                 fallback = self._read(self._options.default_top) if fallback is None else fallback
                 own = fallback
             if env in own:
