@@ -495,6 +495,7 @@ def test_signals_end_it_at_once_the_second_time() -> None:
         loop = now.minion.loop_of(process)
         assert loop is not None
         os.kill(loop.pid, signal.SIGSTOP)
+        await now.until(lambda: loop.status() == psutil.STATUS_STOPPED)  # or SIGTERM comes first
         process.terminate()
         await now.until(lambda: has_pending(loop.pid, signal.SIGTERM))  # the first one is heeded
         process.terminate()
