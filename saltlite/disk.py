@@ -52,6 +52,19 @@ def child(parent: Path, name: str) -> Path:
     return parent / name
 
 
+@contextlib.contextmanager
+def masked(mask: int | None) -> Iterator[None]:
+    """Another umask meanwhile, for all that this process makes; the same one with ``None``."""
+    if mask is None:
+        yield
+        return
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def write_file(
     path: Path,
     data: bytes | Iterable[bytes],

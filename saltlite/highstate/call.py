@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.disk import masked
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
 from saltlite.highstate.conditions import checked, skipped
 from saltlite.highstate.low import LOWSTATE
@@ -70,7 +70,7 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
         if met is not None:
             return met.as_return(chunk["name"])
         arguments = filled(ctx, arguments)
-        with _masked(mask):
+        with masked(mask):
             answer = _answer(ctx, function, arguments, chunk, test=test)
         if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
             answer["result"], answer["comment"] = checked(ctx, chunk)
@@ -90,18 +90,6 @@ def _mask(chunk: Chunk) -> int | None:
         return int(str(chunk["umask"]), 8)
     except ValueError:
         raise Refused(f"Invalid umask: {chunk['umask']}\n") from None
-
-
-@contextmanager
-def _masked(mask: int | None) -> Iterator[None]:
-    if mask is None:
-        yield
-        return
-    before = os.umask(mask)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 class StateFunctions:

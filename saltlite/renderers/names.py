@@ -6,10 +6,12 @@ import os
 import posixpath
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
+
+T = TypeVar("T")
 
 _OPTS = "saltlite.renderers.opts"
 
@@ -102,23 +104,30 @@ class SaltModule:
         return f"{self._module}.{name}" in self._functions
 
 
-def opts_of(ctx: MinionContext) -> dict[str, Any]:
-    """The flat options with ``grains`` and ``pillar``; made anew when one of them is another."""
+def kept(ctx: MinionContext, name: str, make: Callable[[MinionContext], T]) -> T:
+    """What ``make`` gives; made anew when configuration, grains or pillar is another."""
     of = (ctx.config, ctx.grains, ctx.pillar)
-    kept = ctx.state.get(_OPTS)
-    if kept is not None and all(old is new for old, new in zip(kept[0], of, strict=True)):
-        opts: dict[str, Any] = kept[1]
-        return opts
+    found = ctx.state.get(name)
+    if found is None or any(old is not new for old, new in zip(found[0], of, strict=True)):
+        found = ctx.state[name] = (of, make(ctx))
+    made: T = found[1]
+    return made
+
+
+def opts_of(ctx: MinionContext) -> dict[str, Any]:
+    """The flat options with ``grains`` and ``pillar``."""
+    return kept(ctx, _OPTS, _opts)
+
+
+def _opts(ctx: MinionContext) -> dict[str, Any]:
     from saltlite.config.opts import flat_opts
 
-    made = {
+    return {
         **flat_opts(ctx.config),
         "__cli": os.path.basename(sys.argv[0]),
         "grains": ctx.grains,
         "pillar": ctx.pillar,
     }
-    ctx.state[_OPTS] = (of, made)
-    return made
 
 
 def file_names(sls: str, path: str, name: str = "") -> dict[str, str]:

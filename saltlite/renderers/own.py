@@ -12,7 +12,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import copied
-from saltlite.renderers.names import opts_of
+from saltlite.renderers.names import kept, opts_of
 
 _KEPT = "saltlite.renderers.copies"
 
@@ -60,26 +60,23 @@ class OwnCopy(MutableMapping[str, Any]):
 
     def _all(self) -> dict[str, Any]:
         """Every entry, in the order of the origin."""
-        kept = {key: self[key] for key in self._origin if key not in self._gone}
-        self._own = {**kept, **self._own}
+        left = {key: self[key] for key in self._origin if key not in self._gone}
+        self._own = {**left, **self._own}
         self._origin = {}
         return self._own
 
 
 def own_data(ctx: MinionContext) -> dict[str, OwnCopy]:
     """``grains``, ``opts`` and ``pillar`` for the templates of one run."""
-    of = (ctx.config, ctx.grains, ctx.pillar)
-    kept = ctx.state.get(_KEPT)
-    if kept is not None and all(old is new for old, new in zip(kept[0], of, strict=True)):
-        made: dict[str, OwnCopy] = kept[1]
-        return made
+    return kept(ctx, _KEPT, _copies)
+
+
+def _copies(ctx: MinionContext) -> dict[str, OwnCopy]:
     grains, pillar = OwnCopy(ctx.grains), OwnCopy(ctx.pillar)
     if isinstance(ctx.pillar, dict):  # it is all there: copied before a function can change it
         pillar.copy()
     opts = OwnCopy(opts_of(ctx), grains=grains, pillar=pillar)
-    made = {"grains": grains, "opts": opts, "pillar": pillar}
-    ctx.state[_KEPT] = (of, made)
-    return made
+    return {"grains": grains, "opts": opts, "pillar": pillar}
 
 
 def forget_changes(ctx: MinionContext) -> None:

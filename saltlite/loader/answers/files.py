@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from saltlite.disk import masked
 from saltlite.loader.answers import stringutils
 from saltlite.loader.answers.exceptions import CommandExecutionError
 
@@ -119,17 +120,7 @@ def recursive_copy(source: str, dest: str) -> None:
     shutil.copytree(source, dest, dirs_exist_ok=True)
 
 
-@contextlib.contextmanager
-def set_umask(mask: int | None) -> Iterator[None]:
-    """Another umask meanwhile."""
-    if mask is None:
-        yield
-        return
-    before = os.umask(mask)
-    try:
-        yield
-    finally:
-        os.umask(before)
+set_umask = masked
 
 
 def is_fcntl_available(check_sunos: bool = False) -> bool:
