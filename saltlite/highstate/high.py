@@ -377,14 +377,14 @@ def _given(key: Any, values: list[Any]) -> list[High]:
 
 # --- checks --------------------------------------------------------------------------------------
 
-Met = tuple[dict[Any, str], dict[tuple[Any, Any], Any]]
-"""Of each ID its first module with requisites; of each ID and what it names, the module."""
+Met = dict[Any, tuple[str, dict[Any, Any]]]
+"""Of each ID the last of its modules with requisites, and of what that one names the modules."""
 
 
 def verified(high: Mapping[Any, Any]) -> list[str]:
     """What is wrong with high data, in Salt's words."""
     errors: list[str] = []
-    met: Met = ({}, {})
+    met: Met = {}
     for ident, body in high.items():
         if isinstance(ident, str) and ident.startswith("__"):
             continue
@@ -443,7 +443,8 @@ def _argument_errors(
         yield f"The 'names' argument in state '{ident}' in SLS '{sls}' needs to be formed as a list"
     if key not in CHECKED:
         return
-    met[0].setdefault(ident, module)
+    if ident not in met or met[ident][0] != module:  # what another state of the ID names is its own
+        met[ident] = (module, {})
     if not isinstance(argument[key], list):
         yield f"The {key} statement in state '{ident}' in SLS '{sls}' needs to be formed as a list"
         return
@@ -466,6 +467,7 @@ def _requisite_errors(ident: Any, sls: Any, module: str, entry: Any, met: Met) -
     if not isinstance(name, Hashable):
         yield f'Illegal requisite "{name}", please check your syntax.\n'
         return
-    met[1][ident, name] = kind
-    if met[1].get((name, ident)) == module and met[0].get(name) == kind:
+    met[ident][1][name] = kind
+    other, named = met.get(name, ("", {}))
+    if other == kind and named.get(ident) == module:
         yield f'A recursive requisite was found, SLS "{sls}" ID "{ident}" ID "{name}"'

@@ -59,9 +59,12 @@ class StateTree:
         return sorted(fnmatch.filter(self._known(saltenv), pattern))
 
     def file(self, place: Place) -> str | None:
-        """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``."""
-        below = place.sls.replace(".", "/")
-        return self._known(place.saltenv).get(below.replace("/", "."))
+        """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``.
+
+        Empty parts do not count: ``a.``, which ``include: [.]`` stands for in ``a.b``, is ``a``.
+        """
+        parts = place.sls.replace("/", ".").split(".")
+        return self._known(place.saltenv).get(".".join(part for part in parts if part))
 
     def has_file(self, path: str, saltenv: str) -> bool:
         """Whether there is a file of that path."""
@@ -109,6 +112,8 @@ class Reader:
     included: set[Place] = field(default_factory=set)
     """The SLS that others include."""
     _seen: set[Place] = field(default_factory=set)
+    _paths: set[tuple[str, str]] = field(default_factory=set)
+    """Environment and path of what was read, which may have two names: ``a`` and ``a.``."""
     _order: int = FIRST_ORDER
 
     def read(self, wanted: Mapping[str, Sequence[str]]) -> High:
@@ -126,12 +131,16 @@ class Reader:
     def _read_named(self, name: str, saltenv: str, high: High) -> None:
         for sls in self.tree.matching(name, saltenv) or [name]:
             place = Place(sls, saltenv)
-            if place in self._seen:
+            if self._is_read(place):
                 continue
             if self.tree.file(place) is None:
                 self.errors.append(f"No matching sls found for '{sls}' in env '{saltenv}'")
                 continue
             self._join(high, self._state(place))
+
+    def _is_read(self, place: Place) -> bool:
+        """Whether an SLS has been read, be it by another name."""
+        return place in self._seen or (place.saltenv, self.tree.file(place)) in self._paths
 
     @property
     def names(self) -> frozenset[str]:
@@ -147,6 +156,7 @@ class Reader:
         """An SLS, and what it includes after its own."""
         self._seen.add(place)
         path = self.tree.file(place) or ""
+        self._paths.add((place.saltenv, path))
         state = self._rendered(place, path)
         if not isinstance(state, Mapping):
             if state is not None:
@@ -198,7 +208,7 @@ class Reader:
         for wanted in named:
             if wanted != place:
                 self.included.add(wanted)
-            if wanted not in self._seen:
+            if not self._is_read(wanted):
                 found.append(self._state(wanted))
         return found
 
@@ -332,7 +342,7 @@ def absolute_name(name: str, sls: str, *, is_init: bool) -> str | None:
     One dot is the directory of the file, each further one a directory up.
     """
     plain = name.lstrip(".")
-    parts = sls.replace("/", ".").split(".")
+    parts = sls.split(".")
     up = len(name) - len(plain) - (1 if is_init else 0)
     if up > len(parts):
         return None
