@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.version import answered
+from saltlite.core.terminal import sanitize
 from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, SaltliteError
 
 if TYPE_CHECKING:
@@ -83,11 +84,11 @@ def end_of(error: SaltliteError) -> int:
 def complain(text: Any, code: int = EX_FAILED) -> int:
     """One line on stderr, after what was printed before; gives ``code`` back."""
     sys.stdout.flush()
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{sanitize(str(text))}\n")
     sys.stderr.flush()
     return code
 
 
 def _say(text: str, code: int) -> int:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{sanitize(text)}\n")
     return code

@@ -18,6 +18,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.display import LOG_LEVELS
+from saltlite.core.terminal import UNSAFE
 
 if TYPE_CHECKING:
     from saltlite.config.display import LogOptions
@@ -29,10 +30,8 @@ else:
 LOG_FILE_MODE = 0o640
 EARLY_FORMAT = "[%(levelname)-8s] %(message)s"
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_UNPRINTABLE_IN_TRACES = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-)
+_UNPRINTABLE = re.compile(f"[\t\n{UNSAFE}]")
+_UNPRINTABLE_IN_TRACES = re.compile(f"[{UNSAFE}]")
 
 _COLOURS = (
     (logging.CRITICAL, "\x1b[0;1;31m"),

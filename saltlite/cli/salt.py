@@ -23,6 +23,7 @@ from saltlite.cli.command import (
 )
 from saltlite.cli.options import ONE_METHOD, CommandParser, target_type
 from saltlite.cli.salt_options import parser as _parser
+from saltlite.core.terminal import sanitize
 from saltlite.errors import TargetError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _work(parser: CommandParser, options: optparse.Values, arguments: list[str])
         return _Salt(master_config(options), options, arguments, parser.print_help).run()
     except _Ended as end:
         if end.out:
-            sys.stdout.write(f"{end.out}\n")
+            sys.stdout.write(f"{sanitize(end.out)}\n")
         return complain(end.err, end.code) if end.err else end.code
 
 

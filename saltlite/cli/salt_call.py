@@ -23,6 +23,7 @@ from saltlite.cli.options import (
     logging_options,
     output_options,
 )
+from saltlite.core.terminal import sanitize
 
 if TYPE_CHECKING:
     import optparse
@@ -150,7 +151,7 @@ def _print_docs(ctx: MinionContext, words: Sequence[str]) -> int:
     wanted = words[0] if words else ""
     for name in ctx.functions.names():
         if name.startswith(wanted):
-            sys.stdout.write(f"{name}:\n{ctx.functions.doc(name) or ''}\n\n")
+            sys.stdout.write(sanitize(f"{name}:\n{ctx.functions.doc(name) or ''}\n\n"))
     return EX_OK
 
 
@@ -306,7 +307,7 @@ def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
     if isinstance(error, SaltliteError) and not isinstance(error, UsageError):
         return complain(f"Error running '{fun}': {error}")
     if isinstance(error, TypeError):
-        sys.stdout.write(f"{ctx.functions.doc(fun) or ''}\n")
+        sys.stdout.write(sanitize(f"{ctx.functions.doc(fun) or ''}\n"))
         said = wrong_arguments(fun, error, ctx)
         return complain(f"\nPassed invalid arguments: {said}.\n\nUsage:")
     frames = error.__traceback__

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
-from saltlite.cli.command import EX_FAILED, EX_OK, master_config, run
+from saltlite.cli.command import EX_FAILED, EX_OK, complain, master_config, run
 from saltlite.errors import FunctionUnavailable
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _here(
 
 def _show(screen: Screen, name: str, ran: Ran) -> int:
     if ran.wrong is not None and UNKNOWN_KEYWORD in ran.wrong:
-        sys.stderr.write(f"Passed invalid arguments: {ran.wrong}\n")
+        complain(f"Passed invalid arguments: {ran.wrong}")
         screen.show({name: ran.doc}, None)
         return EX_OK
     if ran.wrong is not None:

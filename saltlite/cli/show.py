@@ -73,8 +73,8 @@ class Screen:
             self.line(text)
 
     def line(self, text: str = "") -> None:
-        """Print a line; it is seen at once also through a pipe."""
-        self._stream.write(f"{text}\n")
+        """Print a line, harmless on a terminal; it is seen at once also through a pipe."""
+        self._stream.write(f"{self.options.clean_painted(text)}\n")
         self._stream.flush()
 
 

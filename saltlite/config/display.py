@@ -69,7 +69,10 @@ class OutputOptions:
     output_file: str | None = option(None, "Write the output here instead of to the terminal.")
     output_indent: int | None = option(None, "Indentation of JSON; negative for one line.")
     color: bool = option(True, "Colours on a terminal.")
-    strip_colors: bool = option(False, "Drop colour codes that functions return.")
+    strip_colors: bool = option(
+        False,
+        "Drop colour codes that functions return.",
+    )
     show_timeout: bool = option(True, "Show minions that did not return.")
     show_jid: bool = option(False, "Show the job id first.")
     cli_summary: bool = option(False, "Show counts at the end.")

@@ -6,10 +6,12 @@ Source: cli.md 8.
 from __future__ import annotations
 
 import fnmatch
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from saltlite.core.jsontext import dump_json
+from saltlite.core.terminal import sanitize
 
 WAIT_S = 3600.0
 
@@ -43,15 +45,5 @@ def watch(
 
 def event_line(tag: str, data: Mapping[str, Any], *, pretty: bool) -> str:
     """One line, or several with ``pretty``; without the last line feed."""
-    text = json.dumps(
-        data,
-        sort_keys=pretty,
-        indent=4 if pretty else None,
-        ensure_ascii=False,
-        default=_as_text,
-    )
-    return f"{tag}\t{text}"
-
-
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
+    text = dump_json(data, sort_keys=pretty, indent=4 if pretty else None)
+    return f"{sanitize(tag)}\t{text}"

@@ -43,7 +43,7 @@ def _section(host: str, run: Plain, options: OutputOptions) -> str:
     if isinstance(run, (list, tuple)):
         return "\n".join(_compile_errors(host, run, options))
     if isinstance(run, str):
-        name = options.paint(f"{host}:", CYAN)
+        name = options.paint(f"{options.clean(host)}:", CYAN)
         return f"{name}\n{options.paint('    ' + options.clean(run), GREEN)}"
     if not isinstance(run, Mapping):
         return nested.output({host: run}, options)
@@ -56,10 +56,10 @@ def _section(host: str, run: Plain, options: OutputOptions) -> str:
 
 
 def _compile_errors(host: str, errors: Sequence[Plain], options: OutputOptions) -> Iterator[str]:
-    yield options.paint(f"{host}:", LIGHT_RED)
+    yield options.paint(f"{options.clean(host)}:", LIGHT_RED)
     yield "    " + options.paint("Data failed to compile:", LIGHT_RED)
     for error in errors:
-        yield options.paint(f"----------\n    {error!s}", LIGHT_RED)
+        yield options.paint(f"----------\n    {options.clean(str(error))}", LIGHT_RED)
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ def _states(host: str, states: Mapping[str, State], options: OutputOptions) -> s
         shown = _shown(key, state, options, tally)
         if shown is not None:
             tally.lines.append(shown)
-    head = options.paint(f"{host}:", tally.host_color)
+    head = options.paint(f"{options.clean(host)}:", tally.host_color)
     return "\n".join([head, *tally.lines, *_summary(host, tally, options)])
 
 
@@ -218,7 +218,7 @@ class _Names:
 
 def _block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
     def labelled(label: str, text: Plain) -> str:
-        return "    " + options.paint(f"{label:>8}: {text!s}", color)
+        return "    " + options.paint(f"{label:>8}: {options.clean(str(text))}", color)
 
     yield options.paint("----------", color)
     yield labelled("ID", names.id_)
@@ -226,20 +226,22 @@ def _block(names: _Names, state: State, color: str, options: OutputOptions) -> I
     if names.name != names.id_:
         yield labelled("Name", names.name)
     yield labelled("Result", str(state.get("result")))
-    yield labelled("Comment", _comment(state, options))
+    yield labelled("Comment", _comment(state))
     if options.state_output_profile and "start_time" in state:
         yield labelled("Started", str(state["start_time"]))
         yield labelled("Duration", f"{state.get('duration', '')} ms")
     yield options.paint(f"     Changes:   {_changes(names.name, state, options)}", color)
     if state.get("warnings"):
-        yield "   " + options.paint(f" Warnings: {_warnings(state['warnings'])}", LIGHT_RED)
+        yield "   " + options.paint(
+            f" Warnings: {options.clean(_warnings(state['warnings']))}", LIGHT_RED
+        )
 
 
-def _comment(state: State, options: OutputOptions) -> str:
+def _comment(state: State) -> str:
     comment = state.get("comment")
     if isinstance(comment, (list, tuple)):
         comment = str(list(comment))
-    return options.clean(str(comment or "")).strip("\n").replace("\n", "\n" + MARGIN)
+    return str(comment or "").strip("\n").replace("\n", "\n" + MARGIN)
 
 
 def _changes(name: str, state: State, options: OutputOptions) -> str:
@@ -247,7 +249,7 @@ def _changes(name: str, state: State, options: OutputOptions) -> str:
     if not changes:
         return f"{MARGIN}\n{MARGIN}" if name in ORCHESTRATIONS else ""
     if not isinstance(changes, Mapping):
-        return f"Invalid Changes data: {changes!s}"
+        return f"Invalid Changes data: {options.clean(str(changes))}"
     runs = _runs_in(changes)
     if runs is not None:
         return "\n" + _inner(runs, options)
@@ -286,13 +288,13 @@ def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> s
         lines = "\n".join(["Warnings:", *_texts(state["warnings"])])
         warned = options.paint(options.clean(lines), LIGHT_RED)
     if options.state_tabular:
-        line = options.paint(_columns(names, word, state, options), color)
+        line = options.paint(options.clean(_columns(names, word, state, options)), color)
         return f"{warned}\n{line}" if warned else line
     parts = [f"Name: {names.name}", f"Function: {names.function}", f"Result: {word}"]
     if options.state_output_profile and "start_time" in state:
         parts += [f"Started: {state['start_time']!s}", f"Duration: {state.get('duration')!s} ms"]
     # as in Salt the last line of a warning is not ended
-    return f"{warned} " + options.paint(" " + " - ".join(parts), color)
+    return f"{warned} " + options.paint(options.clean(" " + " - ".join(parts)), color)
 
 
 def _columns(names: _Names, word: str, state: State, options: OutputOptions) -> str:
@@ -307,10 +309,11 @@ def _formed(
     form: str, names: _Names, word: str, state: State, color: str, options: OutputOptions
 ) -> str:
     """A terse line as ``state_tabular`` says: it can name six texts, and the state."""
-    module, _, function = names.function.partition(".")
+    module, _, function = options.clean(names.function).partition(".")
+    name = options.clean(names.name)
     begin, end = (color, RESET) if options.color else ("", "")
     try:
-        return form.format(begin, names.name, module, function, word, end, state)
+        return form.format(begin, name, module, function, word, end, state)
     except (LookupError, ValueError, AttributeError) as error:
         log.error("state_tabular: %r", error)
         return _columns(names, word, state, options)
@@ -322,7 +325,7 @@ def _summary(host: str, tally: _Tally, options: OutputOptions) -> Iterator[str]:
     digits = len(str(largest)) if largest else 0
     dashes = "-" * (11 + digits)
     paint = options.paint
-    yield paint(f"\nSummary for {host}\n{dashes}", CYAN)
+    yield paint(f"\nSummary for {options.clean(host)}\n{dashes}", CYAN)
     yield _succeeded(tally, digits, options)
     failed_color = RED if tally.failed else CYAN
     yield paint(f"Failed:{tally.failed:>{4 + digits}}", failed_color)

@@ -46,7 +46,8 @@ def _lines(data: Mapping[str, Plain], options: OutputOptions) -> Iterator[str]:
         names = data[state]
         if isinstance(names, Mapping):
             for name in sorted(names):
-                yield options.paint(f"{options.clean(name)}:  {names[name]!s}", color)
+                shown = options.clean(f"{name}:  {names[name]}")
+                yield options.paint(shown, color)
         elif isinstance(names, (list, tuple)):
             for name in sorted(str(name) for name in names):
                 yield options.paint(options.clean(name), color)

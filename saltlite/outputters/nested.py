@@ -42,8 +42,8 @@ def _value(data: Plain, options: OutputOptions, indent: int, prefix: str) -> Ite
 
 def _text(data: str | bytes, options: OutputOptions, indent: int, prefix: str) -> Iterator[str]:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-    for line in options.clean(text).splitlines():
-        yield " " * indent + options.paint(f"{prefix}{line}", GREEN)
+    for line in text.splitlines():
+        yield " " * indent + options.paint(f"{prefix}{options.clean(line)}", GREEN)
         prefix = " " * len(prefix)
 
 

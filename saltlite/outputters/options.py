@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from saltlite.core.terminal import sanitize, sanitize_but_colors
+
 RESET = "\033[0;0m"
 RED = "\033[0;31m"
 GREEN = "\033[0;32m"
@@ -65,5 +67,9 @@ class OutputOptions:
         return f"{color}{text}{RESET}" if self.color else text
 
     def clean(self, text: str) -> str:
-        """``text`` without what would start a terminal sequence."""
-        return text.replace("\033", "?") if self.strip_colors else text
+        """``text`` of others made harmless; colours stay with ``strip_colors`` off."""
+        return sanitize(text) if self.strip_colors else sanitize_but_colors(text)
+
+    def clean_painted(self, text: str) -> str:
+        """The same for what an outputter has made: its own colours stay."""
+        return sanitize_but_colors(text) if self.color else self.clean(text)

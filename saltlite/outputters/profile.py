@@ -43,7 +43,7 @@ def _table(rows: list[tuple[str, str, str]], options: OutputOptions) -> Iterator
     for row in rows:
         cells = (
             options.clean(row[0]).center(name),
-            row[1].center(function),
+            options.clean(row[1]).center(function),
             row[2].rjust(taken),
         )
         yield MARGIN + options.paint(f"| {' | '.join(cells)} |", WHITE)

@@ -35,7 +35,7 @@ def _table(items: Sequence[Plain], options: OutputOptions, margin: str) -> Itera
     rows = [_row(item, options) for item in items]
     first = items[0]
     if isinstance(first, Mapping):
-        rows.insert(0, [[_label(key)] for key in sorted_keys(first)])
+        rows.insert(0, [[options.clean(_label(key))] for key in sorted_keys(first)])
     widths = [
         max((len(line) for cell in column for line in cell), default=0)
         for column in zip_longest(*rows, fillvalue=[""])
