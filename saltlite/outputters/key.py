@@ -46,7 +46,7 @@ def _lines(data: Mapping[str, Plain], options: OutputOptions) -> Iterator[str]:
         names = data[state]
         if isinstance(names, Mapping):
             for name in sorted(names):
-                shown = options.clean(f"{name}:  {names[name]}")
+                shown = options.clean(f"{name}:  {names[name]!s}")
                 yield options.paint(shown, color)
         elif isinstance(names, (list, tuple)):
             for name in sorted(str(name) for name in names):
