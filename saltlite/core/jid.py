@@ -5,21 +5,53 @@ Source: cli.md 8, reliability.md 8.1.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
+from typing import Final
 
 _MICROSECOND = timedelta(microseconds=1)
+
+AHEAD_OF_NOW: Final = timedelta(minutes=1)
+"""How far in the future a job id may be that somebody else has made: clocks differ."""
+
+STORED_AHEAD: Final = timedelta(days=1)
+"""How far ahead of the clock a stored job id may be for new ones to go on from it.
+
+The clock may have been set back since; an id further ahead is damage, and is passed over.
+"""
 
 
 def new_jid(now: datetime, last: str | None) -> str:
     """The id of a job started at ``now`` (UTC), later than the job ``last``.
 
     When the clock stands still or is set back, ids go on from the last one by a microsecond each:
-    they never repeat and never go backwards.
+    they never repeat and never go backwards. A ``last`` that is no job id counts for nothing.
     """
     jid = _text(now)
     if last is None or jid > last[:20]:
         return jid
-    return _text(jid_time(last) + _MICROSECOND)
+    try:
+        return _text(jid_time(last) + _MICROSECOND)
+    except (ValueError, OverflowError):
+        return jid
+
+
+def usable_jid(jid: str, now: datetime, ahead: timedelta = AHEAD_OF_NOW) -> bool:
+    """Whether a job id that somebody else has made is a time, and not later than ``ahead``."""
+    try:
+        return jid_time(jid) <= now + ahead
+    except ValueError:
+        return False
+
+
+def latest_usable(jids: Iterable[str], now: datetime) -> str | None:
+    """The first of stored job ids, latest first, from which new ones may go on."""
+    return next((one for one in jids if usable_jid(one, now, STORED_AHEAD)), None)
+
+
+def latest_stored(now: datetime) -> str:
+    """What every believable stored job id sorts before."""
+    return _text(now + STORED_AHEAD + _MICROSECOND)
 
 
 def _text(moment: datetime) -> str:

@@ -14,6 +14,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ import zmq
 
 from saltlite import disk, process
 from saltlite.config.master import MasterConfig
+from saltlite.core.jid import latest_stored, latest_usable
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import ConfigError, NoSuchUser, StoreError
@@ -31,6 +33,7 @@ from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.doors import PASS, let_in, user_ids
 from saltlite.master.eventpublisher import EventPublisher
+from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore, load_or_make_key
 from saltlite.master.maintenance import Maintenance
 from saltlite.master.mworker import MWorker
@@ -161,7 +164,7 @@ class Master:
         for path in (shared.cachedir, Path(config.paths.sock_dir)):
             let_in(path, self._limited_users, PASS)
         jobs = shared.job_store()
-        shared.jids.seed(jobs.last_jid())
+        shared.jids.seed(last_jid(jobs, datetime.now(timezone.utc)))
         jobs.close()
         warn_of_open_doors(config)
         return shared
@@ -275,6 +278,15 @@ def answerer_maker(
 
 
 # --- checks and preparations, one thing each --------------------------------------------
+
+
+def last_jid(jobs: SqliteJobStore, now: datetime) -> str | None:
+    """The highest jid on record that can be one: a damaged store must not prevent a start."""
+    try:
+        return latest_usable(jobs.last_jids(latest_stored(now)), now)
+    except StoreError as error:
+        log.error("The last job id is not known: %s", error)
+        return None
 
 
 def take_lock(path: Path) -> int:

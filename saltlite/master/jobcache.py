@@ -40,6 +40,9 @@ CLEAN_CHUNK: Final = 500
 RETURNED_CHUNK: Final = 50
 """Returns read at once; each may be large."""
 
+LAST_JIDS: Final = 100
+"""How many of the highest jids are looked at for one that is whole."""
+
 AFTER_ALL: Final = "\x7f"
 """Sorts behind every jid."""
 
@@ -296,14 +299,10 @@ class SqliteJobStore:
         """How many jobs are kept."""
         return self._read(lambda db: int(db.execute("SELECT count(*) FROM jobs").fetchone()[0]))
 
-    def last_jid(self) -> str | None:
-        """The highest jid on record."""
-
-        def read(db: sqlite3.Connection) -> str | None:
-            found: str | None = db.execute("SELECT max(jid) FROM jobs").fetchone()[0]
-            return found
-
-        return self._read(read)
+    def last_jids(self, before: str = AFTER_ALL) -> list[str]:
+        """The highest jids on record below ``before``, the highest first."""
+        statement = "SELECT jid FROM jobs WHERE jid < ? ORDER BY jid DESC LIMIT ?"
+        return [str(row[0]) for row in self._rows(statement, (before, LAST_JIDS))]
 
     # --- the file ------------------------------------------------------------------------
 

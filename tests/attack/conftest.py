@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from attacks import LIMITED, WEB_ONLY, Stranger, Victim, clear
+from attacks import LIMITED, PEER, WEB_ONLY, Stranger, Victim, clear
 from cluster import Cluster, eventually
 from rogue import Rogue
 from saltlite.transport.addresses import MasterSockets
@@ -22,12 +22,15 @@ def cluster() -> Iterator[Cluster]:
         "worker_threads": WORKERS,
         "fileserver_followsymlinks": False,
         "publisher_acl": {LIMITED: ["test.ping"], WEB_ONLY: [{"web*": ["test.*"]}]},
+        "peer": {PEER: ["test.ping"]},
     }
     with Cluster(minions=0, master_options=options, auto_accept=False) as one:
         roots = one.root / "master"
         for name in ("srv", "pillar"):
             (roots / name).mkdir(parents=True)
         (roots / "srv" / "open.txt").write_text("for everybody")
+        (roots / "pillar" / "top.sls").write_text("base:\n  b: [secret]\n")
+        (roots / "pillar" / "secret.sls").write_text("secret: s3cr3t\n")
         (roots / "outside.txt").write_text("TOP-SECRET-OUTSIDE")
         (roots / "srv" / "way-out").symlink_to(roots / "outside.txt")
         (roots / "srv" / "up").symlink_to(roots)
@@ -63,6 +66,12 @@ def rogue(cluster: Cluster, stranger: Stranger) -> Rogue:
 def bystander(cluster: Cluster, stranger: Stranger) -> Rogue:
     """Accepted as ``b``; means well."""
     return _accepted(cluster, stranger, "b")
+
+
+@pytest.fixture(scope="session")
+def peer(cluster: Cluster, stranger: Stranger) -> Rogue:
+    """Accepted, and may publish ``test.ping``."""
+    return _accepted(cluster, stranger, PEER)
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,9 @@ from saltlite.transport.bus import EventSubscriber
 LIMITED, WEB_ONLY = "nobody", "daemon"
 """Local users: one may only ``test.ping``, the other only minions named ``web*``."""
 
+PEER = "peer1"
+"""A minion that may publish ``test.ping``, and nothing else."""
+
 REPLY_S = 2.0
 AT_ONCE = 100
 """Connections a stranger opens at the same time."""

@@ -17,8 +17,6 @@ from saltlite.master.minioncache import MINE
 
 _ACL_MARK: Final = "__saltmine_acl__"
 _DATA: Final = "__data__"
-_EXACT: Final = {"pillar": "pillar_exact", "compound": "compound_pillar_exact"}
-"""A minion must not learn another's pillar by asking with patterns."""
 
 
 def store(ctx: MasterContext, request: OpenedRequest) -> bool:
@@ -38,7 +36,7 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any]:
     functions = _functions(load.get("fun"))
     tgt_type = as_text(load.get("tgt_type", load.get("expr_form", "glob")), "tgt_type")
     try:
-        target = Target(load.get("tgt", "*"), _EXACT.get(tgt_type, tgt_type))
+        target = Target(load.get("tgt", "*"), matching.without_patterns(tgt_type))
         meant = matching.minions_of(ctx, target, greedy=False).minions
     except TargetError:
         return {}

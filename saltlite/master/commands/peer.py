@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from saltlite.channel.master import OpenedRequest
 from saltlite.core.ids import valid_function, valid_jid
 from saltlite.core.messages import PublishLoad, as_text
 from saltlite.core.plain import Plain
-from saltlite.core.targets import Target
-from saltlite.errors import TargetError, WireError
+from saltlite.errors import WireError
 from saltlite.loader.arguments import KWARG, parse_arguments, split_args
 from saltlite.master.commands import matching
-from saltlite.master.commands.publish import send_job
+from saltlite.master.commands.matching import without_patterns
+from saltlite.master.commands.publish import ASKED_BY, send_job
 from saltlite.master.context import MasterContext
 from saltlite.master.late import Later
+from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
 from saltlite.master.runs import RunRequest
-
-_ASKED_BY: Final = "peer_of"
-"""In the kept load of a job: the minion that asked for it."""
 
 
 def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     """Publish for a minion; ``{"jid", "minions"}``, ``{}`` if it may not."""
     wanted = _wanted(request)
-    if not _permitted(ctx.config.access.peer, request.id, wanted.functions):
-        ctx.refusals.refuse("minion_pub", f"minion {request.id}: {wanted.functions}")
+    publisher = _publisher(ctx.config.access.peer, request.id)
+    decision = decide(publisher, wanted, partial(matching.minions_of, ctx))
+    if isinstance(decision, Refused):
+        ctx.refusals.refuse("minion_pub", f"minion {request.id}: {decision.reason}")
         return {}
-    try:
-        meant = matching.minions_of(ctx, Target(wanted.tgt, wanted.tgt_type))
-    except TargetError:
+    if not decision.minions:
         return {}
-    if not meant.minions:
-        return {}
-    reply = send_job(ctx, wanted, sorted(meant.minions), asked_by=request.id)
+    reply = send_job(ctx, wanted, sorted(decision.minions), asked_by=request.id)
     load = reply.get("load")
     if not isinstance(load, dict):
         return {}
@@ -89,7 +86,7 @@ def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     if not valid_jid(jid):
         raise WireError("jid is not a job id")
     job = ctx.jobs.job(str(jid))
-    if job is None or job.load.get(_ASKED_BY) != request.id:
+    if job is None or job.load.get(ASKED_BY) != request.id:
         return {}
     return {
         minion_id: {name: ret[name] for name in ("ret", "out") if name in ret}
@@ -117,15 +114,27 @@ def _wanted(request: OpenedRequest) -> PublishLoad:
             "tgt": load.get("tgt"),
             "fun": functions,
             "arg": arg,
-            "tgt_type": load.get("tgt_type", load.get("expr_form", "glob")),
+            "tgt_type": without_patterns(load.get("tgt_type", load.get("expr_form", "glob"))),
             "ret": load.get("ret", ""),
             "user": request.id,
-            _ASKED_BY: request.id,
         }
     )
 
 
-def _permitted(rules: Mapping[str, Any], minion_id: str, functions: list[str]) -> bool:
+def _publisher(rules: Mapping[str, Any], minion_id: str) -> Publisher:
+    """What ``peer`` says of a minion; it restricts functions, and the fields beside them."""
+
+    def allows(
+        functions: Sequence[str], _arguments: Sequence[Sequence[Any]], _minions: Sequence[str]
+    ) -> bool:
+        return _permitted(rules, minion_id, functions)
+
+    return Publisher(
+        f"minion {minion_id}", fields=granted_fields(_rules_of(rules, minion_id)), allows=allows
+    )
+
+
+def _permitted(rules: Mapping[str, Any], minion_id: str, functions: Sequence[str]) -> bool:
     """Whether the option names the whole id and each whole function; ``publish.*`` never is."""
     return all(
         valid_function(function)
@@ -136,11 +145,17 @@ def _permitted(rules: Mapping[str, Any], minion_id: str, functions: list[str]) -
 
 
 def _named(rules: Mapping[str, Any], minion_id: str, function: str) -> bool:
+    listed = _rules_of(rules, minion_id)
+    return any(_fits(one, function) for one in listed if isinstance(one, str))
+
+
+def _rules_of(rules: Mapping[str, Any], minion_id: str) -> list[Any]:
+    """The entries of all the expressions that name the whole id."""
+    found: list[Any] = []
     for ids, allowed in rules.items():
-        listed = allowed if isinstance(allowed, list) else [allowed]
-        if _fits(str(ids), minion_id) and any(_fits(str(one), function) for one in listed):
-            return True
-    return False
+        if _fits(str(ids), minion_id):
+            found += allowed if isinstance(allowed, list) else [allowed]
+    return found
 
 
 def _fits(expression: str, text: str) -> bool:

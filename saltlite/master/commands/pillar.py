@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from typing import Final
 
 from saltlite.channel.master import OpenedRequest, seal_pillar
 from saltlite.config.master import PillarOptions
@@ -14,6 +15,9 @@ from saltlite.master.context import MasterContext
 from saltlite.master.minioncache import GRAINS, PILLAR
 
 log = logging.getLogger(__name__)
+
+_OWN_WORDS: Final = ("pillar_override", "ext", "extra_minion_data")
+"""Fields of the request whose values are the minion's own. Source: protocol.md 9.1."""
 
 
 def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
@@ -26,7 +30,10 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     if isinstance(grains, dict):
         grains = {**grains, "id": request.id}
         compiled = _compiled(ctx, request, grains)
-        _remember(ctx, request.id, grains, compiled)
+        _remember(ctx, request.id, GRAINS, grains)
+        if not _has_own_words(request):
+            _remember(ctx, request.id, PILLAR, compiled)
+        _tell(ctx, request.id)
     try:
         return seal_pillar(
             compiled,
@@ -48,7 +55,7 @@ def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> P
     load, kept = request.load, ctx.config.pillar.pillar_cache
     pillarenv = load.get("pillarenv")
     pillarenv = pillarenv if isinstance(pillarenv, str) and pillarenv else None
-    if not kept or load.get("pillar_override") or load.get("ext"):
+    if not kept or _has_own_words(request):
         return _compiled_now(ctx, request, grains, pillarenv)
     if load.get("clean_cache"):
         ctx.pillars.clean(request.id)
@@ -86,15 +93,25 @@ def _has_sources(options: PillarOptions) -> bool:
     return bool(options.ext_pillar or options.pillar_opts) or any(map(os.path.isdir, roots))
 
 
-def _remember(ctx: MasterContext, minion_id: str, grains: PlainMap, compiled: PlainMap) -> None:
+def _has_own_words(request: OpenedRequest) -> bool:
+    """Whether the minion has put something into this pillar beside its grains.
+
+    Such a pillar is for the minion alone. Targets (``-I``, ``allow_tgt``) and the cache see what
+    the master says of the minion, not what the minion says of itself.
+    """
+    return any(request.load.get(name) for name in _OWN_WORDS)
+
+
+def _remember(ctx: MasterContext, minion_id: str, bank: str, value: PlainMap) -> None:
     """Keep what targeting needs; a full disk does not keep a minion from its pillar."""
     if not ctx.config.targets.minion_data_cache:
         return
     try:
-        ctx.minions.write(GRAINS, minion_id, grains)
-        ctx.minions.write(PILLAR, minion_id, compiled)
+        ctx.minions.write(bank, minion_id, value)
     except StoreError as error:
-        log.error("The data of minion %s are not kept: %s", minion_id, error)
-        return
-    if ctx.config.events.minion_data_cache_events:
+        log.error("The %s of minion %s is not kept: %s", bank, minion_id, error)
+
+
+def _tell(ctx: MasterContext, minion_id: str) -> None:
+    if ctx.config.targets.minion_data_cache and ctx.config.events.minion_data_cache_events:
         ctx.events.fire(minion_refresh(minion_id), {"Minion data cache refresh": minion_id})

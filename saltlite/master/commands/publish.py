@@ -9,26 +9,36 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from saltlite.channel.publication import topics
 from saltlite.core import tags
-from saltlite.core.ids import valid_function
+from saltlite.core.jid import usable_jid
 from saltlite.core.messages import PublishLoad, PublishReply
 from saltlite.core.messages import refused as error
 from saltlite.core.plain import Plain, PlainMap
-from saltlite.core.targets import Expected, Target
+from saltlite.core.targets import Target
 from saltlite.errors import StoreError, TargetError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
 from saltlite.master.commands.returns import remember_asked
 from saltlite.master.context import MasterContext
+from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
 from saltlite.master.refusals import printable
 
 log = logging.getLogger(__name__)
 
 NOT_AUTHENTICATED: Final = error("AuthenticationError", "Authentication error occurred.")
 NOT_AUTHORISED: Final = error("AuthorizationError", "Authorization error occurred.")
+
+ASKED_BY: Final = "peer_of"
+"""In the kept load of a job: the minion that asked for it."""
+
+JID_TRIES: Final = 100
+_BY_ID: Final = ("glob", "list", "pcre")
+"""The kinds of targets that look at nothing but a minion's id."""
 
 _JOB_OPTIONS: Final = (
     "metadata",
@@ -67,26 +77,39 @@ def _authenticate(ctx: MasterContext, user: object, key: object) -> User | None:
 
 
 def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
-    if not all(map(valid_function, wanted.functions)) and user.rules is not None:
-        return NOT_AUTHORISED
-    delimiter = wanted.kwargs.get("delimiter")
-    target = Target(wanted.tgt, wanted.tgt_type, delimiter if isinstance(delimiter, str) else ":")
     try:
-        meant = matching.minions_of(ctx, target)
-    except TargetError as problem:
-        log.info("User %s: %s", user.name, problem)
-        meant = Expected(set(), [])
-    if not _is_allowed(ctx, user, wanted, meant):
-        ctx.refusals.refuse("publish", f"user {user.name}: {wanted.functions} is not allowed")
-        return NOT_AUTHORISED
-    if not meant.minions and not ctx.config.extra.get("order_masters"):
+        decision = decide(_publisher(ctx, user), wanted, partial(matching.minions_of, ctx))
+    except WireError as problem:
+        return {"error": str(problem)}
+    if isinstance(decision, Refused):
+        ctx.refusals.refuse("publish", f"user {user.name}: {decision.reason}")
+        return _refusal(decision)
+    if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
+        return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
+    if not decision.minions and not ctx.config.extra.get("order_masters"):
         return PublishReply(
             None, [], error=f"Master could not resolve minions for target {wanted.tgt}"
         ).to_wire()
-    return send_job(ctx, wanted, sorted(meant.minions), missing=list(meant.missing))
+    return send_job(
+        ctx,
+        wanted,
+        sorted(decision.minions),
+        missing=list(decision.missing),
+        authorised_only=user.rules is not None,
+    )
 
 
-def _is_allowed(ctx: MasterContext, user: User, wanted: PublishLoad, meant: Expected) -> bool:
+def _refusal(decision: Refused) -> PlainMap:
+    if not decision.advice:
+        return NOT_AUTHORISED
+    return error("AuthorizationError", f"Authorization error occurred: {decision.advice}")
+
+
+def _publisher(ctx: MasterContext, user: User) -> Publisher:
+    """What the access list of a local user says."""
+    if user.rules is None:
+        return Publisher(user.name, limited=False)
+
     def matching_rule(expression: str) -> set[str]:
         try:
             return set(
@@ -95,8 +118,12 @@ def _is_allowed(ctx: MasterContext, user: User, wanted: PublishLoad, meant: Expe
         except TargetError:
             return set()
 
-    minions = sorted(meant.minions)
-    return ctx.access.allows(user, wanted.functions, minions, matching_rule, wanted.arguments)
+    def allows(
+        functions: Sequence[str], arguments: Sequence[Sequence[Any]], minions: Sequence[str]
+    ) -> bool:
+        return ctx.access.allows(user, functions, minions, matching_rule, arguments)
+
+    return Publisher(user.name, fields=granted_fields(user.rules), allows=allows)
 
 
 def send_job(
@@ -106,22 +133,25 @@ def send_job(
     *,
     missing: Sequence[str] = (),
     asked_by: str | None = None,
+    authorised_only: bool = False,
 ) -> PlainMap:
     """Record a job, announce it, hand it to the Publisher; the reply for the user.
 
-    ``asked_by`` is the minion that asked, with peer publishing.
+    ``asked_by`` is the minion that asked, with peer publishing. With ``authorised_only`` minions
+    are named one by one where the target looks at more than their ids: what it matches when the
+    job arrives is not what it matched when it was allowed (CVE-2022-22941).
     """
     jid = wanted.jid or ctx.shared.jids.next(ctx.now())
-    record = _record(wanted, jid)
     try:
-        if not ctx.jobs.new_job(jid, record, minions):
-            problem = f"Job {jid} exists already"
-            ctx.events.fire(tags.job_error(jid), {**record, "error": problem})
-            return {"error": problem}
+        jid = _new_job(ctx, wanted, jid, minions, asked_by)
+        if not jid:
+            return {"error": f"Job {wanted.jid} exists already"}
         remember_asked(ctx, jid, frozenset(minions))
-        ctx.mirror.job(jid, record, minions)
+        ctx.mirror.job(jid, _record(wanted, jid, asked_by), minions)
         _announce(ctx, wanted, jid, minions, missing)
         job = _job(wanted, jid, asked_by, ctx.config.jobs.ext_job_cache)
+        if authorised_only and wanted.tgt_type not in _BY_ID:
+            job |= {"tgt": list(minions), "tgt_type": "list"}
         ctx.publisher.publish(job, _topics(ctx, wanted, minions))
     except StoreError as problem_:
         who = printable(wanted.user, 80)
@@ -132,10 +162,31 @@ def send_job(
     return PublishReply(jid, list(minions), list(missing)).to_wire()
 
 
-def _record(wanted: PublishLoad, jid: str) -> dict[str, Plain]:
-    """The publish load as it is kept: without credentials."""
-    load: dict[str, Plain] = {**wanted.to_wire(), "jid": jid}
+def _new_job(
+    ctx: MasterContext, wanted: PublishLoad, jid: str, minions: Sequence[str], asked_by: str | None
+) -> str:
+    """Put a job on record and give back its id; ``""`` if the id that was asked for is taken.
+
+    An id of ours is taken only if the clock was set back meanwhile; then the next one is free.
+    """
+    for _ in range(JID_TRIES):
+        record = _record(wanted, jid, asked_by)
+        if ctx.jobs.new_job(jid, record, minions):
+            return jid
+        if wanted.jid:
+            problem = f"Job {jid} exists already"
+            ctx.events.fire(tags.job_error(jid), {**record, "error": problem})
+            return ""
+        jid = ctx.shared.jids.next(ctx.now())
+    raise StoreError(f"{JID_TRIES} job ids in a row are taken")
+
+
+def _record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Plain]:
+    """The publish load as it is kept: what this release knows, without credentials."""
+    load: dict[str, Plain] = {**replace(wanted, extra={}).to_wire(), "jid": jid}
     load.pop("key", None)
+    if asked_by is not None:
+        load[ASKED_BY] = asked_by
     secrets = ("token", "eauth", "username", "password", "key")
     if wanted.kwargs:
         load["kwargs"] = {k: v for k, v in wanted.kwargs.items() if k not in secrets}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saltlite.core.jid import jid_time, new_jid
+from saltlite.core.jid import jid_time, latest_stored, latest_usable, new_jid, usable_jid
 
 NOON = datetime(2026, 11, 20, 12, 8, 59, 431099, tzinfo=timezone.utc)
 TIMES = st.datetimes(
@@ -52,3 +52,34 @@ def test_ids_only_grow_whatever_the_clock_does(times):
 @given(TIMES)
 def test_round_trip(now):
     assert jid_time(new_jid(now, None)) == now
+
+
+DAMAGED = ["99999999999999999999", "20261399000000000000", "99991231235959999999_1", "x", "", "req"]
+
+
+@pytest.mark.parametrize("last", [*DAMAGED, "99991231235959999999"])
+def test_a_damaged_last_id_stops_nothing(last):
+    assert new_jid(NOON, last) == "20261120120859431099"
+
+
+@pytest.mark.parametrize(
+    ("jid", "usable"),
+    [
+        ("20261120120859431099", True),
+        ("20261120120959431099", True),  # a minute ahead
+        ("20261120120959431100", False),
+        ("19700101000000000000", True),
+        ("20261120120859431099_17", True),
+        *((one, False) for one in DAMAGED),
+    ],
+)
+def test_an_id_from_outside_is_a_time_that_has_come(jid, usable):
+    assert usable_jid(jid, NOON) is usable
+
+
+def test_new_ids_go_on_from_the_latest_stored_one_that_can_be_one():
+    stored = ["20261121120859431099", "20261120110000000000", "20251120110000000000"]
+    assert latest_usable([*DAMAGED, *stored], NOON) == stored[0]
+    assert latest_usable(["20261121120859431100", *stored[1:]], NOON) == stored[1]
+    assert latest_usable(DAMAGED, NOON) is None
+    assert latest_stored(NOON) > stored[0]

@@ -60,7 +60,7 @@ def test_an_unknown_job(store: SqliteJobStore) -> None:
     assert store.job(jid(1)) is None
     assert store.minions(jid(1)) is None
     assert store.returns(jid(1)) == {}
-    assert store.last_jid() is None
+    assert store.last_jids() == []
 
 
 def test_the_first_return_wins(store: SqliteJobStore) -> None:
@@ -135,7 +135,7 @@ def test_old_jobs_go_with_all_that_belongs_to_them(
     assert full.returns(jid(6)) == {}
     assert [job.jid for job in full.jobs(JobQuery(metadata={"n": "0"}))] == [jid(9)]
     assert full.clean_to(1) == 2
-    assert full.last_jid() == jid(9)
+    assert full.last_jids()[0] == jid(9)
     assert full.clean_to(1) == 0
 
 
