@@ -63,6 +63,10 @@ class ConfigError(SaltliteError):
         super().__init__(": ".join(part for part in (place, option, problem) if part))
 
 
+class UntrustedFile(ConfigError):
+    """Somebody else wrote a configuration file, or could have done so."""
+
+
 class NoSuchUser(ConfigError):
     """The user that a daemon is to be is not there; Salt's sentence, exit code 67."""
 

@@ -6,6 +6,8 @@ answered here. Source: cli.md 2.
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -25,6 +27,11 @@ EX_OK = 0
 EX_FAILED = 1
 EX_UNAVAILABLE = 69
 
+_LOST_OUTPUT = frozenset(
+    (errno.EBADF, errno.ENOSPC, errno.EIO, errno.EPIPE, errno.EDQUOT, errno.EFBIG)
+)
+"""What writing to a standard stream may fail with."""
+
 INTERRUPTED = "\nExiting gracefully on Ctrl-c"
 
 Work = Callable[["CommandParser", "optparse.Values", list[str]], int]
@@ -42,6 +49,36 @@ def run(
     """
     if argv is None:  # an end of output is no error: the reader of the pipe had enough
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    return printing(name, lambda: _run(name, argv, make_parser, work))
+
+
+def printing(name: str, command: Callable[[], int]) -> int:
+    """The exit code of a command, 1 with one line on stderr where its output cannot be written."""
+    try:
+        try:
+            return command()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _LOST_OUTPUT or error.filename is not None:
+            raise
+        return _give_up_output(name, error)
+
+
+def _give_up_output(name: str, error: OSError) -> int:
+    """Say so, and let what is still buffered go nowhere: Python would try it again at its end."""
+    null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(null, 1)
+    try:
+        return complain(f"{name}: the output cannot be written: {error.strerror}")
+    except OSError:  # standard error is the one that cannot be written
+        os.dup2(null, 2)
+        return EX_FAILED
+
+
+def _run(
+    name: str, argv: Sequence[str] | None, make_parser: Callable[[], CommandParser], work: Work
+) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if answered(name, words):
         return EX_OK

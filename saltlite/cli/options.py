@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from saltlite.cli.version import version_line, versions_report
-from saltlite.errors import ConfigError
+from saltlite.errors import ConfigError, UntrustedFile
 
 EX_USAGE = 64
 EX_GENERIC = 1
@@ -82,13 +82,18 @@ class CommandParser(optparse.OptionParser):
     # --- Saltfile ------------------------------------------------------------------------------
 
     def _from_saltfile(self, given: optparse.Values, environ: Mapping[str, str]) -> dict[str, Any]:
-        path = self._saltfile(getattr(given, "saltfile", None), environ)
+        path = self._saltfile(given, environ)
         if path is None or not self.has_option("--saltfile"):
             return {}
         from saltlite.config.files import read_file
 
         try:
             section = (read_file(path) or {}).get(self.command)
+        except UntrustedFile as error:
+            if self._named(given, environ):
+                self.exit(EX_GENERIC, f"{error}\n")
+            sys.stderr.write(f"WARNING: not used: {error}\n")
+            return {}
         except ConfigError as error:
             self.error(str(error))
         if section is None or not isinstance(section.value, dict):
@@ -100,13 +105,17 @@ class CommandParser(optparse.OptionParser):
             if name in options and name != "saltfile"
         }
 
-    def _saltfile(self, named: str | None, environ: Mapping[str, str]) -> str | None:
-        named = named or environ.get("SALT_SALTFILE")
+    @staticmethod
+    def _named(given: optparse.Values, environ: Mapping[str, str]) -> str | None:
+        return getattr(given, "saltfile", None) or environ.get("SALT_SALTFILE")
+
+    def _saltfile(self, given: optparse.Values, environ: Mapping[str, str]) -> str | None:
+        named = self._named(given, environ)
         if named:
-            path = os.path.abspath(os.path.expanduser(named))
+            path = os.path.expanduser(named)
             if not os.path.isfile(path):
                 self.error(f"Saltfile '{named}' does not exist.")
-            return path
+            return os.path.abspath(path)
         for path in ("Saltfile", os.path.expanduser("~/.salt/Saltfile")):
             if os.path.isfile(path):
                 return os.path.abspath(path)

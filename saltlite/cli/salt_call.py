@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain
+from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain, printing
 from saltlite.cli.options import (
     ONE_METHOD,
     CommandParser,
@@ -45,6 +45,10 @@ LOCAL = "local"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
+    return printing("salt-call", lambda: _main(argv))
+
+
+def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
     options, words = parser.parse_command(sys.argv[1:] if argv is None else argv)
     if options.args_stdin:
@@ -325,7 +329,9 @@ def _with_cachedir(config: MinionConfig, options: optparse.Values) -> MinionConf
         return config
     import dataclasses
 
-    paths = dataclasses.replace(config.paths, cachedir=os.path.abspath(options.cachedir))
+    from saltlite.config.load import absolute
+
+    paths = dataclasses.replace(config.paths, cachedir=absolute(options.cachedir))
     return dataclasses.replace(config, paths=paths)
 
 

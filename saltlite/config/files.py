@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saltlite.config.schema import Source, type_words
-from saltlite.errors import ConfigError
+from saltlite.errors import ConfigError, UntrustedFile
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """A configuration file larger than this is a mistake, or an attack."""
@@ -30,13 +30,84 @@ class Setting:
 Settings = dict[str, Setting]
 
 
-def read_file(path: str) -> Settings | None:
+class Origins:
+    """Whose the files are that a configuration is read from. Source: CVE-2021-22004.
+
+    What everybody may write is refused at once. Files of others than root and ourselves are kept
+    until it is known whom the daemon runs as (``user``): they may be that user's.
+    """
+
+    def __init__(self) -> None:
+        self._ours = (0, os.geteuid())
+        self._seen: set[str] = set()
+        self._strangers: dict[str, int] = {}
+
+    def add(self, path: str, status: os.stat_result) -> None:
+        """Look at a file that was opened, at its directory, and at that of what a link leads to.
+
+        Raises:
+            UntrustedFile: everybody may write one of them.
+        """
+        self._add(path, status, stat.S_IWOTH)
+        for directory in {os.path.dirname(path), os.path.dirname(os.path.realpath(path))}:
+            if directory in self._seen:
+                continue
+            self._seen.add(directory)
+            status = os.stat(directory or ".")
+            # where the sticky bit is set only a file's owner can replace it
+            self._add(directory, status, 0 if status.st_mode & stat.S_ISVTX else stat.S_IWOTH)
+
+    def _add(self, path: str, status: os.stat_result, forbidden: int) -> None:
+        if status.st_mode & forbidden:
+            raise UntrustedFile(f"everybody may write here; chmod o-w {path}", path=path)
+        if status.st_uid not in self._ours:
+            self._strangers[path] = status.st_uid
+
+    def refuse_strangers(self, user: Any = None) -> None:
+        """Raise UntrustedFile for what belongs to neither root, us nor ``user``."""
+        if not self._strangers:
+            return
+        allowed = _uid_of(user)
+        for path, uid in self._strangers.items():
+            if uid != allowed:
+                raise UntrustedFile(
+                    f"belongs to user {_name_of(uid)}, allowed: root, {_name_of(self._ours[1])} "
+                    f"or the option user; chown root {path}",
+                    path=path,
+                )
+
+
+def _uid_of(user: Any) -> int | None:
+    import pwd
+
+    try:
+        return pwd.getpwnam(str(user)).pw_uid if user else None
+    except KeyError:
+        return None
+
+
+def _name_of(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def read_file(path: str, origins: Origins | None = None) -> Settings | None:
     """The top-level keys of one file; ``None`` if there is no such file, ``{}`` if it is empty.
+
+    With ``origins`` the caller decides whose files may be read, else they are root's or ours.
 
     Raises:
         ConfigError: it cannot be read or is not a YAML map; one line that names file and line.
+        UntrustedFile: somebody else could have written it.
     """
-    text = _text(path)
+    asked = origins or Origins()
+    text = _text(path, asked)
+    if origins is None:
+        asked.refuse_strangers()
     if text is None:
         return None
     if not text.strip():
@@ -56,7 +127,7 @@ def read_file(path: str) -> Settings | None:
     }
 
 
-def _text(path: str) -> str | None:
+def _text(path: str, origins: Origins) -> str | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -70,6 +141,7 @@ def _text(path: str) -> str | None:
             raise ConfigError("cannot be read: not a regular file", path=path)
         if status.st_size > MAX_FILE_BYTES:
             raise ConfigError(f"larger than {MAX_FILE_BYTES} bytes", path=path)
+        origins.add(path, status)
         with os.fdopen(fd, "rb", closefd=False) as file:
             data = file.read(MAX_FILE_BYTES + 1)
     finally:
@@ -87,7 +159,8 @@ class Includes:
     Paths are relative to the directory of the main file, also those of nested includes.
     """
 
-    def __init__(self, main_path: str) -> None:
+    def __init__(self, main_path: str, origins: Origins) -> None:
+        self._origins = origins
         self._directory = os.path.dirname(main_path)
         self._chain = [os.path.realpath(main_path)]
         self.settings: Settings = {}
@@ -108,7 +181,7 @@ class Includes:
                 self._add_file(match)
 
     def _add_file(self, path: str) -> None:
-        settings = read_file(path)
+        settings = read_file(path, self._origins)
         if settings is None:  # it went away since it was listed, or is a dangling link
             return
         nested = settings.pop("include", None)

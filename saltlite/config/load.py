@@ -19,9 +19,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config import paths
-from saltlite.config.files import Includes, Setting, Settings, patterns_of, read_file
+from saltlite.config.files import Includes, Origins, Setting, Settings, patterns_of, read_file
 from saltlite.config.schema import Source, check, default_of, option_name, options
-from saltlite.errors import ConfigError, StoreError
+from saltlite.errors import ConfigError, StoreError, UntrustedFile
 
 if TYPE_CHECKING:  # each costs milliseconds, and a command needs one of them
     from saltlite.config.master import MasterConfig
@@ -57,7 +57,7 @@ def load_master(
     environ = os.environ if environ is None else environ
     found = _gather("master", config_dir, environ)
     if client:
-        found.settings.update(read_file(_client_file(environ)) or {})
+        found.settings.update(_client_settings(environ))
     found.override(overrides)
     schema = _Schema("master", SECTIONS)
     values, extra = schema.checked(found.settings)
@@ -167,10 +167,13 @@ class _Found:
 
     path: str
     settings: Settings
+    origins: Origins
 
     def override(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
             self.settings[name] = Setting(value, COMMAND_LINE)
+        user = self.settings.get("user")
+        self.origins.refuse_strangers(user.value if user else None)
 
     def sources(self) -> dict[str, Source]:
         return {name: setting.source for name, setting in self.settings.items()}
@@ -183,10 +186,10 @@ def config_file(name: str, config_dir: Path | str | None, environ: Mapping[str, 
     no directory was given, and only if it is a file.
     """
     given = str(config_dir) if config_dir is not None else environ.get("SALT_CONFIG_DIR", "")
-    directory = os.path.abspath(os.path.expanduser(given or paths.DEFAULT_DIR))
+    directory = absolute(given or paths.DEFAULT_DIR)
     named = environ.get(f"SALT_{name.upper()}_CONFIG", "")
     if config_dir is None and directory == paths.DEFAULT_DIR and os.path.isfile(named):
-        return os.path.abspath(named)
+        return absolute(named)
     if os.path.isfile(directory):
         directory = os.path.dirname(directory)
     if given and not os.path.isdir(directory):
@@ -194,11 +197,34 @@ def config_file(name: str, config_dir: Path | str | None, environ: Mapping[str, 
     return os.path.join(directory, name)
 
 
-def _client_file(environ: Mapping[str, str]) -> str:
+def absolute(path: str) -> str:
+    """The path in full, ``~`` expanded.
+
+    Raises:
+        ConfigError: it is relative, and the working directory is gone.
+    """
+    try:
+        return os.path.abspath(os.path.expanduser(path))
+    except OSError as error:
+        raise ConfigError(
+            f"is relative to a working directory that is not there: {error.strerror}", path=path
+        ) from error
+
+
+def _client_settings(environ: Mapping[str, str]) -> Settings:
+    """What ``SALT_CLIENT_CONFIG`` or ``~/.saltrc`` says.
+
+    Under ``sudo`` the home directory may be another user's: their file does not count.
+    """
     named = environ.get("SALT_CLIENT_CONFIG", "")
     if os.path.isfile(named):
-        return named
-    return os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".saltrc")
+        return read_file(named) or {}
+    try:
+        home = environ.get("HOME") or os.path.expanduser("~")
+        return read_file(os.path.join(home, ".saltrc")) or {}
+    except UntrustedFile as error:
+        log.warning("Not used: %s", error)
+        return {}
 
 
 def _gather(name: str, config_dir: Path | str | None, environ: Mapping[str, str]) -> _Found:
@@ -208,9 +234,10 @@ def _gather(name: str, config_dir: Path | str | None, environ: Mapping[str, str]
 
 def _read(path: str, default_include: str) -> _Found:
     log.debug("Reading configuration from %s", path)
-    settings = read_file(path)
+    origins = Origins()
+    settings = read_file(path, origins)
     if settings is None:
-        settings = _from_template(path)
+        settings = _from_template(path, origins)
     include = settings.pop("include", None)
     default = settings.get("default_include")
     pattern = default_include if default is None else str(default.value or "")
@@ -218,25 +245,25 @@ def _read(path: str, default_include: str) -> _Found:
         ([pattern] if pattern else [], True),
         (patterns_of(include) if include else [], False),
     ):
-        _include(path, settings, patterns, silent=silent)
-    return _Found(path, settings)
+        _include(_Found(path, settings, origins), patterns, silent=silent)
+    return _Found(path, settings, origins)
 
 
-def _from_template(path: str) -> Settings:
-    template = read_file(path + ".template")
+def _from_template(path: str, origins: Origins) -> Settings:
+    template = read_file(path + ".template", origins)
     if template is None:
         log.debug("There is no %s; defaults are used", path)
         return {}
     return template
 
 
-def _include(path: str, settings: Settings, patterns: Iterable[str], *, silent: bool) -> None:
+def _include(found: _Found, patterns: Iterable[str], *, silent: bool) -> None:
     """One pass; against the main file each key of it replaces the whole value."""
-    included = Includes(path)
+    included = Includes(found.path, found.origins)
     included.add(patterns)
     for pattern in [] if silent else included.unmatched:
         log.warning("No file matches the include %s", pattern)
-    settings.update(included.settings)
+    found.settings.update(included.settings)
 
 
 # --- checking ------------------------------------------------------------------------------------
@@ -321,7 +348,8 @@ def _finish(values: dict[str, Any], schema: _Schema, found: _Found) -> None:
     if not values.get("user"):
         values["user"] = _current_user()
     _expand(values)
-    paths.place(values, schema.rooted(), cwd=os.getcwd())
+    values["root_dir"] = absolute(values.get("root_dir") or "/")
+    paths.place(values, schema.rooted())
 
 
 def _expand(values: dict[str, Any]) -> None:

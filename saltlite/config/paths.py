@@ -26,17 +26,13 @@ def rooted(path: str, root: str) -> str:
     return os.path.join(root, path.lstrip("/"))
 
 
-def place(
-    values: MutableMapping[str, Any], defaults: Mapping[str, str | None], *, cwd: str
-) -> None:
-    """Make ``root_dir`` and every rooted path absolute, in place.
+def place(values: MutableMapping[str, Any], defaults: Mapping[str, str | None]) -> None:
+    """Make every rooted path absolute, in place; ``root_dir`` is so already.
 
     ``values`` are the options that were set; ``defaults`` are all rooted options with their
     defaults. Afterwards ``values`` has all of them.
     """
-    root = os.path.expanduser(values.get("root_dir") or "/")
-    root = os.path.normpath(os.path.join(cwd, root))
-    values["root_dir"] = root
+    root = values["root_dir"]
     for name, default in defaults.items():
         path = values.get(name, default)
         values[name] = rooted(path, root) if path else path

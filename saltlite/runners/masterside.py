@@ -71,7 +71,9 @@ def run_apart(
         raise FunctionError(f"{fun} needs the machine of a master: there is none in {directory}")
     asked = {"config_dir": directory, "kind": kind, "fun": fun, "arg": arg, "kwarg": kwarg}
     command = [sys.executable, "-m", "saltlite.cli.run_for_minion"]
-    done = ctx.host.run(command, stdin=json.dumps(asked, default=str))
+    # python -m looks for modules in the working directory first: it is our own
+    cwd = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    done = ctx.host.run(command, stdin=json.dumps(asked, default=str), cwd=cwd)
     if done.exit_code:
         raise FunctionError(f"{kind} {fun}: {done.stderr.strip()}")
     found: dict[str, Any] = json.loads(done.stdout)

@@ -247,7 +247,7 @@ def test_the_version_costs_next_to_nothing():
     own = imported("import saltlite.cli.version") - imported("pass") - set(UNUSED)
     assert own <= {
         *("saltlite", "saltlite.cli", "saltlite.cli.version", "saltlite.version"),
-        *("saltlite.cli.lazy", "types", "warnings"),
+        *("saltlite.cli.lazy", "saltlite.cli.process_start", "types", "warnings"),
         *("importlib", "importlib._bootstrap", "importlib._bootstrap_external"),
         *("__future__", "collections", "collections.abc"),
         *("itertools", "keyword", "operator", "_operator", "reprlib", "_collections"),
