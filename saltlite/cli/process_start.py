@@ -40,8 +40,11 @@ def trusted_path(path: Sequence[str], own: str | None, from_user: Sequence[str])
     put its modules in the place of Python's or of our own packages.
     """
     # Python has made relative entries absolute by now: "" has become the working directory
-    added = {_absolute(entry): entry for entry in from_user}
-    added.pop(PACKAGE_PARENT, None)
+    added = {
+        absolute: entry
+        for absolute, entry in ((_absolute(entry), entry) for entry in from_user)
+        if absolute in path and absolute != PACKAGE_PARENT
+    }
     kept = [entry for entry in path if entry not in added]
     if kept and kept[0] == own and own != PACKAGE_PARENT:
         del kept[0]

@@ -95,14 +95,22 @@ def test_a_module_is_run_without_the_working_directory(tmp_path: Path, conf: Pat
 
 
 def test_what_the_user_adds_comes_last_and_only_from_safe_places(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine, open_to_all = tmp_path / "mine", tmp_path / "open"
     mine.mkdir()
     open_to_all.mkdir()
     open_to_all.chmod(0o1777)
     given = [str(mine), str(open_to_all), "/nowhere", "", "lib"]
-    path = ["/bin", *given, "/usr/lib/python3", "/site-packages"]
+    monkeypatch.chdir(tmp_path)
+    path = [
+        "/bin",
+        *given[:3],
+        str(tmp_path),
+        str(tmp_path / "lib"),
+        "/usr/lib/python3",
+        "/site-packages",
+    ]
     assert trusted_path(path, "/bin", given) == ["/usr/lib/python3", "/site-packages", str(mine)]
     said = capsys.readouterr().err
     assert f"no modules are loaded from {open_to_all}: everybody may write there" in said
