@@ -16,11 +16,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from saltlite.errors import StoreError
+from saltlite.errors import StoreError, UntrustedPath
+from saltlite.openat import SPECIAL_BITS, Spot, reach
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
 OTHERS_RIGHTS = 0o037
+SELINUX_LABEL = "security.selinux"
 
 
 def make_dir(path: Path, mode: int = PRIVATE_DIR) -> None:
@@ -82,71 +84,136 @@ def write_file(
     Raises:
         StoreError: nothing was changed.
     """
+    with _store_errors(path):
+        _replace(path, None, data, mode, owner, flush=flush)
+
+
+def write_at(
+    spot: Spot,
+    data: bytes | Iterable[bytes],
+    *,
+    mode: int = PRIVATE_FILE,
+    owner: tuple[int, int] | None = None,
+    label: bytes | None = None,
+) -> None:
+    """Replace the name in an open directory, as :func:`write_file` does; not flushed.
+
+    ``label`` is the SELinux label of the file.
+
+    Raises:
+        OSError: nothing was changed.
+    """
+    _replace(Path(spot.name), spot.fd, data, mode, owner, label=label)
+
+
+def _replace(
+    path: Path,
+    folder: int | None,
+    data: bytes | Iterable[bytes],
+    mode: int,
+    owner: tuple[int, int] | None,
+    *,
+    label: bytes | None = None,
+    flush: bool = False,
+) -> None:
+    """Replace ``path``, which is relative to the directory ``folder`` if that is given."""
     name = os.fsdecode(os.fsencode(path.name)[:200])  # a name may have 255 bytes
     writer = threading.get_native_id()  # the process id, but for threads beside the first
     temporary = path.with_name(f".{name}.{writer}.tmp")
     try:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+            os.unlink(temporary, dir_fd=folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(temporary, flags, mode & 0o700, dir_fd=folder)
         try:
-            if owner is not None:
-                os.fchown(fd, *owner)
-            os.fchmod(fd, mode)
-            for piece in (data,) if isinstance(data, bytes) else data:
-                _write_all(fd, piece)
+            _fill(fd, data, mode, owner, label)
             if flush:
                 os.fsync(fd)
         finally:
             os.close(fd)
-        os.rename(temporary, path)
+        os.rename(temporary, path, src_dir_fd=folder, dst_dir_fd=folder)
         if flush:
             flush_dir(path.parent)
-    except BaseException as error:
+    except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise StoreError(f"cannot write {path}: {error.strerror}") from error
+            os.unlink(temporary, dir_fd=folder)
         raise
 
 
-def rewrite(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Give a file of the system new content; its owner, group and mode stay, links are followed.
+def _fill(
+    fd: int,
+    data: bytes | Iterable[bytes],
+    mode: int,
+    owner: tuple[int, int] | None,
+    label: bytes | None,
+) -> None:
+    if owner is not None:
+        os.fchown(fd, *owner)
+    os.fchmod(fd, mode)
+    if label is not None:
+        with contextlib.suppress(OSError):
+            os.setxattr(fd, SELINUX_LABEL, label)
+    for piece in (data,) if isinstance(data, bytes) else data:
+        _write_all(fd, piece)
+    if mode & SPECIAL_BITS:
+        os.fchmod(fd, mode)  # writing may have taken these bits off
 
-    ``mode`` is for a file that is not there yet. A file that something is mounted on, as
-    ``/etc/hosts`` in a container, cannot be replaced and is written in place.
+
+@contextlib.contextmanager
+def _store_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def rewrite(
+    path: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    mode: int = 0o644,
+    user: int | None = None,
+    owner: tuple[int, int] | None = None,
+) -> None:
+    """Give a file of the system new content; its owner, group and mode stay.
+
+    Links are followed as :func:`saltlite.openat.reach` does, ``user`` being the id of the user
+    whose file it is. ``mode`` and ``owner`` are for a file that is not there yet. A file that
+    something is mounted on, as ``/etc/hosts`` in a container, cannot be replaced and is written in
+    place.
 
     Raises:
         StoreError: it cannot be written.
     """
-    target = Path(os.path.realpath(path))
-    try:
-        status = target.stat()
-    except FileNotFoundError:
-        write_file(target, data, mode=mode)
-        return
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from error
-    owner = (status.st_uid, status.st_gid)
-    ours = owner == (os.geteuid(), os.getegid())
-    try:
-        write_file(target, data, mode=stat.S_IMODE(status.st_mode), owner=None if ours else owner)
-    except StoreError as error:
-        cause = error.__cause__
-        if not isinstance(cause, OSError) or cause.errno != errno.EBUSY:
-            raise
-        _write_in_place(target, data)
-
-
-def _write_in_place(path: Path, data: bytes) -> None:
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with _store_errors(path), reach(str(path), follow=True, user=user) as spot:
+        found = spot.lstat()
+        if found is None:
+            write_at(spot, data, mode=mode, owner=owner)
+            return
+        if not stat.S_ISREG(found.st_mode):
+            number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL
+            raise OSError(number, f"{os.strerror(number)}: no regular file")
+        now = (found.st_uid, found.st_gid)
+        kept = None if now == (os.geteuid(), os.getegid()) else now
         try:
-            _write_all(fd, data)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+            write_at(spot, data, mode=stat.S_IMODE(found.st_mode), owner=kept)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            whole = data if isinstance(data, bytes) else b"".join(data)
+            write_in_place(spot, whole, found)
+
+
+def write_in_place(spot: Spot, data: bytes, found: os.stat_result) -> None:
+    """Write into the regular file itself that was ``found`` there; raises OSError."""
+    fd, now = spot.open_regular(os.O_WRONLY)
+    try:
+        if not os.path.samestat(found, now) or spot.is_foreign(now):
+            raise UntrustedPath(spot.path, "it was replaced meanwhile")
+        _write_all(fd, data)
+        os.ftruncate(fd, len(data))
+    finally:
+        os.close(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:

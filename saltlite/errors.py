@@ -24,13 +24,15 @@ The tree::
     │   └── ProgramMissing   a program that a function needs is not on this machine
     ├── FunctionUnavailable  no such execution module, runner or state function
     └── FunctionError        a function refuses to go on; Salt's CommandExecutionError
-        └── UsageError       it was called wrongly; Salt's SaltInvocationError
+        ├── UsageError       it was called wrongly; Salt's SaltInvocationError
+        └── UntrustedPath    a path leads where another user wants it to (path)
 
 Errors carry fields, not only text. ``str(error)`` is one line that a user can act upon.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 
@@ -228,3 +230,16 @@ class UsageError(FunctionError, TypeError):
 
     The counterpart of Salt's ``SaltInvocationError``, which is a ``TypeError`` too.
     """
+
+
+class UntrustedPath(FunctionError, PermissionError):
+    """A path leads, or may lead, to where another user wants root to be; the text says why.
+
+    It is what the system might have answered as well, and is handled where that is.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        PermissionError.__init__(self, errno.EPERM, reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"

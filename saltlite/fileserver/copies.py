@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat as stat_module
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from saltlite.disk import make_dir, write_file
+from saltlite.disk import make_dir, rewrite
 from saltlite.errors import FunctionError, SaltliteError, WireError
 from saltlite.fileserver.sources import READ_BYTES
 
@@ -71,16 +70,9 @@ def replace_file(target: Path, data: bytes | Iterable[bytes], *, new_mode: int =
         FunctionError: something is there that is no regular file.
         StoreError: it cannot be written; what was there stays.
     """
-    real = Path(os.path.realpath(target))
-    mode, owner = new_mode, None
-    if real.exists():
-        status = real.stat()
-        if not stat_module.S_ISREG(status.st_mode):
-            raise FunctionError(f"{target} is not a regular file")
-        mode = stat_module.S_IMODE(status.st_mode)
-        if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            owner = (status.st_uid, status.st_gid)
-    write_file(real, data, mode=mode, flush=False, owner=owner)
+    if target.exists() and not target.is_file():
+        raise FunctionError(f"{target} is not a regular file")
+    rewrite(target, data, mode=new_mode)
 
 
 def clear_way(place: Path, cachedir: Path) -> None:

@@ -43,8 +43,10 @@ def change(
     attributes: str | None,
     flags: str | None = None,
     version: object = None,
+    *,
+    cwd: str | None = None,
 ) -> bool:
-    """Add or remove attributes; whether that could be done.
+    """Add or remove attributes; whether that could be done. ``chattr`` runs in ``cwd``.
 
     Raises:
         UsageError: operator or attributes are missing.
@@ -59,7 +61,7 @@ def change(
         argv.append(f"-{flags}")
     if version is not None:
         argv += ["-v", str(version)]
-    return host.run([*argv, *paths]).exit_code == 0
+    return host.run([*argv, *paths], cwd=cwd).exit_code == 0
 
 
 def differing(now: Sequence[str], wanted: str) -> tuple[str, str]:

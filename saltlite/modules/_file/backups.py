@@ -26,8 +26,10 @@ class Backups:
     def __init__(self, cachedir: str) -> None:
         self._root = os.path.join(cachedir, "file_backup")
 
-    def keep(self, path: str) -> str:
+    def keep(self, path: str, *, name: str = "", user: int | None = None) -> str:
         """Copy a file here; where the copy is. Owner and mode are the file's.
+
+        ``name`` is the path that the copy is found by, where it is another one.
 
         Raises:
             OSError: it cannot be copied.
@@ -35,9 +37,9 @@ class Backups:
         from datetime import datetime, timezone
 
         now = datetime.now(tz=timezone.utc).astimezone()
-        target = f"{self._place(path)}_{now.strftime(STAMP)}"
+        target = f"{self._place(name or path)}_{now.strftime(STAMP)}"
         make_dir(Path(target).parent)
-        copy(path, target)
+        copy(path, target, user=user)
         return target
 
     def of(self, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
+from saltlite.openat import SHARED, reach, reach_folder
 
 _SPECIAL = re.compile(r"([\[\](){}.*+?^$|\\])")
 
@@ -21,12 +22,29 @@ def escaped(text: Any, escape_all: bool = False) -> str:
     return result.replace("'", "'\"'\"'").replace("/", "\\/")
 
 
-def run(ctx: MinionContext, argv: Sequence[str]) -> dict[str, Any]:
+def run(ctx: MinionContext, argv: Sequence[str], cwd: str | None = None) -> dict[str, Any]:
     """Run a program; ``pid retcode stdout stderr``."""
     from saltlite.providers import command
     from saltlite.providers.command import Options
 
-    return command.run(ctx, list(argv), Options(python_shell=False)).as_map()
+    return command.run(ctx, list(argv), Options(python_shell=False, cwd=cwd)).as_map()
+
+
+def run_on(ctx: MinionContext, argv: Sequence[str], path: str) -> dict[str, Any]:
+    """Run a program that changes the file ``path``, its last argument.
+
+    Where other users may write to the directory, it runs in that directory, whatever is put at its
+    path meanwhile; what it says of the file still has the path.
+    """
+    with reach(path, follow=True) as spot:
+        if spot.is_trusted:
+            return run(ctx, [*argv, path])
+        found = spot.lstat()
+        if found is not None and spot.is_foreign(found):
+            raise FunctionError(f"{path}: {SHARED}")
+        done = run(ctx, [*argv, f"./{spot.name}"], spot.folder)
+    told = {part: done[part].replace(f"./{spot.name}", path) for part in ("stdout", "stderr")}
+    return {**done, **told}
 
 
 def sed(
@@ -45,8 +63,8 @@ def sed(
 
     place = f"/{limit}/ " if limit else ""
     script = f"{place}{'!' if negate else ''}s/{before}/{after}/{flags}"
-    argv = ["sed", f"-i{backup}" if backup else "-i", *shlex.split(str(options)), script, path]
-    return run(ctx, argv)
+    argv = ["sed", f"-i{backup}" if backup else "-i", *shlex.split(str(options)), script]
+    return run_on(ctx, argv, path)
 
 
 def sed_finds(ctx: MinionContext, path: str, text: str, limit: str, flags: str) -> bool:
@@ -104,9 +122,9 @@ def patch(
         argv.append(f"--output={output}")
     argv += ["-i", patchfile]
     if os.path.isdir(path):
-        argv += ["-d", path]
-        if not any(opt.startswith(("-p", "--strip")) for opt in given):
-            argv.append("-p0")
-    else:
-        argv.append(path)
-    return run(ctx, argv)
+        depth = [] if any(opt.startswith(("-p", "--strip")) for opt in given) else ["-p0"]
+        with reach_folder(path) as spot:
+            if spot.is_trusted:
+                return run(ctx, [*argv, "-d", path, *depth])
+            return run(ctx, [*argv, *depth], spot.folder)
+    return run_on(ctx, argv, path)

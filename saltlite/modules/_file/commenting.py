@@ -14,17 +14,18 @@ def comment_file(
     path: str, regex: str, char: str, out: bool, backup: Any, encoding: str = "utf-8"
 ) -> Any:
     """As ``comment_line``, for a file of any encoding."""
-    path = os.path.realpath(home(path))
+    given = home(path)
+    path = os.path.realpath(given)
     if not os.path.isfile(path):
         raise UsageError(f"File not found: {path}")
+    content = place.load(given)
     if encoding == "utf-8":
-        place.require_text(path)
-    with open(path, encoding=encoding, newline="") as file:
-        lines = texts.split_lines(file.read())
+        place.require_text(path, content.data)
+    lines = texts.split_lines(content.data.decode(encoding))
     change = comments.commented if out else comments.uncommented
     found = change(lines, regex, char)
     if not found.old:
         return False
     place.keep_copy(path, backup)
-    place.put(path, "".join(found.lines).encode(encoding))
+    place.put(given, "".join(found.lines).encode(encoding), was=content.status)
     return found.difference()

@@ -165,10 +165,7 @@ def _delete(entry: Entry, kinds: set[int]) -> str | None:
     if stat.S_IFMT(entry.mode) not in kinds:
         return None
     with contextlib.suppress(OSError):
-        if stat.S_ISDIR(entry.mode) and not os.path.islink(entry.path):
-            remove_tree(entry.path)
-        else:
-            os.unlink(entry.path)
+        remove_tree(entry.path)
         return entry.path
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from saltlite.errors import FunctionError
 from saltlite.modules._file import compared, hashes, owners, permissions, place, sources
 from saltlite.modules._file.backups import Backups
 from saltlite.modules._file.permissions import Wanted
+from saltlite.openat import reach
 
 NEW_FILE_MODE = "0600"
 """What Salt makes a new file with before it sets the mode; a mode other than this is a change."""
@@ -58,6 +60,15 @@ class File:
             raise TypeError(f"expected str, bytes, or bytearray not {kind}")
         return self.contents.encode(self.encoding or "utf-8", self.encoding_errors)
 
+    def user_id(self) -> int | None:
+        """The id of the user whose file it shall be; ``None`` if none is declared."""
+        return place.declared_user(self.wanted.owner())
+
+    def refuse_misleading(self) -> None:
+        """Raise UntrustedPath if the path has a link that is not to be followed."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            reach(self.name, follow=self.follow, user=self.user_id()).close()
+
     def hash_type(self, ctx: MinionContext) -> str:
         """The hash that the source is known by."""
         return self.source_sum.get("hash_type") or ctx.config.files.hash_type
@@ -78,6 +89,7 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
     ret = ret or {"name": file.name, "changes": {}, "comment": "", "result": True}
     target = file.name
     if file.follow and os.path.islink(target):
+        file.refuse_misleading()
         target = os.path.realpath(target)
     try:
         if os.path.isdir(target):
@@ -205,12 +217,11 @@ def _replace(ctx: MinionContext, file: File, target: str, data: Any) -> None:
     """New content for a file that is there; a link that is not followed becomes a file."""
     keeps = _backup_mode(ctx, file)
     if keeps and os.path.isfile(target):
-        Backups(ctx.config.paths.cachedir).keep(target)
-    if os.path.islink(target):
-        os.unlink(target)
+        Backups(ctx.config.paths.cachedir).keep(file.name, name=target, user=file.user_id())
+    if not file.follow and os.path.islink(target):
         place.create(target, data())
         return
-    place.put(target, data())
+    place.put(file.name, data(), user=file.user_id())
 
 
 def _backup_mode(ctx: MinionContext, file: File) -> bool:
@@ -246,13 +257,13 @@ def _new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> di
     _make_parents(file, target)
     wanted = _with_source_mode(ctx, file)
     if file.source:
-        _create(target, place.pieces(file.sfn), wanted)
+        _create(file, place.pieces(file.sfn), wanted)
         ret["changes"]["diff"] = "New file"
     elif file.contents is not None:
-        _create(target, file.data(), wanted)
+        _create(file, file.data(), wanted)
         ret["changes"]["diff"] = "New file"
     else:
-        _create(target, b"", wanted)
+        _create(file, b"", wanted)
         ret["changes"]["new"] = f"file {file.name} created"
         ret["comment"] = "Empty file"
     _note_new(ret, file, wanted)
@@ -288,7 +299,7 @@ def _dir_mode(mode: Any) -> str | None:
     return "".join(str(int(digit) | 1) if digit in "246" else digit for digit in digits)
 
 
-def _create(target: str, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
+def _create(file: File, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
     """With owner and mode right from the first moment."""
     mode = owners.default_mode()
     if wanted.mode is not None:
@@ -297,7 +308,8 @@ def _create(target: str, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
         except FunctionError:
             mode = int(NEW_FILE_MODE, 8)
     owner = wanted.owner()
-    place.create(target, data, mode, None if owner == (-1, -1) else owner)
+    owner_or_none = None if owner == (-1, -1) else owner
+    place.create(file.name, data, mode, owner_or_none, follow=file.follow)
 
 
 def _note_new(ret: dict[str, Any], file: File, wanted: Wanted) -> None:

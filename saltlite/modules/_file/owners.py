@@ -5,13 +5,16 @@ Salt's functions answer ``""`` for a name that nobody has, and the number for a 
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
 import stat
+from collections.abc import Iterator
 from typing import Any
 
 from saltlite.errors import FunctionError
+from saltlite.openat import Held, reach
 
 UNCHANGED = -1
 
@@ -84,12 +87,31 @@ def chown(path: str, user: Any, group: Any, *, follow: bool) -> str | None:
     uid, gid, complaint = ids(user, group)
     if complaint:
         return complaint
-    if follow and not os.path.exists(path):
-        if not os.path.islink(path):
-            return "File not found"
-        follow = False
-    os.chown(path, uid, gid, follow_symlinks=follow)
+    if follow and not os.path.lexists(path):
+        return "File not found"
+    with held(path, follow=follow, user=user) as one:
+        one.chown(uid, gid)
     return None
+
+
+@contextlib.contextmanager
+def held(path: str, *, follow: bool, user: Any = None) -> Iterator[Held]:
+    """A file by its descriptor, for whoever changes it; of a link to nowhere, the link.
+
+    ``user`` is the name or the id of the user that it is declared to have.
+
+    Raises:
+        FunctionError: there is no such file.
+        UntrustedPath: a link on the way is not to be followed.
+    """
+    uid = None if user in (None, "") else user_id(user)
+    user = uid if isinstance(uid, int) else None
+    follow = follow and (os.path.exists(path) or not os.path.islink(path))
+    try:
+        with reach(path, follow=follow, user=user) as spot, spot.hold() as one:
+            yield one
+    except (FileNotFoundError, NotADirectoryError):
+        raise FunctionError(f"Path not found: {path}") from None
 
 
 def normalized(mode: Any) -> str:

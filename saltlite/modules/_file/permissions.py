@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.host import Host
 from saltlite.modules._file import attributes, owners
+from saltlite.openat import Held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,11 @@ def check(
         FunctionError: there is no such file.
     """
     ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
-    checked = _Check(name, ret, wanted, host, follow, test)
-    checked.owners()
-    checked.mode()
-    checked.attrs()
+    with owners.held(name, follow=follow, user=wanted.user) as held:
+        checked = _Check(name, ret, wanted, host, held, test)
+        checked.owners()
+        checked.mode()
+        checked.attrs()
     if test and ret["changes"] and ret["result"]:
         ret["result"] = None
     earlier = ret["comment"]
@@ -51,13 +53,13 @@ def check(
 
 
 class _Check:
-    """One file under examination."""
+    """One file under examination: it stays the same one, whatever is put at its path."""
 
     def __init__(
-        self, name: str, ret: dict[str, Any], wanted: Wanted, host: Host, follow: bool, test: bool
+        self, name: str, ret: dict[str, Any], wanted: Wanted, host: Host, held: Held, test: bool
     ) -> None:
         self.name, self.ret, self.wanted, self.host = name, ret, wanted, host
-        self.follow, self.test = follow, test
+        self.held, self.test = held, test
         self.comments: list[str] = []
         self.seen: dict[str, Any] = {
             "luser": self._user(),
@@ -66,7 +68,7 @@ class _Check:
         }
 
     def _status(self) -> os.stat_result:
-        return owners.status(self.name, follow=self.follow)
+        return self.held.status()
 
     def _user(self) -> Any:
         uid = self._status().st_uid
@@ -99,13 +101,13 @@ class _Check:
         if complaint:
             self.comments.append(complaint)
         try:
-            os.chown(self.name, uid, gid, follow_symlinks=self.follow)
+            self.held.chown(uid, gid)
         except OSError as error:
             self.comments.append(str(error))
 
     def mode(self) -> None:
         """Set the mode; links have none of their own."""
-        if self.wanted.mode is None or (os.path.islink(self.name) and not self.follow):
+        if self.wanted.mode is None or self.held.is_link:
             return
         mode = owners.normalized(self.wanted.mode)
         if mode == owners.mode_text(self._status().st_mode):
@@ -120,13 +122,15 @@ class _Check:
 
     def _set_mode(self, mode: str) -> None:
         try:
-            os.chmod(self.name, owners.mode_number(mode))
+            self.held.chmod(owners.mode_number(mode))
+        except UntrustedPath as error:
+            self.comments.append(str(error))
         except (FunctionError, OSError):
             return
 
     def attrs(self) -> None:
         """Add and remove attributes, where there are any."""
-        if self.wanted.attrs is None or os.path.islink(self.name):
+        if self.wanted.attrs is None or self.held.is_link:
             return
         try:
             now = (attributes.read(self.host, self.name) or {}).get(self.name)
@@ -143,7 +147,9 @@ class _Check:
         self.ret["changes"]["attrs"] = {"old": "".join(now), "new": self.wanted.attrs}
 
     def _change_attrs(self, operator: str, letters: str) -> None:
-        if not attributes.change(self.host, [self.name], operator, letters):
+        spot = self.held.spot
+        path, cwd = (self.name, None) if spot.is_trusted else (f"./{spot.name}", spot.folder)
+        if not attributes.change(self.host, [path], operator, letters, cwd=cwd):
             self._failed(f"Failed to {operator} attributes {letters}")
 
     def _failed(self, text: str) -> None:

@@ -2,7 +2,11 @@
 
 A file is replaced by a new one. Where that would lose something it is written in place: other names
 of the same file (hard links), access lists and attributes, a mount point, or a caller that was told
-to keep the file itself.
+to keep the file itself. Where other users may write to the directory, a file with other names is
+replaced all the same: one of them may be of a file that is none of theirs.
+
+Everything goes through :mod:`saltlite.openat`; ``user`` is always the id of the user whose file it
+is declared to be, whose links are followed to what is his.
 """
 
 from __future__ import annotations
@@ -13,42 +17,126 @@ import functools
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, BinaryIO
 
-from saltlite.disk import write_file
-from saltlite.errors import StoreError, UsageError
+from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
+from saltlite.errors import UntrustedPath, UsageError
 from saltlite.modules._file import texts
+from saltlite.openat import SHARED, Spot, reach
 
 PIECE_BYTES = 1024 * 1024
-_LABEL = "security.selinux"
+SPECIAL = "it is no regular file, and other users may write to its directory"
 
 
-def put(path: str, data: bytes | Iterable[bytes], *, keep: bool = False) -> None:
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is in a file, and the status of the file that it was read from."""
+
+    data: bytes
+    status: os.stat_result
+
+
+def load(path: str, *, user: int | None = None) -> Content:
+    """Read a regular file that is to be changed; links are followed.
+
+    Raises:
+        OSError: it is not there, cannot be read or is no regular file.
+    """
+    with reach(path, follow=True, user=user) as spot:
+        fd, status = _open_to_read(spot)
+        with open(fd, "rb") as file:
+            return Content(file.read(), status)
+
+
+def _open_to_read(spot: Spot) -> tuple[int, os.stat_result]:
+    """As ``Spot.open_regular``, but where only root can have put a device it may be read too."""
+    if not spot.is_trusted:
+        return spot.open_regular(os.O_RDONLY)
+    fd = spot.open(os.O_RDONLY)
+    status = os.fstat(fd)
+    if stat.S_ISDIR(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+        os.close(fd)
+        number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
+        raise OSError(number, os.strerror(number), spot.path)
+    return fd, status
+
+
+def put(
+    path: str,
+    data: bytes | Iterable[bytes],
+    *,
+    keep: bool = False,
+    user: int | None = None,
+    was: os.stat_result | None = None,
+) -> None:
     """Give an existing file new content, or make a new one; links are followed.
 
-    ``keep``: it stays the same file, for whoever has it open or mounted.
+    ``keep``: it stays the same file, for whoever has it open or mounted. ``was`` is the status of
+    the file that the content was made from: nothing else is changed, and nothing that one user may
+    not read becomes another one's.
 
     Raises:
         OSError: nothing was changed.
     """
-    target = os.path.realpath(path)
-    try:
-        found = os.stat(target)
-    except FileNotFoundError:
-        create(target, data)
+    with reach(path, follow=True, user=user) as spot:
+        found = spot.lstat()
+        if was is not None and (found is None or not os.path.samestat(found, was)):
+            raise UntrustedPath(spot.path, "it was replaced meanwhile")
+        if found is None:
+            _create(spot, data, None, None)
+        else:
+            _put(spot, found, data, keep)
+
+
+def _put(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes], keep: bool) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        _write_special(spot, found, data)
         return
-    if keep or found.st_nlink > 1 or not stat.S_ISREG(found.st_mode) or _has_more(target):
-        _write_in_place(target, data)
+    with spot.hold() as held:
+        more, label = _has_more(held.path), _label(held.path)
+    if not spot.is_foreign(found) and (keep or found.st_nlink > 1 or more):
+        write_in_place(spot, _whole(data), found)
         return
-    owner, label = (found.st_uid, found.st_gid), _label(target)
+    owner = _other((found.st_uid, found.st_gid))
     try:
-        _create(target, data, stat.S_IMODE(found.st_mode), _other(owner))
-        _set_label(target, label)
+        _create(spot, data, stat.S_IMODE(found.st_mode), owner, label)
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        _write_in_place(target, data)
+        write_in_place(spot, _whole(data), found)
+
+
+@contextlib.contextmanager
+def opened(path: str, flags: int, *, user: int | None = None) -> Iterator[int]:
+    """A descriptor of a file that is there, to be written in place; links are followed.
+
+    Raises:
+        OSError: it is not there, or is no file that may be written in place.
+    """
+    with reach(path, follow=True, user=user) as spot:
+        fd = spot.open(flags)
+        try:
+            found = os.fstat(fd)
+            if spot.is_foreign(found):
+                raise UntrustedPath(spot.path, SHARED)
+            if not stat.S_ISREG(found.st_mode) and not spot.is_trusted:
+                raise UntrustedPath(spot.path, SPECIAL)
+            os.set_blocking(fd, True)
+            yield fd
+        finally:
+            os.close(fd)
+
+
+def _write_special(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes]) -> None:
+    """Write to a device that root has put there; what a user put there is refused."""
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), spot.path)
+    if not spot.is_trusted:
+        raise UntrustedPath(spot.path, SPECIAL)
+    fd = spot.open(os.O_WRONLY)
+    with open(fd, "wb", buffering=0) as file:
+        file.write(_whole(data))
 
 
 def create(
@@ -56,17 +144,24 @@ def create(
     data: bytes | Iterable[bytes],
     mode: int | None = None,
     owner: tuple[int, int] | None = None,
+    *,
+    follow: bool = False,
 ) -> None:
     """Make or replace a file; without a mode it has the one that the umask leaves.
 
-    ``owner`` is a user and a group id, -1 for our own.
+    ``owner`` is a user and a group id, -1 for our own. A link is replaced, but with ``follow``
+    what it leads to.
 
     Raises:
         OSError: nothing was changed.
     """
-    from saltlite.modules._file.owners import default_mode
+    with reach(path, follow=follow, user=declared_user(owner)) as spot:
+        _create(spot, data, mode, owner)
 
-    _create(path, data, default_mode() if mode is None else mode, owner)
+
+def declared_user(owner: tuple[int, int] | None) -> int | None:
+    """The user of an owner as functions here take it: ``None`` in place of -1."""
+    return None if owner is None or owner[0] < 0 else owner[0]
 
 
 def _other(owner: tuple[int, int]) -> tuple[int, int] | None:
@@ -74,31 +169,33 @@ def _other(owner: tuple[int, int]) -> tuple[int, int] | None:
 
 
 def _create(
-    path: str, data: bytes | Iterable[bytes], mode: int, owner: tuple[int, int] | None
+    spot: Spot,
+    data: bytes | Iterable[bytes],
+    mode: int | None,
+    owner: tuple[int, int] | None,
+    label: bytes | None = None,
 ) -> None:
-    _sweep(path)
+    from saltlite.modules._file.owners import default_mode
+
+    _sweep(spot)
     try:
-        write_file(Path(path), data, mode=mode, owner=owner, flush=False)
-    except StoreError as error:
-        cause = error.__cause__
-        if not isinstance(cause, OSError):
-            raise
-        raise OSError(cause.errno, cause.strerror, path) from error
-    if mode & 0o6000:
-        os.chmod(path, mode)  # giving a file away takes these bits off, and so may writing
+        write_at(
+            spot, data, mode=default_mode() if mode is None else mode, owner=owner, label=label
+        )
+    except UntrustedPath:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, spot.path) from error
 
 
-def _sweep(path: str) -> None:
+def _sweep(spot: Spot) -> None:
     """Remove what writers of this file left behind that were killed."""
-    folder, name = os.path.split(path)
-    if not folder:
-        return
-    begin = f".{os.fsdecode(os.fsencode(name)[:200])}."
-    for left in _unfinished(folder):
+    begin = f".{os.fsdecode(os.fsencode(spot.name)[:200])}."
+    for left in _unfinished(os.path.dirname(spot.path)):
         process = left.removeprefix(begin).removesuffix(".tmp")
         if left.startswith(begin) and process.isdecimal() and not _is_alive(int(process)):
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, left))
+                os.unlink(left, dir_fd=spot.fd)
 
 
 @functools.lru_cache(maxsize=256)
@@ -116,7 +213,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):
         return True
     return True
 
@@ -124,7 +221,7 @@ def _is_alive(process: int) -> bool:
 def _has_more(path: str) -> bool:
     """Whether a file has more to it than owner and mode."""
     try:
-        return bool(set(os.listxattr(path)) - {_LABEL})
+        return bool(set(os.listxattr(path)) - {SELINUX_LABEL})
     except OSError:
         return False
 
@@ -132,46 +229,44 @@ def _has_more(path: str) -> bool:
 def _label(path: str) -> bytes | None:
     """The SELinux label of a file, ``None`` where there are none."""
     try:
-        return os.getxattr(path, _LABEL)
+        return os.getxattr(path, SELINUX_LABEL)
     except OSError:
         return None
 
 
-def _set_label(path: str, label: bytes | None) -> None:
-    if label is not None:
-        with contextlib.suppress(OSError):
-            os.setxattr(path, _LABEL, label)
+def _whole(data: bytes | Iterable[bytes]) -> bytes:
+    return data if isinstance(data, bytes) else b"".join(data)
 
 
-def _write_in_place(path: str, data: bytes | Iterable[bytes]) -> None:
-    whole = data if isinstance(data, bytes) else b"".join(data)
-    with open(path, "r+b") as file:
-        file.write(whole)
-        file.truncate()
-
-
-def pieces(path: str) -> Iterator[bytes]:
-    """The content of a regular file, in pieces.
+def pieces(path: str, *, user: int | None = None) -> Iterator[bytes]:
+    """The content of a regular file, in pieces; links are followed.
 
     Raises:
         OSError: it cannot be read or is no regular file.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with reach(path, follow=True, user=user) as spot:
+        fd, _ = spot.open_regular(os.O_RDONLY)
     with open(fd, "rb") as file:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode):
-            number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-            raise OSError(number, os.strerror(number), path)
-        while piece := file.read(PIECE_BYTES):
-            yield piece
+        yield from _pieces(file)
 
 
-def copy(source: str, target: str) -> None:
-    """Copy a file with owner, mode and times; replaces ``target``, whatever it points to."""
-    found = os.stat(source)
-    owner = _other((found.st_uid, found.st_gid))
-    _create(target, pieces(source), stat.S_IMODE(found.st_mode), owner)
-    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    while piece := file.read(PIECE_BYTES):
+        yield piece
+
+
+def copy(source: str, target: str, *, follow: bool = False, user: int | None = None) -> None:
+    """Copy a file with owner, mode and times.
+
+    ``target`` is replaced, of a link the link, but with ``follow`` what it leads to.
+    """
+    with reach(source, follow=True, user=user) as spot:
+        fd, found = spot.open_regular(os.O_RDONLY)
+    with open(fd, "rb") as file, reach(target, follow=follow, user=user) as made:
+        owner = _other((found.st_uid, found.st_gid))
+        _create(made, _pieces(file), stat.S_IMODE(found.st_mode), owner)
+        times = (found.st_atime_ns, found.st_mtime_ns)
+        os.utime(made.name, ns=times, dir_fd=made.fd, follow_symlinks=False)
 
 
 def make_dirs(path: str, mode: int | None = None, owner: tuple[int, int] = (-1, -1)) -> None:
@@ -185,18 +280,27 @@ def make_dirs(path: str, mode: int | None = None, owner: tuple[int, int] = (-1, 
         make_dirs(parent, mode, owner)
     if os.path.basename(path.rstrip("/")) == "." and os.path.isdir(path):
         return
-    os.mkdir(path, 0o777 if mode is None else mode & 0o700)
-    if owner != (-1, -1):
-        os.chown(path, *owner)
-    if mode is not None:
-        os.chmod(path, mode)
+    with reach(path, user=declared_user(owner)) as spot:
+        os.mkdir(spot.name, 0o777 if mode is None else mode & 0o700, dir_fd=spot.fd)
+        if mode is None and owner == (-1, -1):
+            return
+        with spot.hold() as held:
+            if not stat.S_ISDIR(held.status().st_mode):
+                raise UntrustedPath(path, "it was replaced meanwhile")
+            if owner != (-1, -1):
+                held.chown(*owner)
+            if mode is not None:
+                held.chmod(mode)
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory and all below it; links are removed, not followed."""
-    import shutil  # it brings modules for archives
+    """Remove what is at a path, a directory and all below it; links are removed, not followed.
 
-    shutil.rmtree(path)
+    Raises:
+        OSError: something could not be removed.
+    """
+    with reach(path) as spot:
+        spot.remove()
 
 
 @contextlib.contextmanager
@@ -233,13 +337,9 @@ def drop_scratch(path: str) -> None:
             os.unlink(path)
 
 
-def require_text(path: str) -> None:
+def require_text(path: str, data: bytes) -> None:
     """Raises UsageError for what is no text file."""
-    begin = b"\0"
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            begin = file.read(texts.SNIFFED_BYTES)
-    if not texts.is_text(begin):
+    if not texts.is_text(data[: texts.SNIFFED_BYTES]):
         raise UsageError(f"Cannot perform string replacements on a binary file: {path}")
 
 
@@ -249,7 +349,8 @@ def keep_copy(path: str, ending: Any, link: str | None = None) -> None:
         return
     copy(path, f"{path}{ending}")
     if link and link != path:
-        beside = f"{link}{ending}"
-        if os.path.lexists(beside):
-            os.unlink(beside)
-        os.symlink(f"{os.readlink(link)}{ending}", beside)
+        with reach(link) as spot, reach(f"{link}{ending}") as beside:
+            target = os.readlink(spot.name, dir_fd=spot.fd)
+            with contextlib.suppress(FileNotFoundError):
+                beside.unlink()
+            os.symlink(f"{target}{ending}", beside.name, dir_fd=beside.fd)

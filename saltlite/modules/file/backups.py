@@ -66,7 +66,7 @@ def restore_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, A
     try:
         if os.path.isfile(path):
             _backups(ctx).keep(path)
-        place.copy(location, os.path.realpath(path))
+        place.copy(location, path, follow=True)
     except OSError as error:
         comment = f"Unable to restore {location} to {path}: {error}"
         return {"result": False, "comment": comment}
@@ -84,7 +84,7 @@ def delete_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, An
     if complaint:
         return {"result": False, "comment": complaint}
     try:
-        os.remove(location)
+        place.remove_tree(location)
     except OSError as error:
         return {"result": False, "comment": f"Unable to remove {location}: {error}"}
     return {"result": True, "comment": f"Successfully removed {location}"}

@@ -10,6 +10,7 @@ from typing import Any
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules._file import place
 from saltlite.modules._file.given import home
+from saltlite.openat import reach
 
 
 def read(path: str, binary: bool = False) -> str | bytes:
@@ -47,12 +48,9 @@ def seek_write(path: str, data: Any, offset: Any) -> int:
         salt '*' file.seek_write /path/to/file 'some data' 4096
     """
     piece = data if isinstance(data, bytes) else str(data).encode()
-    fd = os.open(home(path), os.O_WRONLY | os.O_CLOEXEC)
-    try:
+    with place.opened(home(path), os.O_WRONLY) as fd:
         os.lseek(fd, int(offset), os.SEEK_SET)
         return os.write(fd, piece)
-    finally:
-        os.close(fd)
 
 
 def truncate(path: str, length: Any) -> None:
@@ -62,8 +60,8 @@ def truncate(path: str, length: Any) -> None:
 
         salt '*' file.truncate /path/to/file 512
     """
-    with open(home(path), "rb+") as file:
-        file.truncate(int(length))
+    with place.opened(home(path), os.O_RDWR) as fd:
+        os.ftruncate(fd, int(length))
 
 
 def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
@@ -80,9 +78,10 @@ def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
     except (TypeError, ValueError):
         raise UsageError("atime and mtime must be integers") from None
     try:
-        if not os.path.exists(name):
-            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
-        os.utime(name, times)
+        with reach(name, follow=True) as spot:
+            if spot.lstat() is None:
+                os.close(spot.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            os.utime(spot.name, times, dir_fd=spot.fd, follow_symlinks=False)
     except OSError as error:
         raise FunctionError(error.strerror or str(error)) from error
     return os.path.exists(name)
@@ -107,7 +106,7 @@ def append(path: str, *args: str, **kwargs: Any) -> str:
     path = home(path)
     lines = _texts_given(args, kwargs)
     data = "".join(f"{line}\n" for line in lines).encode()
-    with open(path, "rb+") as file:
+    with place.opened(path, os.O_RDWR) as fd, open(fd, "rb+", closefd=False) as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n" and lines:
@@ -125,12 +124,14 @@ def prepend(path: str, *args: str, **kwargs: Any) -> str:
     """
     path = home(path)
     lines = _texts_given(args, kwargs)
+    new = "".join(f"{line}\n" for line in lines).encode()
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            content = file.read()
+        old = place.load(path)
     except FileNotFoundError:
-        content = ""
-    place.put(path, ("".join(f"{line}\n" for line in lines) + content).encode())
+        place.put(path, new)
+    else:
+        old.data.decode()  # a file of another encoding is left alone
+        place.put(path, new + old.data, was=old.status)
     return f'Prepended {len(lines)} lines to "{path}"'
 
 

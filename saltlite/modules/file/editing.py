@@ -52,8 +52,7 @@ def replace(
         if ignore_if_missing:
             return False
         raise UsageError(f"File not found: {path}")
-    if not encoding:
-        place.require_text(path)
+    old_content = _load_text(given, path, encoding)
     wanted = replacing.Replacement(
         pattern=replacing.required_text(pattern),
         repl=str(repl),
@@ -66,8 +65,7 @@ def replace(
     ).checked(search_only=search_only)
     if isinstance(bufsize, str) and bufsize != "file":
         raise TypeError("'str' object cannot be interpreted as an integer")
-    with open(path, "rb") as file:
-        content = file.read()
+    content = old_content.data
     if search_only:
         searched: Any = content.decode(encoding) if encoding else content
         return replacing.found(searched, wanted.pattern, wanted.flags)
@@ -81,8 +79,18 @@ def replace(
     changed = old != new
     if changed and not dry_run:
         place.keep_copy(path, backup, given)
-        place.put(path, data, keep=preserve_inode)
+        place.put(given, data, keep=preserve_inode, was=old_content.status)
     return replacing.difference(old, new, wanted) if show_changes else changed
+
+
+def _load_text(path: str, shown: str, encoding: str | None) -> place.Content:
+    """Read a file that is text, or of an encoding; raises UsageError, OSError."""
+    if not encoding and not os.path.isfile(path):
+        place.require_text(shown, b"\0")
+    found = place.load(path)
+    if not encoding:
+        place.require_text(shown, found.data)
+    return found
 
 
 def blockreplace(
@@ -121,20 +129,19 @@ def blockreplace(
         insert_after=insert_after_match,
         append_newline=append_newline,
     ).checked()
-    old = _block_text(path)
+    old, was = _block_text(path)
     new = block_replaced(old, block)
     if new != old and not dry_run:
         place.keep_copy(path, backup)
-        place.put(path, new.encode())
+        place.put(path, new.encode(), was=was)
     return texts.difference(old, new) if show_changes else new != old
 
 
-def _block_text(path: str) -> str:
-    if os.path.isfile(path):
-        place.require_text(path)
+def _block_text(path: str) -> tuple[str, os.stat_result]:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+        found = place.load(path)
+        place.require_text(path, found.data)
+        return found.data.decode(), found.status
     except UnicodeDecodeError:
         raise UsageError(f"Cannot perform string replacements on a binary file: {path}") from None
     except OSError as error:
@@ -163,7 +170,8 @@ def line(
 
         salt '*' file.line /etc/nsswitch.conf "networks: files dns" after="hosts:.*?" mode='ensure'
     """
-    path = os.path.realpath(home(path))
+    given = home(path)
+    path = os.path.realpath(given)
     if not os.path.isfile(path):
         if quiet:
             return False
@@ -177,14 +185,14 @@ def line(
         after=after,
         indent=indent,
     )
-    with open(path, encoding="utf-8", newline="") as file:
-        old = texts.split_lines(file.read())
+    found = place.load(given)
+    old = texts.split_lines(found.data.decode())
     new = line_edits.edited(old, edit)
     if new == old:
         return False
     if backup:
         place.copy(path, timestamped(path))
-    place.put(path, "".join(new).encode())
+    place.put(given, "".join(new).encode(), was=found.status)
     return texts.unified(old, new) if show_changes else True
 
 
@@ -268,8 +276,8 @@ def psed(
         number |= {"I": 2, "L": 4, "M": 8, "S": 16, "U": 32, "X": 64}[flag]
     pattern = re.compile(re.escape(str(before)) if escape_all else str(before), number)
     repl = str(after).replace("\\", "\\\\") if escape_all else str(after)
-    with open(path, encoding="utf-8", newline="") as file:
-        old = file.read()
+    found = place.load(path)
+    old = found.data.decode()
     parts = [old] if multi else texts.split_lines(old)
     chosen = [index for index, part in enumerate(parts) if re.search(str(limit), part)]
     for index in chosen:
@@ -277,7 +285,7 @@ def psed(
         if times and "g" not in flags:
             break
     place.keep_copy(path, backup)
-    place.put(path, "".join(parts).encode())
+    place.put(path, "".join(parts).encode(), was=found.status)
 
 
 def patch(

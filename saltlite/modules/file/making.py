@@ -7,10 +7,11 @@ import stat
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, UsageError
+from saltlite.errors import FunctionError, UntrustedPath, UsageError
 from saltlite.modules._file import owners, place
 from saltlite.modules._file.given import absolute, home
 from saltlite.modules._file.permissions import Wanted
+from saltlite.openat import reach
 
 
 def _owner_and_mode(user: Any, group: Any, mode: Any) -> tuple[int | None, tuple[int, int]]:
@@ -159,10 +160,12 @@ def _node(
         ret["result"] = None
         return ret
     mode, (uid, gid) = _owner_and_mode(*owner_and_mode)
-    os.mknod(name, file_type | 0o600, number)
-    os.chown(name, uid, gid)
-    if mode is not None:
-        os.chmod(name, mode)
+    with reach(name, user=place.declared_user((uid, gid))) as spot:
+        os.mknod(spot.name, file_type | 0o600, number, dir_fd=spot.fd)
+        with spot.hold() as held:
+            held.chown(uid, gid)
+            if mode is not None:
+                held.chmod(mode)
     ret["result"] = True
     return ret
 
@@ -176,7 +179,14 @@ def link(src: str, path: str) -> bool:
     """
     src = absolute(src)
     try:
-        os.link(src, path)
+        with reach(src) as there, reach(path) as spot:
+            os.link(
+                there.name,
+                spot.name,
+                src_dir_fd=there.fd,
+                dst_dir_fd=spot.fd,
+                follow_symlinks=False,
+            )
     except OSError as error:
         raise FunctionError(f"Could not create '{path}': {error}") from error
     return True
@@ -198,18 +208,21 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False) -> b
     elif os.path.exists(path) and not force and not atomic:
         raise FunctionError(f"Existing path is not a symlink: {path}")
     try:
-        _place_link(src, path)
+        place_link(src, path)
+    except UntrustedPath as error:
+        raise FunctionError(f"Could not create '{path}': {error}") from error
     except OSError as error:
         raise FunctionError(f"Could not create '{path}'") from error
     return True
 
 
-def _place_link(src: str, path: str) -> None:
+def place_link(src: str, path: str, user: int | None = None) -> None:
     """In one step, so that there is always something at ``path``."""
-    temporary = f"{path}.{os.urandom(4).hex()}.tmp"
-    os.symlink(src, temporary)
-    try:
-        os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
+    with reach(path, user=user) as spot:
+        temporary = f"{spot.name}.{os.urandom(4).hex()}.tmp"
+        os.symlink(src, temporary, dir_fd=spot.fd)
+        try:
+            os.replace(temporary, spot.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
+        except OSError:
+            os.unlink(temporary, dir_fd=spot.fd)
+            raise

@@ -7,9 +7,10 @@ import os
 import time
 from typing import Any
 
-from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file import place
+from saltlite.errors import FunctionError, UntrustedPath, UsageError
+from saltlite.modules._file import copying, place
 from saltlite.modules._file.given import absolute, home
+from saltlite.openat import reach
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,10 @@ def rename(src: str, dst: str) -> bool:
     """
     src, dst = absolute(src), home(dst)
     try:
-        os.rename(src, dst)
+        with reach(src) as old, reach(dst) as new:
+            old.rename(new)
+    except UntrustedPath as error:
+        raise FunctionError(f"Could not rename '{src}' to '{dst}': {error}") from error
     except OSError as error:
         raise FunctionError(f"Could not rename '{src}' to '{dst}'") from error
     return True
@@ -42,11 +46,9 @@ def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
     dst = absolute(dst, "Destination path must be absolute.")
     if disallow_copy_and_unlink:
         return rename(src, dst)
-    import shutil  # it brings modules for archives
-
     try:
-        shutil.move(src, dst)
-    except (OSError, shutil.Error) as error:
+        copying.move(src, dst)
+    except OSError as error:
         raise FunctionError(f"Unable to move '{src}' to '{dst}': {error}") from error
     return {"result": True, "comment": f"'{src}' moved to '{dst}'"}
 
@@ -61,8 +63,6 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
         salt '*' file.copy /path/to/src /path/to/dst
         salt '*' file.copy /path/to/src_dir /path/to/dst_dir recurse=True remove_existing=True
     """
-    import shutil  # it brings modules for archives
-
     src, dst = absolute(src), home(dst)
     if not os.path.exists(src):
         raise FunctionError(f"No such file or directory '{src}'")
@@ -73,23 +73,15 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
         if is_tree:
             if remove_existing and os.path.isdir(dst):
                 place.remove_tree(dst)
-            shutil.copytree(src, dst, dirs_exist_ok=True, copy_function=_copy_file)
+            copying.copy_tree(src, dst)
         else:
-            _copy_file(src, dst)
-    except (OSError, shutil.Error) as error:
+            copying.copy_file(src, dst)
+    except UntrustedPath as error:
+        raise FunctionError(f"Could not copy '{src}' to '{dst}': {error}") from error
+    except OSError as error:
         log.error("could not copy %s to %s: %s", src, dst, error)
         raise FunctionError(f"Could not copy '{src}' to '{dst}'") from error
     return True
-
-
-def _copy_file(src: str, dst: str) -> str:
-    target = os.path.realpath(dst)
-    if os.path.isdir(target):
-        target = os.path.join(target, os.path.basename(src))
-    if os.path.exists(target) and os.path.samefile(src, target):
-        raise OSError(f"{src!r} and {dst!r} are the same file")
-    place.copy(src, target)
-    return dst
 
 
 def remove(path: str, **kwargs: Any) -> bool:
@@ -101,27 +93,22 @@ def remove(path: str, **kwargs: Any) -> bool:
     """
     path = absolute(path, "File path must be absolute: {}")
     try:
-        if os.path.islink(path) or os.path.isfile(path):
-            os.remove(path)
-            return True
         if not os.path.lexists(path):
             return False
-        if os.path.isdir(path):
-            _remove_dir(path)
-        else:
-            os.remove(path)
+        if os.path.isdir(path) and (path.endswith("/") or not os.path.islink(path)):
+            _refuse_link_or_root(path)
+        place.remove_tree(path)
     except OSError as error:
         raise FunctionError(f"Could not remove '{path}': {error}") from error
     return True
 
 
-def _remove_dir(path: str) -> None:
-    """Never the root, and never what a link with ``/`` at its end points to."""
+def _refuse_link_or_root(path: str) -> None:
+    """Raise OSError for the root, and for a link with ``/`` at its end."""
     if os.path.islink(path.rstrip("/")):
         raise NotADirectoryError(20, os.strerror(20), path)
     if os.path.realpath(path) == "/":
         raise PermissionError(1, os.strerror(1), path)
-    place.remove_tree(path)
 
 
 def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
@@ -156,7 +143,8 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
 
 def _rmdir(folder: str) -> str:
     try:
-        os.rmdir(folder)
+        with reach(folder) as spot:
+            os.rmdir(spot.name, dir_fd=spot.fd)
     except OSError as error:
         return str(error)
     return ""

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.modules._file import owners, permissions
 from saltlite.modules._file.given import home
 from saltlite.modules._file.permissions import Wanted
@@ -113,7 +113,11 @@ def set_mode(path: str, mode: Any) -> str:
     if not os.path.exists(path):
         raise FunctionError(f"{path}: File not found")
     try:
-        os.chmod(path, owners.mode_number(mode))
+        number = owners.mode_number(mode)
+        with owners.held(path, follow=True) as held:
+            held.chmod(number)
+    except UntrustedPath as error:
+        raise FunctionError(str(error)) from error
     except (FunctionError, OSError):
         return f"Invalid Mode {mode}"
     return get_mode(path)

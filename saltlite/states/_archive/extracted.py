@@ -228,8 +228,8 @@ class Extracted(Resource[Seen]):
                 raise FunctionError(_lost(self.owner.below))
             _, _, there = self._compared()
             foreign = self.owner.foreign(there)
-            for path in foreign:
-                os.chown(path, uid, gid, follow_symlinks=False)
+            for path in sorted(foreign, key=lambda path: -path.count("/")):
+                owners.chown(path, uid, gid, follow=False)
         if foreign:
             self.told.changes["updated ownership"] = True
 

@@ -14,6 +14,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
+from saltlite.openat import reach
 from saltlite.states._file.checks import failure, system_errors
 
 SECONDS_A_DAY = 86400
@@ -90,7 +91,8 @@ class Pruned(Resource[Prunable]):
     def _remove(self, folders: Sequence[str]) -> None:
         with system_errors():
             for folder in folders:
-                os.rmdir(folder)
+                with reach(folder) as spot:
+                    os.rmdir(spot.name, dir_fd=spot.fd)
 
     def _fail(self, now: Prunable) -> None:
         raise FunctionError(self._complaint(now))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules._file import owners, permissions, place
 from saltlite.modules._file.permissions import Wanted
@@ -140,6 +140,8 @@ class Directory(Resource[Found]):
     def _other(self, ctx: MinionContext, path: str, wanted: Wanted) -> dict[str, Any]:
         try:
             ret, _ = permissions.check(path, None, wanted, ctx.host, follow=self.follow, test=True)
+        except UntrustedPath:
+            raise
         except FunctionError:  # it has gone meanwhile
             return {}
         return dict(ret["changes"])
@@ -197,16 +199,18 @@ class Directory(Resource[Found]):
 
     def _clear(self) -> None:
         if not self.backupname:
-            os.unlink(self.name)
+            place.remove_tree(self.name)
             return
         if os.path.lexists(self.backupname):
             moving.remove(self.backupname)
-        os.rename(self.name, self.backupname)
+        moving.rename(self.name, self.backupname)
 
     def _set(self, ctx: MinionContext, now: Found) -> None:
         require_owners(self.own.user, self.own.group)
         kinds = dict(self._below(None))
-        for path in sorted(now.changes, key=lambda path: path != self.name):
+        told: dict[str, Any] = {}
+        # what is in a directory goes first: others can put nothing into it until it is theirs
+        for path in sorted(now.changes, key=lambda path: -path.count("/")):
             wanted = self.own
             if path != self.name and self.recursion:
                 wanted = self._wanted_below(self.recursion, kinds.get(path, False))
@@ -216,7 +220,9 @@ class Directory(Resource[Found]):
                 )
             if not ret["result"]:
                 raise FunctionError(str(ret["comment"]))
-            self.told.changes.update(ret["changes"])
+            told[path] = ret["changes"]
+        for path in sorted(now.changes, key=lambda path: path != self.name):
+            self.told.changes.update(told[path])
         self._remove(now.spare)
 
     def _remove(self, spare: Mapping[str, Any]) -> None:

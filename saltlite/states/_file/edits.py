@@ -124,7 +124,7 @@ class Added:
     ) -> None:
         self.name, self.begin, self.header = name, begin, header
         self.spaces_differ, self.encoding = spaces_differ, encoding
-        self.old = _text(name, encoding)
+        self.old, self.was = text_of(name, encoding)
 
     def declared(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
         """What is to be done about the lines that are not there."""
@@ -139,7 +139,7 @@ class Added:
             way_to(name, f"{name}: file not found", Wanted(), makedirs=makedirs)
             with system_errors():
                 if not exists:
-                    place.create(name, b"")
+                    place.create(name, b"", follow=True)
                 self._write(lines)
             if not lines:
                 return Verdict(result=True, comment=f"File {name} is in correct state")
@@ -161,7 +161,7 @@ class Added:
             if old and not self.begin and not old.endswith("\n"):
                 old += "\n"
             text = new + old if self.begin else old + new
-            place.put(self.name, text.encode(name))
+            place.put(self.name, text.encode(name), was=self.was)
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
         if self.header:
@@ -191,16 +191,18 @@ def _ended(lines: Sequence[str]) -> list[str]:
     return [f"{line}\n" for line in lines]
 
 
-def _text(name: str, encoding: Encoding = UTF_8) -> str:
+def text_of(name: str, encoding: Encoding = UTF_8) -> tuple[str, os.stat_result | None]:
+    """The text of a file and the status of the file; empty and ``None`` if it is not there."""
     if not os.path.isfile(name):
-        return ""
-    with system_errors(), open(name, encoding=encoding.name, newline="") as stream:
-        return stream.read()
+        return "", None
+    with system_errors():
+        found = place.load(name)
+        return found.data.decode(encoding.name), found.status
 
 
 def lines_of(name: str) -> list[str]:
     """The lines of a file with their ends; none if it is not there."""
-    return texts.split_lines(_text(name))
+    return texts.split_lines(text_of(name)[0])
 
 
 def commenting(
@@ -216,7 +218,7 @@ def commenting(
     """Comment lines out, or in again."""
     if not os.path.isfile(name):
         return not_found(name)
-    text = _text(name, encoding)
+    text, _ = text_of(name, encoding)
     lines = texts.split_lines(text)
     with expressions():
         as_is = _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)

@@ -13,6 +13,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules._file import owners
 from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import making, moving
+from saltlite.openat import reach
 from saltlite.states._file.checks import failure, system_errors
 from saltlite.states._file.presence import way_to
 
@@ -129,16 +130,20 @@ class Symlink(Resource[Place]):
         with system_errors(f"Unable to create new symlink {self.name} -> {self.target}: "):
             if os.path.lexists(self.name) and not os.path.islink(self.name):
                 self._clear()
-            making.symlink(self.target, self.name, force=True)
+            making.place_link(self.target, self.name, self._user())
         self._give(ctx)
 
     def _clear(self) -> None:
         if self.backupname:
             if os.path.lexists(self._backup()):
                 moving.remove(self._backup())
-            os.rename(self.name, self._backup())
+            moving.rename(self.name, self._backup())
         elif os.path.isdir(self.name):
             raise IsADirectoryError(21, os.strerror(21), self.name)
+
+    def _user(self) -> int | None:
+        found = owners.user_id(self.owner[0])
+        return found if isinstance(found, int) else None
 
     def _give(self, ctx: MinionContext) -> None:
         with system_errors():
@@ -211,7 +216,8 @@ class HardLink(Resource[HardSeen]):
         way_to(self.name, missing, self.dirs, makedirs=self.makedirs)
         with system_errors():
             if os.path.lexists(self.name):
-                os.unlink(self.name)
+                with reach(self.name) as spot:
+                    spot.unlink()
         making.link(self.target, self.name)
 
 

@@ -82,6 +82,7 @@ class ManagedFile(Resource[Seen]):
         if os.path.isdir(target) and not os.path.islink(target):
             return Seen({}, complaint=f"Specified target {name} is a directory")
         with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+            file.refuse_misleading()
             changes = _differences(ctx, file)
         if self.difference and "diff" in changes:
             changes["diff"] = self.difference

@@ -163,7 +163,7 @@ def line(
             if not there:
                 require_owners(user, group)
                 number = None if file_mode is None else owners.mode_number(file_mode)
-                place.create(name, b"", number, wanted.owner())
+                place.create(name, b"", number, wanted.owner(), follow=True)
             return editing.line(
                 name, content, match, mode, location, before, after, show_changes, backup, quiet,
                 indent,
@@ -290,7 +290,8 @@ def keyvalue(
         append=append_if_not_found, prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
         value_ignore_case=value_ignore_case,
     )  # fmt: skip
-    found = keyvalues.applied(edits.lines_of(name), wanted)
+    text, was = edits.text_of(name)
+    found = keyvalues.applied(texts.split_lines(text), wanted)
     if not found.changed:
         return Verdict(result=True, comment="")
     changes = {"diff": "".join(found.told)} if show_changes else {}
@@ -300,7 +301,7 @@ def keyvalue(
 
     def act(ctx: MinionContext) -> Verdict:
         with system_errors():
-            place.put(name, "".join(found.lines).encode())
+            place.put(name, "".join(found.lines).encode(), was=was)
         comment = f"Changed {found.changed} lines"
         return Verdict(result=True, comment=comment, changes=changes)
 
