@@ -155,6 +155,12 @@ class JobOptions:
     job_cache_max: int = option(
         100000, "Jobs kept at most; 0 for no limit. Not in Salt.", minimum=0
     )
+    job_not_after: int = option(
+        600,
+        "Minions do not begin a job that reaches them later; 0: they do. Not in Salt.",
+        unit="s",
+        minimum=0,
+    )
     timeout: float = option(5, "How long a command waits before it asks.", unit="s", minimum=0)
     gather_job_timeout: float = option(
         10, "How long it waits for an answer to `saltutil.find_job`.", unit="s", minimum=0

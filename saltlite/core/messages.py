@@ -343,6 +343,8 @@ class Job:
     master_id: str | None = None
     to: int | None = None
     start_event: bool | None = None
+    not_after: int | None = None
+    """When a job comes too late, in seconds since 1970 (UTC). Not in Salt; wire.md 8."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     FORBIDDEN: ClassVar[frozenset[str]] = frozenset(
@@ -393,6 +395,7 @@ class Job:
             master_id=_optional(load, "master_id", _text_or_none, None),
             to=_optional(load, "to", _int_or_none, None),
             start_event=_optional(load, "start_event", _flag_or_none, None),
+            not_after=_optional(load, "not_after", _int_or_none, None),
             extra=_rest(load, _JOB_FIELDS | cls.FORBIDDEN),
         )
 
@@ -426,6 +429,7 @@ _JOB_OPTIONS = (
     "master_id",
     "to",
     "start_event",
+    "not_after",
 )
 
 

@@ -143,6 +143,9 @@ class Maintenance:
             "tgt_type": "glob",
             "user": self._shared.user,
         }
+        lifetime_s = self._shared.config.jobs.job_not_after
+        if lifetime_s:
+            job["not_after"] = int(time.time()) + lifetime_s
         self._jobs.new_job(jid, {"cmd": "publish", **job}, self._keys.list(KeyState.ACCEPTED))
         self._publisher.publish(job, [b"broadcast"])
 

@@ -161,6 +161,7 @@ class Link:
         self._keys: Keys | None = None
         self._keys_changed = asyncio.Event()
         self._serial = 0
+        self._is_shut_out = False
         self._unopened: deque[bytes] = deque(maxlen=UNOPENED_LIMIT)
         self._dropped = 0
         self._dropped_said_s = float("-inf")
@@ -245,8 +246,10 @@ class Link:
             await self._find_address()
             return self._let_in(await self._ask_in())
         except KeyPending:
+            self._shut_out()
             return fsm.Pending()
         except KeyRejected:
+            self._shut_out()
             return fsm.Rejected()
         except MasterUntrusted as error:
             if auth.master_finger and "fingerprint" in str(error):
@@ -258,6 +261,11 @@ class Link:
             return fsm.Failed(f"its name does not resolve: {error.strerror or error}")
         except (AuthError, CryptoError, WireError, StoreError) as error:
             return fsm.Failed(str(error))
+
+    def _shut_out(self) -> None:
+        """What is published while our key is not accepted is not for us, also not afterwards."""
+        self._is_shut_out = True
+        self._unopened.clear()
 
     async def _find_address(self) -> None:
         """Resolve the name anew; with several addresses each attempt takes the next one."""
@@ -315,6 +323,7 @@ class Link:
             sign_messages=auth.minion_sign_messages,
         )
         self._keys = Keys(let_in, Crypticle(let_in.aes), channel)
+        self._is_shut_out = False
         self._keys_changed.set()
         self._keys_changed = asyncio.Event()
         same = old is not None and (old.aes, old.session) == (let_in.aes, let_in.session)
@@ -423,6 +432,9 @@ class Link:
         try:
             self._open(message)
         except CryptoError:
+            if self._is_shut_out:
+                log.debug("master %s: a publication is not for us", self.name)
+                return
             self._unopened.append(message)
             self._report(fsm.Undecryptable())
 

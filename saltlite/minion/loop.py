@@ -464,19 +464,35 @@ class Minion:
 
     def _consider(self, link: Link, job: Job) -> None:
         """Take the job if it is meant for us and new."""
-        if self._stopping.is_set() or not self._is_meant(link, job):
+        if self._stopping.is_set() or not self._is_meant(link, job) or self._is_late(job):
             return
         if not self._seen.take(job.jid):
             log.info("job %s was taken before and is not run again", job.jid)
             return
         log.info("job %s: %s for %s", job.jid, ",".join(job.functions), job.user or "nobody")
         fields: dict[str, Any] = dict(job.to_wire())
+        fields.pop("not_after", None)  # no function is to see what Salt's jobs have not
         if job.start_event:
             self._background(self._fire_job_start(link, job.jid))
         if isinstance(job.fun, str) and job.fun in CONTROL:
             self._answer(link, fields)
         else:
             self._executor.take(fields, link.name)
+
+    @staticmethod
+    def _is_late(job: Job) -> bool:
+        """Whether the job has waited for us too long: who asked for it does not expect it now."""
+        late_s = 0.0 if job.not_after is None else time.time() - job.not_after
+        if late_s <= 0:
+            return False
+        log.warning(
+            "job %s (%s) is not run: it came %.0f s after its time (the master's job_not_after). "
+            "If it was published just now, the clocks of master and minion differ",
+            job.jid,
+            ",".join(job.functions),
+            late_s,
+        )
+        return True
 
     def _is_meant(self, link: Link, job: Job) -> bool:
         grains, pillar = self._facts.of(link.name)

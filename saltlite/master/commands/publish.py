@@ -149,7 +149,7 @@ def send_job(
         remember_asked(ctx, jid, frozenset(minions))
         ctx.mirror.job(jid, _record(wanted, jid, asked_by), minions)
         _announce(ctx, wanted, jid, minions, missing)
-        job = _job(wanted, jid, asked_by, ctx.config.jobs.ext_job_cache)
+        job = _job(ctx, wanted, jid, asked_by)
         if authorised_only and wanted.tgt_type not in _BY_ID:
             job |= {"tgt": list(minions), "tgt_type": "list"}
         ctx.publisher.publish(job, _topics(ctx, wanted, minions))
@@ -216,20 +216,23 @@ def _announce(
 
 
 def _job(
-    wanted: PublishLoad, jid: str, asked_by: str | None, ext_job_cache: str
+    ctx: MasterContext, wanted: PublishLoad, jid: str, asked_by: str | None
 ) -> dict[str, Plain]:
     """The job map that minions get. Source: protocol.md 10.3.
 
     They give their returns to ``ext_job_cache`` as well.
     """
+    options = ctx.config.jobs
     job: dict[str, Plain] = {
         "fun": wanted.fun,
         "arg": wanted.arg,
         "tgt": wanted.tgt,
         "jid": jid,
-        "ret": ",".join(name for name in (wanted.ret, ext_job_cache) if name),
+        "ret": ",".join(name for name in (wanted.ret, options.ext_job_cache) if name),
         "tgt_type": wanted.tgt_type,
     }
+    if options.job_not_after:
+        job["not_after"] = int(ctx.wall_s()) + options.job_not_after
     if asked_by is not None:
         job["id"] = asked_by
     if wanted.user:

@@ -182,6 +182,33 @@ def test_after_a_key_rotation_the_same_publication_is_read(tmp_path: Path) -> No
     play(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("mood", ["pending", "rejected"])
+def test_what_is_published_while_the_key_is_not_accepted_is_not_run_later(
+    tmp_path: Path, mood: str
+) -> None:
+    """A key is deleted, a job goes out to all, and the key is accepted again."""
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.mood, two.master.aes, two.master.serial = mood, new_key_string(), 0
+        asked = two.master.auths
+        for last in "123":
+            await two.master.publish(job(JID[:-1] + last))
+        await two.until(lambda: two.master.auths > asked + 1)
+        await two.master.publish(job(JID[:-1] + "4"))
+        await asyncio.sleep(0.2)
+        two.master.mood = "accept"
+        asked = two.master.auths
+        await two.until(lambda: two.master.auths > asked)
+        await asyncio.sleep(0.1)
+        await two.master.publish(job(JID[:-1] + "5"))
+        await two.until(lambda: two.owner.jobs)
+        assert [one.jid[-1] for one in two.owner.jobs] == ["5"]
+
+    retry = replace(FAST.auth, rejected_retry=True)
+    play(tmp_path, scenario, replace(FAST, auth=retry))
+
+
 def test_bad_load_means_authenticate_and_ask_once_more(tmp_path: Path) -> None:
     async def scenario(two: Pair) -> None:
         await two.subscribed()
