@@ -750,6 +750,17 @@ class MinionEvents:
         return load
 
 
+def event_refusal(reply: Any) -> str | None:
+    """Why the master did not put an event on its bus; ``None`` if it did.
+
+    A master of Salt answers ``None`` always; ``False``, ``{}`` and ``""`` come without a reason.
+    """
+    if reply is None or reply is True:
+        return None
+    why = reply.get("refused") if isinstance(reply, dict) else None
+    return why if isinstance(why, str) else "the master does not say why"
+
+
 def _event(value: Any) -> MinionEvent:
     event = as_map(value, "event")
     return MinionEvent(_take(event, "tag", _tag), event.get("data"))

@@ -25,7 +25,7 @@ import zmq.asyncio
 
 from saltlite.context import MinionContext
 from saltlite.core import tags
-from saltlite.core.messages import Job
+from saltlite.core.messages import Job, event_refusal
 from saltlite.core.plain import PlainMap
 from saltlite.core.targets import MinionFacts, Target, matches
 from saltlite.errors import ConfigError, CryptoError, SaltliteError, StoreError, TargetError
@@ -388,7 +388,7 @@ class Minion:
                 functions = {**functions, **cast("dict[str, Any]", pillar["mine_functions"])}
             if functions:
                 data = await self._facts.collect_mine(link.name, functions)
-                await self._fire_on_master(link, {"cmd": "_mine", "data": data, "clear": False})
+                await self._send_to_master(link, {"cmd": "_mine", "data": data, "clear": False})
             if self._config.mine.mine_interval <= 0:
                 return
             await asyncio.sleep(self._config.mine.mine_interval * 60)
@@ -414,18 +414,23 @@ class Minion:
             grains = self._facts.grains
             load["grains"] = {name: grains[name] for name in wanted if name in grains}
         if self._config.returns.enable_legacy_startup_events:
-            await self._fire_on_master(link, {**load, "tag": tags.MINION_START})
-        await self._fire_on_master(link, {**load, "tag": tags.minion_start(minion_id)})
+            await self._send_to_master(link, {**load, "tag": tags.MINION_START})
+        await self._send_to_master(link, {**load, "tag": tags.minion_start(minion_id)})
 
-    async def _fire_on_master(self, link: Link, load: dict[str, Any]) -> None:
-        """One event to the master, or one line that it is lost."""
+    async def _send_to_master(self, link: Link, load: dict[str, Any]) -> None:
+        """An event or mine data to the master, or one line that they are lost."""
         returns = self._config.returns
+        what = load.get("tag") or load["cmd"]
         try:
-            await link.request(
+            reply = await link.request(
                 load, timeout_s=max(1.0, returns.return_retry_timer), tries=EVENT_TRIES, lane=MAIN
             )
         except SaltliteError as error:
-            log.warning("event %s for master %s is lost: %s", load.get("tag"), link.name, error)
+            log.warning("%s for master %s is lost: %s", what, link.name, error)
+            return
+        refusal = event_refusal(reply)
+        if refusal is not None:
+            log.warning("master %s refuses %s: %s", link.name, what, refusal)
 
     async def _ping(self) -> None:
         while True:
@@ -433,7 +438,7 @@ class Minion:
             load = {"cmd": "_minion_event", "pretag": None, "tag": tags.MINION_PING, "data": "ping"}
             for link in list(self._links.values()):
                 if link.is_up:
-                    await self._fire_on_master(link, load)
+                    await self._send_to_master(link, load)
 
     async def _watch_grains(self) -> None:
         """``grains_refresh_every``: ask for the pillar anew when a grain has changed."""
@@ -506,7 +511,7 @@ class Minion:
     async def _fire_job_start(self, link: Link, jid: str) -> None:
         minion_id = self._setup.minion_id
         load = {"cmd": "_minion_event", "pretag": None, "tag": tags.job_start(jid, minion_id)}
-        await self._fire_on_master(link, {**load, "data": {"jid": jid, "id": minion_id}})
+        await self._send_to_master(link, {**load, "data": {"jid": jid, "id": minion_id}})
 
     def _answer(self, link: Link, job: dict[str, Any]) -> None:
         """Answer a question about jobs at once; it is not worth a place on disk."""
@@ -664,13 +669,13 @@ class Minion:
         for event in events if isinstance(events, list) else []:
             tag = event.get("tag") if isinstance(event, dict) else None
             if not may_go_to_master(tag, minion_id):
-                log.warning("an event is not sent to the master: tag %.80r", tag)
+                log.warning("a minion may not use the tag %.80r: the event is not sent", tag)
                 continue
             load = {"cmd": "_minion_event", "pretag": None, "tag": tag, "data": event.get("data")}
             for link in list(self._links.values()):
-                await self._fire_on_master(link, load)
+                await self._send_to_master(link, load)
 
     async def _send_mine(self, data: dict[str, Any]) -> None:
         load = {"cmd": "_mine", "data": data.get("data"), "clear": bool(data.get("clear"))}
         for link in list(self._links.values()):
-            await self._fire_on_master(link, load)
+            await self._send_to_master(link, load)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext, NoEvents
 from saltlite.core.keywords import own_keywords
+from saltlite.core.messages import event_refusal
+
+log = logging.getLogger(__name__)
 
 
 def fire(ctx: MinionContext, data: Any, tag: str) -> bool:
@@ -26,7 +30,7 @@ def fire(ctx: MinionContext, data: Any, tag: str) -> bool:
 def fire_master(
     ctx: MinionContext, data: Any, tag: str, preload: Mapping[str, Any] | None = None
 ) -> bool:
-    """Fire an event on the master's bus; ``False`` without a master.
+    """Fire an event on the master's bus; ``False`` without a master, and if it refuses the event.
 
     CLI Example:
 
@@ -38,8 +42,11 @@ def fire_master(
     if ctx.master is None:
         return False
     load = {"cmd": "_minion_event", "tag": str(tag), "data": data, "pretag": None}
-    ctx.master.request({**load, **(preload or {}), "id": ctx.config.identity.id})
-    return True
+    reply = ctx.master.request({**load, **(preload or {}), "id": ctx.config.identity.id})
+    refusal = event_refusal(reply)
+    if refusal is not None:
+        log.error("The master refuses the event %.256r: %s", str(tag), refusal)
+    return refusal is None
 
 
 def send(

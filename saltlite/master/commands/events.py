@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest
 from saltlite.core.messages import TAG_LIMIT, MinionEvent, MinionEvents
-from saltlite.errors import WireError
 from saltlite.master.context import MasterContext
 from saltlite.master.rates import EVENTS_PER_S
 
@@ -28,20 +27,29 @@ _OWN: Final = (
 )
 
 
-def accept_events(ctx: MasterContext, request: OpenedRequest) -> None:
-    """Put the events on the bus whose tags this minion may use; say nothing of the others."""
+def accept_events(ctx: MasterContext, request: OpenedRequest) -> dict[str, str] | None:
+    """Put the events on the bus whose tags this minion may use.
+
+    The reply is ``None``, or ``{"refused": <why>}`` for those that are not on the bus; minions of
+    Salt do not look at it.
+    """
     events = MinionEvents.from_wire(request.load)
     if not ctx.rates.allows(
         "event", request.id, EVENTS_PER_S, ctx.steady_s(), count=max(1, len(events.events))
     ):
-        raise WireError("too many events a second")
+        return _refuse(ctx, request, f"more than {EVENTS_PER_S:g} events a second")
     if events.pretag and not _is_syndic(ctx, request.id):
-        raise WireError("pretag from a minion that is no syndic")
+        return _refuse(ctx, request, "pretag from a minion that is no syndic")
+    wrong = [event.tag for event in events.events if not may_use(event.tag, request.id)]
     for event in events.events:
-        if not may_use(event.tag, request.id):
-            ctx.refusals.refuse("event", f"tag {event.tag!r} of minion {request.id}")
-            continue
-        ctx.events.fire(event.tag, _data(event, request, single=events.single))
+        if event.tag not in wrong:
+            ctx.events.fire(event.tag, _data(event, request, single=events.single))
+    return _refuse(ctx, request, f"a minion may not use the tag {wrong[0]!r}") if wrong else None
+
+
+def _refuse(ctx: MasterContext, request: OpenedRequest, why: str) -> dict[str, str]:
+    ctx.refusals.refuse("event", f"minion {request.id}: {why}")
+    return {"refused": why}
 
 
 def may_use(tag: str, minion_id: str) -> bool:

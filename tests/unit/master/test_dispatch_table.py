@@ -394,6 +394,7 @@ def publish(world: World, **load: Any) -> str:
 
 def test_a_job_is_recorded_announced_and_handed_over(world: World, web1: Minion) -> None:
     world.bus.events.clear()
+    world.ctx.wall_s = lambda: 1_700_000_000.5
     reply = world.publish(fun="test.arg", arg=[1, {"__kwarg__": True, "k": "v"}])["load"]
     jid = reply["jid"]
     assert reply == {"jid": jid, "minions": ["web1"], "missing": []}
@@ -406,6 +407,7 @@ def test_a_job_is_recorded_announced_and_handed_over(world: World, web1: Minion)
             "jid": jid,
             "ret": "",
             "tgt_type": "glob",
+            "not_after": 1_700_000_600,
             "user": process_user(),
         }
     ]
@@ -585,10 +587,20 @@ def test_tags_a_minion_may_use(web1: Minion, tag: str) -> None:
 @pytest.mark.parametrize("tag", FORBIDDEN)
 def test_tags_a_minion_may_not_use(web1: Minion, tag: str) -> None:
     web1.world.bus.events.clear()
-    assert web1.ask("_minion_event", tag=tag, data={}) is None
-    assert web1.ask("_minion_event", events=[{"tag": tag, "data": {}}]) is None
-    assert web1.ask("_minion_event", events=[{"tag": "x", "data": {}}], pretag="salt") == {}
+    refused = {"refused": f"a minion may not use the tag {tag!r}"}
+    assert web1.ask("_minion_event", tag=tag, data={}) == refused
+    assert web1.ask("_minion_event", events=[{"tag": tag, "data": {}}]) == refused
+    pretag = web1.ask("_minion_event", events=[{"tag": "x", "data": {}}], pretag="salt")
+    assert pretag == {"refused": "pretag from a minion that is no syndic"}
     assert web1.world.bus.events == []
+
+
+def test_of_several_events_the_wrong_ones_are_refused(web1: Minion) -> None:
+    web1.world.bus.events.clear()
+    events = [{"tag": tag, "data": {}} for tag in ("own/1", "salt/key", "own/2")]
+    refused = web1.ask("_minion_event", events=events)
+    assert refused == {"refused": "a minion may not use the tag 'salt/key'"}
+    assert [tag for tag, _ in web1.world.bus.events] == ["own/1", "own/2"]
 
 
 def test_too_many_events_a_second(web1: Minion) -> None:
@@ -596,7 +608,8 @@ def test_too_many_events_a_second(web1: Minion) -> None:
     web1.world.bus.events.clear()
     many = [{"tag": "x", "data": {}}] * 60
     assert web1.ask("_minion_event", events=many) is None
-    assert web1.ask("_minion_event", events=many) == {}
+    refused = {"refused": "more than 100 events a second"}
+    assert web1.ask("_minion_event", events=many) == refused
     assert len(web1.world.bus.events) == 60
 
 

@@ -156,6 +156,22 @@ def test_events_of_the_master(ctx, call):
     ]
 
 
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({"refused": "a minion may not use the tag 'salt/key'"}, "may not use the tag 'salt/key'"),
+        ({}, "does not say why"),
+        (False, "does not say why"),
+        ("", "does not say why"),
+    ],
+)
+def test_a_refused_event_is_false_and_says_why(ctx, call, caplog, reply, reason):
+    ctx.master.request = lambda load: reply
+    assert call("event.send", "salt/key", {"a": 1}) is False
+    assert call("event.fire_master", {"a": 1}, "salt/key") is False
+    assert [reason in one.getMessage() for one in caplog.records] == [True, True]
+
+
 def test_event_send(ctx, call, monkeypatch):
     monkeypatch.setenv("MINE", "e")
     call(
