@@ -21,6 +21,7 @@ import zmq
 
 from saltlite import disk
 from saltlite.core import tags
+from saltlite.core.plain import Plain
 from saltlite.crypto.cipher import new_key_string
 from saltlite.errors import StoreError
 from saltlite.master.autosign import AutoSign
@@ -134,7 +135,7 @@ class Maintenance:
     def _ping_all(self) -> None:
         """A job for all, so that they notice the new key now."""
         jid = self._shared.jids.next(datetime.now(timezone.utc))
-        job = {
+        job: dict[str, Plain] = {
             "fun": "test.ping",
             "arg": [],
             "tgt": "*",
