@@ -40,7 +40,7 @@ def pvdisplay(
         salt '*' lvm.pvdisplay
         salt '*' lvm.pvdisplay /dev/md0
     """
-    done = report.run(ctx, "pvdisplay", "-c", *([pvname] if pvname else []))
+    done = report.run(ctx, "pvdisplay", "-c", *([pvname] if pvname else []), quiet=quiet)
     found = report.parse(done.stdout, report.PHYSICAL) if done.retcode == 0 else {}
     if not real:
         return found
@@ -60,7 +60,7 @@ def vgdisplay(
         salt '*' lvm.vgdisplay
         salt '*' lvm.vgdisplay nova-volumes
     """
-    done = report.run(ctx, "vgdisplay", "-c", *([vgname] if vgname else []))
+    done = report.run(ctx, "vgdisplay", "-c", *([vgname] if vgname else []), quiet=quiet)
     return report.parse(done.stdout, report.GROUP) if done.retcode == 0 else {}
 
 
@@ -74,7 +74,7 @@ def lvdisplay(
         salt '*' lvm.lvdisplay
         salt '*' lvm.lvdisplay /dev/vg_myserver/root
     """
-    done = report.run(ctx, "lvdisplay", "-c", *([lvname] if lvname else []))
+    done = report.run(ctx, "lvdisplay", "-c", *([lvname] if lvname else []), quiet=quiet)
     return report.parse(done.stdout, report.LOGICAL) if done.retcode == 0 else {}
 
 

@@ -210,24 +210,31 @@ def user_exists(
     if not found:
         return False
     if passwordless or password or password_hash:
-        return has_password(found, password, password_hash) is not False
+        return has_password(found, password, password_hash, unix_socket=unix_socket) is not False
     return True
 
 
-def has_password(found: Row, password: str | None, password_hash: str | None) -> bool | None:
+SOCKETS = ("unix_socket", "auth_socket")
+"""Plugins with which the server asks the operating system who somebody is."""
+
+
+def has_password(
+    found: Row, password: str | None, password_hash: str | None, *, unix_socket: bool = False
+) -> bool | None:
     """Whether a user has this password, or none; ``None`` if that cannot be seen.
 
-    ``found`` is what ``user_info`` gives.
+    ``found`` is what ``user_info`` gives. ``unix_socket``: without a password, the server shall ask
+    the operating system who it is.
     """
     kept = found.get("authentication_string") or found.get("Password") or ""
     plugin = found.get("plugin") or NATIVE
     if not password and not password_hash:
-        return plugin in ("unix_socket", "auth_socket") or not kept
+        return plugin in SOCKETS or (not kept and not unix_socket)
     if password_hash:
         return kept.upper() == password_hash.upper()
     if plugin == NATIVE:
         return kept.upper() == client.native_hash(str(password))
-    return False if plugin in ("unix_socket", "auth_socket") else None
+    return False if plugin in SOCKETS else None
 
 
 def user_create(ctx: MinionContext, user: str, host: str = "localhost", **kwargs: Any) -> bool:

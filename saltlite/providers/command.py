@@ -438,8 +438,8 @@ def _succeeded(exit_code: int, stdout: str, stderr: str, options: Options) -> bo
     return (
         exit_code == 0
         or exit_code in _numbers(options.success_retcodes)
-        or stdout in _texts(options.success_stdout)
-        or stderr in _texts(options.success_stderr)
+        or any(text in stdout for text in _texts(options.success_stdout))
+        or any(text in stderr for text in _texts(options.success_stderr))
     )
 
 

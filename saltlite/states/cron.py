@@ -11,6 +11,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import cron
+from saltlite.modules._file import hashes, sources
 from saltlite.providers.accounts import files
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import Job, Table
@@ -81,14 +82,15 @@ def file(
 ) -> WholeTab | Verdict:
     """A file, also from the master, that is the whole crontab of a user.
 
-    ``template`` renders it first; ``replace=False`` leaves a crontab alone that is there.
+    ``template`` renders it first; ``replace=False`` leaves a crontab alone that is there. A file
+    of the web needs a ``source_hash``.
     """
     account = files.user(ctx.host, user)
     if account is None:
         return _refused(f"Could not identify group for user {user}")
     group = next((each.name for each in files.groups(ctx.host) if each.gid == account.gid), "")
     try:
-        path = str(ctx.functions.call("cp.cache_file", name, __env__) or "")
+        path = _fetch(ctx, name, source_hash, source_hash_name, __env__)
     except SaltliteError as error:
         return _refused(str(error))
     text = ctx.host.read_text(path) if path else None
@@ -102,6 +104,29 @@ def file(
             text, template, ctx, saltenv=__env__, context=context, defaults=defaults, path=path
         )
     return WholeTab(user=user, group=group, text=text, replace=replace)
+
+
+def _fetch(
+    ctx: MinionContext, name: str, source_hash: str, source_hash_name: str | None, saltenv: str
+) -> str:
+    """The path of a source, which has the hash that is declared for it; ``""`` for none.
+
+    Raises:
+        SaltliteError: it cannot be fetched, or has another hash.
+    """
+    path = ""
+    if sources.is_of_web(name):
+        path, _, complaint = sources.managed(
+            ctx, name, name, source_hash, source_hash_name, saltenv
+        )
+        if complaint:
+            raise FunctionError(complaint)
+    path = path or str(ctx.functions.call("cp.cache_file", name, saltenv) or "")
+    if path and source_hash and sources.scheme_of(name) != "salt":
+        wanted = sources.source_sum(ctx, name, name, source_hash, source_hash_name, saltenv)
+        if hashes.file_hash(path, wanted["hash_type"]) != wanted["hsum"]:
+            raise FunctionError(f"{name} does not have the declared hash {wanted['hsum']}")
+    return path
 
 
 def _refused(comment: str) -> Verdict:

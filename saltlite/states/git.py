@@ -51,12 +51,15 @@ def latest(
 
     ``branch`` names the local branch. ``force_reset`` may discard what was committed or changed
     here (``remote-changes``: only if there is something new), ``force_clone`` what is in the
-    directory instead.
+    directory instead. ``sync_tags`` removes tags here that the other side does not have;
+    ``refspec_branch`` and ``refspec_tag`` say which branches and tags a fetch takes.
     """
     if not target:
         return refused("'target' argument is required")
     if not os.path.isabs(str(target)):
         return refused(f"target '{target}' is not an absolute path")
+    if (bare or mirror) and str(rev) != "HEAD":
+        return refused("'rev' is not compatible with the 'mirror' and 'bare' arguments")
     if depth and str(rev) == "HEAD":
         return refused(
             "When 'depth' is used, 'rev' must be set to the name of a branch or tag on the remote"
@@ -67,13 +70,15 @@ def latest(
         target=str(target),
         rev=str(rev),
         branch=branch,
-        access=Access(user, password, identity, https_user, https_pass),
+        access=Access(user, identity, https_user, https_pass, output_encoding),
         remote=remote,
         bare=bool(bare),
         mirror=bool(mirror),
         update_head=bool(update_head),
         submodules=bool(submodules),
         fetch_tags=bool(fetch_tags),
+        sync_tags=bool(sync_tags),
+        refspecs=(str(refspec_branch), str(refspec_tag)),
         force_clone=bool(force_clone),
         force_checkout=bool(force_checkout),
         force_fetch=bool(force_fetch),
@@ -115,7 +120,7 @@ def detached(
         name=str(name),
         target=str(target),
         rev=str(rev),
-        access=Access(user, password, identity, https_user, https_pass),
+        access=Access(user, identity, https_user, https_pass, output_encoding),
         remote=str(remote),
         force_clone=bool(force_clone),
         force_checkout=bool(force_checkout),
@@ -151,8 +156,7 @@ def present(
         template=template,
         separate_git_dir=separate_git_dir,
         shared=shared,
-        user=user,
-        password=password,
+        access=Access(user, output_encoding=output_encoding),
     )
 
 
@@ -165,10 +169,10 @@ class Setting(Resource[list[str] | None]):
     single: bool
     repo: str | None
     everywhere: bool
-    user: str | None
+    access: Access
 
     def _where(self) -> dict[str, Any]:
-        where: dict[str, Any] = {"user": self.user} if self.user else {}
+        where = self.access.local()
         return {**where, "global": True} if self.everywhere else {**where, "cwd": self.repo}
 
     @property
@@ -241,7 +245,7 @@ def config_set(
         single=multivar is None,
         repo=repo,
         everywhere=everywhere,
-        user=user,
+        access=Access(user, output_encoding=output_encoding),
     )
 
 
@@ -331,7 +335,7 @@ def cloned(
         name=str(name),
         target=str(target),
         branch=branch or None,
-        access=Access(user, password, identity, https_user, https_pass),
+        access=Access(user, identity, https_user, https_pass, output_encoding),
     )
 
 
@@ -407,5 +411,5 @@ def config_unset(
         name=str(name),
         value_regex=value_regex,
         every=bool(kwargs.get("all")),
-        where={**where, **({"user": user} if user else {})},
+        where={**where, **Access(user, output_encoding=output_encoding).local()},
     )

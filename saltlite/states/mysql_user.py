@@ -77,7 +77,10 @@ class User(Seen[Login]):
         if not found:
             return Login(is_there=False)
         return Login(
-            is_there=True, fits=mysql.has_password(found, self.password, self.password_hash)
+            is_there=True,
+            fits=mysql.has_password(
+                found, self.password, self.password_hash, unix_socket=bool(self.unix_socket)
+            ),
         )
 
     def steps(self, now: Login) -> list[Step]:

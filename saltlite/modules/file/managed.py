@@ -9,6 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.modules._file import compared, managing, place, sources
 from saltlite.modules._file.given import home
+from saltlite.modules._file.labelled import refuse_context
 from saltlite.modules._file.permissions import Wanted
 
 
@@ -149,6 +150,7 @@ def check_file_meta(
 
         salt '*' file.check_file_meta /etc/motd '' salt://motd '{}' root root 644 None base
     """
+    refuse_context("file.check_file_meta", seuser, serole, setype, serange)
     file = managing.File(
         name=home(name),
         sfn=sfn or "",
@@ -192,6 +194,7 @@ def check_managed(
 
         salt '*' file.check_managed /etc/motd salt://motd '' '' root root 644 '' None None None base
     """
+    refuse_context("file.check_managed", seuser, serole, setype, serange)
     found = check_managed_changes(
         ctx,
         name,
@@ -250,6 +253,7 @@ def check_managed_changes(
 
         salt '*' file.check_managed_changes /etc/m salt://m '' '' root root 644 '' '' {} {} base
     """
+    refuse_context("file.check_managed_changes", seuser, serole, setype, serange)
     source, source_hash = sources.chosen(ctx, source, source_hash, saltenv)
     sfn = ""
     source_sum: dict[str, str] = {}
@@ -332,6 +336,7 @@ def manage_file(
 
         salt '*' file.manage_file /etc/motd '' '{}' salt://motd '{}' root root 644 '' base ''
     """
+    refuse_context("file.manage_file", seuser, serole, setype, serange)
     file = managing.File(
         name=home(name),
         sfn=sfn or "",

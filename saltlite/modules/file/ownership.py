@@ -9,6 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.modules._file import owners, permissions
 from saltlite.modules._file.given import home
+from saltlite.modules._file.labelled import refuse_context
 from saltlite.modules._file.permissions import Wanted
 
 
@@ -175,6 +176,7 @@ def check_perms(
 
         salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
     """
+    refuse_context("file.check_perms", seuser, serole, setype, serange)
     wanted = Wanted(user=user, group=group, mode=mode, attrs=attrs)
     test = ctx.config.files.test
     return permissions.check(home(name), ret, wanted, ctx.host, follow=follow_symlinks, test=test)

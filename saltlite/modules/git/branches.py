@@ -175,12 +175,14 @@ def tag(
     ignore_retcode: bool = False,
     output_encoding: str | None = None,
 ) -> str:
-    """Make a tag; with ``message`` an annotated one.
+    """Make a tag, with ``message`` an annotated one; with ``-d`` in ``opts`` delete it.
 
     CLI Example:
 
         salt myminion git.tag /path/to/repo v1.2 message='Version 1.2'
     """
     words = [] if message is None else ["-m", str(message)]
-    words += [*git.option_words(opts), str(name), str(ref)]
+    options = git.option_words(opts)
+    deletes = "-d" in options or "--delete" in options
+    words += [*options, str(name), *([] if deletes else [str(ref)])]
     return text_of(ctx, locals(), "tag", *words)

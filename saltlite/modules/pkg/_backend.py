@@ -67,16 +67,22 @@ def unless_failed(said: str, changed: dict[str, Any], errors: list[str]) -> dict
     raise FunctionError(f"{said}. Additional info follows:\n\n{shown}")
 
 
-def local_file(ctx: MinionContext, path: str) -> str:
+def local_file(ctx: MinionContext, path: str, saltenv: str = "base") -> str:
     """A package file on this machine: fetched if it is a URL."""
     if "://" in path:
-        found = str(ctx.functions.call("cp.cache_file", path) or "")
+        found = str(ctx.functions.call("cp.cache_file", path, saltenv) or "")
         if not found:
             raise FunctionError(f"{path} could not be fetched")
         return found
     if not ctx.host.exists(path):
         raise FunctionError(f"{path} does not exist on minion")
     return path
+
+
+def refuse_root(root: str | None) -> None:
+    """Refuse to look at the packages of another root directory."""
+    if root:
+        raise FunctionError(f"root: the packages below {root} are not looked at; only the system's")
 
 
 def keeps_configuration(back_end: Packages) -> bool:

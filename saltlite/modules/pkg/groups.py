@@ -26,13 +26,16 @@ def group_info(
 ) -> dict[str, Any]:
     """What belongs to a group: mandatory, optional, default and conditional packages.
 
-    An environment has groups instead; with ``expand`` their packages.
+    An environment has groups instead; with ``expand`` their packages, but for those of the groups
+    in ``ignore_groups``.
 
     CLI Example:
 
         salt '*' pkg.group_info 'Perl Support'
     """
-    return groups.info(ctx, str(name), expand=truth(expand)).as_map()
+    return groups.info(
+        ctx, str(name), expand=truth(expand), ignored=_names(ignore_groups, "ignore_groups")
+    ).as_map()
 
 
 def group_diff(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
-from saltlite.modules.pkg._backend import able, apt_alone, local_file
+from saltlite.modules.pkg._backend import able, apt_alone, local_file, refuse_root
 from saltlite.providers.pkg import Holding, provider
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import truth
@@ -73,6 +73,7 @@ def list_locks(ctx: MinionContext, root: str | None = None) -> dict[str, Any]:
     """
     from saltlite.providers.pkg.zypper import Zypper
 
+    refuse_root(root)
     back_end = provider(ctx)
     if not isinstance(back_end, Zypper):
         raise FunctionUnavailable("pkg.list_locks")
@@ -118,7 +119,7 @@ def set_selections(
             "The 'selection' and 'path' arguments to pkg.set_selections are mutually exclusive,"
             " and cannot be specified together"
         )
-    wanted = _selection_file(ctx, path) if path else _selection(selection)
+    wanted = _selection_file(ctx, path, saltenv) if path else _selection(selection)
     bad = [state for state in wanted if state not in STATES]
     if bad:
         raise UsageError(f"Invalid state(s): {', '.join(bad)}")
@@ -137,9 +138,9 @@ def _selection(selection: Any) -> dict[str, list[str]]:
     return {str(state): asked.words(names) for state, names in selection.items()}
 
 
-def _selection_file(ctx: MinionContext, path: str) -> dict[str, list[str]]:
+def _selection_file(ctx: MinionContext, path: str, saltenv: str) -> dict[str, list[str]]:
     from saltlite.providers.pkg.dpkg import parse_selections
 
-    text = ctx.host.read_text(local_file(ctx, path)) or ""
+    text = ctx.host.read_text(local_file(ctx, path, saltenv)) or ""
     lines = (line.split() for line in text.splitlines())
     return parse_selections("\n".join("\t".join(words) for words in lines if len(words) == 2))

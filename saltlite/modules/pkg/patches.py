@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.modules.pkg._backend import refuse_root
 from saltlite.providers.pkg import patches, provider
 from saltlite.providers.pkg.requests import truth
 
@@ -20,6 +21,7 @@ def list_patches(
 
         salt '*' pkg.list_patches
     """
+    refuse_root(root)
     known = patches.patches(ctx, "list_patches")
     if truth(refresh):
         provider(ctx).refresh({})
@@ -35,5 +37,6 @@ def list_installed_patches(
 
         salt '*' pkg.list_installed_patches
     """
+    refuse_root(root)
     known = patches.patches(ctx, "list_installed_patches").listed()
     return {each: patch for each, patch in known.items() if patch["installed"]}

@@ -165,7 +165,7 @@ def add_repo_key(
     from saltlite.providers.pkg import apt_keys
 
     apt_alone(ctx, "add_repo_key")
-    source = local_file(ctx, path) if path else None
+    source = local_file(ctx, path, saltenv) if path else None
     key = apt_keys.Source(source, text, keyserver, keyid, path)
     return apt_keys.add(ctx, key, truth(aptkey), keydir, keyfile)
 
@@ -177,16 +177,18 @@ def del_repo_key(
     keydir: str | None = None,
     **kwargs: Any,
 ) -> bool:
-    """Stop trusting a key, named by ``keyid``.
+    """Stop trusting a key, named by ``keyid``; with ``keyid_ppa`` that of the PPA ``name``.
 
     CLI Example:
 
         salt '*' pkg.del_repo_key keyid=0123ABCD
     """
-    from saltlite.providers.pkg import apt_keys
+    from saltlite.providers.pkg import apt_keys, shortcuts
 
     apt_alone(ctx, "del_repo_key")
     keyid = kwargs.get("keyid")
+    if not keyid and name and truth(kwargs.get("keyid_ppa", False)):
+        keyid = shortcuts.ppa_key(ctx, str(name))
     if not keyid:
         raise UsageError("keyid or keyid_ppa and PPA name must be passed")
     return apt_keys.delete(ctx, str(keyid), truth(aptkey), keydir)

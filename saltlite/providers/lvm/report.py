@@ -120,15 +120,15 @@ SECTORS = {"s": 1, "k": 2, "m": 2048, "g": 2 << 20, "t": 2 << 30, "p": 2 << 40}
 """Sectors of 512 bytes in one of a unit."""
 
 
-def run(ctx: MinionContext, *argv: str) -> Outcome:
-    """Run one of the commands.
+def run(ctx: MinionContext, *argv: str, quiet: bool = True) -> Outcome:
+    """Run one of the commands; one that fails is told to the log unless it shall be ``quiet``.
 
     Raises:
         ProgramMissing: it is not there.
     """
     if ctx.host.which(argv[0]) is None:
         raise ProgramMissing(argv[0])
-    return command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=True))
+    return command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=quiet))
 
 
 def said(done: Outcome) -> str:

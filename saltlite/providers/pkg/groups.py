@@ -79,8 +79,12 @@ def _told(ctx: MinionContext, argv: Sequence[str]) -> str:
     return done.stdout
 
 
-def info(ctx: MinionContext, name: str, *, expand: bool = False) -> Group:
+def info(
+    ctx: MinionContext, name: str, *, expand: bool = False, ignored: Sequence[str] = ()
+) -> Group:
     """One group by its name or id; ``expand``: an environment with the packages of its groups.
+
+    Those of ``ignored`` groups are left out.
 
     Raises:
         FunctionError: there is none.
@@ -89,7 +93,8 @@ def info(ctx: MinionContext, name: str, *, expand: bool = False) -> Group:
     if not (expand and found.environment):
         return found
     members: dict[str, set[str]] = {kind: set() for kind in KINDS}
-    for each in dict.fromkeys(one for kind in KINDS for one in found.members.get(kind, ())):
+    groups = dict.fromkeys(one for kind in KINDS for one in found.members.get(kind, ()))
+    for each in (one for one in groups if one not in ignored):
         for kind, packages in _asked(ctx, each).members.items():
             members[kind] |= set(packages)
     expanded = {kind: sorted(packages) for kind, packages in members.items()}

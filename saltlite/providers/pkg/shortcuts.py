@@ -74,6 +74,18 @@ def shortcut(ctx: MinionContext, repo: str) -> Shortcut | None:
     return Copr(ctx, back_end, owner, name) if isinstance(back_end, Dnf) else Ppa(ctx, owner, name)
 
 
+def ppa_key(ctx: MinionContext, repo: str) -> str:
+    """The fingerprint of a PPA's key, as Launchpad tells.
+
+    Raises:
+        FunctionError: the name is not that of a PPA, or Launchpad tells no key.
+    """
+    match = _SHORT.match(repo)
+    if match is None or match["kind"] != "ppa":
+        raise FunctionError(f"{repo!r} is not formed as ppa:owner/name")
+    return Ppa(ctx, match["owner"], match["name"]).fingerprint()
+
+
 class Ppa:
     """A personal package archive."""
 
@@ -117,14 +129,14 @@ class Ppa:
         dist = str(options.get("dist") or self.ctx.grains.get("oscodename") or "")
         place = f"/etc/apt/sources.list.d/{self.owner}-{self.name}-{dist}.list"
         ring = f"{apt_keys.KEYRINGS}/{self.owner}-{self.name}.gpg"
-        keyids = words(options.get("keyid")) or [self._fingerprint()]
+        keyids = words(options.get("keyid")) or [self.fingerprint()]
         server = str(options.get("keyserver") or KEYSERVER)
         apt_keys.receive(self.ctx, server, keyids, ring)
         line = f"deb [signed-by={ring}] https://{HOSTS[1]}/{self.owner}/{self.name}/ubuntu"
         file = str(options.get("file") or place)
         apt_repos.mod_repo(self.ctx, f"{line} {dist} main", {"file": file, "disabled": False})
 
-    def _fingerprint(self) -> str:
+    def fingerprint(self) -> str:
         """The key of an archive, as Launchpad tells."""
         url = f"https://launchpad.net/api/1.0/~{self.owner}/+archive/ubuntu/{self.name}"
         told = self.ctx.functions.call("http.query", url, decode=True, decode_type="json")

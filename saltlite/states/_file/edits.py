@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.host import Host
-from saltlite.modules._file import comments, permissions, place, sources, texts
+from saltlite.modules._file import comments, hashes, permissions, place, sources, texts
 from saltlite.modules._file.commenting import comment_file
 from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import content
@@ -90,30 +91,66 @@ def chunks(
     context: Any,
     defaults: Any,
     saltenv: str,
+    source_hash: Any = None,
+    all_hashes: Any = None,
 ) -> list[str]:
     """The texts to add: those given, or one for each source.
 
     Raises:
-        FunctionError: a source is not there.
+        FunctionError: a source is not there, or does not have its hash.
     """
-    found = [*(all_sources or []), *([source] if source else [])]
+    found = _with_hashes(source, all_sources or [], source_hash, all_hashes or [])
     if not found:
         return [str(part) for part in (text if isinstance(text, list) else [text])]
-    return [read(ctx, one, template, context, defaults, saltenv) for one in found]
+    return [
+        read(ctx, one, template, context, defaults, saltenv, its_hash) for one, its_hash in found
+    ]
+
+
+def _with_hashes(
+    source: Any, all_sources: Any, source_hash: Any, all_hashes: Any
+) -> list[tuple[Any, Any]]:
+    """Each source with the hash that is declared for it; ``sources`` have theirs in their order."""
+    hashes_of = [all_hashes] if isinstance(all_hashes, str) else list(all_hashes)
+    several = [all_sources] if isinstance(all_sources, str) else list(all_sources)
+    if len(hashes_of) > len(several):
+        raise FunctionError("source_hashes has more entries than sources")
+    paired = list(zip_longest(several, hashes_of))
+    return [*paired, *([(source, source_hash)] if source else [])]
 
 
 def read(
-    ctx: MinionContext, source: Any, template: Any, context: Any, defaults: Any, saltenv: str
+    ctx: MinionContext,
+    source: Any,
+    template: Any,
+    context: Any,
+    defaults: Any,
+    saltenv: str,
+    source_hash: Any = None,
 ) -> str:
     """The text of a source, rendered if it is a template."""
-    path = sources.client(ctx).cache_file(str(source), saltenv)
+    wanted = _declared_hash(ctx, str(source), source_hash, saltenv)
+    its_hash = wanted.get("hsum") if sources.is_of_web(str(source)) else None
+    path = sources.client(ctx).cache_file(str(source), saltenv, source_hash=its_hash)
     if not path:
         raise FunctionError(f"Failed to load template file {source}")
+    if wanted and hashes.file_hash(path, wanted["hash_type"]) != wanted["hsum"]:
+        raise FunctionError(f"{source} does not have the declared hash {wanted['hsum']}")
     with system_errors(), open(path, encoding="utf-8", newline="") as stream:
         text = stream.read()
     if template:
         return sources.render(ctx, text, template, saltenv, context, defaults, path=path)
     return text
+
+
+def _declared_hash(
+    ctx: MinionContext, source: str, source_hash: Any, saltenv: str
+) -> dict[str, str]:
+    """The hash that a source shall have; of the file server's own files the server knows it."""
+    if not source_hash or sources.scheme_of(source) == "salt":
+        return {}
+    with system_errors():
+        return sources.source_sum(ctx, source, source, source_hash, None, saltenv)
 
 
 class Added:

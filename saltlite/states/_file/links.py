@@ -40,6 +40,8 @@ class Symlink(Resource[Place]):
     backupname: str = ""
     makedirs: bool = False
     dirs: Wanted
+    keeps: tuple[bool, bool] = (False, False)
+    """Whether a link that is there keeps its owner, and its group."""
 
     def read(self, ctx: MinionContext) -> Place:
         folder = os.path.isdir(os.path.dirname(self.name))
@@ -80,25 +82,26 @@ class Symlink(Resource[Place]):
                     would=f"Link {self.name} target is set to be changed to {self.target}",
                     did=self._created(),
                     changes={"change": self.name},
-                    run=self._make,
+                    run=lambda ctx: self._make(self._owner(now)),
                 ),
             )
-        if now.owner == self.owner:
+        wanted = self._owner(now)
+        if now.owner == wanted:
             return ()
-        old, new = _colon(now.owner), _colon(self.owner)
+        old, new = _colon(now.owner), _colon(wanted)
         return (
             Step(
                 would=f"The symlink {self.name} is present, but the ownership of the symlink would"
                 f" be changed from {old} to {new}",
                 did=f"Set ownership of symlink {self.name} to {new}",
                 changes={"ownership": old},
-                run=self._give,
+                run=lambda ctx: self._give(wanted),
             ),
         )
 
     def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:
         if any("ownership" in step.changes for step in steps):
-            return {"ownership": _colon(self.owner)}
+            return {"ownership": _colon(self._owner(before))}
         return {"new": self.name}
 
     def settled(self, now: Place) -> str:
@@ -118,20 +121,35 @@ class Symlink(Resource[Place]):
 
     def _creation(self, would: str, *, told: bool = True) -> Step:
         changes = {"new": self.name} if told else {}
-        return Step(would=would, did=self._created(), changes=changes, run=self._make)
+        return Step(
+            would=would,
+            did=self._created(),
+            changes=changes,
+            run=lambda ctx: self._make(self.owner),
+        )
 
     def _backup(self) -> str:
         return os.path.join(os.path.dirname(self.name), self.backupname)
 
-    def _make(self, ctx: MinionContext) -> None:
+    def _owner(self, now: Place) -> tuple[Any, Any]:
+        """Whose the link shall be, given what is there."""
+        if now.kind != "link":
+            return self.owner
+        user, group = (
+            its if keeps else wanted
+            for its, wanted, keeps in zip(now.owner, self.owner, self.keeps, strict=True)
+        )
+        return user, group
+
+    def _make(self, owner: tuple[Any, Any]) -> None:
         folder = os.path.dirname(self.name)
         missing = f"Directory {folder} for symlink is not present"
         way_to(self.name, missing, self.dirs, makedirs=self.makedirs)
         with system_errors(f"Unable to create new symlink {self.name} -> {self.target}: "):
             if os.path.lexists(self.name) and not os.path.islink(self.name):
                 self._clear()
-            making.place_link(self.target, self.name, self._user())
-        self._give(ctx)
+            making.place_link(self.target, self.name, self._user(owner))
+        self._give(owner)
 
     def _clear(self) -> None:
         if self.backupname:
@@ -141,13 +159,13 @@ class Symlink(Resource[Place]):
         elif os.path.isdir(self.name):
             raise IsADirectoryError(21, os.strerror(21), self.name)
 
-    def _user(self) -> int | None:
-        found = owners.user_id(self.owner[0])
+    def _user(self, owner: tuple[Any, Any]) -> int | None:
+        found = owners.user_id(owner[0])
         return found if isinstance(found, int) else None
 
-    def _give(self, ctx: MinionContext) -> None:
+    def _give(self, owner: tuple[Any, Any]) -> None:
         with system_errors():
-            complaint = owners.chown(self.name, *self.owner, follow=False)
+            complaint = owners.chown(self.name, *owner, follow=False)
         if complaint:
             raise FunctionError(complaint.strip())
 

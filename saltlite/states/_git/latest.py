@@ -49,6 +49,8 @@ class Now:
     """References of a bare repository differ from the other side's."""
     tags: tuple[str, ...] = ()
     """Tags of the other side that are not here."""
+    stray: tuple[str, ...] = ()
+    """Tags that are here and not on the other side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,9 @@ class Latest(Resource[Now]):
     update_head: bool = True
     submodules: bool = False
     fetch_tags: bool = True
+    sync_tags: bool = True
+    refspecs: tuple[str, str] = ("*", "*")
+    """Which branches and tags a fetch takes."""
     force_clone: bool = False
     force_checkout: bool = False
     force_fetch: bool = False
@@ -112,7 +117,7 @@ class Latest(Resource[Now]):
         known = parsed(ctx, self.target, f"{sha}^{{commit}}", given) is not None
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
-        tags = set(call("git.list_tags", self.target, **given)) if self.fetch_tags else set()
+        tags = set(call("git.list_tags", self.target, **given))
         return Now(
             refs=refs,
             exists=True,
@@ -125,6 +130,7 @@ class Latest(Resource[Now]):
             ahead=bool(known and head and self._is_behind(ctx, head, sha)),
             branches=tuple(call("git.list_branches", self.target, **given)),
             tags=tuple(sorted(_tags(refs) - tags)) if self.fetch_tags else (),
+            stray=tuple(sorted(tags - _tags(refs))) if self.sync_tags else (),
         )
 
     def _is_behind(self, ctx: MinionContext, head: str, sha: str) -> bool:
@@ -271,7 +277,7 @@ class Latest(Resource[Now]):
 
     def _updating(self, now: Now) -> list[Step]:
         moves = now.head != self._wanted(now.refs) and self.update_head
-        steps = self._readdressing(now)
+        steps = [*self._readdressing(now), *self._untagging(now)]
         if not now.known or now.tags:
             steps.append(self._fetching(now))
         if self._start(now):
@@ -311,13 +317,17 @@ class Latest(Resource[Now]):
 
     def _fetching(self, now: Now) -> Step:
         did = f"{self._shown} was fetched, resulting in updated refs"
-        refspecs = None
-        if self.bare or self.mirror:
+        refspecs = [
+            f"+refs/heads/{self.refspecs[0]}:refs/remotes/{self.remote}/{self.refspecs[0]}",
+            f"+refs/tags/{self.refspecs[1]}:refs/tags/{self.refspecs[1]}",
+        ]
+        bare = self.bare or self.mirror
+        if bare:
             did = f"Bare repository at {self.target} was fetched, resulting in updated refs"
             refspecs = ["+refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"]
 
         def run(ctx: MinionContext) -> None:
-            words = ["--tags"] if self.fetch_tags and refspecs is None else []
+            words = ["--tags"] if self.fetch_tags and not bare else []
             ctx.functions.call(
                 "git.fetch",
                 self.target,
@@ -331,6 +341,24 @@ class Latest(Resource[Now]):
         would = f"Remote '{self.remote}' would be fetched"
         changes = {"new_tags": list(now.tags)} if now.tags else {}
         return Step(would=would, did=did, run=run, changes=changes)
+
+    def _untagging(self, now: Now) -> list[Step]:
+        if not now.stray:
+            return []
+        tags = list(now.stray)
+
+        def run(ctx: MinionContext) -> None:
+            for tag in tags:
+                ctx.functions.call("git.tag", self.target, tag, opts="-d", **self.access.local())
+
+        return [
+            Step(
+                would=f"The following tags would be removed: {', '.join(tags)}",
+                did=f"The following tags were removed from the local checkout: {', '.join(tags)}",
+                run=run,
+                changes={"deleted_tags": tags},
+            )
+        ]
 
     def _switching(self, now: Now) -> Step:
         there = self.branch in now.branches

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -11,6 +11,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._git.target import (
+    Access,
     emptied,
     is_bare,
     is_work_tree,
@@ -41,8 +42,7 @@ class Present(Resource[Found]):
     template: str | None = None
     separate_git_dir: str | None = None
     shared: Any = None
-    user: str | None = None
-    password: str | None = None
+    access: Access = field(default_factory=Access)
 
     def read(self, ctx: MinionContext) -> Found:
         """A repository of the other kind is none."""
@@ -93,7 +93,7 @@ class Present(Resource[Found]):
                 template=self.template,
                 separate_git_dir=self.separate_git_dir,
                 shared=self.shared,
-                **({"user": self.user, "password": self.password} if self.user else {}),
+                **self.access.local(),
             )
         except FunctionError as error:
             raise FunctionError(last_words(error)) from error

@@ -23,14 +23,15 @@ class Access:
     """Who asks for a repository, and with which credentials."""
 
     user: str | None = None
-    password: str | None = None
     identity: Any = None
     https_user: str | None = None
     https_pass: str | None = None
+    output_encoding: str | None = None
 
     def local(self) -> dict[str, Any]:
         """For commands that stay on this machine."""
-        return {"user": self.user, "password": self.password} if self.user else {}
+        given = {"user": self.user, "output_encoding": self.output_encoding}
+        return {name: value for name, value in given.items() if value}
 
     def remote(self) -> dict[str, Any]:
         """For commands that ask the other side."""

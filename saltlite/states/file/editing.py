@@ -46,7 +46,10 @@ def append(
     if wrong:
         return wrong
     name = os.path.expanduser(name)
-    wanted = edits.chunks(ctx, text, source, sources, template, context, defaults, saltenv)
+    wanted = edits.chunks(
+        ctx, text, source, sources, template, context, defaults, saltenv,
+        source_hash, source_hashes,
+    )  # fmt: skip
     added = edits.Added(
         name, begin=False, header=False, spaces_differ=ignore_whitespace,
         encoding=Encoding.checked(encoding, encoding_errors),
@@ -76,7 +79,10 @@ def prepend(
     if wrong:
         return wrong
     name = os.path.expanduser(name)
-    wanted = edits.chunks(ctx, text, source, sources, template, context, defaults, saltenv)
+    wanted = edits.chunks(
+        ctx, text, source, sources, template, context, defaults, saltenv,
+        source_hash, source_hashes,
+    )  # fmt: skip
     added = edits.Added(
         name, begin=True, header=bool(header), spaces_differ=True,
         encoding=Encoding.checked(encoding, encoding_errors),
@@ -211,7 +217,10 @@ def blockreplace(
         return failure("source and sources are mutually exclusive")
     block = accumulators.on_top(ctx, name, str(content))
     if source or sources:
-        for part in edits.chunks(ctx, "", source, sources, template, context, defaults, saltenv):
+        for part in edits.chunks(
+            ctx, "", source, sources, template, context, defaults, saltenv,
+            source_hash, source_hashes,
+        ):  # fmt: skip
             block += part if block.endswith("\n") or not block else f"\n{part}"
 
     def edit(dry_run: bool) -> Any:

@@ -29,12 +29,17 @@ def symlink(
     follow_symlinks: bool = True,
     **kwargs: Any,
 ) -> Declared:
-    """A symbolic link."""
+    """A symbolic link.
+
+    ``inherit_user_and_group``: one that is there keeps its owner and group, unless others are
+    declared.
+    """
     wrong = misnamed(name, "symlink")
     if wrong:
         return wrong
     name, own = os.path.expanduser(name), owners.user_name(os.geteuid())
     user = owner_of(user, kwargs)
+    keeps = (user is None, group is None) if inherit_user_and_group else (False, False)
     user = own if user is None else user
     if group is None:
         group = primary_group(user)
@@ -45,7 +50,7 @@ def symlink(
     return Symlink(
         name=name, target=target, owner=owner, force=force,
         backupname=str(backupname or ""), makedirs=makedirs,
-        dirs=Wanted(user=user, group=group, mode=mode),
+        dirs=Wanted(user=user, group=group, mode=mode), keeps=keeps,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from saltlite.core.data import traverse
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, OwnDeclared, Verdict
 from saltlite.modules._file import hashes, sources
+from saltlite.modules._file.labelled import NOT_SET
 from saltlite.modules._file.managing import File
 from saltlite.modules._file.permissions import Wanted
 from saltlite.states._file import accumulators, copies, serial
@@ -25,10 +26,6 @@ FILE_MODE = (
 )
 
 CONTEXT = {"seuser", "serole", "setype", "serange"}
-NO_CONTEXT = (
-    "selinux: the context of a file is not set by file.managed here; declare it with"
-    " selinux.fcontext_policy_present and selinux.fcontext_policy_applied"
-)
 
 DESERIALIZER = (
     "The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."
@@ -81,7 +78,7 @@ def managed(
     if not os.path.isabs(name):
         return failure(f"Specified file {name} is not an absolute path")
     if isinstance(selinux, dict) and CONTEXT & selinux.keys():
-        return failure(NO_CONTEXT)
+        return failure(NOT_SET.format("file.managed"))
     given = [way is not None for way in (contents, contents_pillar, contents_grains)]
     keep_mode = str(mode).lower() == "keep"
     _no_conflict(source, context, defaults, keep_mode=keep_mode, has_contents=any(given))

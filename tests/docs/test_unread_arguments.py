@@ -1,0 +1,179 @@
+"""Arguments that functions take and nothing reads are those that docs/differences.md lists."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import pytest
+from parameters import Definition, Program, unread
+
+from saltlite.loader.builtin import MODULES, functions_of
+from saltlite.runners.registry import RUNNERS
+from saltlite.states.registry import STATES
+from saltlite.wheel.registry import WHEELS
+
+ROOT = Path(__file__).parents[2]
+KINDS = {
+    "module": MODULES,
+    "state": STATES,
+    "runner": RUNNERS.table,
+    "wheel": WHEELS.table,
+}
+GIVEN_BY_THE_ENGINE = {"name", "sfun"}
+"""What every state function is given, also one whose other arguments say all."""
+
+
+@cache
+def program() -> Program:
+    return Program(ROOT)
+
+
+@cache
+def functions(kind: str) -> dict[str, Definition]:
+    found = {}
+    for name, module in KINDS[kind].items():
+        for function, value in functions_of(importlib.import_module(module)).items():
+            definition = program().member(value.__module__, value.__name__)
+            assert isinstance(definition, Definition), f"{name}.{function} is not found"
+            found[f"{name}.{function}"] = definition
+    return found
+
+
+@cache
+def unread_of(kind: str) -> dict[str, list[str]]:
+    found = unread(program(), functions(kind))
+    if kind != "state":
+        return found
+    return {
+        name: [each for each in arguments if each not in GIVEN_BY_THE_ENGINE]
+        for name, arguments in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: every function with every argument, as far as there are such."""
+
+    functions: tuple[tuple[str, str], ...]
+    arguments: tuple[str, ...]
+
+    def covers(self, kind: str, name: str, argument: str) -> bool:
+        return self.names(kind, name) and any(fnmatchcase(argument, one) for one in self.arguments)
+
+    def names(self, kind: str, name: str) -> bool:
+        return any(kind == its and fnmatchcase(name, one) for its, one in self.functions)
+
+
+def _cells() -> Iterator[tuple[str, str]]:
+    page = (ROOT / "docs/differences.md").read_text().partition("## Arguments without effect")[2]
+    for line in page.partition("\n## ")[0].splitlines():
+        cells = line.split("|")
+        if line.startswith("| ") and "`" in cells[1]:
+            yield cells[1], cells[2]
+
+
+@cache
+def table() -> tuple[Row, ...]:
+    return tuple(
+        Row(tuple(_functions(functions)), tuple(re.findall(r"`([^`]+)`", arguments)))
+        for functions, arguments in _cells()
+    )
+
+
+def _functions(cell: str) -> Iterator[tuple[str, str]]:
+    kind = "module"
+    for word, pattern in re.findall(r"(states?|runners?|wheel)?\s*`([^`]+)`", cell):
+        kind = word.removesuffix("s") or kind
+        yield kind, pattern
+
+
+def found() -> Iterator[tuple[str, str, str]]:
+    for kind in KINDS:
+        for name, arguments in unread_of(kind).items():
+            yield from ((kind, name, argument) for argument in arguments)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_nobody_reads_is_listed(kind: str) -> None:
+    new = [one for one in found() if one[0] == kind and not any(r.covers(*one) for r in table())]
+    assert not new, "make them work, refuse them, or list them in docs/differences.md"
+
+
+@pytest.mark.parametrize("row", table(), ids=lambda row: row.functions[0][1])
+def test_every_row_is_needed(row: Row) -> None:
+    covered = [one for one in found() if row.covers(*one)]
+    needed = {a for a in row.arguments if any(fnmatchcase(one[2], a) for one in covered)}
+    assert needed == set(row.arguments)
+    named = {f for f in row.functions if any(Row((f,), row.arguments).covers(*c) for c in covered)}
+    assert named == set(row.functions)
+
+
+WALKED = """
+import saltlite.probe_callee as callee
+from saltlite.probe_callee import Thing, keywords
+
+def reads_all(ctx, name, one, two=None):
+    return f"{name}{one}{two}"
+
+def hands_on(one, lost):
+    return callee.takes(one, lost)
+
+def keeps(seen, unseen):
+    return Thing(seen, unseen)
+
+def by_keyword(found, missing):
+    return keywords(found=found, missing=missing)
+
+def by_locals(found, missing):
+    return callee.of_map(locals())
+
+def deletes(gone):
+    del gone
+"""
+CALLEE = """
+from dataclasses import dataclass
+
+def takes(one, two):
+    return one + 1
+
+@dataclass
+class Thing:
+    seen: int
+    unseen: int
+
+    def show(self):
+        return self.seen
+
+def keywords(**given):
+    return given.get("found")
+
+def of_map(arguments):
+    return arguments["found"]
+"""
+EXPECTED = {
+    "reads_all": [],
+    "hands_on": ["lost"],
+    "keeps": ["unseen"],
+    "by_keyword": ["missing"],
+    "by_locals": ["missing"],
+    "deletes": ["gone"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_the_walk(name: str, tmp_path: Path) -> None:
+    package = tmp_path / "saltlite"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "probe.py").write_text(WALKED)
+    (package / "probe_callee.py").write_text(CALLEE)
+    walked = Program(tmp_path)
+    function = walked.member("saltlite.probe", name)
+    assert isinstance(function, Definition)
+    assert unread(walked, {name: function}).get(name, []) == EXPECTED[name]
