@@ -139,17 +139,20 @@ class Parts(Mapping[str, FunctionType]):
 def functions_of(module: ModuleType) -> Mapping[str, FunctionType]:
     """The functions that one of our own modules has for others, by Salt's names.
 
-    What a file imports is not among them, nor what begins with an underscore.
+    What a file imports is not among them, nor what begins with an underscore or is named in its
+    ``INTERNAL``: that is for states.
     """
     parts = getattr(module, "PARTS", None)
     if parts is not None:
         return Parts(module.__name__, parts)
+    internal = getattr(module, "INTERNAL", ())
     return {
         _name(name): value
         for name, value in vars(module).items()
         if isinstance(value, FunctionType)
         and value.__module__ == module.__name__
         and not name.startswith("_")
+        and name not in internal
     }
 
 

@@ -367,7 +367,7 @@ def script_retcode(
     shell: str = DEFAULT_SHELL,
     python_shell: bool | None = None,
     env: Any = None,
-    template: str | None = None,
+    template: str | None = "jinja",
     umask: Any = None,
     timeout: float | None = None,
     reset_system_locale: bool = True,

@@ -13,6 +13,9 @@ from saltlite.core.data import DELIMITER, choose, copied, traverse
 from saltlite.disk import locked, make_dir, read_regular, write_file
 from saltlite.errors import ConfigError, FunctionError, SaltliteError
 
+INTERNAL = ("refusal",)
+"""Functions for states; nobody calls them by name."""
+
 log = logging.getLogger(__name__)
 
 OUTPUTTERS = {"items": "nested", "item": "nested", "setval": "nested"}

@@ -14,6 +14,9 @@ from saltlite.providers import command, textfile
 from saltlite.providers.command import Options, Outcome
 from saltlite.providers.firewall import rules
 
+INTERNAL = ("default_file", "running")
+"""Functions for states; nobody calls them by name."""
+
 _NO_CHAIN = "Error: Chain needs to be specified"
 _NO_RULE = "Error: Rule needs to be specified"
 _NO_POSITION = "Error: Position needs to be specified or use append (-A)"

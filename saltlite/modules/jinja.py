@@ -8,17 +8,17 @@ from saltlite.context import MinionContext
 from saltlite.errors import UsageError
 
 
-def load_map(ctx: MinionContext, path: str, data: str) -> Any:
+def load_map(ctx: MinionContext, path: str, value: str) -> Any:
     """A variable of a template, as another template that imports it with context sees it.
 
     CLI Example:
 
         salt '*' jinja.load_map myformula/map.jinja myformula
     """
-    if not str(data).isidentifier():
-        raise UsageError(f"not the name of a variable: {data!r}")
+    if not str(value).isidentifier():
+        raise UsageError(f"not the name of a variable: {value!r}")
     return _rendered(
-        ctx, f"{{% from {_quoted(path)} import {data} with context %}}\n{{{{ {data} | tojson }}}}"
+        ctx, f"{{% from {_quoted(path)} import {value} with context %}}\n{{{{ {value} | tojson }}}}"
     )
 
 

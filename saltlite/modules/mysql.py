@@ -17,6 +17,9 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.mysql import client, grants
 from saltlite.providers.mysql.client import NATIVE, Server, ident, literal
 
+INTERNAL = ("has_password",)
+"""Functions for states; nobody calls them by name."""
+
 log = logging.getLogger(__name__)
 
 ERROR = "mysql.error"

@@ -15,6 +15,9 @@ from saltlite.errors import FunctionError
 from saltlite.providers.postgres import grants, passwords
 from saltlite.providers.postgres.psql import Server, ident, literal, query
 
+INTERNAL = ("change_role", "group_names", "hash_kind")
+"""Functions for states; nobody calls them by name."""
+
 log = logging.getLogger(__name__)
 
 _ROLES = """

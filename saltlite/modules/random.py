@@ -91,7 +91,7 @@ def shadow_hash(
     return hashes.hashed(password or secrets.token_urlsafe(20), crypt_salt, algorithm)
 
 
-def rand_int(start: Any = 1, end: Any = 10, seed: Any = "") -> int:
+def rand_int(start: Any = 1, end: Any = 10, seed: Any = None) -> int:
     """A random whole number from ``start`` to ``end``; the same one for the same ``seed``.
 
     CLI Example:

@@ -12,6 +12,9 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.selinux import policy
 
+INTERNAL = ("mode_of", "port_of", "switch")
+"""Functions for states; nobody calls them by name."""
+
 _MODES = {"1": "Enforcing", "0": "Permissive"}
 
 

@@ -32,7 +32,7 @@ def raw_arg(*args: Any, **kwargs: Any) -> dict[str, Any]:
     return {"args": list(args), "kwargs": kwargs}
 
 
-def sleep(s_time: float = 5) -> bool:
+def sleep(s_time: float = 10) -> bool:
     """Sleep ``s_time`` seconds, then return True.
 
     CLI Example:

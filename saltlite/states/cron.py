@@ -49,9 +49,13 @@ def present(
 
 
 def absent(
-    name: str, user: str = "root", identifier: Any = False, special: str | None = None
+    name: str,
+    user: str = "root",
+    identifier: Any = False,
+    special: str | None = None,
+    **kwargs: Any,
 ) -> NoCronJob:
-    """No job that has this identifier, or runs this command."""
+    """No job that has this identifier, or runs this command; when it would run does not matter."""
     name = name.strip()
     found = _identifier(name, identifier)
     return NoCronJob(name=name, user=user, identifier=found, special=special)
@@ -79,6 +83,7 @@ def file(
     defaults: Mapping[str, Any] | None = None,
     backup: str = "",
     __env__: str = "base",
+    **kwargs: Any,
 ) -> WholeTab | Verdict:
     """A file, also from the master, that is the whole crontab of a user.
 

@@ -38,6 +38,7 @@ def module(
     install: bool = False,
     source: str | None = None,
     remove: bool = False,
+    **kwargs: Any,
 ) -> Module | NoModule | Verdict:
     """A module of the policy, on or off; with ``install`` from ``source``, if it is not there.
 

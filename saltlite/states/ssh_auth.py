@@ -31,6 +31,7 @@ def present(
     config: str = ssh.AUTHORIZED,
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
+    **kwargs: Any,
 ) -> Keys | Verdict:
     """A key may log in as ``user``; or all keys of the file ``source``.
 
@@ -79,6 +80,7 @@ def manage(
     config: str = ssh.AUTHORIZED,
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
+    **kwargs: Any,
 ) -> Keys | Verdict:
     """These keys, and no others, may log in as ``user``."""
     wanted = tuple(_parsed(each, enc, comment, options) for each in ssh_keys)

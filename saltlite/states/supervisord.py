@@ -19,6 +19,7 @@ def running(
     user: str | None = None,
     conf_file: str | None = None,
     bin_env: str | None = None,
+    **kwargs: Any,
 ) -> Declared:
     """A program that runs, or with ``group:`` or ``group:*`` all of a group.
 
@@ -41,6 +42,7 @@ def dead(
     user: str | None = None,
     conf_file: str | None = None,
     bin_env: str | None = None,
+    **kwargs: Any,
 ) -> Dead:
     """A program that does not run, or with ``group:`` or ``group:*`` none of a group."""
     return Dead(name=_bare(name), how=How(user=user, conf_file=conf_file, bin_env=bin_env))
@@ -54,6 +56,7 @@ def mod_watch(
     conf_file: str | None = None,
     bin_env: str | None = None,
     sfun: str = "running",
+    **kwargs: Any,
 ) -> Declared:
     """Restart a program that runs when something that it watches has changed."""
     if sfun == "dead":

@@ -105,7 +105,7 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
 
 
 def _existing(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
-    if file.source:
+    if file.source and (file.sfn or not sources.has_content(target, file.source_sum)):
         _fetch(ctx, file)
         if not _is_same(target, file.sfn):
             _verify(file, ctx)
@@ -371,8 +371,8 @@ def _check_contents(ctx: MinionContext, file: File, changes: dict[str, Any]) -> 
 
 def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
     parts = (
-        ("user", wanted.user, found.st_uid, owners.user_name(found.st_uid)),
-        ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid)),
+        ("user", wanted.user, found.st_uid, owners.user_name(found.st_uid, wanted.user)),
+        ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid, wanted.group)),
     )
     changes: dict[str, Any] = {
         part: value for part, value, number, name in parts if value not in (None, number, name)

@@ -19,16 +19,23 @@ from saltlite.openat import Held, reach
 UNCHANGED = -1
 
 
-def user_name(uid: Any) -> Any:
-    """The name of a user id; the id itself without one."""
+def user_name(uid: Any, wanted: Any = None) -> Any:
+    """The name of a user id, of several the ``wanted`` one; the id itself without one."""
+    if isinstance(wanted, str) and user_id(wanted) == uid:
+        return wanted
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return uid
 
 
-def group_name(gid: Any) -> Any:
-    """The name of a group id; the id itself without one, ``""`` for what is no number."""
+def group_name(gid: Any, wanted: Any = None) -> Any:
+    """The name of a group id, of several the ``wanted`` one.
+
+    The id itself without one, ``""`` for what is no number.
+    """
+    if isinstance(wanted, str) and group_id(wanted) == gid:
+        return wanted
     try:
         number = int(gid)
     except ValueError:

@@ -72,11 +72,13 @@ class _Check:
 
     def _user(self) -> Any:
         uid = self._status().st_uid
-        return uid if isinstance(self.wanted.user, int) else owners.user_name(uid)
+        return uid if isinstance(self.wanted.user, int) else owners.user_name(uid, self.wanted.user)
 
     def _group(self) -> Any:
         gid = self._status().st_gid
-        return gid if isinstance(self.wanted.group, int) else owners.group_name(gid)
+        return (
+            gid if isinstance(self.wanted.group, int) else owners.group_name(gid, self.wanted.group)
+        )
 
     def owners(self) -> None:
         """Give the file away, if it belongs to others."""

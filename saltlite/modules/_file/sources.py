@@ -150,11 +150,13 @@ def managed(
     skip_verify: bool = False,
     verify_ssl: bool = True,
     use_etag: bool = False,
+    lazy: bool = False,
 ) -> Managed:
     """Have the content of a managed file, rendered if it is a template.
 
     A template sees ``name``, ``source`` and ``seen`` (``user``, ``group``, ``mode``, ``attrs``),
-    below what its defaults and context say.
+    below what its defaults and context say. With ``lazy`` nothing is fetched for a file that has
+    the hash of its source already.
 
     Raises:
         RenderError: the template does not render.
@@ -172,6 +174,8 @@ def managed(
     if isinstance(found, str):
         return "", {}, found
     path = local_path(source) if is_local(source) else ""
+    if lazy and not template and found and has_content(name, found):
+        return "", found, ""
     if not path and (template or scheme_of(source) in WEB):
         path, complaint = _fetched(ctx, source, saltenv, found, verify_ssl, use_etag)
         if complaint:
@@ -180,6 +184,16 @@ def managed(
         return path, found, ""
     below = {"name": name, "source": source, **(seen or {}), **dict(defaults or {})}
     return _rendered(ctx, path, str(source), str(template), saltenv, context, below)
+
+
+def has_content(name: str, wanted: Mapping[str, str]) -> bool:
+    """Whether a file has the wanted hash already."""
+    try:
+        return (
+            os.path.isfile(name) and hashes.file_hash(name, wanted["hash_type"]) == wanted["hsum"]
+        )
+    except OSError:
+        return False
 
 
 def _located(

@@ -59,7 +59,21 @@ def context(ctx: MinionContext, filename: str, given: Any) -> Any:
     return {**(given if isinstance(given, Mapping) else {}), "accumulator": found}
 
 
-def on_top(ctx: MinionContext, filename: str, content: str) -> str:
-    """A content with all that was gathered for the file below it."""
-    gathered = [str(text) for texts in of(ctx, filename).values() for text in texts]
+def on_top(ctx: MinionContext, filename: str, content: str, ident: str | None) -> str:
+    """A content, and below it what those states gathered that the state ``ident`` waits for."""
+    ours = _awaited(ctx, filename, ident)
+    found = of(ctx, filename).items()
+    gathered = [str(text) for name, texts in found if name in ours for text in texts]
     return "\n".join([*([content] if content or not gathered else []), *gathered])
+
+
+def _awaited(ctx: MinionContext, filename: str, ident: str | None) -> set[str]:
+    """The names of the accumulators of a file that the state with this id waits for."""
+    low = [chunk for chunk in ctx.state.get(LOWSTATE) or () if chunk.get("state") == "file"]
+    takers = [one for one in low if one.get("__id__") == ident and one.get("name") == filename]
+    return {
+        str(one["name"])
+        for one in low
+        if one.get("fun") == "accumulated"
+        and any(_names(taker, str(one["__id__"]), str(one["name"])) for taker in takers)
+    }

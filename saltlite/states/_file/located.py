@@ -30,7 +30,7 @@ def located(
             file.sfn, file.source_sum, complaint = sources.managed(
                 ctx, file.name, source, source_hash, source_hash_name, file.saltenv,
                 skip_verify=file.skip_verify, verify_ssl=file.verify_ssl,
-                use_etag=file.use_etag, seen=seen, **origin,
+                use_etag=file.use_etag, lazy=True, seen=seen, **origin,
             )  # fmt: skip
     except FunctionError as error:
         raise FunctionError(f"{prefix}{error}") from error

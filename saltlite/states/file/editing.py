@@ -205,8 +205,9 @@ def blockreplace(
     insert_before_match: Any = None,
     insert_after_match: Any = None,
     saltenv: str = "base",
+    __id__: str | None = None,
 ) -> Declared:
-    """The text between two markers."""
+    """The text between two markers; with what ``file.accumulated`` gathered that it waits for."""
     wrong = misnamed(name, "blockreplace")
     if wrong:
         return wrong
@@ -215,7 +216,7 @@ def blockreplace(
         return edits.not_found(name)
     if source and sources:
         return failure("source and sources are mutually exclusive")
-    block = accumulators.on_top(ctx, name, str(content))
+    block = accumulators.on_top(ctx, name, str(content), __id__)
     if source or sources:
         for part in edits.chunks(
             ctx, "", source, sources, template, context, defaults, saltenv,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,56 @@ def test_success_is_a_part_of_the_output(ctx: MinionContext, wanted: Any, retcod
             "cmd.run_all", f"echo hi{redirect}; exit 3", python_shell=True, **{stream: wanted}
         )
         assert done["retcode"] == retcode
+
+
+def test_a_file_that_is_there_is_not_fetched(ctx: MinionContext, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text(TEXT)
+    given = {"name": str(tmp_path / "f"), "source": "http://127.0.0.1:1/none"}
+    for mode in ("0640", "0600"):
+        done = run(ctx, "file.managed", source_hash=RIGHT, mode=mode, **given)
+        assert (done.result, done.changes) == (True, {"mode": mode})
+    assert run(ctx, "file.managed", source_hash=RIGHT, test=True, **given).result is True
+    assert run(ctx, "file.managed", source_hash=WRONG, **given).result is False
+
+
+BLOCKS = """
+acc1:
+  file.accumulated: [{filename: F}, {text: one}, {require_in: [{file: first}]}]
+acc2:
+  file.accumulated: [{filename: F}, {text: [two, three]}, {watch_in: [{file: second}]}]
+first:
+  file.blockreplace: [{name: F}, {marker_start: A1}, {marker_end: A2}]
+second:
+  file.blockreplace: [{name: F}, {marker_start: B1}, {marker_end: B2}, {content: own}]
+"""
+
+
+def test_blocks_take_what_they_wait_for(ctx: MinionContext, tmp_path: Path) -> None:
+    target = tmp_path / "f"
+    target.write_text("A1\nA2\nB1\nB2\n")
+    (tmp_path / "srv/blocks.sls").write_text(BLOCKS.replace("F", str(target)))
+    for _ in range(2):
+        answers = ctx.functions.call("state.sls", "blocks")
+        assert all(each["result"] is True for each in answers.values())
+        assert target.read_text() == "A1\none\nA2\nB1\nown\ntwo\nthree\nB2\n"
+
+
+@as_root
+def test_an_id_with_two_names(
+    ctx: MinionContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_name = pwd.getpwnam
+
+    def named(name: str) -> pwd.struct_passwd:
+        return by_name("games" if name == "games2" else name)
+
+    monkeypatch.setattr(pwd, "getpwnam", named)
+    place = tmp_path / "d"
+    place.mkdir()
+    os.chown(place, by_name("games").pw_uid, 0)
+    for state in ("file.directory", "file.symlink", "file.managed"):
+        path = str(place if state == "file.directory" else tmp_path / state)
+        more = {"file.symlink": {"target": "/x"}, "file.managed": {"contents": "x"}}.get(state, {})
+        for wanted in ("games", "games2", "games2"):
+            assert run(ctx, state, name=path, user=wanted, **more).result is True
+        assert run(ctx, state, name=path, user="games2", **more).changes == {}

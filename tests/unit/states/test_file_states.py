@@ -557,14 +557,17 @@ def test_a_block_is_content_then_what_was_gathered_then_sources(ctx, tmp_path):
     prepare(tmp_path / "t", WORLD, {})
     (tmp_path / "f").write_text("# S\n# E\n")
     name = str(tmp_path / "f")
-    ctx.state["lowstate"] = [{"state": "file", "name": name, "require": [{"file": "gathered"}]}]
+    ctx.state["lowstate"] = [
+        {"state": "file", "fun": "accumulated", "name": "gathered", "__id__": "gathered"},
+        {"state": "file", "name": name, "__id__": "block", "require": [{"file": "gathered"}]},
+    ]
     realise(
         resolve("file.accumulated", ctx).call(name="gathered", filename=name, text=["A", "B"]),
         ctx,
         test=False,
     )
     call = resolve("file.blockreplace", ctx).call
-    marks = {"marker_start": "# S", "marker_end": "# E", "backup": False}
+    marks = {"marker_start": "# S", "marker_end": "# E", "backup": False, "__id__": "block"}
     given = {"content": "first", "sources": ["salt://plain", "salt://tree/a"], **marks}
     assert realise(call(name=name, **given), ctx, test=False).result is True
     assert (tmp_path / "f").read_text() == "# S\nfirst\nA\nB\nplain\nsrc\nA\n# E\n"
