@@ -18,6 +18,7 @@ The tree::
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── StoreError           something could not be recorded on disk
     ├── TargetError          a target expression is not well formed
+    │   └── PatternTooSlow   a regular expression takes longer than it may
     ├── RenderError          an SLS, template or pillar file does not render (path, line)
     ├── DeclarationError     a state declaration is not well formed
     ├── CommandError         a command on the host failed (argv, exit code, stderr)
@@ -139,6 +140,10 @@ class StoreError(SaltliteError):
 
 class TargetError(SaltliteError):
     """A target expression is not well formed; nobody matches it."""
+
+
+class PatternTooSlow(TargetError):
+    """A regular expression of somebody else takes longer than it may; what it fits is not known."""
 
 
 class RenderError(SaltliteError):

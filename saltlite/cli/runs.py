@@ -34,13 +34,14 @@ def runner_context(
 
     Files and sockets are opened when they are needed first, and closed at the end.
     """
-    from saltlite.cli import stores
+    from saltlite.cli import regexes, stores
     from saltlite.client.identity import sender
     from saltlite.client.local import LocalClient
     from saltlite.core.targets import Target
     from saltlite.runners.context import RunnerContext
     from saltlite.runners.registry import RunnerFunctions
 
+    regexes.match_outside()
     with ExitStack() as stack:
         store = stores.open_jobs(config, read_only=False)
         stack.callback(store.close)

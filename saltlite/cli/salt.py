@@ -24,7 +24,7 @@ from saltlite.cli.command import (
 from saltlite.cli.options import ONE_METHOD, CommandParser, target_type
 from saltlite.cli.salt_options import parser as _parser
 from saltlite.core.terminal import sanitize
-from saltlite.errors import TargetError
+from saltlite.errors import PatternTooSlow, TargetError
 
 if TYPE_CHECKING:
     import optparse
@@ -358,6 +358,8 @@ class _Salt:
         tgt, tgt_type = self._target()
         try:
             return expected_minions(self.config, Target(tgt, tgt_type, self.options.delimiter))
+        except PatternTooSlow:
+            raise
         except TargetError:
             return []
 

@@ -65,9 +65,10 @@ def _main(argv: Sequence[str] | None) -> int:
     from saltlite.config.load import load_minion
 
     config = _with_cachedir(load_config(load_minion, options, _overrides(options)), options)
-    from saltlite.cli import logs
+    from saltlite.cli import logs, regexes
 
     logs.setup(config.log, console=True)
+    regexes.match_outside()
     from saltlite.errors import ConfigError, KeyPending, SaltliteError
 
     try:

@@ -27,8 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     config, options = read_aside(lambda: _read(arguments), remake_master)
     from saltlite import process
-    from saltlite.cli import logs
+    from saltlite.cli import logs, regexes
 
+    regexes.match_outside()
     if options["daemon"]:
         process.go_background()
     os.umask(0o077)

@@ -30,10 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     config, options = read_aside(
         lambda: _read(arguments), remake_minion, (lambda: None) if asks else _load
     )
-    from saltlite.cli import logs
+    from saltlite.cli import logs, regexes
     from saltlite.minion import daemon
     from saltlite.minion.process import Setup
 
+    regexes.match_outside()
     setup = Setup(config, config.identity.id, os.umask(0o077))
 
     def start_logging() -> None:

@@ -80,10 +80,12 @@ def expected_minions(config: MasterConfig, target: Target, *, greedy: bool = Tru
     Raises:
         TargetError: the target is not well formed.
     """
+    from saltlite.cli import regexes
     from saltlite.core.targets import expected, looks_at
     from saltlite.master.minioncache import MinionCache
 
     grains, pillar = looks_at(target.tgt_type)
+    regexes.match_outside()
     cache = MinionCache(Path(config.paths.cachedir))
     facts = cache.facts(accepted_minions(config), grains=grains, pillar=pillar)
     groups = config.targets.nodegroups

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from saltlite.core.patterns import MAX_PATTERN_CHARS, QUICK_STEPS, compile_pattern
 from saltlite.errors import TargetError
 
 Answer = bool | None
@@ -26,7 +27,6 @@ Matcher = Callable[["MinionFacts"], Answer]
 
 NO_GROUPS: Mapping[str, Any] = {}
 
-MAX_PATTERN_CHARS = 10_000
 MAX_WORDS = 100_000
 """Words of a compound expression after all nodegroups are put in."""
 
@@ -112,6 +112,57 @@ def looks_at(tgt_type: str) -> tuple[bool, bool]:
     by_grains = tgt_type in ("grain", "grain_pcre", "ipcidr")
     by_pillar = tgt_type in ("pillar", "pillar_pcre", "pillar_exact")
     return not (by_name or by_pillar), not (by_name or by_grains)
+
+
+def takes_long(target: Target, minions: int, *, nodegroups: Mapping[str, Any] = NO_GROUPS) -> bool:
+    """Whether asking about so many minions may take more than a moment, for its expressions."""
+    try:
+        found = _regexes(target, nodegroups)
+        steps = sum(compile_pattern(one).steps for one in found)
+    except TargetError:
+        return False  # and so it will be refused at once
+    return steps > QUICK_STEPS or steps * minions > MOMENT_STEPS
+
+
+MOMENT_STEPS = 20_000_000
+
+
+def _regexes(target: Target, nodegroups: Mapping[str, Any]) -> list[str]:
+    """The regular expressions in a target; of one that may be read in several ways, each."""
+    kind = target.tgt_type
+    if kind == "pcre":
+        return [_text(target.tgt)]
+    if kind in ("grain_pcre", "pillar_pcre"):
+        return _readings(_text(target.tgt), target.delimiter)
+    if kind == "nodegroup":
+        words = _group_words(_text(target.tgt), nodegroups, ())
+    elif kind in ("compound", "compound_pillar_exact"):
+        words = list(_expanded(_words(target.tgt), nodegroups, ()))
+    else:
+        return []
+    found: list[str] = []
+    for match in filter(None, map(_TERM.fullmatch, words)):
+        if match["plain"] == "E":
+            found.append(match["pattern"])
+        elif match["letter"] in ("P", "J"):
+            found += _readings(match["pattern"], match["delimiter"] or ":")
+    return found
+
+
+def _readings(expression: str, delimiter: str) -> list[str]:
+    if not delimiter:
+        raise TargetError("the delimiter is empty")
+    parts = expression.split(delimiter)[:_MAX_PARTS]
+    found = [delimiter.join(parts[at:]).lower() for at in range(1, len(parts))]
+    return [one for one in found if _is_regex(one)]
+
+
+def _is_regex(text: str) -> bool:
+    try:
+        compile_pattern(text)
+    except TargetError:
+        return False
+    return True
 
 
 def expand_nodegroup(name: str, nodegroups: Mapping[str, Any]) -> str:
@@ -201,8 +252,8 @@ def _glob(tgt: str, delimiter: str = "") -> Matcher:
 
 
 def _pcre(tgt: str, delimiter: str = "") -> Matcher:
-    fits = _regex(tgt).match
-    return lambda facts: fits(facts.id) is not None
+    fits = compile_pattern(tgt).match
+    return lambda facts: fits(facts.id)
 
 
 def _one_of(ids: Collection[str]) -> Matcher:
@@ -291,7 +342,7 @@ _MAGIC = re.compile(r"[*?\[]")
 def _globber(pattern: str) -> TextTest:
     if not _MAGIC.search(pattern):
         return pattern.__eq__
-    return _regex(fnmatch.translate(pattern)).match
+    return _glob_regex(pattern).match
 
 
 def _equal_to(pattern: str) -> TextTest:
@@ -299,16 +350,17 @@ def _equal_to(pattern: str) -> TextTest:
 
 
 def _matcher_of_regex(pattern: str) -> TextTest:
-    return _regex(pattern).match
+    return compile_pattern(pattern).match
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
+def _glob_regex(pattern: str) -> re.Pattern[str]:
+    """What a glob means; its stars never go back, so it is quick on any text."""
     if len(pattern) > MAX_PATTERN_CHARS:
         raise TargetError(f"pattern longer than {MAX_PATTERN_CHARS} characters")
     try:
-        return re.compile(pattern)
+        return re.compile(fnmatch.translate(pattern))
     except (re.error, RecursionError, OverflowError) as error:
-        raise TargetError(f"not a regular expression: {pattern!r:.80}: {error}") from error
+        raise TargetError(f"not a glob: {pattern!r:.80}: {error}") from error
 
 
 # --- nested data ---------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from saltlite.errors import SaltliteError
+from saltlite.core.patterns import fits_whole
+from saltlite.errors import SaltliteError, TargetError
 from saltlite.fileserver.gitrepo import ALL_REFS, Access, Names, Repository
 from saltlite.fileserver.mounts import Mounted, list_all, open_in, tree
 from saltlite.fileserver.paths import safe_parts
@@ -217,10 +218,10 @@ def fits_any(env: str, patterns: Any) -> bool:
         if fnmatch.fnmatch(env, str(pattern)):
             return True
         try:
-            if re.fullmatch(str(pattern), env):
+            if fits_whole(str(pattern), env):
                 return True
-        except re.error:
-            continue
+        except TargetError as error:
+            log.warning("%s is no environment: %s", env, error)
     return False
 
 

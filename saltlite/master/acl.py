@@ -20,6 +20,8 @@ from typing import Any, Final
 
 from saltlite import disk
 from saltlite.config.master import AccessOptions
+from saltlite.core.patterns import fits_whole
+from saltlite.errors import PatternTooSlow, TargetError
 from saltlite.loader.arguments import split_args, split_keyword
 
 log = logging.getLogger(__name__)
@@ -112,10 +114,10 @@ class Access:
     def blacklisted(self, user: str, functions: Sequence[str]) -> bool:
         """Whether ``publisher_acl_blacklist`` names the user or one of the functions."""
         listed = self._options.publisher_acl_blacklist
-        if any(expression_fits(str(one), user) for one in _as_list(listed.get("users"))):
+        if any(expression_may_fit(str(one), user) for one in _as_list(listed.get("users"))):
             return True
         modules = [str(one) for one in _as_list(listed.get("modules"))]
-        return any(expression_fits(one, fun) for one in modules for fun in functions)
+        return any(expression_may_fit(one, fun) for one in modules for fun in functions)
 
     def allows(
         self,
@@ -185,14 +187,28 @@ class Access:
 def expression_fits(expression: str, text: str) -> bool:
     """Whether a rule's expression names ``text``: literally, as a glob, or as a whole expression.
 
-    A broken expression names nothing.
+    A broken expression names nothing, nor does one that takes too long.
     """
     if expression == text or fnmatch.fnmatchcase(text, expression):
         return True
     try:
-        return re.fullmatch(expression, text) is not None
-    except re.error:
-        log.error("This is no expression, so it allows nothing: %r", expression)
+        return fits_whole(expression, text)
+    except TargetError as error:
+        log.error("An expression allows nothing: %s", error)
+        return False
+
+
+def expression_may_fit(expression: str, text: str) -> bool:
+    """Whether an expression that forbids names ``text``; one that takes too long forbids."""
+    if expression == text or fnmatch.fnmatchcase(text, expression):
+        return True
+    try:
+        return fits_whole(expression, text)
+    except PatternTooSlow as error:
+        log.error("publisher_acl_blacklist: %s, so it is forbidden", error)
+        return True
+    except TargetError as error:
+        log.error("publisher_acl_blacklist: %s", error)
         return False
 
 
@@ -262,9 +278,9 @@ def _arguments_fit(wanted: Any, call: Call) -> bool:
 def _value_fits(pattern: Any, value: Any) -> bool:
     text = value if isinstance(value, str) else str(value)
     try:
-        return re.fullmatch(str(pattern), text) is not None
-    except re.error:
-        log.error("This is no expression, so it allows nothing: %r", pattern)
+        return fits_whole(str(pattern), text)
+    except TargetError as error:
+        log.error("An expression allows nothing: %s", error)
         return False
 
 

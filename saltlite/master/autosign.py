@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import logging
 import os
-import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +16,9 @@ from typing import Final
 
 from saltlite import disk
 from saltlite.config.master import KeyOptions
+from saltlite.core.patterns import fits_whole
 from saltlite.core.plain import Plain
-from saltlite.errors import StoreError
+from saltlite.errors import PatternTooSlow, StoreError, TargetError
 from saltlite.master.keystore import AUTOSIGN_FOLDER
 
 log = logging.getLogger(__name__)
@@ -127,6 +127,9 @@ def _fits(line: str, minion_id: str) -> bool:
     if line == minion_id or fnmatch.fnmatchcase(minion_id, line):
         return True
     try:
-        return re.fullmatch(line, minion_id) is not None
-    except re.error:
+        return fits_whole(line, minion_id)
+    except PatternTooSlow as error:
+        log.warning("autosign: %s; it signs nobody", error)
+        return False
+    except TargetError:
         return False

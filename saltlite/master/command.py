@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -35,6 +35,15 @@ Handler = Callable[[Any, Any], Any]
 """``handler(ctx, load)`` or ``handler(ctx, request)``; raises WireError for what is malformed."""
 
 
+IsSlow = Callable[[Any, Mapping[str, Any]], bool]
+"""``is_slow(ctx, load)``; a user's load is not authenticated yet. Raises nothing for any load."""
+
+
+def always(ctx: Any, load: Mapping[str, Any]) -> bool:
+    """Slow, whatever is asked."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One command. ``refused`` answers a malformed load; ``limit_s`` 0 is the usual time."""
@@ -47,5 +56,6 @@ class Command:
     limit_s: float = 0.0
     shares: bool = False
     """Quick enough to share a worker's turn with others; anything else is done alone."""
-    slow: bool = False
-    """May take long: one worker is always kept from it. Gives no ``Later``."""
+    slow: IsSlow | None = None
+    """Whether a request may take long: one worker is always kept from such. Asked before anything
+    else is done. Gives no ``Later``."""

@@ -81,7 +81,7 @@ class Dispatcher:
             not_msgpack = str(error).startswith(("not msgpack", "empty frame"))
             return self._refuse(UNDECODABLE if not_msgpack else REFUSED, str(error))
         if isinstance(envelope.load, Mapping):
-            return self._answer_clear(envelope.load, alone=alone)
+            return self._answer_clear(envelope.load, alone=alone, slow=slow)
         return self._begin_minion(envelope, alone=alone, slow=slow)
 
     def finish(self, begun: Sequence[Begun]) -> list[bytes]:
@@ -91,12 +91,14 @@ class Dispatcher:
 
     # --- clear commands ------------------------------------------------------------------
 
-    def _answer_clear(self, load: Mapping[str, Any], *, alone: bool) -> bytes:
+    def _answer_clear(self, load: Mapping[str, Any], *, alone: bool, slow: bool) -> bytes:
         command = self._lookup("clear", load.get("cmd"))
         if command is None:
             return self._refuse(NOTHING, f"clear command {load.get('cmd')!r:.40}")
         if not alone and not command.shares:
             return ASK_ALONE
+        if not slow and self._is_slow(command, load):
+            return ASK_SLOW
         try:
             reply = command.handler(self._ctx, load)
             if isinstance(reply, Later):
@@ -112,7 +114,7 @@ class Dispatcher:
         if isinstance(request, bytes):
             return request
         command = self._lookup("aes", request.cmd)
-        if command is not None and command.slow and not slow:
+        if command is not None and not slow and self._is_slow(command, request.load):
             return ASK_SLOW
         if not alone and command is not None and not command.shares:
             return ASK_ALONE
@@ -212,6 +214,9 @@ class Dispatcher:
 
     def _lookup(self, enc: str, cmd: object) -> Command | None:
         return self._commands.get((enc, cmd)) if isinstance(cmd, str) else None
+
+    def _is_slow(self, command: Command, load: Mapping[str, Any]) -> bool:
+        return command.slow is not None and command.slow(self._ctx, load)
 
     def _refuse(self, reply: bytes, why: str) -> bytes:
         self._ctx.refusals.refuse("request", why)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fnmatch
 import logging
-import re
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,6 +16,8 @@ from typing import Any, Final
 import zmq
 
 from saltlite.config.master import EventOptions, MasterConfig
+from saltlite.core.patterns import fits_whole
+from saltlite.errors import PatternTooSlow, TargetError
 from saltlite.master.child import Life
 from saltlite.master.mirror import Given
 from saltlite.transport.addresses import MasterSockets
@@ -86,16 +87,20 @@ def returners(options: EventOptions) -> list[str]:
 
 def wanted(tag: str, options: EventOptions) -> bool:
     """Whether events of this tag are given away: globs or whole expressions in both lists."""
-    if any(_fits(tag, str(one)) for one in options.event_return_blacklist):
+    if any(_fits(tag, str(one), if_slow=True) for one in options.event_return_blacklist):
         return False
     listed = options.event_return_whitelist
-    return not listed or any(_fits(tag, str(one)) for one in listed)
+    return not listed or any(_fits(tag, str(one), if_slow=False) for one in listed)
 
 
-def _fits(tag: str, expression: str) -> bool:
+def _fits(tag: str, expression: str, *, if_slow: bool) -> bool:
+    """Whether a pattern names the tag; ``if_slow`` where nobody can tell in time."""
     if fnmatch.fnmatchcase(tag, expression):
         return True
     try:
-        return re.fullmatch(expression, tag) is not None
-    except re.error:
+        return fits_whole(expression, tag)
+    except PatternTooSlow as error:
+        log.warning("event_return: %s; the event is not given away", error)
+        return if_slow
+    except TargetError:
         return False

@@ -29,7 +29,7 @@ from typing import Any, Final, TypeAlias
 from saltlite.core.ids import valid_function
 from saltlite.core.messages import PublishLoad
 from saltlite.core.targets import Expected, Target
-from saltlite.errors import TargetError, WireError
+from saltlite.errors import PatternTooSlow, TargetError, WireError
 from saltlite.transport.codec import pack
 
 log = logging.getLogger(__name__)
@@ -83,6 +83,7 @@ def decide(
     malformed target means nobody.
 
     Raises:
+        PatternTooSlow: a regular expression in the target takes too long.
         WireError: a field has a type that no minion would take, whoever sends it.
     """
     check_types(wanted)
@@ -189,6 +190,8 @@ def _match(
     target = Target(wanted.tgt, wanted.tgt_type, delimiter if isinstance(delimiter, str) else ":")
     try:
         return match(target)
+    except PatternTooSlow:
+        raise
     except TargetError as problem:
         log.info("%s: %s", publisher.name, problem)
         return Expected(set(), [])

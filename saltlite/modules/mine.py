@@ -11,7 +11,7 @@ from saltlite.core.keywords import own_keywords
 from saltlite.core.mine import MineEntry, data_of, entries, mine_entry
 from saltlite.core.plain import Plain
 from saltlite.core.targets import MinionFacts, Target, matches
-from saltlite.errors import FunctionUnavailable, TargetError
+from saltlite.errors import FunctionError, FunctionUnavailable, TargetError
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,8 @@ def get(
         return _own(ctx, tgt, fun, tgt_type)
     load: dict[str, Plain] = {"cmd": "_mine_get", "tgt": tgt, "fun": fun, "tgt_type": tgt_type}
     found = ctx.master.request(load)
+    if isinstance(found, str) and found:
+        raise FunctionError(found)  # why the master did not look
     if not isinstance(found, dict) or not exclude_minion:
         return found
     own = ctx.config.identity.id

@@ -9,7 +9,7 @@ from typing import Any
 
 from saltlite.context import MasterLink, MinionContext
 from saltlite.core.plain import Plain
-from saltlite.errors import RequestTimeout
+from saltlite.errors import FunctionError, RequestTimeout
 from saltlite.loader.arguments import parse_argument
 
 log = logging.getLogger(__name__)
@@ -112,6 +112,8 @@ def _published(
         job = ctx.master.request(load)
     except RequestTimeout:
         return {}
+    if isinstance(job, dict) and job.get("error"):
+        raise FunctionError(str(job["error"]))
     if not isinstance(job, dict) or not job.get("jid"):
         return {}
     minions = job.get("minions")

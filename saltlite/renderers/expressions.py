@@ -5,7 +5,8 @@ But ``re`` looks for signals while it matches. So a timer of this process's time
 runs around one call of a filter or test, and its handler raises when the template's time is over:
 nothing of Salt's is under way then that holds a lock or a half written file. It runs only for what
 could take long at all, and only in the main thread, where Python handles signals: that is where
-templates are rendered, but with ``multiprocessing: False``.
+templates are rendered, but with ``multiprocessing: False``. In another thread what could take long
+is asked of a process that can be ended (:mod:`saltlite.core.patterns`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import Any, Final
 from jinja2.runtime import Context
 from jinja2.utils import pass_context
 
-from saltlite.renderers.limits import MAX_CHARS, Meter, meter_of, refuse_large
+from saltlite.core.patterns import LIMIT_S, ask_outside
+from saltlite.errors import PatternTooSlow
+from saltlite.renderers.limits import MAX_CHARS, LimitExceeded, Meter, meter_of, refuse_large
 
 FILTERS: Final = (
     "check_whitelist_blacklist",
@@ -38,6 +41,15 @@ LITTLE: Final = 20_000_000
 LONGEST: Final = 256
 """Expressions of more characters are not looked at."""
 
+
+class _Thread(threading.local):
+    """How long expressions may take that this thread has matched elsewhere; ``None``: here."""
+
+    limit_s: float | None = None
+
+
+_thread: Final = _Thread()
+
 _QUANTIFIED: Final = re.compile(r"\)[*+?{]")
 
 
@@ -49,16 +61,29 @@ def regex_search(
     text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
 ) -> tuple[Any, ...] | None:
     """The groups of the first match anywhere, ``None`` without one."""
-    found = re.search(rgx, text, _flags(ignorecase, multiline))
-    return found.groups() if found else None
+    return _groups("search", rgx, _flags(ignorecase, multiline), text)
 
 
 def regex_match(
     text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
 ) -> tuple[Any, ...] | None:
     """The groups of a match at the beginning, ``None`` without one."""
-    found = re.match(rgx, text, _flags(ignorecase, multiline))
-    return found.groups() if found else None
+    return _groups("match", rgx, _flags(ignorecase, multiline), text)
+
+
+def _groups(how: str, rgx: str, flags: int, text: str) -> tuple[Any, ...] | None:
+    if _thread.limit_s is None:
+        found = re.search(rgx, text, flags) if how == "search" else re.match(rgx, text, flags)
+        return found.groups() if found else None
+    groups = _ask_outside(how, rgx, flags, text)
+    return None if groups is None else tuple(groups)
+
+
+def _ask_outside(how: str, rgx: str, flags: int, text: str, value: str = "") -> Any:
+    try:
+        return ask_outside(how, rgx, flags, text, value, _thread.limit_s or LIMIT_S)
+    except PatternTooSlow as error:
+        raise LimitExceeded(str(error)) from error
 
 
 def regex_replace(
@@ -68,6 +93,10 @@ def regex_replace(
     flags = _flags(ignorecase, multiline)
     if not isinstance(text, str):
         return re.sub(rgx, value, text, flags=flags)  # says what it is
+    if _thread.limit_s is not None:
+        replaced = str(_ask_outside("sub", rgx, flags, text, value))
+        refuse_large(len(replaced))
+        return replaced
     most = (len(text) + 1) * len(value) * (len(text) if "\\" in value else 1)
     if most < MAX_CHARS:
         return re.sub(rgx, value, text, flags=flags)
@@ -86,7 +115,7 @@ def regex_replace(
 
 def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
     """The test ``match``: the text begins with a match."""
-    return re.match(rgx, text, _flags(ignorecase, multiline)) is not None
+    return _groups("match", rgx, _flags(ignorecase, multiline), text) is not None
 
 
 def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
@@ -106,7 +135,7 @@ def _fits(value: Any, expression: Any) -> bool:
     if value == expression or fnmatchcase(value, expression):
         return True
     try:
-        return re.match(rf"\A{expression}\Z", value) is not None
+        return _groups("match", rf"\A{expression}\Z", 0, value) is not None
     except re.error:
         return False
 
@@ -162,8 +191,15 @@ def _shape(expression: str) -> tuple[int, int]:
 def until_over(meter: Meter) -> Iterator[None]:
     """Within, LimitExceeded is raised when the template's time is over, if that can be told."""
     left_s = meter.left_s()
-    if left_s is None or threading.current_thread() is not threading.main_thread():
+    if left_s is None:
         yield
+        return
+    if threading.current_thread() is not threading.main_thread():
+        _thread.limit_s = left_s
+        try:
+            yield
+        finally:
+            _thread.limit_s = None
         return
     within = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saltlite.errors import TargetError
+from saltlite.errors import PatternTooSlow, TargetError
 from saltlite.runners.context import RunnerContext
 
 
@@ -17,6 +17,8 @@ def compound_matches(ctx: RunnerContext, expr: str, minion_id: str) -> dict[str,
     """
     try:
         meant = str(minion_id) in ctx.cached(expr, "compound")
+    except PatternTooSlow:
+        raise
     except TargetError:
         meant = False
     return {"matches": str(minion_id) if meant else None}

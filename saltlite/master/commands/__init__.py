@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from saltlite.core.messages import refused as error_reply
-from saltlite.master.command import Caller, Command, Handler, Repeats
+from saltlite.master.command import Caller, Command, Handler, IsSlow, Repeats, always
 from saltlite.master.commands import (
     auth,
     clear,
@@ -34,12 +34,12 @@ def _clear(name: str, caller: Caller, handler: Handler, refused: object) -> Comm
     return Command(name, caller, handler, refused=refused)
 
 
-def _acts(name: str, handler: Handler, refused: object) -> Command:
-    return Command(name, Caller.MINION, handler, refused=refused)
+def _acts(name: str, handler: Handler, refused: object, slow: IsSlow | None = None) -> Command:
+    return Command(name, Caller.MINION, handler, refused=refused, slow=slow)
 
 
-def _reads(name: str, handler: Handler, refused: object) -> Command:
-    return Command(name, Caller.MINION, handler, Repeats.READ, refused)
+def _reads(name: str, handler: Handler, refused: object, slow: IsSlow | None = None) -> Command:
+    return Command(name, Caller.MINION, handler, Repeats.READ, refused, slow=slow)
 
 
 _AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication error occurred.")
@@ -49,7 +49,13 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
     for one in (
         Command("_auth", Caller.STRANGER_RAW, auth.auth, refused="bad load", shares=True),
         _clear("ping", Caller.STRANGER, clear.ping, {}),
-        _clear("publish", Caller.USER, publish.publish, _AUTHENTICATION),
+        Command(
+            "publish",
+            Caller.USER,
+            publish.publish,
+            refused=_AUTHENTICATION,
+            slow=publish.is_slow,
+        ),
         _clear("runner", Caller.USER, clear.runner, clear.USER_REFUSED),
         _clear("wheel", Caller.USER, clear.wheel, clear.USER_REFUSED),
         _clear("mk_token", Caller.USER, clear.mk_token, ""),
@@ -64,7 +70,7 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
             pillar.pillar,
             Repeats.READ,
             limit_s=PILLAR_LIMIT_S,
-            slow=True,
+            slow=always,
         ),
         Command("_return", Caller.MINION, returns.accept_return, refused=False, shares=True),
         Command("_syndic_return", Caller.SYNDIC, returns.accept_syndic_return),
@@ -87,14 +93,14 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
             files.master_tops,
             Repeats.READ,
             limit_s=PILLAR_LIMIT_S,
-            slow=True,
+            slow=always,
         ),
         _acts("_file_recv", files.file_recv, False),
         _acts("_mine", mine.store, False),
-        _reads("_mine_get", mine.get, {}),
+        _reads("_mine_get", mine.get, {}, mine.is_slow),
         _acts("_mine_delete", mine.delete, False),
         _acts("_mine_flush", mine.flush, False),
-        _acts("minion_pub", peer.minion_pub, {}),
+        _acts("minion_pub", peer.minion_pub, {}, peer.is_slow),
         _acts("minion_publish", peer.minion_publish, {}),
         _acts("minion_runner", peer.minion_runner, {}),
         _reads("pub_ret", peer.pub_ret, {}),

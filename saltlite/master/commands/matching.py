@@ -1,13 +1,18 @@
-"""Who is meant by a target, as far as the master knows."""
+"""Who is meant by a target, as far as the master knows, and whom a rule names."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from saltlite.core.targets import Expected, Target, expected, looks_at
+from saltlite.core.patterns import fits_whole
+from saltlite.core.targets import Expected, Target, expected, looks_at, takes_long
+from saltlite.errors import TargetError
 from saltlite.master.context import MasterContext
 from saltlite.master.keystore import KeyState
+
+log = logging.getLogger(__name__)
 
 
 def minions_of(ctx: MasterContext, target: Target, *, greedy: bool = True) -> Expected:
@@ -17,6 +22,7 @@ def minions_of(ctx: MasterContext, target: Target, *, greedy: bool = True) -> Ex
     is read.
 
     Raises:
+        PatternTooSlow: a regular expression in it takes too long.
         TargetError: the expression is not well formed.
     """
     grains, pillar = looks_at(target.tgt_type)
@@ -37,3 +43,41 @@ def without_patterns(tgt_type: Any) -> Any:
     With patterns a minion could find out another's pillar, letter by letter.
     """
     return _EXACT.get(tgt_type, tgt_type) if isinstance(tgt_type, str) else tgt_type
+
+
+def means(ctx: MasterContext, target: Target, minion_id: str) -> bool:
+    """Whether ``target`` means this one minion; unknown is no.
+
+    Raises:
+        PatternTooSlow: a regular expression in it takes too long.
+        TargetError: the expression is not well formed.
+    """
+    grains, pillar = looks_at(target.tgt_type)
+    facts = ctx.minions.facts([minion_id], grains=grains, pillar=pillar)
+    groups = ctx.config.targets.nodegroups
+    return bool(expected(target, facts, greedy=False, nodegroups=groups).minions)
+
+
+def is_slow(ctx: MasterContext, target: Target) -> bool:
+    """Whether :func:`minions_of` may take more than a moment."""
+    if target.tgt_type in ("glob", "list", "grain", "pillar", "pillar_exact", "ipcidr"):
+        return False
+    minions = len(ctx.keys.ids(KeyState.ACCEPTED))
+    return takes_long(target, minions, nodegroups=ctx.config.targets.nodegroups)
+
+
+def asks_slowly(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Whether :func:`minions_of` may take more than a moment for what a minion asks."""
+    tgt, tgt_type = load.get("tgt"), load.get("tgt_type", load.get("expr_form", "glob"))
+    if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
+        return False
+    return is_slow(ctx, Target(tgt, without_patterns(tgt_type)))
+
+
+def rule_fits(expression: str, text: str) -> bool:
+    """Whether a whole expression of a rule names ``text``; what is broken or too slow does not."""
+    try:
+        return fits_whole(expression, text)
+    except TargetError as error:
+        log.warning("A rule allows nothing: %s", error)
+        return False

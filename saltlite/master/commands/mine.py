@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest
 from saltlite.core.messages import as_map, as_text
 from saltlite.core.plain import Plain
-from saltlite.core.targets import Target
-from saltlite.errors import StoreError, TargetError, WireError
+from saltlite.core.targets import Target, takes_long
+from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
 from saltlite.master.commands import matching
+from saltlite.master.commands.matching import rule_fits
 from saltlite.master.context import MasterContext
 from saltlite.master.minioncache import MINE
 
@@ -22,6 +22,9 @@ _DATA: Final = "__data__"
 def store(ctx: MasterContext, request: OpenedRequest) -> bool:
     """Add to this minion's mine, or replace it with ``clear``."""
     data = as_map(request.load.get("data"), "data")
+    slow = [name for name, entry in data.items() if _is_slow_entry(ctx, entry)]
+    if slow:
+        raise WireError(f"allow_tgt of {slow[0]!r:.80} may take too long to match")
     kept = {} if request.load.get("clear") is True else ctx.minions.read(MINE, request.id) or {}
     try:
         ctx.minions.write(MINE, request.id, {**kept, **data})
@@ -30,14 +33,17 @@ def store(ctx: MasterContext, request: OpenedRequest) -> bool:
     return True
 
 
-def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any]:
-    """What the targeted minions put in for one or several functions."""
+def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
+    """What the targeted minions put in for one or several functions; a text says why nothing."""
     load = request.load
     functions = _functions(load.get("fun"))
     tgt_type = as_text(load.get("tgt_type", load.get("expr_form", "glob")), "tgt_type")
     try:
         target = Target(load.get("tgt", "*"), matching.without_patterns(tgt_type))
         meant = matching.minions_of(ctx, target, greedy=False).minions
+    except PatternTooSlow as error:
+        ctx.refusals.refuse("_mine_get", f"minion {request.id}: {error}")
+        return f"The mine was not searched: {error}"
     except TargetError:
         return {}
     allowed = [one for one in functions if _may_ask(ctx, request.id, one)]
@@ -50,6 +56,11 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any]:
     if isinstance(load.get("fun"), str) and len(functions) == 1:
         return found.get(functions[0], {})
     return {function: data for function, data in found.items() if data}
+
+
+def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Whether finding the minions may take long."""
+    return matching.asks_slowly(ctx, load)
 
 
 def delete(ctx: MasterContext, request: OpenedRequest) -> bool:
@@ -81,7 +92,7 @@ def _may_ask(ctx: MasterContext, minion_id: str, function: str) -> bool:
     if not isinstance(rules, Mapping):
         return True
     return any(
-        _fits(str(ids), minion_id) and any(_fits(str(one), function) for one in functions)
+        rule_fits(str(ids), minion_id) and any(rule_fits(str(one), function) for one in functions)
         for ids, functions in rules.items()
         if isinstance(functions, (list, tuple))
     )
@@ -91,12 +102,26 @@ def _may_read(ctx: MasterContext, minion_id: str, entry: Any) -> bool:
     """The entry's own ``allow_tgt``."""
     if not _has_acl(entry) or not entry.get("allow_tgt"):
         return True
-    tgt_type = entry.get("allow_tgt_type") or "glob"
+    target = _allowed_target(entry)
     try:
-        target = Target(entry["allow_tgt"], str(tgt_type))
-        return minion_id in matching.minions_of(ctx, target, greedy=False).minions
+        return not _is_slow(ctx, target) and matching.means(ctx, target, minion_id)
     except TargetError:
         return False
+
+
+def _allowed_target(entry: Mapping[str, Any]) -> Target:
+    return Target(entry["allow_tgt"], str(entry.get("allow_tgt_type") or "glob"))
+
+
+def _is_slow(ctx: MasterContext, target: Target) -> bool:
+    """Whether an entry's own target takes long: many are looked at for one question."""
+    return takes_long(target, 1, nodegroups=ctx.config.targets.nodegroups)
+
+
+def _is_slow_entry(ctx: MasterContext, entry: Any) -> bool:
+    return (
+        _has_acl(entry) and bool(entry.get("allow_tgt")) and _is_slow(ctx, _allowed_target(entry))
+    )
 
 
 def _has_acl(entry: Any) -> bool:
@@ -106,10 +131,3 @@ def _has_acl(entry: Any) -> bool:
 def _value(entry: Any) -> Plain:
     value: Plain = entry[_DATA] if _has_acl(entry) else entry
     return value
-
-
-def _fits(expression: str, text: str) -> bool:
-    try:
-        return re.fullmatch(expression, text) is not None
-    except re.error:
-        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,10 +10,10 @@ from saltlite.channel.master import OpenedRequest
 from saltlite.core.ids import valid_function, valid_jid
 from saltlite.core.messages import PublishLoad, as_text
 from saltlite.core.plain import Plain
-from saltlite.errors import WireError
+from saltlite.errors import PatternTooSlow, WireError
 from saltlite.loader.arguments import KWARG, parse_arguments, split_args
 from saltlite.master.commands import matching
-from saltlite.master.commands.matching import without_patterns
+from saltlite.master.commands.matching import rule_fits, without_patterns
 from saltlite.master.commands.publish import ASKED_BY, send_job
 from saltlite.master.context import MasterContext
 from saltlite.master.late import Later
@@ -26,7 +25,11 @@ def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     """Publish for a minion; ``{"jid", "minions"}``, ``{}`` if it may not."""
     wanted = _wanted(request)
     publisher = _publisher(ctx.config.access.peer, request.id)
-    decision = decide(publisher, wanted, partial(matching.minions_of, ctx))
+    try:
+        decision = decide(publisher, wanted, partial(matching.minions_of, ctx))
+    except PatternTooSlow as error:
+        ctx.refusals.refuse("minion_pub", f"minion {request.id}: {error}")
+        return {"error": f"Not published: {error}"}
     if isinstance(decision, Refused):
         ctx.refusals.refuse("minion_pub", f"minion {request.id}: {decision.reason}")
         return {}
@@ -37,6 +40,11 @@ def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     if not isinstance(load, dict):
         return {}
     return {"jid": load["jid"], "minions": load["minions"]}
+
+
+def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Whether finding the minions may take long."""
+    return matching.asks_slowly(ctx, load)
 
 
 def minion_publish(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
@@ -146,20 +154,13 @@ def _permitted(rules: Mapping[str, Any], minion_id: str, functions: Sequence[str
 
 def _named(rules: Mapping[str, Any], minion_id: str, function: str) -> bool:
     listed = _rules_of(rules, minion_id)
-    return any(_fits(one, function) for one in listed if isinstance(one, str))
+    return any(rule_fits(one, function) for one in listed if isinstance(one, str))
 
 
 def _rules_of(rules: Mapping[str, Any], minion_id: str) -> list[Any]:
     """The entries of all the expressions that name the whole id."""
     found: list[Any] = []
     for ids, allowed in rules.items():
-        if _fits(str(ids), minion_id):
+        if rule_fits(str(ids), minion_id):
             found += allowed if isinstance(allowed, list) else [allowed]
     return found
-
-
-def _fits(expression: str, text: str) -> bool:
-    try:
-        return re.fullmatch(expression, text) is not None
-    except re.error:
-        return False

@@ -20,7 +20,7 @@ from saltlite.core.messages import PublishLoad, PublishReply
 from saltlite.core.messages import refused as error
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import Target
-from saltlite.errors import StoreError, TargetError, WireError
+from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
 from saltlite.master.commands.returns import remember_asked
@@ -70,6 +70,19 @@ def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap:
     return _publish(ctx, user, wanted)
 
 
+def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Whether finding the minions may take long; only of those who may ask at all."""
+    tgt, tgt_type = load.get("tgt"), load.get("tgt_type", "glob")
+    if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
+        return False
+    kwargs = load.get("kwargs")
+    delimiter = kwargs.get("delimiter") if isinstance(kwargs, Mapping) else None
+    target = Target(tgt, tgt_type, delimiter if isinstance(delimiter, str) else ":")
+    if not matching.is_slow(ctx, target):
+        return False
+    return _authenticate(ctx, load.get("user"), load.get("key")) is not None
+
+
 def _authenticate(ctx: MasterContext, user: object, key: object) -> User | None:
     if not isinstance(user, str) or not isinstance(key, str):
         return None
@@ -79,6 +92,9 @@ def _authenticate(ctx: MasterContext, user: object, key: object) -> User | None:
 def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
     try:
         decision = decide(_publisher(ctx, user), wanted, partial(matching.minions_of, ctx))
+    except PatternTooSlow as problem:
+        ctx.refusals.refuse("publish", f"user {user.name}: {problem}")
+        return PublishReply(None, [], error=f"Not published: {problem}").to_wire()
     except WireError as problem:
         return {"error": str(problem)}
     if isinstance(decision, Refused):

@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from saltlite import regex_process
 from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
+from saltlite.core import patterns
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
@@ -241,14 +243,41 @@ def test_time_that_others_took_is_not_the_templates(ctx):
             meter.look()
 
 
-def test_no_timer_where_no_signal_comes(ctx):
+def in_a_thread(text, ctx):
     found = []
-    thread = threading.Thread(
-        target=lambda: found.append(rendered("{{ ('a' * 30) | regex_match('(a+)+$') }}", ctx))
-    )
+
+    def render():
+        try:
+            found.append(rendered(text, ctx))
+        except RenderError as error:
+            found.append(str(error))
+
+    thread = threading.Thread(target=render)
     thread.start()
     thread.join()
-    assert found == [f"('{'a' * 30}',)"]
+    return found[0]
+
+
+@pytest.fixture
+def outside(monkeypatch):
+    monkeypatch.setattr(patterns, "_outside", regex_process.ask)
+    yield
+    regex_process._process.close()
+
+
+def test_where_no_signal_comes_another_process_is_asked(ctx, outside):
+    long = "{{ ('a' * 30) | regex_match('(a+)+$') }}"
+    assert in_a_thread(long, ctx) == f"('{'a' * 30}',)"
+    assert in_a_thread("{{ ('a' * 30) | regex_search('((x)|a+)+$') }}", ctx) == (
+        f"('{'a' * 30}', None)"
+    )
+    assert in_a_thread("{{ 'aab' | regex_replace('((a)+)+', '<\\\\1>') }}", ctx) == "<aa>b"
+    assert in_a_thread("{{ 'aab' is match('(a+)+b') }}", ctx) == "True"
+
+
+@pytest.mark.parametrize("text", HANGS)
+def test_what_takes_too_long_in_a_thread_ends(ctx, outside, text):
+    assert "takes more than" in in_a_thread(text, ctx)
 
 
 def test_what_is_put_in_place_has_a_size(patient):
