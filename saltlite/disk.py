@@ -10,19 +10,31 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import logging
 import os
 import stat
+import struct
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from saltlite.errors import StoreError, UntrustedPath
 from saltlite.openat import SPECIAL_BITS, Spot, reach
 
+log = logging.getLogger(__name__)
+
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
 OTHERS_RIGHTS = 0o037
 SELINUX_LABEL = "security.selinux"
+OTHERS_WRITE = 0o022
+
+_FLOCK = struct.Struct("@hhqqi4x")
+"""``struct flock``: type, whence, start, length, process id."""
+
+_FIRST_LOOK_S = 0.0005
+_LONGEST_LOOK_S = 0.02
 
 
 def make_dir(path: Path, mode: int = PRIVATE_DIR) -> None:
@@ -86,6 +98,25 @@ def write_file(
     """
     with _store_errors(path):
         _replace(path, None, data, mode, owner, flush=flush)
+
+
+def create_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> bool:
+    """Make a file as :func:`write_file` does; ``False`` if something is there already, and stays.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    draft = path.with_name(f".{path.name}.{threading.get_native_id()}.new.tmp")
+    write_file(draft, data, mode=mode)
+    with _store_errors(path):
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(draft)
+        flush_dir(path.parent)
+    return True
 
 
 def write_at(
@@ -274,7 +305,8 @@ def _read_all(fd: int, size: int, limit_bytes: int) -> bytes:
 def check_secret(path: Path) -> None:
     """A private key must be ours (or root's) and closed to others; the group may read it.
 
-    Nothing is mended: whether others have read it already, only the user can judge.
+    One of ours that others may only read is closed, with a warning. One that they may write is
+    not used: they may have put another key there.
 
     Raises:
         StoreError: it is not; the text says what to do.
@@ -286,11 +318,28 @@ def check_secret(path: Path) -> None:
     if status.st_uid not in (0, os.geteuid()):
         raise StoreError(f"{path} belongs to user {status.st_uid}; it must be ours: chown it")
     mode = stat.S_IMODE(status.st_mode)
-    if mode & OTHERS_RIGHTS:
+    if mode & OTHERS_WRITE or (mode & OTHERS_RIGHTS and status.st_uid != os.geteuid()):
         raise StoreError(
             f"{path} is a private key that others may use (mode {mode:04o}):"
             " chmod 0400 it, or replace it if they should not have seen it"
         )
+    if mode & OTHERS_RIGHTS:
+        _close_secret(path, mode)
+
+
+def _close_secret(path: Path, mode: int) -> None:
+    closed = mode & PRIVATE_FILE
+    try:
+        os.chmod(path, closed)
+    except OSError as error:
+        raise StoreError(f"cannot chmod {path}, which others may read: {error.strerror}") from error
+    log.warning(
+        "%s is a private key that others could read (mode %04o); changed to %04o."
+        " Replace it if they should not have seen it",
+        path,
+        mode,
+        closed,
+    )
 
 
 def check_origin(path: str) -> None:
@@ -337,3 +386,52 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
         yield True
     finally:
         os.close(fd)
+
+
+@contextlib.contextmanager
+def locked_slot(path: Path, slot: int, *, patience_s: float = 10.0) -> Iterator[None]:
+    """Hold exclusively lock ``slot`` of the many that the empty file ``path`` stands for.
+
+    The locks belong to the open file, not to the process, so that neither threads nor another use
+    of the file in this process can release them; the kernel does when the process ends.
+    Source: fcntl(2), "Open file description locks".
+
+    Raises:
+        StoreError: somebody else held it for all of ``patience_s``, or there can be no such file.
+    """
+    fd = _open_lock_file(path)
+    try:
+        _wait_for_slot(fd, slot, path, time.monotonic() + patience_s)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _open_lock_file(path: Path) -> int:
+    """Open it, made if need be; what root makes belongs to whom the directory belongs to."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        fd = os.open(path, flags, PRIVATE_FILE)
+    except OSError as error:
+        raise StoreError(f"cannot open {path}: {error.strerror}") from error
+    if os.geteuid() == 0:
+        owner, directory = os.fstat(fd), os.stat(path.parent)
+        if owner.st_uid != directory.st_uid:
+            os.fchown(fd, directory.st_uid, directory.st_gid)
+    return fd
+
+
+def _wait_for_slot(fd: int, slot: int, path: Path, until_s: float) -> None:
+    pause_s = _FIRST_LOOK_S
+    while True:
+        try:
+            fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, slot, 1, 0))
+        except (BlockingIOError, PermissionError) as error:
+            if time.monotonic() > until_s:
+                raise StoreError(f"{path} is locked by another process") from error
+        except OSError as error:
+            raise StoreError(f"cannot lock {path}: {error.strerror}") from error
+        else:
+            return
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, _LONGEST_LOOK_S)

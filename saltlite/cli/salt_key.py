@@ -152,7 +152,8 @@ class _SaltKey:
             return self._gen_signature()
         events = LazyEvents(self.config)
         try:
-            return self._on_keys(KeyClient(KeyDirectory(self.config, fire=events.fire)))
+            keys = KeyDirectory(self.config, fire=events.fire)
+            return self._on_keys(KeyClient(keys, refuse=_say_invalid))
         finally:
             events.close()
 
@@ -265,8 +266,9 @@ class _SaltKey:
     # --- making keys --------------------------------------------------------------------------
 
     def _gen_keys(self) -> int:
+        """Make a pair; one that is there is kept."""
         from saltlite import disk
-        from saltlite.crypto.keys import PrivateKey
+        from saltlite.master.keystore import load_or_make_key
 
         options = self.options
         folder = Path(options.gen_keys_dir).expanduser().absolute()
@@ -275,10 +277,7 @@ class _SaltKey:
             private = disk.child(folder, f"{options.gen_keys}.pem")
         except ValueError as error:
             raise CryptoError(str(error)) from error
-        public = private.with_name(f"{options.gen_keys}.pub")
-        key = PrivateKey.generate(options.keysize)
-        disk.write_file(private, key.pem, mode=0o400)
-        disk.write_file(public, key.public.pem.encode() + b"\n", mode=0o644)
+        key = load_or_make_key(private, keysize=options.keysize, public_mode=0o644)
         self._show_result(key.public.fingerprint(self.config.files.hash_type))
         return EX_OK
 
@@ -314,6 +313,10 @@ class _SaltKey:
     def _show_result(self, value: Any) -> None:
         if not self.options.quiet:
             self.screen.show({"return": value})
+
+
+def _say_invalid(minion_id: str) -> None:
+    sys.stderr.write(f"Unable to accept invalid key for {minion_id}.\n")
 
 
 if __name__ == "__main__":

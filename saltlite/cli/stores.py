@@ -173,29 +173,22 @@ class KeyDirectory:
 
     def accept(self, minion_id: str, state: str) -> bool:
         """Accept a key that is in ``state``."""
-        return self._actions.accept(
-            minion_id,
-            include_rejected=state == "minions_rejected",
-            include_denied=state == "minions_denied",
-        )
+        return self._actions.accept(minion_id, self._states[state])
 
     def reject(self, minion_id: str, state: str) -> bool:
         """Reject a key that is in ``state``."""
-        return self._actions.reject(
-            minion_id,
-            include_accepted=state == "minions",
-            include_denied=state == "minions_denied",
-        )
+        return self._actions.reject(minion_id, self._states[state])
 
     def delete(self, minion_id: str, state: str) -> bool:
-        """Forget a minion."""
-        return self._actions.delete(minion_id)
+        """Forget a key that is in ``state``."""
+        return self._actions.delete(minion_id, [self._states[state]])
 
 
 class KeyMaterial:
     """Keys themselves, as wheel functions see them."""
 
     def __init__(self, config: MasterConfig) -> None:
+        self._config = config
         self._pki_dir = Path(config.paths.pki_dir)
 
     def local(self) -> dict[str, str]:
@@ -219,11 +212,11 @@ class KeyMaterial:
         key = PrivateKey.generate(bits)
         return key.pem.decode(), key.public.pem
 
-    def admit(self, minion_id: str, pem: str) -> None:
-        """Accept this public key for a minion."""
-        from saltlite.master.keystore import KeyState, KeyStore
+    def admit(self, minion_id: str, pem: str, *, replace: bool) -> bool:
+        """Accept this public key for a minion; ``False`` if it has one that may not go."""
+        from saltlite.master.keyactions import KeyActions
 
-        KeyStore(self._pki_dir).put(minion_id, KeyState.ACCEPTED, pem)
+        return KeyActions(self._config).admit(minion_id, pem, replace=replace)
 
 
 class LazyEvents:

@@ -1,13 +1,15 @@
 """What an operator does with keys: accept, reject, delete; and all that has to follow.
 
 Used by ``salt-key`` and by ``revoke_auth``. When a key goes, so do the minion's session, its
-cached data and, unless told otherwise, the publication key it knew. Source: protocol.md 7.7, 12.2;
+cached data and, unless told otherwise, the publication key it knew. Each action holds the id, and
+applies to the state in which the operator saw the key: it does nothing to one that has been moved
+meanwhile. Source: protocol.md 7.7, 12.2;
 CVE-2016-9639.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -41,47 +43,72 @@ class KeyActions:
         )
         self._minions = MinionCache(self._cachedir)
 
-    def accept(
-        self, minion_id: str, *, include_rejected: bool = False, include_denied: bool = False
-    ) -> bool:
-        """Accept a waiting key; ``False`` if there is none in the states that count."""
-        sources = [KeyState.UNACCEPTED]
-        sources += [KeyState.REJECTED] if include_rejected else []
-        sources += [KeyState.DENIED] if include_denied else []
-        return self._move(minion_id, sources, KeyState.ACCEPTED, "accept")
+    def accept(self, minion_id: str, source: KeyState = KeyState.UNACCEPTED) -> bool:
+        """Accept the key that is in ``source``; ``False`` if there is none.
 
-    def reject(
-        self, minion_id: str, *, include_accepted: bool = False, include_denied: bool = False
-    ) -> bool:
-        """Reject a waiting key; ``False`` if there is none in the states that count."""
-        sources = [KeyState.UNACCEPTED]
-        sources += [KeyState.ACCEPTED] if include_accepted else []
-        sources += [KeyState.DENIED] if include_denied else []
-        done = self._move(minion_id, sources, KeyState.REJECTED, "reject")
-        if done:
-            self._end(minion_id, preserve_cache=self._options.preserve_minion_cache)
-        return done
+        Raises:
+            CryptoError: it is no key; it stays where it is.
+        """
+        with self.store.hold(minion_id):
+            if not self._is_in(minion_id, source):
+                return False
+            self._check_key(minion_id, source)
+            self._leave_others(minion_id, source, KeyState.ACCEPTED)
+            self._sessions.delete(minion_id)  # whoever had the id before
+            done = self.store.move(minion_id, source, KeyState.ACCEPTED)
+        return self._tell(done, "accept", minion_id)
 
-    def delete(self, minion_id: str, *, preserve_cache: bool | None = None) -> bool:
-        """Forget a minion in every state; ``False`` if nothing was known of it."""
-        # A list, not a generator: the key is to go from every state.
-        found = [state for state in KeyState if self.store.delete(minion_id, state)]
-        if not found:
-            return False
+    def reject(self, minion_id: str, source: KeyState = KeyState.UNACCEPTED) -> bool:
+        """Reject the key that is in ``source``; ``False`` if there is none."""
+        with self.store.hold(minion_id):
+            if not self._is_in(minion_id, source):
+                return False
+            self._leave_others(minion_id, source, KeyState.REJECTED)
+            done = self.store.move(minion_id, source, KeyState.REJECTED)
+            if done:
+                self._end(minion_id, preserve_cache=self._options.preserve_minion_cache)
+        return self._tell(done, "reject", minion_id)
+
+    def delete(
+        self,
+        minion_id: str,
+        states: Iterable[KeyState] = tuple(KeyState),
+        *,
+        preserve_cache: bool | None = None,
+    ) -> bool:
+        """Forget a minion in these states; ``False`` if nothing was known of it there."""
         keep = self._options.preserve_minion_cache if preserve_cache is None else preserve_cache
-        if KeyState.ACCEPTED in found:
-            self._end(minion_id, preserve_cache=keep)
-        self._fire(tags.KEY, {"result": True, "act": "delete", "id": minion_id})
+        with self.store.hold(minion_id):
+            # A list, not a generator: the key is to go from every state.
+            found = [state for state in states if self.store.delete(minion_id, state)]
+            if KeyState.ACCEPTED in found:
+                self._end(minion_id, preserve_cache=keep)
+        return self._tell(bool(found), "delete", minion_id)
+
+    def admit(self, minion_id: str, pem: str, *, replace: bool) -> bool:
+        """Accept this key, whatever is known; ``False`` if one is accepted and may not go."""
+        with self.store.hold(minion_id):
+            is_taken = self._is_in(minion_id, KeyState.ACCEPTED)
+            if is_taken and not replace:
+                return False
+            self._sessions.delete(minion_id)
+            self.store.put(minion_id, KeyState.ACCEPTED, pem)
+            if is_taken:
+                self._ask_for_rotation()
         return True
 
-    def _move(self, minion_id: str, sources: list[KeyState], target: KeyState, act: str) -> bool:
-        for source in sources:
-            if self.store.path(minion_id, source).is_file():
-                self._leave_others(minion_id, source, target)
-                if self.store.move(minion_id, source, target):
-                    self._fire(tags.KEY, {"result": True, "act": act, "id": minion_id})
-                    return True
-        return False
+    def _is_in(self, minion_id: str, state: KeyState) -> bool:
+        return self.store.path(minion_id, state).is_file()
+
+    def _check_key(self, minion_id: str, source: KeyState) -> None:
+        from saltlite.crypto.keys import PublicKey
+
+        PublicKey.from_pem(self.store.key(minion_id, source) or "")
+
+    def _tell(self, done: bool, act: str, minion_id: str) -> bool:
+        if done:
+            self._fire(tags.KEY, {"result": True, "act": act, "id": minion_id})
+        return done
 
     def _leave_others(self, minion_id: str, source: KeyState, target: KeyState) -> None:
         """A denied key taken up replaces what the id had in another state."""
@@ -95,6 +122,9 @@ class KeyActions:
         self._sessions.delete(minion_id)
         if not preserve_cache:
             self._minions.forget(minion_id)
+        self._ask_for_rotation()
+
+    def _ask_for_rotation(self) -> None:
         if self._options.rotate_aes_key:
             request_rotation(self._cachedir)
 

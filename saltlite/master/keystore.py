@@ -2,7 +2,9 @@
 
 Anybody may move files between the folders (``salt-key``, configuration management, a shell); the
 next look sees it, since nothing is kept that is not checked against the file's own status. A move
-is one ``rename``, so an id is in exactly one state at any moment. Source: protocol.md 14.1.
+is one ``rename``, so an id is in exactly one state at any moment. Processes of the master and its
+commands look, decide and write while they hold the id (:meth:`KeyStore.hold`).
+Source: protocol.md 14.1.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import contextlib
 import logging
 import os
 import time
+import zlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -52,6 +56,13 @@ FOLDERS: Final = {
 
 AUTOSIGN_FOLDER: Final = "minions_autosign"
 
+LOCK_FILE: Final = ".keys.lock"
+LOOKS: Final = 5
+"""How often a key is looked for whose file is moved while it is looked at."""
+
+_COUNT_SLOT: Final = 1 << 32
+"""Above the slots of all ids."""
+
 _EXCLUSIVE: Final = (KeyState.ACCEPTED, KeyState.UNACCEPTED, KeyState.REJECTED)
 
 
@@ -63,6 +74,11 @@ class AcceptedKey:
     pem: str
     stamp: tuple[int, int, int]
     path: Path
+
+    @property
+    def written_s(self) -> float:
+        """When the file was written, in seconds since the epoch."""
+        return self.stamp[0] / 1e9
 
 
 class KeyStore:
@@ -84,6 +100,34 @@ class KeyStore:
         disk.make_dir(self.pki_dir)
         for folder in (*FOLDERS.values(), AUTOSIGN_FOLDER):
             disk.make_dir(self.pki_dir / folder)
+        with self.hold_count():
+            pass  # so that the file is there
+
+    @contextlib.contextmanager
+    def hold(self, minion_id: str) -> Iterator[None]:
+        """Keep all other processes from deciding about the keys and the session of an id.
+
+        Ids that share a slot wait for one another, which does no harm: nobody holds two.
+
+        Raises:
+            StoreError: somebody else holds the id for too long.
+        """
+        with disk.locked_slot(self._lock_path(), zlib.crc32(minion_id.encode())):
+            yield
+
+    @contextlib.contextmanager
+    def hold_count(self) -> Iterator[None]:
+        """Keep all others who do so from adding to a state; to be taken while an id is held.
+
+        Raises:
+            StoreError: somebody else holds it for too long.
+        """
+        with disk.locked_slot(self._lock_path(), _COUNT_SLOT):
+            yield
+
+    def _lock_path(self) -> Path:
+        disk.make_dir(self.pki_dir)
+        return self.pki_dir / LOCK_FILE
 
     def folder(self, state: KeyState) -> Path:
         """The directory of a state."""
@@ -132,6 +176,24 @@ class KeyStore:
                 return state
         return None
 
+    def look_up(self, minion_id: str) -> tuple[KeyState | None, str | None]:
+        """The state of an id, and the key that is on file there, as of one moment.
+
+        The accepted key is seldom read again. ``None`` for a key that is not text.
+
+        Raises:
+            StoreError: the file cannot be read, or is moved to and fro by somebody.
+        """
+        for _ in range(LOOKS):
+            state = self.state(minion_id)
+            if state is None:
+                return None, None
+            accepted = self.accepted_key(minion_id) if state is KeyState.ACCEPTED else None
+            pem = self.key(minion_id, state) if accepted is None else accepted.pem
+            if pem is not None or self.path(minion_id, state).is_file():
+                return state, pem
+        raise StoreError("its key is moved to and fro")
+
     def key(self, minion_id: str, state: KeyState) -> str | None:
         """The PEM text on file, ``None`` if there is none or it is not text.
 
@@ -177,6 +239,8 @@ class KeyStore:
 
     def put(self, minion_id: str, state: KeyState, pem: str) -> None:
         """File a key under a state; in the three exclusive states it leaves the others.
+
+        As with :meth:`move` and :meth:`delete`, the caller holds the id.
 
         Raises:
             StoreError: nothing was changed.
@@ -232,27 +296,35 @@ def _read_text(path: Path) -> str | None:
         return None
 
 
-def load_or_make_key(path: Path, *, keysize: int, passphrase: str | None = None) -> PrivateKey:
+def load_or_make_key(
+    path: Path, *, keysize: int, passphrase: str | None = None, public_mode: int = 0o600
+) -> PrivateKey:
     """The private key at ``path``; made (with ``.pub`` beside it) only if no such file is there.
 
     ``passphrase`` is ``key_pass``: what is read must be, and what is made is, encrypted with it.
+    Of two who make it at the same time both get the key of the first.
 
     Raises:
         CryptoError: the file is there but cannot be used; it is left as it is.
         StoreError: others may use it, or the new key cannot be written.
     """
-    from saltlite.crypto.keys import PrivateKey, load_private_key
+    from saltlite.crypto.keys import load_private_key
 
     if not os.path.lexists(path):
-        log.info("Making a new RSA key of %d bits: %s", keysize, path)
-        key = PrivateKey.generate(keysize)
-        pem = key.encrypted_pem(passphrase) if passphrase else key.pem
-        disk.write_file(path, pem, mode=0o400)
-    else:
-        key = load_private_key(path, passphrase)
-        disk.check_secret(path)
+        _make_private_key(path, keysize, passphrase)
+    key = load_private_key(path, passphrase)
+    disk.check_secret(path)
     public = path.with_suffix(".pub")
     text = key.public.pem.encode() + b"\n"
     if disk.read_regular(public) != text:
-        disk.write_file(public, text)
+        disk.write_file(public, text, mode=public_mode)
     return key
+
+
+def _make_private_key(path: Path, keysize: int, passphrase: str | None) -> None:
+    from saltlite.crypto.keys import PrivateKey
+
+    log.info("Making a new RSA key of %d bits: %s", keysize, path)
+    key = PrivateKey.generate(keysize)
+    pem = key.encrypted_pem(passphrase) if passphrase else key.pem
+    disk.create_file(path, pem, mode=0o400)

@@ -181,16 +181,25 @@ class Maintenance:
 
         ``salt-key`` has seen to all this itself; here are the files that went by other hands.
         """
+        if self._keys.ids(KeyState.ACCEPTED) is self._accepted:
+            return  # the directory has not changed since the last look
+        # Sessions first: one that is made after this has a key that is accepted by then.
+        with_session = self._sessions.ids()
         accepted = self._keys.ids(KeyState.ACCEPTED)
-        if accepted is self._accepted:  # the directory has not changed since the last look
-            return
+        ended = [one for one in with_session if one not in accepted and self._end_orphan(one)]
         self._accepted = accepted
-        orphans = [one for one in self._sessions.ids() if one not in accepted]
-        for minion_id in orphans:
-            log.info("The session of minion %s ends: its key is not accepted", minion_id)
-            self._sessions.delete(minion_id)
-        if orphans and self._shared.config.keys.rotate_aes_key:
+        if ended and self._shared.config.keys.rotate_aes_key:
             self._rotate("a key went")
+
+    def _end_orphan(self, minion_id: str) -> bool:
+        """End the session of an id without an accepted key, unless somebody else has done so."""
+        with self._keys.hold(minion_id):
+            if self._keys.path(minion_id, KeyState.ACCEPTED).exists():
+                return False
+            if not self._sessions.delete(minion_id):
+                return False
+        log.info("The session of minion %s ends: its key is not accepted", minion_id)
+        return True
 
     def _clean_jobs(self) -> None:
         jobs = self._shared.config.jobs

@@ -45,12 +45,21 @@ class Sessions:
         self._cached = cached
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
-    def get(self, minion_id: str) -> Session | None:
+    def get(self, minion_id: str, *, not_before_s: float = 0.0) -> Session | None:
         """The session of an id if it has one that is not too old.
+
+        One older than ``not_before_s`` (when the minion's key file was written) does not count: it
+        may have been another machine's.
 
         Raises:
             StoreError: the file is there and cannot be read.
         """
+        session = self._look_up(minion_id)
+        if session is None or session.stamp[0] / 1e9 < not_before_s:
+            return None
+        return session
+
+    def _look_up(self, minion_id: str) -> Session | None:
         known = self._sessions.get(minion_id)
         path = disk.child(self._directory, minion_id) if known is None else known.path
         try:
@@ -66,16 +75,15 @@ class Sessions:
         return self._read(minion_id, path, stamp)
 
     def get_or_make(self, minion_id: str, *, not_before_s: float = 0.0) -> Session:
-        """The session of an accepted minion; only ``_auth`` makes one.
+        """The session of an accepted minion; only ``_auth`` makes one, while it holds the id.
 
-        One older than ``not_before_s`` (when the minion's key file was written) is replaced: it may
-        have been another machine's.
+        One older than ``not_before_s`` is replaced, see :meth:`get`.
 
         Raises:
             StoreError: it cannot be written.
         """
-        session = self.get(minion_id)
-        if session is not None and session.stamp[0] / 1e9 >= not_before_s:
+        session = self.get(minion_id, not_before_s=not_before_s)
+        if session is not None:
             return session
         from saltlite.crypto.cipher import new_key_string
 
@@ -88,10 +96,10 @@ class Sessions:
             raise StoreError(f"session of {minion_id} is gone")
         return made
 
-    def delete(self, minion_id: str) -> None:
-        """End the session of an id, in all workers."""
+    def delete(self, minion_id: str) -> bool:
+        """End the session of an id, in all workers; ``False`` if it had none."""
         self._sessions.pop(minion_id, None)
-        disk.remove(disk.child(self._directory, minion_id))
+        return disk.remove(disk.child(self._directory, minion_id))
 
     def clear(self) -> None:
         """End all sessions; every minion authenticates again."""

@@ -70,7 +70,7 @@ class Keys(Protocol):
         """The key's PEM text."""
 
     def accept(self, minion_id: str, state: str) -> bool:
-        """Accept a key that is in ``state``; ``False`` if it is gone."""
+        """Accept a key that is in ``state``; ``False`` if it is gone, CryptoError if it is none."""
 
     def reject(self, minion_id: str, state: str) -> bool:
         """Reject a key that is in ``state``; ``False`` if it is gone."""
@@ -91,8 +91,8 @@ class KeyMaterial(Protocol):
     def generate(self, bits: int) -> tuple[str, str]:
         """A new pair: private and public PEM."""
 
-    def admit(self, minion_id: str, pem: str) -> None:
-        """Accept this public key for a minion."""
+    def admit(self, minion_id: str, pem: str, *, replace: bool) -> bool:
+        """Accept this public key for a minion; ``False`` if it has one that may not go."""
 
 
 class Cache(Protocol):

@@ -241,8 +241,8 @@ def gen_accept(
     if id_ in ctx.keys.list(ACCEPTED) and not force:
         return {}
     pair = gen(ctx, id_, keysize)
-    ctx.key_material.admit(id_, pair["pub"])
-    return pair
+    admitted = ctx.key_material.admit(id_, pair["pub"], replace=force)
+    return pair if admitted else {}
 
 
 def _client(ctx: RunnerContext) -> KeyClient:

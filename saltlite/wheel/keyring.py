@@ -7,8 +7,13 @@ The key directory belongs to the master's package; whoever calls hands in what f
 from __future__ import annotations
 
 import fnmatch
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
+
+from saltlite.errors import CryptoError
+
+log = logging.getLogger(__name__)
 
 ACCEPTED: Final = "minions"
 UNACCEPTED: Final = "minions_pre"
@@ -30,7 +35,7 @@ class KeyFiles(Protocol):
         """The key's PEM text."""
 
     def accept(self, minion_id: str, state: str) -> bool:
-        """Accept a key that is in ``state``; ``False`` if it is gone."""
+        """Accept a key that is in ``state``; ``False`` if it is gone, CryptoError if it is none."""
 
     def reject(self, minion_id: str, state: str) -> bool:
         """Reject a key that is in ``state``; ``False`` if it is gone."""
@@ -58,8 +63,12 @@ def states_of(word: str) -> tuple[str, ...]:
 class KeyClient:
     """Lists keys, shows them, and changes their states."""
 
-    def __init__(self, files: KeyFiles) -> None:
+    def __init__(
+        self, files: KeyFiles, *, refuse: Callable[[str], object] = lambda _minion_id: None
+    ) -> None:
+        """``refuse`` is called with each id whose key is not accepted because it is none."""
         self._files = files
+        self._refuse = refuse
 
     def list_all(self, states: Iterable[str] = STATES) -> Keys:
         """Ids by state."""
@@ -100,8 +109,11 @@ class KeyClient:
         return self.name_match(match, states)
 
     def accept(self, keys: Mapping[str, Iterable[str]]) -> list[str]:
-        """Accept keys, given by state; those that were accepted, in order."""
-        return _each(keys, self._files.accept)
+        """Accept keys, given by state; those that were accepted, in order.
+
+        What is no key is logged, and stays where it is.
+        """
+        return _each(keys, self._accept)
 
     def reject(self, keys: Mapping[str, Iterable[str]]) -> list[str]:
         """Reject keys, given by state; those that were rejected, in order."""
@@ -110,6 +122,14 @@ class KeyClient:
     def delete(self, keys: Mapping[str, Iterable[str]]) -> list[str]:
         """Forget keys, given by state; those that are gone, in order."""
         return _each(keys, self._files.delete)
+
+    def _accept(self, minion_id: str, state: str) -> bool:
+        try:
+            return self._files.accept(minion_id, state)
+        except CryptoError as error:
+            log.error("Invalid RSA public key: %s (%s)", minion_id, error)
+            self._refuse(minion_id)
+            return False
 
     def key_str(self, match: str | Sequence[str]) -> dict[str, dict[str, str]]:
         """The public keys of the ids that fit, by state."""

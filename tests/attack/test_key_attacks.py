@@ -282,3 +282,85 @@ def test_no_more_minions_than_allowed(small: tuple[Cluster, Stranger], other_pem
     reply = stranger.send(offer(other_pem, "three"))
     assert auth_answer(reply)["ret"] == "full"
     assert "aes" in auth_answer(stranger.send(offer(other_pem, "one")))
+
+
+# --- several at the same time --------------------------------------------------------------------
+
+PAIRS = 300
+AT_ONCE = 25
+
+
+@pytest.fixture(scope="module")
+def trusting() -> Iterator[tuple[Cluster, Stranger]]:
+    """Accepts what comes first."""
+    options = {"worker_threads": 5, "max_minions": PAIRS + 20}
+    with Cluster(minions=0, master_options=options) as cluster:
+        cluster.start_master()
+        stranger = Stranger(cluster.ret_port)
+        yield cluster, stranger
+        stranger.close()
+
+
+def offer_pairs(stranger: Stranger, names: list[str], pems: list[str]) -> list[list[Any]]:
+    """Each id with every key, at the same time; what each was told."""
+    answers = []
+    for start in range(0, len(names), AT_ONCE):
+        some = names[start : start + AT_ONCE]
+        replies = stranger.send_many([offer(pem, one) for one in some for pem in pems], within_s=30)
+        told = [auth_answer(reply).get("ret", "let in") for reply in replies]
+        answers += [told[at : at + len(pems)] for at in range(0, len(told), len(pems))]
+    return answers
+
+
+def test_of_two_keys_for_one_new_id_one_is_accepted(
+    trusting: tuple[Cluster, Stranger], other_pem: str
+) -> None:
+    cluster, stranger = trusting
+    pems = [other_pem, PrivateKey.generate(2048).public.pem]
+    names = [f"twin{number}" for number in range(PAIRS)]
+    answers = offer_pairs(stranger, names, pems)
+    assert [sorted(map(str, told)) for told in answers] == [["False", "let in"]] * PAIRS
+    for name, told in zip(names, answers, strict=True):
+        winner, loser = (pems[told.index(word)] for word in ("let in", False))
+        assert (cluster.pki_dir / "minions" / name).read_text().strip() == winner.strip()
+        assert (cluster.pki_dir / "minions_denied" / name).read_text().strip() == loser.strip()
+        assert not (cluster.pki_dir / "minions_pre" / name).exists()
+
+
+def test_no_more_minions_than_allowed_at_the_same_time(
+    trusting: tuple[Cluster, Stranger], other_pem: str
+) -> None:
+    cluster, stranger = trusting
+    accepted = cluster.pki_dir / "minions"
+    most = PAIRS + 20
+    for number in range(most - 5 - len(list(accepted.iterdir()))):
+        (accepted / f"filler{number}").write_text(other_pem)
+    replies = stranger.send_many([offer(other_pem, f"late{n}") for n in range(100)], within_s=30)
+    told = [auth_answer(reply).get("ret", "let in") for reply in replies]
+    assert (told.count("let in"), told.count("full")) == (5, 95)
+    assert len(list(accepted.iterdir())) == most
+
+
+def test_of_two_keys_for_one_new_id_one_waits(victim: Victim, other_pem: str) -> None:
+    """Nobody is accepted unseen: one key waits for the operator, the other one is denied."""
+    cluster = victim.cluster
+    pems = [other_pem, PrivateKey.generate(2048).public.pem]
+    names = [f"pair{number}" for number in range(100)]
+    answers = offer_pairs(victim.stranger, names, pems)
+    for name in names:
+        (cluster.pki_dir / "minions_pre" / name).unlink()
+    assert [sorted(told) for told in answers] == [[False, True]] * len(names)
+
+
+def test_a_marker_counts_once(victim: Victim, other_pem: str) -> None:
+    """``minions_autosign``: of several keys that come at once the marker lets one in."""
+    cluster = victim.cluster
+    pems = [other_pem, *(PrivateKey.generate(2048).public.pem for _ in range(2))]
+    names = [f"marked{number}" for number in range(30)]
+    for name in names:
+        (cluster.pki_dir / "minions_autosign" / name).touch()
+    answers = offer_pairs(victim.stranger, names, pems)
+    for name in names:
+        assert not (cluster.pki_dir / "minions_autosign" / name).exists()
+        (cluster.pki_dir / "minions" / name).unlink()
+    assert [sorted(map(str, told)) for told in answers] == [["False", "False", "let in"]] * 30

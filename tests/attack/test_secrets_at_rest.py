@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from attacks import Stranger
-from cluster import Cluster
+from cluster import Cluster, eventually
 from rogue import Rogue
 from saltlite.crypto.keys import PrivateKey
 
@@ -142,7 +142,7 @@ def spoil(path: Path, how: str) -> None:
         path.write_bytes({"empty": b"", "half": KEY.pem[:600], "junk": b"junk"}[how])
 
 
-SPOILT = ["0666", "0644", "link", "directory", "empty", "half", "junk", "passphrase"]
+SPOILT = ["0666", "0664", "link", "directory", "empty", "half", "junk", "passphrase"]
 
 
 @pytest.mark.parametrize("how", SPOILT)
@@ -162,3 +162,19 @@ def test_a_private_key_that_cannot_be_used_is_never_replaced(which: str, how: st
         lines = daemon.log().splitlines()
         assert any(path.name in line for line in lines), lines
         assert len(lines) <= 5 and "Traceback" not in daemon.log(), lines
+
+
+@pytest.mark.parametrize(("mode", "closed"), [(0o644, 0o600), (0o444, 0o400)])
+@pytest.mark.parametrize("which", ["master", "minion"])
+def test_a_private_key_that_others_could_read_is_closed(which: str, mode: int, closed: int) -> None:
+    """It is the daemon's own: a warning that names it, and the start goes on with that key."""
+    with Cluster(minions=1) as cluster:
+        folder = cluster.pki_dir if which == "master" else cluster.root / "m1" / "pki"
+        path = folder / f"{which}.pem"
+        spoil(path, f"{mode:04o}")
+        daemon = cluster.master if which == "master" else cluster.minions["m1"]
+        daemon.start()
+        eventually(lambda: stat.S_IMODE(path.stat().st_mode) == closed, within_s=20, what="closed")
+        assert path.read_bytes() == KEY.pem
+        eventually(lambda: f"{path} is a private key that others" in daemon.log(), what="a warning")
+        assert daemon.alive()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Final
 
 from saltlite.channel.handshake import sign_public_key
 from saltlite.core import tags
@@ -17,7 +18,11 @@ from saltlite.crypto.keys import (
 from saltlite.errors import CryptoError, StoreError
 from saltlite.master.context import MasterContext
 from saltlite.master.keydecision import Answer, Decision, Filing, Known, Offer, decide
-from saltlite.master.keystore import KeyState
+from saltlite.master.keystore import AcceptedKey, KeyState
+from saltlite.master.sessions import Session
+
+ATTEMPTS: Final = 5
+"""How often a sign-in is judged anew because somebody changed the key meanwhile."""
 
 _KNOWN = {
     None: Known.NOTHING,
@@ -44,36 +49,55 @@ def auth(ctx: MasterContext, load: Mapping[str, Any]) -> bytes:
     if request.problem:
         ctx.refusals.refuse("_auth", request.problem)
         return ctx.handshake.refused(request)
-    known = ctx.keys.state(request.id)
     try:
-        key = _offered_key(ctx, request, known)
-    except CryptoError as error:
-        ctx.refusals.refuse("_auth", f"{request.id}: {error}")
-        return ctx.handshake.refused(request)
-    offer = _offer(ctx, request, known)
-    decision = decide(offer)
-    try:
-        _file(ctx, request, decision, offer)
-        reply = _reply(ctx, request, key, decision)
-    except StoreError as error:
+        decision, reply = _judge(ctx, request)
+    except (CryptoError, StoreError) as error:
         ctx.refusals.refuse("_auth", f"{request.id}: {error}")
         return ctx.handshake.refused(request)
     _announce(ctx, request, decision)
     return reply
 
 
-def _offered_key(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> PublicKey:
+def _judge(ctx: MasterContext, request: AuthRequest) -> tuple[Decision, bytes]:
+    """What becomes of the key, and the reply; again if the key was changed in between."""
+    key = _offered_key(ctx, request)
+    for _ in range(ATTEMPTS):
+        decision = _settle(ctx, request)
+        if decision.answer is not Answer.LET_IN:
+            return decision, _reply_without_keys(ctx, request, decision)
+        session = _session(ctx, request)
+        if session is not None:
+            return decision, _let_in(ctx, request, key, session)
+    raise StoreError("its key is changed again and again")
+
+
+def _settle(ctx: MasterContext, request: AuthRequest) -> Decision:
+    """Decide, and move the key files as decided.
+
+    Most sign-ins change nothing and need no lock. What does is decided again by who holds the id:
+    the first look may be out of date.
+    """
+    decision = decide(_offer(ctx, request))
+    if decision.filing is Filing.NOTHING:
+        return decision
+    limited = ctx.config.keys.max_minions > 0
+    with ctx.keys.hold(request.id), ctx.keys.hold_count() if limited else nullcontext():
+        offer = _offer(ctx, request)
+        decision = decide(offer)
+        _file(ctx, request, decision, offer)
+    return decision
+
+
+def _offered_key(ctx: MasterContext, request: AuthRequest) -> PublicKey:
     """The key in the request; not parsed again if it is the accepted one."""
-    if known is KeyState.ACCEPTED:
-        accepted = ctx.keys.accepted_key(request.id)
-        if accepted is not None and same_pem(accepted.pem, request.pub):
-            return accepted.key
-    return PublicKey.from_pem(request.pub)
+    accepted = _accepted(ctx, request)
+    return PublicKey.from_pem(request.pub) if accepted is None else accepted.key
 
 
-def _offer(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> Offer:
+def _offer(ctx: MasterContext, request: AuthRequest) -> Offer:
     options = ctx.config.keys
-    same = _is_filed(ctx, request, known)
+    known, filed = ctx.keys.look_up(request.id)
+    same = filed is not None and same_pem(filed, request.pub)
     if known is KeyState.ACCEPTED:
         return Offer(Known.ACCEPTED, same_key=same, open_mode=options.open_mode)
     return Offer(
@@ -85,15 +109,6 @@ def _offer(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> 
         full=_reached(ctx, KeyState.ACCEPTED, options.max_minions),
         pending_full=_reached(ctx, KeyState.UNACCEPTED, options.max_pending_keys),
     )
-
-
-def _is_filed(ctx: MasterContext, request: AuthRequest, known: KeyState | None) -> bool:
-    """Whether the offered key is the one on file; the accepted one is seldom read again."""
-    if known is None:
-        return False
-    accepted = ctx.keys.accepted_key(request.id) if known is KeyState.ACCEPTED else None
-    filed = ctx.keys.key(request.id, known) if accepted is None else accepted.pem
-    return filed is not None and same_pem(filed, request.pub)
 
 
 def _reached(ctx: MasterContext, state: KeyState, most: int) -> bool:
@@ -113,20 +128,50 @@ def _file(ctx: MasterContext, request: AuthRequest, decision: Decision, offer: O
     ctx.keys.put(request.id, _FILED_AS[decision.filing], request.pub)
 
 
-def _reply(ctx: MasterContext, request: AuthRequest, key: PublicKey, decision: Decision) -> bytes:
+def _reply_without_keys(ctx: MasterContext, request: AuthRequest, decision: Decision) -> bytes:
     if decision.answer is Answer.WAIT:
         return ctx.handshake.pending(request)
     if decision.answer is Answer.FULL:
         return ctx.handshake.full(request)
-    if decision.answer is Answer.NO:
-        return ctx.handshake.refused(request)
+    return ctx.handshake.refused(request)
+
+
+def _session(ctx: MasterContext, request: AuthRequest) -> Session | None:
+    """The session of the offered key; ``None`` if that is not the accepted one any more.
+
+    One that is there is taken without a lock: whoever ends it afterwards has us sign in again.
+    """
+    accepted = _accepted(ctx, request)
+    if accepted is None:
+        return None
+    session = ctx.sessions.get(request.id, not_before_s=accepted.written_s)
+    if session is not None:
+        return session
+    with ctx.keys.hold(request.id):
+        accepted = _accepted(ctx, request)
+        if accepted is None:
+            return None
+        session = ctx.sessions.get_or_make(request.id, not_before_s=accepted.written_s)
+        if _accepted(ctx, request) is None:  # somebody moved the file who holds no locks
+            ctx.sessions.delete(request.id)
+            return None
+        return session
+
+
+def _accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
+    """The accepted key, if it is the offered one."""
     accepted = ctx.keys.accepted_key(request.id)
-    changed_s = 0.0 if accepted is None else accepted.stamp[0] / 1e9
+    if accepted is None or not same_pem(accepted.pem, request.pub):
+        return None
+    return accepted
+
+
+def _let_in(ctx: MasterContext, request: AuthRequest, key: PublicKey, session: Session) -> bytes:
     return ctx.handshake.accepted(
         request,
         key,
         aes=ctx.shared.publication.current().key,
-        session=ctx.sessions.get_or_make(request.id, not_before_s=changed_s).key,
+        session=session.key,
         publish_port=ctx.config.network.publish_port,
         pub_sig=_pub_sig(ctx, request),
     )

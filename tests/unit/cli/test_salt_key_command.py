@@ -20,7 +20,7 @@ FOLDERS = {
     "minions_rejected": ["rej1"],
     "minions_denied": ["den1"],
 }
-PEM = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"
+PEM = PrivateKey.generate(2048).public.pem
 
 
 @pytest.fixture
@@ -124,6 +124,29 @@ def test_accepting_can_be_declined(run, pki, answer):
     assert where(pki, "pend1") == ["minions_pre"]
 
 
+def test_what_is_no_key_stays_where_it_is(run, pki):
+    """Said after the list and before what was accepted; the exit code is Salt's."""
+    (pki / "minions_pre" / "pend1").write_text("")
+    (pki / "minions_pre" / "pend0").write_text("junk")
+    code, out, err = run("-y", "-A")
+    assert code == 0
+    assert out.endswith("pend0\npend1\npend2\nKey for minion pend2 accepted.\n")
+    said = [line for line in err.splitlines() if line.startswith("Unable")]
+    assert said == [f"Unable to accept invalid key for pend{n}." for n in (0, 1)]
+    assert where(pki, "pend0") == where(pki, "pend1") == ["minions_pre"]
+    assert where(pki, "pend2") == ["minions"]
+
+
+def test_a_key_that_was_moved_during_the_question_is_left_alone(run, pki, monkeypatch):
+    def answer(*_args, **_options):
+        (pki / "minions_pre" / "pend1").rename(pki / "minions" / "pend1")
+        return True
+
+    monkeypatch.setattr(salt_key._SaltKey, "_agreed", answer)
+    assert run("-d", "pend1") == (0, "", "")
+    assert where(pki, "pend1") == ["minions"]
+
+
 @pytest.mark.parametrize("answer", ["\n", "n\n", "bogus\ny\n", None])
 def test_deleting_asks_and_enter_means_no(run, pki, answer):
     code, out, _err = run("-d", "pend*", answer=answer)
@@ -146,6 +169,17 @@ def test_deleting_goes_through_all_states(run, pki):
         "",
     )
     assert where(pki, "pend1") == where(pki, "rej1") == []
+
+
+def test_deleting_from_two_states_is_said_twice(run, pki):
+    (pki / "minions_denied" / "web1").write_text(PEM)
+    assert run("-y", "-d", "web1") == (
+        0,
+        "The following keys are going to be deleted:\nAccepted Keys:\nweb1\nDenied Keys:\nweb1\n"
+        "Key for minion web1 deleted.\nKey for minion web1 deleted.\n",
+        "",
+    )
+    assert where(pki, "web1") == []
 
 
 def test_deleting_an_accepted_key_asks_for_another_publication_key(run, pki):

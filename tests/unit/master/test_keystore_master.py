@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 import pytest
 
+from saltlite import disk
 from saltlite.crypto.keys import PrivateKey
-from saltlite.errors import CryptoError
+from saltlite.errors import CryptoError, StoreError
 from saltlite.master import keystore
 from saltlite.master.keystore import KeyState, KeyStore, load_or_make_key
 
@@ -29,7 +31,8 @@ def store(tmp_path: Path) -> KeyStore:
 
 def test_directories_are_private(store: KeyStore) -> None:
     for path in [store.pki_dir, *store.pki_dir.iterdir()]:
-        assert path.stat().st_mode & 0o777 == 0o700
+        wanted = 0o600 if path.name == keystore.LOCK_FILE else 0o700
+        assert path.stat().st_mode & 0o777 == wanted
 
 
 def test_a_key_is_in_one_exclusive_state(store: KeyStore) -> None:
@@ -41,6 +44,36 @@ def test_a_key_is_in_one_exclusive_state(store: KeyStore) -> None:
     assert [store.list(state) for state in KeyState] == [[], [], ["web1"], []]
     assert store.key("web1", KeyState.REJECTED) == "PEM"
     assert store.path("web1", KeyState.REJECTED).stat().st_mode & 0o777 == 0o600
+
+
+def test_one_id_is_held_once_by_all_and_ids_do_not_wait_for_others(store: KeyStore) -> None:
+    """By another process; it ends with its lock, and another store of this process does not."""
+    ready, done = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with KeyStore(store.pki_dir).hold("web1"):
+            os.write(ready[1], b"x")
+            os.read(done[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    with store.hold("web2"), store.hold_count():
+        pass
+    slot = zlib.crc32(b"web1")
+    with (
+        pytest.raises(StoreError, match="locked by another process"),
+        disk.locked_slot(store.pki_dir / keystore.LOCK_FILE, slot, patience_s=0.05),
+    ):
+        pytest.fail("held twice")
+    os.write(done[1], b"x")
+    with (
+        store.hold("web1"),
+        pytest.raises(StoreError, match="locked by another process"),
+        disk.locked_slot(store.pki_dir / keystore.LOCK_FILE, slot, patience_s=0.05),
+    ):
+        pytest.fail("held twice by one process")
+    os.waitpid(pid, 0)
+    for fd in (*ready, *done):
+        os.close(fd)
 
 
 def test_a_denied_key_lies_beside_the_state(store: KeyStore) -> None:

@@ -1,0 +1,113 @@
+"""Maintenance, one task at a time, on directories that change while it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite.config.master import MasterConfig, PathOptions
+from saltlite.crypto.cipher import new_key_string
+from saltlite.crypto.keys import PrivateKey
+from saltlite.master.context import Shared
+from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.maintenance import Maintenance
+from saltlite.master.sessions import Sessions
+
+
+class Bus:
+    def fire(self, tag: str, data: Any) -> bool:
+        return True
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[Shared]:
+    paths = PathOptions(pki_dir=str(tmp_path / "pki"), cachedir=str(tmp_path / "cache"))
+    key = PrivateKey.generate(2048)
+    made = Shared(MasterConfig(paths=paths), key=key, sign_key=None, pub_sig=None, user="root")
+    KeyStore(made.pki_dir).prepare()
+    made.publication.rotate(new_key_string(), 0.0)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def maintenance(shared: Shared) -> Maintenance:
+    made = Maintenance(shared)
+    made._events = Bus()  # type: ignore[assignment]
+    return made
+
+
+def sign_in(shared: Shared, minion_id: str) -> None:
+    KeyStore(shared.pki_dir).put(minion_id, KeyState.ACCEPTED, "PEM")
+    shared.sessions().get_or_make(minion_id)
+
+
+def generation(shared: Shared) -> int:
+    return shared.publication.current().generation
+
+
+def do_first(monkeypatch: pytest.MonkeyPatch, kind: type, name: str, do: Callable[[], Any]) -> None:
+    """Have something happen just before the first call of a method."""
+    method, pending = getattr(kind, name), [do]
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if pending:
+            pending.pop()()
+        return method(self, *args, **kwargs)
+
+    monkeypatch.setattr(kind, name, call)
+
+
+def test_a_minion_that_signs_in_during_the_look_keeps_its_session(
+    shared: Shared, maintenance: Maintenance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_in(shared, "old")
+    do_first(monkeypatch, Sessions, "ids", lambda: sign_in(shared, "new"))
+    before = generation(shared)
+    maintenance._drop_orphans()
+    assert sorted(shared.sessions().ids()) == ["new", "old"]
+    assert generation(shared) == before
+
+
+def test_a_key_that_comes_back_during_the_look_keeps_its_session(
+    shared: Shared, maintenance: Maintenance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_in(shared, "web1")
+    keys = KeyStore(shared.pki_dir)
+    keys.move("web1", KeyState.ACCEPTED, KeyState.REJECTED)
+
+    def take_back() -> None:
+        keys.move("web1", KeyState.REJECTED, KeyState.ACCEPTED)
+
+    do_first(monkeypatch, KeyStore, "hold", take_back)
+    maintenance._drop_orphans()
+    assert shared.sessions().get("web1") is not None
+
+
+def test_a_session_that_somebody_else_ends_is_not_a_second_reason_to_rotate(
+    shared: Shared, maintenance: Maintenance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``salt-key -d`` has asked for another publication key already."""
+    sign_in(shared, "web1")
+    KeyStore(shared.pki_dir).delete("web1", KeyState.ACCEPTED)
+    do_first(monkeypatch, KeyStore, "hold", lambda: shared.sessions().delete("web1"))
+    before = generation(shared)
+    maintenance._drop_orphans()
+    assert generation(shared) == before
+
+
+def test_a_key_that_went_by_hand_ends_its_session_and_rotates_once(
+    shared: Shared, maintenance: Maintenance
+) -> None:
+    for name in ("web1", "web2", "stays"):
+        sign_in(shared, name)
+    for name in ("web1", "web2"):
+        KeyStore(shared.pki_dir).path(name, KeyState.ACCEPTED).unlink()
+    before = generation(shared)
+    maintenance._drop_orphans()
+    maintenance._drop_orphans()
+    assert shared.sessions().ids() == ["stays"]
+    assert generation(shared) == before + 1
