@@ -165,7 +165,11 @@ def _addresses(
     )
     if not cidr:
         return found
-    network = ipaddress.ip_network(cidr)
+    try:
+        network = ipaddress.ip_network(cidr)
+    except ValueError as error:
+        log.error("Invalid CIDR '%s': %s", cidr, error)
+        return []
     return [address for address in found if address in network]
 
 

@@ -41,7 +41,6 @@ class Run:
     cwd: str | None = None
     user: str | None = None
     identity: Any = None
-    ignore_retcode: bool = False
     output_encoding: str | None = None
     saltenv: str = "base"
     fail: bool = True
@@ -84,7 +83,7 @@ def _once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -
 
 
 def _judged(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:
-    if outcome.retcode == 0 or not run.fail or run.ignore_retcode:
+    if outcome.retcode == 0 or not run.fail:
         return outcome
     said = outcome.stderr.strip()
     failed = f"Command '{' '.join(words)}' failed"

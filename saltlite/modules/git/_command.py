@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.providers import git
 from saltlite.providers.git import Run
 
-_RUN = ("cwd", "user", "identity", "ignore_retcode", "output_encoding", "saltenv")
+_RUN = ("cwd", "user", "identity", "output_encoding", "saltenv")
 
 
 def said_by(
