@@ -155,6 +155,13 @@ class JobOptions:
     job_cache_max: int = option(
         100000, "Jobs kept at most; 0 for no limit. Not in Salt.", minimum=0
     )
+    unasked_returns_max_bytes: int = option(
+        268435456,
+        "Returns kept of one minion that nobody asked for (`salt-call`, `schedule`): the oldest go "
+        "first; 0 for no limit. Not in Salt.",
+        unit="bytes",
+        minimum=0,
+    )
     job_not_after: int = option(
         600,
         "Minions do not begin a job that reaches them later; 0: they do. Not in Salt.",

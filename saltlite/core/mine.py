@@ -17,6 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from saltlite.core.datalimits import mine_problem
+from saltlite.errors import WireError
+
 ACL_VERSION: Final = 1
 _ACL = ("allow_tgt", "allow_tgt_type")
 
@@ -45,6 +48,18 @@ def entries(option: Any) -> list[MineEntry]:
     if not isinstance(option, Mapping):
         return []
     return [mine_entry(str(name), written) for name, written in option.items()]
+
+
+def mine_load(data: Mapping[str, Any], *, clear: bool = False) -> dict[str, Any]:
+    """The load of ``_mine``.
+
+    Raises:
+        WireError: the data are larger than a master takes; the text names the largest entry.
+    """
+    problem = mine_problem(data)
+    if problem is not None:
+        raise WireError(problem)
+    return {"cmd": "_mine", "data": dict(data), "clear": clear}
 
 
 def mine_entry(name: str, written: Any) -> MineEntry:

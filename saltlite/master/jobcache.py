@@ -80,6 +80,20 @@ CREATE TABLE IF NOT EXISTS returns (
 ) WITHOUT ROWID;
 """
 
+_UNASKED: Final = """
+CREATE TABLE IF NOT EXISTS unasked (
+    id         TEXT NOT NULL,
+    jid        TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    PRIMARY KEY (id, jid)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS unasked_by_jid ON unasked (jid);
+"""
+"""What minions returned without being asked: it is they who decide how much that is."""
+
+UNASKED_LIMIT: Final = 10_000
+"""Returns of one minion that nobody asked for."""
+
 
 class Stored(Enum):
     """What became of a return."""
@@ -176,6 +190,26 @@ class SqliteJobStore:
 
         return self._write(write)
 
+    def make_room(self, jid: str, minion_id: str, ret: Mapping[str, Plain], most_bytes: int) -> int:
+        """Count a return that nobody asked for, and forget the minion's oldest ones beyond bounds.
+
+        A minion has at most ``most_bytes`` (0: any) and :data:`UNASKED_LIMIT` of them; how many
+        were forgotten.
+        """
+        size_bytes = len(_packed_return(ret))
+
+        def write(db: sqlite3.Connection) -> int:
+            db.execute(
+                "INSERT OR IGNORE INTO unasked VALUES (?, ?, ?)", (minion_id, jid, size_bytes)
+            )
+            kept = db.execute(
+                "SELECT jid, size_bytes FROM unasked WHERE id = ? ORDER BY jid DESC", (minion_id,)
+            ).fetchall()
+            _forget(db, extra := _beyond(kept, most_bytes))
+            return len(extra)
+
+        return self._write(write, flush=False)
+
     def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
         """Record one return; see :meth:`add_returns`."""
         return self.add_returns([(jid, minion_id, ret)])[0]
@@ -210,8 +244,7 @@ class SqliteJobStore:
 
             def write(db: sqlite3.Connection) -> int:
                 jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
-                for table in ("returns", "metadata", "jobs"):
-                    db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - ours
+                _forget(db, jids)
                 return len(jids)
 
             gone = self._write(write, flush=False)
@@ -427,6 +460,9 @@ class SqliteJobStore:
             with self._locked():
                 db.executescript(_SCHEMA)
                 db.execute(f"PRAGMA user_version = {LAYOUT}")
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unasked'").fetchone():
+            with self._locked():
+                db.executescript(_UNASKED)
 
     def _wait_for_disk(self) -> None:
         try:
@@ -487,6 +523,7 @@ def jid_before(now: datetime, age_s: float) -> str:
 def _empty() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(_SCHEMA)
+    db.executescript(_UNASKED)
     return db
 
 
@@ -559,6 +596,22 @@ def _add_return(db: sqlite3.Connection, row: tuple[str, str, int, bytes]) -> Sto
         "SELECT digest FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
     ).fetchone()
     return Stored.REPEAT if found and found[0] == digest else Stored.CONFLICT
+
+
+def _forget(db: sqlite3.Connection, jids: Sequence[tuple[str]]) -> None:
+    """Delete jobs with all that belongs to them."""
+    for table in ("returns", "metadata", "unasked", "jobs"):
+        db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - names of ours
+
+
+def _beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[str]]:
+    """Of a minion's returns, newest first, the jids of those that exceed its bounds."""
+    total, extra = 0, []
+    for number, (jid, size_bytes) in enumerate(kept):
+        total += size_bytes
+        if number and (number >= UNASKED_LIMIT or (most_bytes and total > most_bytes)):
+            extra.append((jid,))
+    return extra
 
 
 def _digest(packed: bytes) -> int:

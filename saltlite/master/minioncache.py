@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
+from saltlite.core.datalimits import MINE_LIMIT, MINE_NAMES_LIMIT
 from saltlite.core.ids import valid_minion_id
 from saltlite.core.plain import Plain
 from saltlite.core.targets import FactsUnread, MinionFacts
@@ -48,8 +49,6 @@ Column = dict[str, tuple[Stamp, Any]]
 """Minion id → the stamp of its file, and the value; no value is :data:`_NOTHING`."""
 
 _NOTHING: Final = object()
-MINE_LIMIT_BYTES: Final = 10 * 1024 * 1024
-"""Source: security.md 3.2."""
 
 
 class MinionCache:
@@ -95,8 +94,10 @@ class MinionCache:
             data = pack_bin(value)
         except WireError as error:
             raise StoreError(f"{bank} of {minion_id}: {error}") from error
-        if bank == MINE and len(data) > MINE_LIMIT_BYTES:
-            raise StoreError(f"mine of {minion_id} is larger than {MINE_LIMIT_BYTES} bytes")
+        if bank == MINE and (len(data) > MINE_LIMIT.bytes or len(value) > MINE_NAMES_LIMIT):
+            raise StoreError(
+                f"mine of {minion_id}: at most {MINE_LIMIT.bytes} bytes, {MINE_NAMES_LIMIT} names"
+            )
         disk.make_dir(path.parent)
         if _same(path, data):
             return False

@@ -26,9 +26,17 @@ import zmq.asyncio
 from saltlite.context import MinionContext
 from saltlite.core import tags
 from saltlite.core.messages import Job, event_refusal
+from saltlite.core.mine import mine_load
 from saltlite.core.plain import PlainMap
 from saltlite.core.targets import MinionFacts, Target, matches
-from saltlite.errors import ConfigError, CryptoError, SaltliteError, StoreError, TargetError
+from saltlite.errors import (
+    ConfigError,
+    CryptoError,
+    SaltliteError,
+    StoreError,
+    TargetError,
+    WireError,
+)
 from saltlite.minion import session as fsm
 from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
@@ -388,7 +396,7 @@ class Minion:
                 functions = {**functions, **cast("dict[str, Any]", pillar["mine_functions"])}
             if functions:
                 data = await self._facts.collect_mine(link.name, functions)
-                await self._send_to_master(link, {"cmd": "_mine", "data": data, "clear": False})
+                await self._send_mine(link, data)
             if self._config.mine.mine_interval <= 0:
                 return
             await asyncio.sleep(self._config.mine.mine_interval * 60)
@@ -640,7 +648,7 @@ class Minion:
             "manage_schedule": self._manage_schedule,
             "module_refresh": self._refresh_modules,
             "pillar_refresh": self._refresh_pillar,
-            "_minion_mine": self._send_mine,
+            "_minion_mine": self._send_mine_of_event,
         }
 
     async def _refresh_all(self, data: dict[str, Any]) -> None:
@@ -675,7 +683,17 @@ class Minion:
             for link in list(self._links.values()):
                 await self._send_to_master(link, load)
 
-    async def _send_mine(self, data: dict[str, Any]) -> None:
-        load = {"cmd": "_mine", "data": data.get("data"), "clear": bool(data.get("clear"))}
+    async def _send_mine_of_event(self, data: dict[str, Any]) -> None:
+        mine = data.get("data")
+        if not isinstance(mine, dict):
+            return
         for link in list(self._links.values()):
-            await self._send_to_master(link, load)
+            await self._send_mine(link, mine, clear=bool(data.get("clear")))
+
+    async def _send_mine(self, link: Link, data: dict[str, Any], *, clear: bool = False) -> None:
+        try:
+            load = mine_load(data, clear=clear)
+        except WireError as error:
+            log.error("the mine is not updated: %s", error)
+            return
+        await self._send_to_master(link, load)

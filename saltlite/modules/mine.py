@@ -8,10 +8,10 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
-from saltlite.core.mine import MineEntry, data_of, entries, mine_entry
+from saltlite.core.mine import MineEntry, data_of, entries, mine_entry, mine_load
 from saltlite.core.plain import Plain
 from saltlite.core.targets import MinionFacts, Target, matches
-from saltlite.errors import FunctionError, FunctionUnavailable, TargetError
+from saltlite.errors import FunctionError, FunctionUnavailable, TargetError, WireError
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +165,12 @@ def _value(ctx: MinionContext, entry: MineEntry) -> Any:
 
 def _store(ctx: MinionContext, data: Mapping[str, Any], *, clear: bool) -> Any:
     if ctx.master is not None:
-        return ctx.master.request({"cmd": "_mine", "data": dict(data), "clear": bool(clear)})
+        try:
+            load = mine_load(data, clear=bool(clear))
+        except WireError as error:
+            log.error("The mine is not updated: %s", error)
+            return False
+        return ctx.master.request(load)
     before = {} if clear else _local(ctx)
     return ctx.functions.call("data.update", STORE, {**before, **data})
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
+from saltlite.core.datalimits import grains_problem
 from saltlite.core.plain import PlainMap
+from saltlite.errors import WireError
 
 NO_OVERRIDE: PlainMap = {}
 
@@ -23,7 +25,13 @@ def pillar_load(
     """The load of ``_pillar``; environments that are not given are those of the configuration.
 
     ``clean_cache``: what the master has compiled before does not count.
+
+    Raises:
+        WireError: the grains are larger than a master takes; the text names the largest.
     """
+    problem = grains_problem(grains)
+    if problem is not None:
+        raise WireError(problem)
     saltenv = saltenv or config.files.saltenv
     if pillarenv is None:
         follows = config.pillar.pillarenv_from_saltenv

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from saltlite.channel.master import OpenedRequest
+from saltlite.core.datalimits import grains_problem
 from saltlite.core.plain import Plain
+from saltlite.errors import WireError
 from saltlite.fileserver import bundle
 from saltlite.fileserver.paths import split_url
 from saltlite.master.context import MasterContext
@@ -151,8 +153,15 @@ def master_tops(ctx: MasterContext, request: OpenedRequest) -> Mapping[str, Any]
     """What the master's ``master_tops`` have for who asks."""
     from saltlite.highstate.outer import outer_tops_for
 
-    opts = request.load.get("opts")
-    return outer_tops_for(ctx.config, request.id, opts if isinstance(opts, dict) else {})
+    sent = request.load.get("opts")
+    opts = sent if isinstance(sent, dict) else {}
+    grains = opts.get("grains")
+    problem = grains_problem(grains if isinstance(grains, dict) else {}) or grains_problem(
+        {name: value for name, value in opts.items() if name != "grains"}
+    )
+    if problem is not None:
+        raise WireError(f"opts: {problem}")
+    return outer_tops_for(ctx.config, request.id, opts)
 
 
 def _asked(request: OpenedRequest) -> tuple[object, object]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from saltlite.channel.master import OpenedRequest, seal_pillar
 from saltlite.config.master import PillarOptions
+from saltlite.core.datalimits import grains_problem
 from saltlite.core.plain import PlainMap
 from saltlite.core.tags import minion_refresh
 from saltlite.errors import CryptoError, StoreError, WireError
@@ -28,6 +29,9 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     grains = request.load.get("grains")
     compiled: PlainMap = {}
     if isinstance(grains, dict):
+        problem = grains_problem(grains)
+        if problem is not None:
+            raise WireError(problem)
         grains = {**grains, "id": request.id}
         compiled = _compiled(ctx, request, grains)
         _remember(ctx, request.id, GRAINS, grains)

@@ -120,8 +120,15 @@ def _accept_unasked(
         "jid": jid,
         "user": returned.user or "",
     }
+    load = {**request.load, "jid": jid}
     ctx.jobs.new_job(jid, job, [request.id])
-    return Due(jid, request.id, {**request.load, "jid": jid})
+    most_bytes = ctx.config.jobs.unasked_returns_max_bytes
+    forgotten = ctx.jobs.make_room(jid, request.id, _kept(load), most_bytes)
+    if forgotten:
+        ctx.refusals.refuse(
+            "return", f"minion {request.id} returns much unasked: {forgotten} older ones forgotten"
+        )
+    return Due(jid, request.id, load)
 
 
 def _announce(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from saltlite.errors import StoreError
+from saltlite.master import jobcache
 from saltlite.master.jobcache import (
     FILE_NAME,
     JobQuery,
@@ -266,3 +267,49 @@ def test_processes_that_find_the_file_corrupt_agree_on_one_new_one(tmp_path: Pat
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
     assert len(list(SqliteJobStore(tmp_path).jobs())) == 4
     assert len(list(tmp_path.glob("*.corrupt-*"))) == 1
+
+
+# --- what nobody asked for -------------------------------------------------------------------
+
+
+def unasked(store: SqliteJobStore, number: int, text: str = "x", most_bytes: int = 0) -> int:
+    """One return of ``web1`` that nobody asked for; how many older ones went."""
+    assert store.new_job(jid(number), {"cmd": "_return", "fun": "a.b", "tgt": "web1"}, ["web1"])
+    forgotten = store.make_room(jid(number), "web1", {"return": text}, most_bytes)
+    store.add_return(jid(number), "web1", {"return": text})
+    return forgotten
+
+
+def test_of_what_a_minion_returns_unasked_the_newest_bytes_are_kept(store: SqliteJobStore) -> None:
+    store.new_job(jid(0), {"fun": "a.b", "tgt": "web1"}, ["web1"])  # asked for: not counted
+    store.add_return(jid(0), "web1", {"return": "x" * 1000})
+    forgotten = [unasked(store, number, "x" * 1000, 3500) for number in range(1, 7)]
+    assert forgotten == [0, 0, 0, 1, 1, 1]
+    assert [one.jid for one in store.jobs()] == [jid(one) for one in (0, 4, 5, 6)]
+    assert store.returns(jid(1)) == {}
+    assert unasked(store, 7, "x" * 9000, 3500) == 3
+    assert store.returns(jid(7))["web1"]["return"] == "x" * 9000  # the newest is kept, whatever
+
+
+def test_of_what_a_minion_returns_unasked_so_many_are_kept(
+    store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobcache, "UNASKED_LIMIT", 3)
+    assert [unasked(store, number) for number in range(5)] == [0, 0, 0, 1, 1]
+    assert store.make_room(jid(9), "web2", {"return": "x"}, 0) == 0
+    assert store.count() == 3
+
+
+def test_cleaned_jobs_count_no_more(store: SqliteJobStore) -> None:
+    for number in range(3):
+        unasked(store, number, "x" * 1000, 3500)
+    assert store.clean(jid(3)) == 3
+    assert [unasked(store, number, "x" * 1000, 3500) for number in range(3, 6)] == [0, 0, 0]
+
+
+def test_a_store_of_an_older_release_learns_to_count(tmp_path: Path) -> None:
+    older = SqliteJobStore(tmp_path)
+    older.new_job(jid(1), {"fun": "a.b"}, ["web1"])
+    older._read(lambda db: db.execute("DROP TABLE unasked").fetchall())
+    older.close()
+    assert unasked(SqliteJobStore(tmp_path), 2) == 0

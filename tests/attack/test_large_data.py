@@ -1,0 +1,73 @@
+"""A minion that sends much of itself: grains, mine data, returns that nobody asked for."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from attacks import Victim, unharmed
+from cluster import Cluster, eventually
+from rogue import Rogue, Sealed
+
+OWN = r"/cache/(grains|pillar|mine)/({id}\.p)?$"
+
+
+def nested(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"x": value}
+    return value
+
+
+GRAINS: list[dict[str, Any]] = [
+    {"blob": "x" * 60 * 2**20},
+    {f"g{number}": number for number in range(99_000)},
+    {"deep": nested(60)},
+    {"list": [1] * 900_000},
+]
+
+
+@pytest.mark.parametrize("grains", GRAINS, ids=["60 MiB", "99,000 keys", "60 deep", "900,000"])
+def test_large_grains_are_refused_and_not_kept(
+    victim: Victim, rogue: Rogue, grains: dict[str, Any]
+) -> None:
+    requests = [
+        rogue.make({"cmd": "_pillar", "grains": grains, "ver": "2"}),
+        rogue.make({"cmd": "_master_tops", "opts": {"id": "a", "grains": grains}}),
+        rogue.make({"cmd": "_master_tops", "opts": {"id": "a", **grains}}),
+    ]
+    with unharmed(victim):
+        begun_s = time.monotonic()
+        replies = [rogue.send_many([one], within_s=30)[0] for one in requests]
+        spent_s = time.monotonic() - begun_s
+    assert "pillar" not in repr(replies[0])
+    assert all(isinstance(one, Sealed) for one in replies[1:])
+    assert spent_s < 30
+
+
+def test_a_mine_has_an_end(victim: Victim, rogue: Rogue) -> None:
+    large = {"big": "x" * 11 * 2**20}
+    many = {f"f{number}": 1 for number in range(1001)}
+    with unharmed(victim):
+        replies = rogue.send_many([rogue.make({"cmd": "_mine", "data": one}) for one in
+                                   (large, many)], within_s=30)  # fmt: skip
+    assert replies == [Sealed(False)] * 2
+
+
+def test_the_minion_says_which_grain_is_large() -> None:
+    grains = {"blob": "x" * 2 * 2**20}
+    with Cluster(minions=0, master_options={"pillar_roots": {}}) as one:
+        one.start_master()
+        one.add_minion("m1", grains=grains).start()
+        line = eventually(
+            lambda: [row for row in one.minions["m1"].log().splitlines() if "blob" in row],
+            what="a line about the grain",
+        )[0]
+        assert "ERROR" in line
+        assert "grains: more than 1,048,576 bytes are not allowed" in line
+        assert "'blob'" in line
+        one.wait_for_ping("m1")
+        ran = one.salt_call("m1", "test.ping")
+        assert "'blob'" in ran.stderr + ran.stdout
