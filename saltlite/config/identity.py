@@ -117,12 +117,23 @@ def first_usable(names: Iterable[str]) -> str:
 
 def candidates() -> Iterator[str]:
     """Names of this machine, the best first; each is looked up only when asked for."""
-    yield socket.getfqdn()
+    yield full_name()
     yield os.uname().nodename
     yield socket.gethostname()
     yield from _canonical_names()
     yield from names_in_files()
     yield from _addresses()
+
+
+def full_name() -> str:
+    """This machine's name with its domain; without it where it is too long to be looked up.
+
+    The kernel takes 64 characters, the DNS 63 between two dots.
+    """
+    try:
+        return socket.getfqdn()
+    except UnicodeError:
+        return socket.gethostname()
 
 
 def _canonical_names() -> Iterator[str]:

@@ -94,11 +94,22 @@ def load_minion(
     wishes = identity.Wishes(**{name: values[name] for name in identity.OPTIONS if name in values})
     values["id"], was_found_out = identity.minion_id(wishes, Path(values["root_dir"]))
     _check_id(values["id"], found.settings)
+    if was_found_out:
+        _warn_of_shared_id(values["id"])
     paths.add_minion_id(values, values["id"])
     config = MinionConfig(**schema.sections(values), extra=extra, source=found.sources())
     if was_found_out and cache_id and config.identity.minion_id_caching:
         _keep_id(wishes, values)
     return config
+
+
+def _warn_of_shared_id(minion_id: str) -> None:
+    """Say that this machine has no name of its own: every other one without has the same id."""
+    if minion_id == "localhost":
+        log.warning(
+            "No name of this machine was found: its id is localhost, as that of any other without "
+            "a name. Set id in the minion's configuration, or the machine's host name"
+        )
 
 
 def load_over(config: MinionConfig, path: str, *, without: Collection[str] = ()) -> MinionConfig:

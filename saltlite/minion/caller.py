@@ -198,6 +198,6 @@ def _resolved(master: MasterAddress) -> str:
     """
     try:
         answers = socket.getaddrinfo(master.host, master.port, type=socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise AuthError(f"the master's name {master.host} does not resolve: {error}") from error
     return str(answers[0][4][0])

@@ -96,7 +96,10 @@ async def resolve(
     """
     if is_address(master.host):
         return [master.host]
-    answers = await loop.getaddrinfo(master.host, master.port, type=socket.SOCK_STREAM)
+    try:
+        answers = await loop.getaddrinfo(master.host, master.port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # more than 63 characters between two dots
+        raise OSError(f"not a name that can be looked up: {error}") from error
     addresses = list(dict.fromkeys(str(answer[4][0]) for answer in answers))
     return sorted(addresses, key=lambda address: (":" in address) is not ipv6_first)
 

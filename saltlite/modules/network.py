@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterable
 from typing import Any
 
+from saltlite.config.identity import full_name
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError, FunctionError, ProgramMissing
 from saltlite.providers import command, textfile
@@ -360,7 +361,7 @@ def get_fqdn() -> str:
 
         salt '*' network.get_fqdn
     """
-    return socket.getfqdn()
+    return full_name()
 
 
 def mod_hostname(ctx: MinionContext, hostname: str | None) -> bool:
@@ -413,7 +414,7 @@ def fqdns(ctx: MinionContext) -> dict[str, list[str]]:
 def _names_of(address: str) -> list[str]:
     try:
         name, aliases, _ = socket.gethostbyaddr(address)
-    except OSError:
+    except (OSError, UnicodeError):
         return []
     return [each for each in (name, *aliases) if "." in each and not each[0].isdigit()]
 

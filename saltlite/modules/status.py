@@ -293,7 +293,7 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
     name = master or (named if isinstance(named, str) else next(iter(named), ""))
     try:
         found = socket.getaddrinfo(_host(str(name)), None)
-    except OSError:
+    except (OSError, UnicodeError):
         return None
     addresses = {str(each[4][0]) for each in found}
     port = int(ctx.config.network.publish_port)

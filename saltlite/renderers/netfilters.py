@@ -169,7 +169,10 @@ def dns_check(
         OSError: it has none.
     """
     family = socket.AF_INET6 if ipv6 else socket.AF_UNSPEC
-    found = socket.getaddrinfo(name, port, family, socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(name, port, family, socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise OSError(f"not a name that can be looked up: {error}") from error
     first = next((each for each in found if each[0] == socket.AF_INET), found[0])
     address = str(first[4][0])
     return f"[{address}]" if ":" in address else address

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterable
 from typing import Any
 
+from saltlite.config.identity import full_name
 from saltlite.loader.dunders import CURRENT
 
 
@@ -59,7 +60,7 @@ def sanitize_host(host: str, underscore_ok: bool = False) -> str:
 
 def get_fqhostname() -> str | None:
     """The full name of this machine."""
-    return socket.getfqdn() or None
+    return full_name() or None
 
 
 def get_hostname() -> str:
@@ -71,7 +72,7 @@ def host_to_ips(host: str) -> list[str] | None:
     """The addresses of a host, ``None`` if its name is not known."""
     try:
         found = socket.getaddrinfo(host, 0, socket.AF_UNSPEC, socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):
         return None
     return list(dict.fromkeys(str(entry[4][0]) for entry in found)) or None
 

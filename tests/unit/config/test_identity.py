@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
 
+from saltlite.config import identity
 from saltlite.config.identity import (
     first_usable,
     names_in_files,
     with_domain,
     without_domain,
 )
+from saltlite.config.load import load_minion
+from saltlite.minion.masters import MasterAddress, resolve
 
 
 @pytest.mark.parametrize(
@@ -62,3 +68,47 @@ def test_with_domain():
     assert with_domain("a.b.c", "b.c") == "a.b.c"
     assert with_domain("a.", "b.c") == "a."
     assert with_domain("a", "") == "a"
+
+
+def nameless(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> list[object]:
+        raise UnicodeError("label too long")
+
+    uname = SimpleNamespace(nodename=name)
+    monkeypatch.setattr(identity.os, "uname", lambda: uname)
+    monkeypatch.setattr(identity.socket, "gethostname", lambda: name)
+    monkeypatch.setattr(identity.socket, "getfqdn", refuse if len(name) > 63 else lambda: name)
+    monkeypatch.setattr(identity.socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(identity, "names_in_files", lambda: ["localhost"])
+
+
+@pytest.mark.parametrize("name", ["", "localhost", "localhost.localdomain"])
+def test_a_machine_without_a_name_is_told_of(name, tmp_path, monkeypatch, caplog):
+    nameless(monkeypatch, name)
+    config = load_minion(tmp_path, {"root_dir": str(tmp_path)}, environ={})
+    assert config.identity.id == "localhost"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "its id is localhost" in caplog.text
+    assert not identity.cache_file(tmp_path).exists()
+
+
+def test_a_name_that_is_too_long_for_the_dns_is_an_id(tmp_path, monkeypatch, caplog):
+    nameless(monkeypatch, "a" * 64)
+    config = load_minion(tmp_path, {"root_dir": str(tmp_path)}, environ={})
+    assert config.identity.id == "a" * 64
+    assert identity.full_name() == "a" * 64
+
+
+def test_localhost_that_was_asked_for_is_nothing_to_say(tmp_path, caplog):
+    load_minion(tmp_path, {"root_dir": str(tmp_path), "id": "localhost"}, environ={})
+    assert not caplog.records
+
+
+def test_a_masters_name_that_cannot_be_looked_up_is_an_error_as_any_other():
+    master = MasterAddress("a" * 64 + ".example", 4506)
+    with pytest.raises(OSError, match="looked up"):
+        asyncio.run(_resolve(master))
+
+
+async def _resolve(master):
+    return await resolve(master, asyncio.get_running_loop())
