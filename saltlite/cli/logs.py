@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import sys
+import time
 from collections.abc import Mapping
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -194,6 +195,7 @@ class LineFormatter(logging.Formatter):
         start, end = (_colour_of(record.levelno), _PLAIN) if self._colour else ("", "")
         return {
             "jid": self._jid % {"jid": escaped(str(jid))} if jid else "",
+            "offset": time.strftime("%z", time.localtime(record.created)),
             "colorlevel": f"{start}[{record.levelname:<8}]{end}",
             "colormsg": f"{start}{record.message}{end}",
             "colorname": f"[{record.name:<17}]",

@@ -51,9 +51,9 @@ class LogOptions:
         "A line on the console; `%(colorlevel)s` and `%(colormsg)s` are coloured.",
     )
     log_fmt_logfile: str = option(
-        "%(asctime)s,%(msecs)03d [%(name)-17s:%(lineno)-4d][%(levelname)-8s][%(process)d]"
-        " %(message)s",
-        "A line in the log file.",
+        "%(asctime)s,%(msecs)03d%(offset)s [%(name)-17s:%(lineno)-4d][%(levelname)-8s]"
+        "[%(process)d] %(message)s",
+        "A line in the log file; `%(offset)s` is the time's distance from UTC (`+0200`).",
     )
     log_fmt_jid: str = option("[JID: %(jid)s]", "How a record's job id is shown, where it has one.")
     log_granular_levels: Mapping[str, Any] = option(

@@ -57,6 +57,11 @@ class CronTimes:
     weekdays: frozenset[int]
     either: bool
 
+    @property
+    def is_hourly(self) -> bool:
+        """Whether it is about every hour of a day, and so also of one with 23 or 25."""
+        return len(self.hours) == 24
+
     def after(self, now: datetime) -> datetime | None:
         """The first such time later than ``now``; ``None`` if there is none, as 31 June."""
         start = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -109,7 +114,7 @@ def _numbers(text: str, field: _Field) -> frozenset[int]:
     for part in text.split(","):
         span, slash, step_text = part.partition("/")
         first, dash, last = span.partition("-")
-        step = int(step_text) if slash else 1
+        step = _digits(step_text) if slash else 1
         if span in _ALL:
             start, end = field.lowest, field.highest
         else:
@@ -129,6 +134,10 @@ def _numbers(text: str, field: _Field) -> frozenset[int]:
 def _number(text: str, field: _Field) -> int:
     if text in field.names:
         return field.names.index(text) + field.lowest
-    if not text.isdecimal():
+    return _digits(text)
+
+
+def _digits(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
         raise ValueError(f"{text!r} is not a number")
     return int(text)

@@ -16,10 +16,11 @@ _MONTHS = (
 )  # fmt: skip
 _CLOCK = re.compile(
     r"\b(?P<hour>\d{1,2})(?:(?::(?P<minute>\d{2}))(?::(?P<second>\d{2}))?\s*(?P<half>[ap]m)?"
-    r"|\s*(?P<bare_half>[ap]m))(?![\w:])"
+    r"|\s*(?P<bare_half>[ap]m))(?![\w:])",
+    re.ASCII,
 )
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})(?:t(?=\d))?")
-_SLASHED_DATE = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})(?:t(?=\d))?", re.ASCII)
+_SLASHED_DATE = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b", re.ASCII)
 
 
 class UnreadableMoment(ValueError):
@@ -93,9 +94,9 @@ def _date(text: str) -> tuple[str, tuple[int | None, int, int] | None]:
     words = text.split()
     for at, word in enumerate(words[:-1]):
         month_index = _index(_MONTHS, word)
-        if month_index is not None and re.fullmatch(r"\d{1,2}(st|nd|rd|th)?", words[at + 1]):
+        if month_index is not None and re.fullmatch(r"[0-9]{1,2}(st|nd|rd|th)?", words[at + 1]):
             named_year = words[at + 2] if len(words) > at + 2 else ""
-            has_year = re.fullmatch(r"\d{4}", named_year) is not None
+            has_year = re.fullmatch(r"[0-9]{4}", named_year) is not None
             rest = words[:at] + words[at + 2 + has_year :]
             day = int(re.sub(r"\D", "", words[at + 1]))
             return " ".join(rest), (int(named_year) if has_year else None, month_index + 1, day)

@@ -1,4 +1,7 @@
-"""When the jobs of a schedule are due. Pure: the time is an argument, local and without a zone.
+"""When the jobs of a schedule are due. Pure but for the machine's zone: the time is an argument.
+
+Jobs with an interval are due so long after the last time; all others at times on the clock, which
+changes twice a year (:mod:`saltlite.core.localtime`).
 
 An entry is a map as in ``schedule:``; :func:`timing_of` reads the part of it that is about time.
 """
@@ -11,10 +14,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from saltlite.core.crontimes import CronTimes, read_cron
+from saltlite.core.localtime import clock_of, first_after, first_after_each, point_of
 from saltlite.core.moments import Moment, UnreadableMoment, read_moment
 
 INTERVALS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 """The options that add up to an interval, and their seconds."""
+
+SHORTEST_S: Final = 1.0
+"""An interval that is shorter counts as this: each run costs a process and a place in the store."""
+
+LONGEST_S: Final = 36525 * 86400.0
+"""A hundred years: what is longer does not end before the calendar does."""
 
 DEFAULTS: Final = {"enabled": True, "jid_include": True, "maxrunning": 1}
 """What an entry means that does not say so; one that :func:`entry_of` makes says it."""
@@ -103,24 +113,31 @@ class Timing:
 
 
 def next_fire(timing: Timing, now: datetime, last: datetime | None) -> datetime | None:
-    """When a job is due next; ``None`` never.
+    """When a job is due next, a point in time as ``now`` and ``last``; ``None`` never.
 
-    ``last`` is when it was due last, ``None`` before the first time. However many times an interval
-    has passed since, it is due once, now. A clock that was set back never makes it wait longer than
-    one interval.
+    A time on the clock that comes twice in autumn counts the first time; one that the clock jumps
+    over in spring when it jumps. ``last`` is when it was due last, ``None`` before the first time.
+    However many times an interval has passed since, it is due once, now. A clock that was set back
+    never makes it wait longer than one interval.
     """
-    found = [moment.after(now) for moment in timing.whens]
-    found += [each for each in (timing.once, *timing.explicit) if each is not None and each > now]
+    found = [first_after(now, moment.after) for moment in timing.whens]
+    fixed = [point_of(each) for each in (timing.once, *timing.explicit) if each is not None]
+    found += [point for point in fixed if point > now]
     if timing.cron is not None:
-        found.append(timing.cron.after(now))
+        search = first_after_each if timing.cron.is_hourly else first_after
+        found.append(search(now, timing.cron.after))
     if timing.every is not None:
         found.append(_next_interval(timing.every, now, last, at_once=timing.run_on_start))
     elif timing.run_on_start and last is None:
         found.append(now)
     due = min((each for each in found if each is not None), default=None)
-    if due is None or (timing.until is not None and due > timing.until.near(now)):
+    if due is None or _is_over(timing, due, now):
         return None
-    return due
+    return due.astimezone()
+
+
+def _is_over(timing: Timing, due: datetime, now: datetime) -> bool:
+    return timing.until is not None and clock_of(due) > timing.until.near(clock_of(now))
 
 
 def _next_interval(
@@ -132,7 +149,7 @@ def _next_interval(
 
 
 def why_not(timing: Timing, at: datetime) -> str:
-    """Salt's word for why a job that is due is not to be run; empty if it is."""
+    """Salt's word for why a job that is due at a time on the clock is not to be run, else empty."""
     if at.replace(microsecond=0) in timing.skipped:
         return "skip_explicit"
     if timing.range is not None and not timing.range.has(at):
@@ -201,10 +218,17 @@ def _timing(entry: Mapping[str, Any], intervals: Sequence[str], whens: Mapping[s
 def _every(entry: Mapping[str, Any], intervals: Sequence[str]) -> timedelta | None:
     if not intervals:
         return None
-    seconds = sum(float(entry[option] or 0) * INTERVALS[option] for option in intervals)
-    if not seconds > 0:
-        raise ValueError("the interval must be more than 0 seconds")
-    return timedelta(seconds=seconds)
+    seconds = sum(_number(entry[option]) * INTERVALS[option] for option in intervals)
+    if not 0 < seconds <= LONGEST_S:
+        raise ValueError("the interval must be more than 0 seconds and at most a hundred years")
+    return timedelta(seconds=max(seconds, SHORTEST_S))
+
+
+def _number(value: Any) -> float:
+    """A number, ``None`` is 0; texts of digits that are not ASCII's are none."""
+    if isinstance(value, str) and not value.isascii():
+        raise ValueError(f"{value!r} is not a number")
+    return float(value or 0)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -237,10 +261,10 @@ def _explicit_time(each: Any) -> datetime:
 
 def _splay(value: Any) -> tuple[float, float]:
     if isinstance(value, Mapping):
-        bounds = (float(value["start"]), float(value["end"]))
+        bounds = (_number(value["start"]), _number(value["end"]))
     else:
-        bounds = (0.0, float(value or 0))
-    if not 0 <= bounds[0] <= bounds[1]:
+        bounds = (0.0, _number(value))
+    if not 0 <= bounds[0] <= bounds[1] <= LONGEST_S:
         raise ValueError("splay needs an end that is larger than its start")
     return bounds
 

@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 
 from saltlite.config.minion import PathOptions
 from saltlite.core.jid import new_jid
+from saltlite.core.localtime import clock_of
 from saltlite.core.plain import PlainMap
 from saltlite.core.schedule import (
     TIME_FORMAT,
@@ -47,8 +48,8 @@ ANSWERS: Final = "/salt/minion/minion_schedule_"
 
 
 def local_now() -> datetime:
-    """The time here, without a zone: what people mean by the times in a schedule."""
-    return datetime.now().astimezone().replace(tzinfo=None)
+    """Now, with the offset of this place."""
+    return datetime.now().astimezone()
 
 
 def schedule_file(paths: PathOptions) -> Path:
@@ -131,7 +132,7 @@ class Scheduler:
         clock: Callable[[], datetime],
         random: Callable[[], float],
     ) -> None:
-        """``path`` is the file that keeps changes; ``clock`` gives local time without a zone."""
+        """``path`` is the file that keeps changes; ``clock`` gives points in time."""
         self._owner = owner
         self._path = path
         self._clock = clock
@@ -180,11 +181,11 @@ class Scheduler:
         """Run an entry that is due, unless something speaks against it, and plan its next time."""
         timing, base = planned.timing, planned.base
         assert timing is not None and base is not None  # noqa: S101 - it has been planned
-        reason = why_not(timing, base) or self._prevented(name, planned, now)
+        reason = why_not(timing, clock_of(base)) or self._prevented(name, planned, now)
         if reason:
             log.debug("schedule job %s does not run: %s", name, reason)
             planned.skipped = (reason, now)
-            again = skip_ends(timing, now) if reason == "in_skip_range" else None
+            again = skip_ends(timing, clock_of(now)) if reason == "in_skip_range" else None
             if again is not None:
                 planned.timing = with_explicit(timing, again)
         else:
@@ -264,7 +265,8 @@ class Scheduler:
         planned.base = planned.due = next_fire(planned.timing, now, last)
         if planned.base is not None:
             least, most = planned.timing.splay
-            planned.due = planned.base + timedelta(seconds=least + self._random() * (most - least))
+            splay = timedelta(seconds=least + self._random() * (most - least))
+            planned.due = (planned.base + splay).astimezone()
 
     # --- changes ------------------------------------------------------------------------------
 

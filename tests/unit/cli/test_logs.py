@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+import time
 
 import pytest
 from hypothesis import given
@@ -261,3 +262,20 @@ def test_escaped_text_is_one_printable_line(text):
     assert "\x1b" not in shown
     if text.isascii() and text.isprintable():
         assert shown == text
+
+
+def test_a_line_of_the_file_has_its_distance_from_utc(target, monkeypatch):
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    try:
+        form = LogOptions().log_fmt_logfile
+        logs.setup(LogOptions(log_file=str(target), log_fmt_logfile=form))
+        for seconds in (1792888200.5, 1792891800.5):  # 02:30 comes twice that night
+            record = log.makeRecord(log.name, logging.ERROR, "f", 1, "said", (), None)
+            record.created, record.msecs = seconds, 500.0
+            log.handle(record)
+        times = [line.partition(" [")[0] for line in target.read_text().splitlines()]
+        assert times == ["2026-10-25 02:30:00,500+0200", "2026-10-25 02:30:00,500+0100"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()

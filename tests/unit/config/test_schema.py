@@ -150,7 +150,10 @@ def test_defaults_are_those_of_real_salt():
     import json
 
     cases = json.loads((Path(__file__).parents[2] / "cases/salt_defaults.json").read_text())
-    departures = {"minion": {"sign_pub_messages", "zmq_monitor", "utils_dirs"}, "master": set()}
+    departures = {
+        "minion": {"sign_pub_messages", "zmq_monitor", "utils_dirs", "log_fmt_logfile"},
+        "master": {"log_fmt_logfile"},
+    }
     for role, recorded in cases.items():
         own = {name: default_of(field) for owner, name, field in DECLARED if owner == role}
         differing = {name for name, value in recorded.items() if own[name] != value}

@@ -74,7 +74,7 @@ def test_one_after_the_other() -> None:
         ("61 * * * *", "'61' is not within 0-59"),
         ("* * 0 * *", "'0' is not within 1-31"),
         ("*/0 * * * *", "'*/0' is not within 0-59"),
-        ("*/x * * * *", "invalid literal"),
+        ("*/x * * * *", "'x' is not a number"),
         ("a * * * *", "'a' is not a number"),
         ("5- * * * *", "'' is not a number"),
         ("* * L * *", "'l' is not a number"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from saltlite.core.localtime import clock_of
 from saltlite.core.moments import UnreadableMoment, read_moment
 from saltlite.core.schedule import (
     BadSchedule,
@@ -57,7 +58,9 @@ def test_what_is_no_time_is_said(text: Any) -> None:
 
 def due(entry: dict[str, Any], now: datetime = NOW, last: datetime | None = None) -> Any:
     timing = timing_of("j", {"function": "test.ping", **entry}, {"tea": "4:00pm"})
-    found = next_fire(timing, now, last)
+    last = None if last is None else last.astimezone()
+    found = next_fire(timing, now.astimezone(), last)
+    found = None if found is None else clock_of(found)
     return None if found is None else found.isoformat()
 
 
@@ -175,3 +178,26 @@ def test_an_entry_as_salt_builds_it() -> None:
     }
     with pytest.raises(BadSchedule, match=r"job_args is not a list. please correct and try again."):
         entry_of("a", {"function": "test.ping", "job_args": "x"})
+
+
+@pytest.mark.parametrize("entry", [{"seconds": 1e-9}, {"seconds": "1e-9"}, {"minutes": 0.001}])
+def test_an_interval_is_a_second_at_least(entry: dict[str, Any]) -> None:
+    assert due(entry) == (NOW + timedelta(seconds=1)).isoformat()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"days": 1e9},
+        {"seconds": float("inf")},
+        {"seconds": float("nan")},
+        {"seconds": "\u0661\u0660"},
+        {"seconds": 10, "splay": float("inf")},
+        {"seconds": 10, "splay": "\u0661"},
+        {"cron": "\u0661 * * * *"},
+        {"when": "\u0661\u0660:00"},
+    ],
+)
+def test_numbers_beyond_all_bounds_are_refused(entry: dict[str, Any]) -> None:
+    with pytest.raises(BadSchedule):
+        timing_of("j", {"function": "test.ping", **entry}, {})

@@ -17,7 +17,7 @@ class Lab:
     """A scheduler, the clock it looks at, and what it did."""
 
     def __init__(self, tmp_path: Path, schedule: Mapping[str, Any]) -> None:
-        self.now = datetime.fromisoformat("2026-11-18T12:00:00")
+        self.now = datetime.fromisoformat("2026-11-18T12:00:00").astimezone()
         self.started: list[tuple[str, str]] = []
         self.fired: list[tuple[str, Mapping[str, Any]]] = []
         self.busy = 0
