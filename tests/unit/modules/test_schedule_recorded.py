@@ -38,7 +38,9 @@ class Minion:
     def __init__(self, folder: Path, pillar: dict[str, Any]) -> None:
         self.kept = folder / "minion.d" / "_schedule.conf"
         self._heard: deque[Event] = deque()
-        self._scheduler = Scheduler(self, {}, self.kept, clock=lambda: NOON, random=lambda: 0.0)
+        self._scheduler = Scheduler(
+            self, {}, self.kept, clock=lambda: NOON.astimezone(), random=lambda: 0.0
+        )
         self._scheduler.set_facts(pillar, {})
         config = MinionConfig(
             paths=PathOptions(conf_file=str(folder / "minion"), cachedir=str(folder)),
