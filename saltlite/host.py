@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,17 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 DRAIN_S = 2.0
 """How long to wait for the output of a command that was killed; its children may hold the pipe."""
+
+LINGER_S = 1.0
+"""How long after a command's end its outputs are read; what it has started may hold them open."""
+
+LOOK_S = 0.05
+PIECE_BYTES = 65536
+PIPE_BYTES = 4096
+"""So much can be written to a pipe that says it takes something (PIPE_BUF), without waiting."""
+
+REST_PIECES = 16
+"""So many pieces are in a pipe of the largest size that everybody may have."""
 
 READ_LIMIT_BYTES = 64 * 1024 * 1024
 
@@ -112,8 +124,8 @@ class Host:
         return Completed(
             pid=child.pid,
             exit_code=child.returncode,
-            stdout=(out or b"").decode(encoding, "replace"),
-            stderr=(err or b"").decode(encoding, "replace"),
+            stdout=out.decode(encoding, "replace"),
+            stderr=err.decode(encoding, "replace"),
             timed_out=timed_out,
         )
 
@@ -351,19 +363,138 @@ def _environment(env: Mapping[str, str] | None, clean_env: bool) -> dict[str, st
 
 def _communicate(
     child: subprocess.Popen[bytes], stdin: bytes | None, timeout_s: float | None
-) -> tuple[bytes | None, bytes | None, bool]:
-    import subprocess
-
+) -> tuple[bytes, bytes, bool]:
+    """What a command wrote on its two outputs, and whether it was killed for its time."""
+    talk = _Conversation(child, stdin or b"")
     try:
-        out, err = child.communicate(stdin, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        _kill(child)
-        return *_drain(child), True
+        timed_out = not talk.go_on(timeout_s)
+        if timed_out:
+            _kill(child)
+            talk.go_on(DRAIN_S)
+            child.wait()
+        return talk.output_of(child.stdout), talk.output_of(child.stderr), timed_out
     except BaseException:
         _kill(child)
         child.wait()
         raise
-    return out, err, False
+    finally:
+        talk.close()
+
+
+class _Conversation:
+    """A command's input and outputs, until it has ended.
+
+    Its outputs end with it, at most ``LINGER_S`` later: something that it has started may hold them
+    for ever. ``Popen.communicate`` would wait for that.
+    """
+
+    def __init__(self, child: subprocess.Popen[bytes], stdin: bytes) -> None:
+        import selectors
+
+        self._child = child
+        self._unwritten = memoryview(stdin)
+        self._got: dict[int, bytearray] = {}
+        self._ended_s: float | None = None
+        self._selector = selectors.DefaultSelector()
+        for pipe in filter(None, (child.stdout, child.stderr)):
+            self._got[pipe.fileno()] = bytearray()
+            self._watch(pipe.fileno(), selectors.EVENT_READ)
+        if child.stdin is not None:
+            self._watch(child.stdin.fileno(), selectors.EVENT_WRITE)
+        self._exit = _watched_exit(child.pid)
+        if self._exit is not None:
+            self._selector.register(self._exit, selectors.EVENT_READ)
+
+    def _watch(self, fd: int, event: int) -> None:
+        os.set_blocking(fd, False)
+        self._selector.register(fd, event)
+
+    def output_of(self, pipe: Any) -> bytes:
+        """All that was read of an output."""
+        return b"" if pipe is None else bytes(self._got[pipe.fileno()])
+
+    def go_on(self, timeout_s: float | None) -> bool:
+        """Read and write until the command has ended; ``False`` if it has not in time."""
+        until_s = None if timeout_s is None else time.monotonic() + timeout_s
+        while not self._is_over():
+            wait_s = self._patience_s(until_s)
+            if wait_s is not None and wait_s <= 0:
+                self._read_rest()
+                return self._ended_s is not None
+            for key, _ in self._selector.select(wait_s):
+                self._serve(key.fd)
+        return True
+
+    def _is_over(self) -> bool:
+        if self._ended_s is None and self._child.poll() is not None:
+            self._ended_s = time.monotonic()
+        watched = self._selector.get_map()
+        return self._ended_s is not None and not any(fd in watched for fd in self._got)
+
+    def _patience_s(self, until_s: float | None) -> float | None:
+        """How long nothing may happen; ``None`` for ever, nothing left: 0 or less."""
+        now_s = time.monotonic()
+        if self._ended_s is not None:
+            return self._ended_s + LINGER_S - now_s
+        if self._exit is not None:
+            return None if until_s is None else until_s - now_s
+        # this kernel does not tell of the end: look from time to time
+        return LOOK_S if until_s is None else min(LOOK_S, until_s - now_s)
+
+    def _serve(self, fd: int) -> None:
+        if fd == self._exit:
+            self._selector.unregister(fd)
+        elif fd in self._got:
+            self._read(fd)
+        else:
+            self._write(fd)
+
+    def _read(self, fd: int) -> bool:
+        """Read once; whether there was anything."""
+        try:
+            piece = os.read(fd, PIECE_BYTES)
+        except BlockingIOError:
+            return False
+        self._got[fd] += piece
+        if not piece:
+            self._selector.unregister(fd)
+        return bool(piece)
+
+    def _write(self, fd: int) -> None:
+        try:
+            self._unwritten = self._unwritten[os.write(fd, self._unwritten[:PIPE_BYTES]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # it does not want more
+            self._unwritten = self._unwritten[:0]
+        if not self._unwritten and self._child.stdin is not None:
+            self._selector.unregister(fd)
+            self._child.stdin.close()
+
+    def _read_rest(self) -> None:
+        """Read what is in the pipes now, and no more: whoever holds them may write for ever."""
+        watched = self._selector.get_map()
+        for fd in [fd for fd in self._got if fd in watched]:
+            for _ in range(REST_PIECES):
+                if not self._read(fd):
+                    break
+
+    def close(self) -> None:
+        """Close all that was open for it."""
+        self._selector.close()
+        if self._exit is not None:
+            os.close(self._exit)
+        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _watched_exit(pid: int) -> int | None:
+    """A descriptor that can be read when the process has ended; ``None`` before Linux 5.3."""
+    try:
+        return os.pidfd_open(pid)
+    except (OSError, AttributeError):
+        return None
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
@@ -372,19 +503,6 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         child.kill()
-
-
-def _drain(child: subprocess.Popen[bytes]) -> tuple[bytes | None, bytes | None]:
-    import subprocess
-
-    try:
-        return child.communicate(timeout=DRAIN_S)
-    except subprocess.TimeoutExpired as late:
-        for pipe in (child.stdout, child.stderr):
-            if pipe is not None:
-                pipe.close()
-        child.wait()
-        return late.stdout, late.stderr
 
 
 def _is_program(path: str) -> bool:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -187,3 +190,66 @@ def test_start_does_not_wait(host, tmp_path):
     (tmp_path / "go").write_text("done\n")
     os.waitpid(pid, 0)
     assert (tmp_path / "out").read_text() == "done\n"
+
+
+# --- who holds the pipes -------------------------------------------------------------------------
+
+
+def descriptors() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("sees_the_end", [True, False])
+def test_a_grandchild_that_holds_the_pipe_is_not_waited_for(host, monkeypatch, sees_the_end):
+    if not sees_the_end:
+        monkeypatch.delattr(os, "pidfd_open")
+    before, threads = descriptors(), threading.active_count()
+    started = time.monotonic()
+    done = host.run("sleep 61 & echo $!; echo no >&2; exit 3", shell="/bin/sh")
+    took = time.monotonic() - started
+    os.kill(int(done.stdout), signal.SIGKILL)
+    assert (done.exit_code, done.stderr, done.timed_out) == (3, "no\n", False)
+    assert took < 10
+    assert descriptors() == before
+    assert threading.active_count() == threads
+
+
+def test_what_a_grandchild_writes_soon_is_part_of_the_output(host):
+    done = host.run("(sleep 0.2; echo late) & echo early", shell="/bin/sh")
+    assert done.stdout == "early\nlate\n"
+
+
+def test_a_grandchild_that_writes_for_ever_is_cut_off(host):
+    started = time.monotonic()
+    done = host.run("(while :; do echo more; done) & echo early", shell="/bin/sh", timeout_s=60)
+    assert done.stdout.startswith("early\n") or "more" in done.stdout
+    assert not done.timed_out
+    assert time.monotonic() - started < 30
+
+
+def test_much_goes_in_and_comes_out(host):
+    data = os.urandom(3_000_000).hex()
+    done = host.run("tee /dev/stderr", shell="/bin/sh", stdin=data)
+    assert done.stdout == data
+    assert done.stderr == data
+
+
+def test_a_command_that_does_not_read_its_input_is_no_error(host):
+    done = host.run("echo x", shell="/bin/sh", stdin="y" * 1_000_000)
+    assert (done.exit_code, done.stdout) == (0, "x\n")
+
+
+def test_a_command_that_closes_its_outputs_is_waited_for(host):
+    started = time.monotonic()
+    done = host.run("exec >&- 2>&-; sleep 0.5; exit 4", shell="/bin/sh")
+    assert done.exit_code == 4
+    assert time.monotonic() - started >= 0.5
+
+
+def test_time_runs_out_also_where_a_grandchild_has_left_the_group(host):
+    started = time.monotonic()
+    done = host.run("setsid sleep 61 & echo $!; sleep 60", shell="/bin/sh", timeout_s=0.5)
+    assert done.timed_out
+    assert done.stdout.strip().isdecimal()
+    assert time.monotonic() - started < 20
+    subprocess.run(["kill", "-9", done.stdout.strip()], check=False, capture_output=True)
