@@ -137,6 +137,51 @@ def write_at(
     _replace(Path(spot.name), spot.fd, data, mode, owner, label=label)
 
 
+def put_file(
+    path: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    mode: int = PRIVATE_FILE,
+    owner: tuple[int, int] | None = None,
+    user: int | None = None,
+) -> None:
+    """Replace ``path`` in a directory that may be another user's; of a link the link.
+
+    Raises:
+        StoreError: nothing was changed.
+        UntrustedPath: a link on the way is not to be followed.
+    """
+    with _store_errors(path), reach(str(path), user=user) as spot:
+        write_at(spot, data, mode=mode, owner=owner)
+
+
+def make_way(path: Path, mode: int = 0o755, *, owner: tuple[int, int] | None = None) -> None:
+    """Make ``path`` and its parents, as :func:`make_dir` does, where others may write.
+
+    ``owner`` is for ``path`` alone, if it is made here.
+
+    Raises:
+        StoreError: the directory cannot be made.
+        UntrustedPath: a link on the way is not to be followed.
+    """
+    if path.is_dir():
+        return
+    if not path.parent.is_dir():
+        make_way(path.parent)
+    try:
+        with reach(str(path), user=None if owner is None else owner[0]) as spot:
+            os.mkdir(spot.name, mode, dir_fd=spot.fd)
+            if owner is not None:
+                with spot.hold() as held:
+                    held.chown(*owner)
+    except FileExistsError:
+        return
+    except UntrustedPath:
+        raise
+    except OSError as error:
+        raise StoreError(f"cannot make directory {path}: {error.strerror}") from error
+
+
 def _replace(
     path: Path,
     folder: int | None,
@@ -194,6 +239,8 @@ def _fill(
 def _store_errors(path: Path) -> Iterator[None]:
     try:
         yield
+    except UntrustedPath:
+        raise
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltlite.disk import make_dir, write_file
+from saltlite.disk import make_way, write_file
 from saltlite.errors import FunctionError, WireError
 from saltlite.fileserver import bundle as bundles
 from saltlite.fileserver.copies import (
@@ -205,7 +205,7 @@ class FileClient:
         there = self._fetch_many(
             {path: place for path, place in plain.items() if not place.is_dir()},
             saltenv,
-            lambda place: make_dir(place.parent, 0o755),
+            lambda place: make_way(place.parent),
         )
         return [
             place
@@ -266,7 +266,7 @@ class FileClient:
             dest = os.path.join(dest, os.path.basename(location.path.rstrip("/")))
         target = Path(dest)
         if makedirs:
-            make_dir(target.parent, 0o755)
+            make_way(target.parent)
         if not target.parent.is_dir():
             raise FunctionError(f"{target.parent} is not a directory")
         self._fetch(location.path, env, target, found, gzip)

@@ -16,11 +16,12 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
-from saltlite.disk import make_dir
-from saltlite.errors import FunctionError, SaltliteError
+from saltlite.disk import make_way
+from saltlite.errors import FunctionError, SaltliteError, UntrustedPath
 from saltlite.fileserver.client import FileClient, file_client
 from saltlite.fileserver.copies import FILE_MODE, replace_file
 from saltlite.fileserver.paths import SCHEME, safe_parts, split_url
+from saltlite.openat import SHARED, reach
 
 log = logging.getLogger(__name__)
 
@@ -225,7 +226,7 @@ def get_dir(
     fetched = client.get_files(places, env, gzip)
     for name in _strictly_below(client.list_empty_dirs(env, below), below):
         place = f"{dest}/{name[skip:].lstrip('/')}"
-        make_dir(Path(place), 0o755)
+        make_way(Path(place), 0o755)
         fetched.append(place)
     return sorted(fetched)
 
@@ -409,7 +410,8 @@ def push(
     if not _send(ctx, source, list(parts)):
         return False
     if remove_source:
-        os.unlink(source)
+        with reach(path, follow=not keep_symlinks) as spot:
+            spot.unlink()
     return True
 
 
@@ -478,14 +480,15 @@ def recv_chunked(
     try:
         piece = base64.b64decode(chunk)
         content = _unpacked(piece) if compressed else piece
-        make_dir(Path(dest).parent, 0o755)
+        make_way(Path(dest).parent, 0o755)
         if append:
             _append(dest, content)
         else:
             _refuse_directory(dest)
             replace_file(Path(dest), content, new_mode=FILE_MODE if mode is None else mode)
         if mode is not None:
-            os.chmod(dest, mode)
+            with reach(dest, follow=True) as spot, spot.hold() as held:
+                held.chmod(mode)
     except SaltliteError as error:
         cause = error.__cause__
         return str(cause if isinstance(cause, OSError) else error)
@@ -543,7 +546,7 @@ def _cached_empty(client: FileClient, env: str, below: str) -> list[str]:
     for name in _strictly_below(client.list_empty_dirs(env, below), below):
         place = client.cache_path(f"salt://{name}", env)
         if place is not None:
-            make_dir(place, 0o755)
+            make_way(place, 0o755)
             made.append(str(place))
     return made
 
@@ -593,7 +596,7 @@ def _named(path: str, dest: str) -> str:
 
 def _make_way(place: str, makedirs: bool) -> None:
     if makedirs:
-        make_dir(Path(place).parent, 0o755)
+        make_way(Path(place).parent, 0o755)
 
 
 def _written(
@@ -673,9 +676,12 @@ def _unpacked(piece: bytes) -> bytes:
 
 
 def _append(dest: str, content: bytes) -> None:
-    fd = os.open(dest, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-    with os.fdopen(fd, "ab") as file:
-        file.write(content)
+    with reach(dest, follow=True) as spot:
+        fd = spot.open(os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        with os.fdopen(fd, "ab") as file:
+            if spot.is_foreign(os.fstat(fd)):
+                raise UntrustedPath(dest, SHARED)
+            file.write(content)
 
 
 def _refuse_directory(dest: str) -> None:

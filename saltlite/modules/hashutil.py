@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.core import digest as digests
-from saltlite.disk import write_file
+from saltlite.disk import put_file
 from saltlite.errors import FunctionError
 
 _KNOWN = ("md5", "sha256", "sha512")
@@ -131,7 +131,7 @@ def base64_decodefile(instr: Any, outfile: str) -> bool:
         salt '*' hashutil.base64_decodefile instr='Z2V0IHNhbHRlZAo=' outfile='/path/to/binary_file'
     """
     data = base64.b64decode(digests.as_bytes(instr))
-    write_file(Path(outfile), data, mode=_mode(outfile))
+    put_file(Path(outfile), data, mode=_mode(outfile))
     return True
 
 

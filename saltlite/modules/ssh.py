@@ -12,6 +12,7 @@ from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable, StoreError
 from saltlite.host import Account
+from saltlite.openat import reach
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
 from saltlite.providers.ssh import keys
@@ -441,7 +442,7 @@ def set_known_host(
         return {"status": "exists", "keys": [each["key"] for each in wanted]}
     _trust(ctx, path, user, keys.place_of(hostname, port), wanted)
     if hash_known_hosts:
-        _keygen(ctx, path, "-H")
+        _keygen(ctx, path, user, "-H")
     return {"status": "updated", "old": known or None, "new": wanted}
 
 
@@ -503,7 +504,7 @@ def rm_known_host(
         return path
     if not ctx.host.exists(path):
         return _error(f"Known hosts file {path} does not exist")
-    said = _keygen(ctx, path, "-R", keys.place_of(hostname, port))
+    said = _keygen(ctx, path, user, "-R", keys.place_of(hostname, port))
     return {"status": "removed", "comment": said}
 
 
@@ -521,17 +522,25 @@ def hash_known_hosts(
         return path
     if not ctx.host.exists(path):
         return _error(f"Known hosts file {path} does not exist")
-    return {"status": "updated", "comment": _keygen(ctx, path, "-H")}
+    return {"status": "updated", "comment": _keygen(ctx, path, user, "-H")}
 
 
-def _keygen(ctx: MinionContext, path: str, *words: str) -> str:
-    """Let ``ssh-keygen`` change a file, and give the file back to its owner."""
-    before = os.stat(path)
-    options = Options(python_shell=False, ignore_retcode=True, redirect_stderr=True)
-    said = command.run(ctx, ["ssh-keygen", *words, "-f", path], options).stdout
-    if os.geteuid() == 0:
-        os.chown(path, before.st_uid, before.st_gid)
-    return said
+def _keygen(ctx: MinionContext, path: str, user: str | None, *words: str) -> str:
+    """Let ``ssh-keygen`` change a file, and give the file back to its owner.
+
+    It runs in the directory of the file, which is the user's: nothing that he puts at its path
+    meanwhile is changed.
+    """
+    account = _account(ctx, user) if user else None
+    with reach(path, follow=True, user=None if account is None else account.uid) as spot:
+        before = spot.lstat()
+        name, cwd = (path, None) if spot.is_trusted else (f"./{spot.name}", spot.folder)
+        options = Options(python_shell=False, ignore_retcode=True, redirect_stderr=True, cwd=cwd)
+        said = command.run(ctx, ["ssh-keygen", *words, "-f", name], options).stdout
+        if before is not None and os.geteuid() == 0:
+            with spot.hold() as held:
+                held.chown(before.st_uid, before.st_gid)
+    return said.replace(name, path)
 
 
 def _error(text: str) -> dict[str, str]:
@@ -576,19 +585,12 @@ def _account(ctx: MinionContext, user: str | None) -> Account | None:
 
 def _write(path: str, text: str, account: Account | None) -> None:
     """Write a file of a user, who owns it and the directory around it if these are new."""
-    new = not os.path.exists(path)
-    parent = os.path.dirname(path)
-    made = not os.path.isdir(parent)
+    owner = None if account is None or os.geteuid() != 0 else (account.uid, account.gid)
+    user = None if account is None else account.uid
+    data = text.encode("utf-8", "surrogateescape")
     try:
-        disk.make_dir(Path(parent), 0o700)
-        if not new:
-            textfile.save(path, text)
-            return
-        owner = None if account is None or os.geteuid() != 0 else (account.uid, account.gid)
-        if made and owner is not None:
-            os.chown(parent, *owner)
-        data = text.encode("utf-8", "surrogateescape")
-        disk.write_file(Path(path), data, mode=0o600, owner=owner)
+        disk.make_way(Path(path).parent, 0o700, owner=owner)
+        disk.rewrite(Path(path), data, mode=0o600, owner=owner, user=user)
     except (OSError, StoreError) as error:
         raise FunctionError(f"{path}: {error}") from error
 

@@ -31,7 +31,7 @@ def _written(text: str, path: str | None, overwrite: bool = True) -> str:
     if not overwrite and os.path.lexists(path):
         return f"File at {path} already exists. Nothing was written."
     try:
-        disk.write_file(Path(path), text.encode(), mode=disk.PRIVATE_FILE)
+        disk.put_file(Path(path), text.encode(), mode=disk.PRIVATE_FILE)
     except StoreError as error:
         raise FunctionError(str(error)) from error
     return f"PEM written to {path}"

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
+from saltlite.openat import reach_folder
 from saltlite.providers import command
 from saltlite.providers.command import Options, Outcome
 
@@ -64,6 +65,7 @@ def git(ctx: MinionContext, words: Sequence[str], run: Run) -> Outcome:
 
 
 def _once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -> Outcome:
+    refuse_misleading(run.cwd, run.user)
     # without the locks a look at a clone does not write its index anew
     env = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANG": "C"}
     if key is not None:
@@ -80,6 +82,15 @@ def _once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -
         shell="/bin/sh",
     )
     return command.run(ctx, list(words), options)
+
+
+def refuse_misleading(path: str | None, user: str | None) -> None:
+    """Raise UntrustedPath if root would be led to a directory by another user's link.
+
+    git itself refuses repositories of others. What it does as ``user`` that user may do.
+    """
+    if path and not user and os.path.isdir(path):
+        reach_folder(path).close()
 
 
 def _judged(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:

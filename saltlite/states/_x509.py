@@ -131,6 +131,6 @@ def copy_below(directory: str, name: str, text: str) -> None:
         FunctionError: it cannot be written.
     """
     try:
-        disk.write_file(disk.child(Path(directory), name), text.encode(), mode=0o644)
+        disk.put_file(disk.child(Path(directory), name), text.encode(), mode=0o644)
     except (StoreError, ValueError) as error:
         raise FunctionError(f"Cannot write the copy below {directory}: {error}") from error

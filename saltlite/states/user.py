@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -331,9 +330,8 @@ class User(Resource[Account]):
         if ctx.host.is_dir(path):
             return
         try:
-            disk.make_dir(Path(path), 0o755)
             account = ctx.host.account(self.name)
-            os.chown(path, account.uid, account.gid)
+            disk.make_way(Path(path), owner=(account.uid, account.gid))
         except (OSError, LookupError, StoreError) as error:
             raise FunctionError(f"Unable to create {path}: {error}") from error
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import json
 import os
 import shutil
 import signal
 import stat
 import sys
+import tarfile
 import time
 import traceback
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 MALLORY, TRENT = 4242, 4343
 WORK = Path("/mnt/hostile")
 RACE_S = 3.0
+CASE_LIMIT_S = 20
 
 CASES: dict[str, Callable[[Home], None]] = {}
 
@@ -449,6 +453,184 @@ def a_loop_and_a_long_chain_end(home: Home) -> None:
     home.refused("file.append", home.path / "l0", text="x")
 
 
+def tar_of(home: Home, **files: str) -> str:
+    """An archive that is root's; ``__`` in a name is a slash."""
+    path = home.top / "archive.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo(name.replace("__", "/"))
+            info.size, info.mode = len(text), 0o600
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return str(path)
+
+
+def zip_of(home: Home, **files: str) -> str:
+    """The same as a ZIP file."""
+    path = home.top / "archive.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__", "/"), text)
+    return str(path)
+
+
+ARCHIVES = (tar_of, zip_of)
+UNPACKED: dict[str, Any] = {"enforce_toplevel": False, "overwrite": True}
+
+
+@case
+def archives_are_not_unpacked_through_links(home: Home) -> None:
+    for make in ARCHIVES:
+        for user in ({}, {"user": "mallory"}):
+            source = make(home, away__secret="x", away__new="x", plain="x")
+            folder = home.folder(f"{make.__name__}{len(user)}")
+            (folder / "away").symlink_to(home.outside)
+            home.own(folder / "away")
+            home.refused("archive.extracted", folder, source=source, **UNPACKED, **user)
+            assert not list(folder.glob(".salt-*"))
+
+
+@case
+def archives_replace_links_and_names(home: Home) -> None:
+    for make in ARCHIVES:
+        source = make(home, one="x", two="x")
+        folder = home.folder(make.__name__)
+        (folder / "one").hardlink_to(home.outside / "secret")
+        (folder / "two").hardlink_to(home.outside / "open")
+        home.done("archive.extracted", folder, source=source, user="mallory", **UNPACKED)
+        assert (folder / "one").read_text() == "x"
+        assert (folder / "one").stat().st_uid == MALLORY
+        assert not list(folder.glob(".salt-*"))
+
+
+@case
+def archives_below_a_link(home: Home) -> None:
+    home.link("away", home.outside)
+    for make in ARCHIVES:
+        source = make(home, new="x", below__deep="x")
+        for name in ("away", "away/new", "away/below"):
+            for more in ({}, {"user": "mallory", "clean": True}):
+                home.refused(
+                    "archive.extracted", home.path / name, source=source, **UNPACKED, **more
+                )
+
+
+@case
+def members_are_not_given_away_through_links(home: Home) -> None:
+    """The archive is there already; only its owner is to be set."""
+    given = {"user": "mallory", "enforce_toplevel": False}
+    source = tar_of(home, away__secret="root's own\n")
+    home.link("away", home.outside)
+    home.refused("archive.extracted", home.path, source=source, **given)
+    folder = home.folder("d")
+    source = tar_of(home, secret="root's own\n")
+    (folder / "secret").hardlink_to(home.outside / "secret")
+    home.refused("archive.extracted", folder, source=source, **given)
+
+
+@case
+def a_directory_is_swapped_while_an_archive_is_unpacked(home: Home) -> None:
+    from saltlite.states._archive import unpacking
+
+    for make in ARCHIVES:
+        name = make.__name__
+        source = make(home, below__deep="x", below__new="x")
+        home.folder(name)
+        home.folder(f"{name}/below")
+        swap = home.swap(f"{name}/below", home.outside / "below")
+        with home.before_call(unpacking.Archive, "unpack", swap, lambda args, keywords: True):
+            home.refused(
+                "archive.extracted", home.path / name, source=source, user="mallory", **UNPACKED
+            )
+
+
+@case
+def files_from_the_master(home: Home) -> None:
+    (WORK / "roots" / "tree").mkdir(exist_ok=True)
+    for name in ("x", "secret"):
+        (WORK / "roots" / "tree" / name).write_text("from the master\n")
+    away = home.link("away", home.outside)
+    x = str(home.link("x", home.outside / "secret"))
+    for fun, *args in (
+        ("cp.get_file", "salt://tree/x", x), ("cp.get_file", "salt://tree/x", f"{away}/new"),
+        ("cp.get_file", "salt://tree/x", f"{away}/new/x", "jinja", "base", True),
+        ("cp.get_dir", "salt://tree", str(away)), ("cp.get_dir", "salt://tree", f"{away}/new"),
+        ("cp.get_url", "salt://tree/x", x), ("cp.get_template", "salt://tree/x", x),
+        ("cp.recv", {"x": "text"}, x), ("cp.recv_chunked", x, "YWJj", False, False),
+        ("cp.recv_chunked", x, "YWJj", True, False), ("cp.recv_chunked", f"{away}/n", "YWJj"),
+        ("hashutil.base64_decodefile", "YWJj", f"{away}/new"),
+    ):  # fmt: skip
+        home.call(fun, *args)
+        assert home.look() == home.before, (fun, args)
+    home.refused("file.recurse", away, source="salt://tree")
+    home.refused("file.recurse", away / "new", source="salt://tree", user="mallory")
+    home.refused("file.recurse", away / "below", source="salt://tree", clean=True)
+    folder = home.folder("d")
+    home.link("d/x", home.outside / "secret")
+    home.refused("file.recurse", folder, source="salt://tree", user="trent")
+
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+
+
+@case
+def keys_of_the_user(home: Home) -> None:
+    mallory = WORK / "mallory"
+    mallory.mkdir()
+    home.own(mallory)
+    given = {"user": "mallory", "enc": "ed25519"}
+    ssh = mallory / ".ssh"
+    keys, known = ssh / "authorized_keys", ssh / "known_hosts"
+    ssh.symlink_to(home.outside)
+    home.own(ssh)
+    home.refused("ssh_auth.present", KEY, **given)
+    ssh.unlink()
+    ssh.mkdir()
+    home.own(ssh)
+    for target in ("secret", "new"):
+        keys.symlink_to(home.outside / target)
+        home.own(keys)
+        home.refused("ssh_auth.present", KEY, **given)
+        keys.unlink()
+    known.symlink_to(home.outside / "open")
+    home.own(known)
+    home.call("ssh.rm_known_host", "mallory", "example.org")
+    home.call("ssh.hash_known_hosts", "mallory")
+    home.done("ssh_auth.present", KEY, **given)
+    assert keys.stat().st_uid == MALLORY
+    keys.rename(mallory / "mine")
+    keys.symlink_to("../mine")
+    home.own(keys)
+    home.done("ssh_auth.absent", KEY, **given)
+    assert KEY not in (mallory / "mine").read_text()
+    assert keys.is_symlink()
+
+
+@case
+def repositories_below_a_link(home: Home) -> None:
+    if shutil.which("git") is None:
+        return
+    (home.outside / "empty").mkdir()
+    before = home.look()
+    path = home.link("repository", home.outside / "empty")
+    for fun in ("git.init", "git.status"):
+        assert "not followed" in str(home.call(fun, str(path))), fun
+    home.apply("git.present", path)
+    home.apply("git.latest", "file:///nowhere", target=str(path))
+    assert home.look() == before
+    (home.outside / "empty").rmdir()
+
+
+@case
+def patches_of_linked_files(home: Home) -> None:
+    if shutil.which("patch") is None:
+        return
+    patch = home.top / "a.patch"
+    patch.write_text("--- a\n+++ a\n@@ -1 +1 @@\n-for everybody\n+changed\n")
+    home.refused("file.patch", home.link("x", home.outside / "open"), source=str(patch))
+    home.refused("file.patch", home.link("away", home.outside) / "open", source=str(patch))
+    home.refused("file.patch", home.hard("y", "open"), source=str(patch))
+
+
 @case
 def a_race_for_the_owner(home: Home) -> None:
     """The user swaps a directory and a link all the time, while root gives him the tree."""
@@ -489,6 +671,10 @@ def swapping(one: Path, other: Path) -> Iterator[None]:
         os.waitpid(child, 0)
 
 
+def _give_up(*_: Any) -> None:
+    raise AssertionError(f"the case took {CASE_LIMIT_S} s")
+
+
 def main() -> None:
     from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
     from saltlite.context import MinionContext
@@ -507,10 +693,12 @@ def main() -> None:
     )
     grains = {"os_family": "Debian", "os": "Debian", "kernel": "Linux", "osmajorrelease": 12}
     told: dict[str, str] = {}
+    signal.signal(signal.SIGALRM, _give_up)
     for name in json.loads(sys.stdin.readline()):
         ctx = MinionContext(config=config, host=Host(), grains=grains, pillar={})
         ctx.functions = Registry(ctx)
         home = Home(ctx, WORK / name)
+        signal.alarm(CASE_LIMIT_S)
         try:
             CASES[name](home)
             changed = home.look() != home.before

@@ -13,7 +13,6 @@ from saltlite.errors import FunctionError
 from saltlite.modules._file import compared, hashes, owners, permissions, place, sources
 from saltlite.modules._file.backups import Backups
 from saltlite.modules._file.permissions import Wanted
-from saltlite.openat import reach
 
 NEW_FILE_MODE = "0600"
 """What Salt makes a new file with before it sets the mode; a mode other than this is a change."""
@@ -67,7 +66,7 @@ class File:
     def refuse_misleading(self) -> None:
         """Raise UntrustedPath if the path has a link that is not to be followed."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            reach(self.name, follow=self.follow, user=self.user_id()).close()
+            owners.reach_as(self.name, follow=self.follow, user=self.wanted.user).close()
 
     def hash_type(self, ctx: MinionContext) -> str:
         """The hash that the source is known by."""
@@ -314,7 +313,7 @@ def _create(file: File, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
 
 def _note_new(ret: dict[str, Any], file: File, wanted: Wanted) -> None:
     """What Salt calls changes of a file that was not there: it begins as root's, with 0600."""
-    now = os.lstat(file.name if not file.follow else os.path.realpath(file.name))
+    now = os.stat(file.name, follow_symlinks=file.follow)
     for part, value, own, number in (
         ("user", wanted.user, os.geteuid(), now.st_uid),
         ("group", wanted.group, os.getegid(), now.st_gid),

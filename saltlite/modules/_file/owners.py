@@ -13,8 +13,8 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from saltlite.errors import FunctionError
-from saltlite.openat import Held, reach
+from saltlite.errors import FunctionError, UntrustedPath
+from saltlite.openat import Held, Spot, reach
 
 UNCHANGED = -1
 
@@ -111,14 +111,23 @@ def held(path: str, *, follow: bool, user: Any = None) -> Iterator[Held]:
         FunctionError: there is no such file.
         UntrustedPath: a link on the way is not to be followed.
     """
-    uid = None if user in (None, "") else user_id(user)
-    user = uid if isinstance(uid, int) else None
-    follow = follow and (os.path.exists(path) or not os.path.islink(path))
+    follow = follow and not (os.path.islink(path) and not os.path.exists(path))
     try:
-        with reach(path, follow=follow, user=user) as spot, spot.hold() as one:
+        with reach_as(path, follow=follow, user=user) as spot, spot.hold() as one:
             yield one
     except (FileNotFoundError, NotADirectoryError):
         raise FunctionError(f"Path not found: {path}") from None
+
+
+def reach_as(path: str, *, follow: bool, user: Any) -> Spot:
+    """As :func:`saltlite.openat.reach`, for the name or id of a user; mostly none is looked up."""
+    try:
+        return reach(path, follow=follow)
+    except UntrustedPath:
+        uid = None if user in (None, "") else user_id(user)
+        if not isinstance(uid, int):
+            raise
+        return reach(path, follow=follow, user=uid)
 
 
 def normalized(mode: Any) -> str:

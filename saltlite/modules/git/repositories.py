@@ -70,6 +70,7 @@ def clone(
     target = git.directory(cwd)
     if name:
         target = os.path.join(target, str(name))
+    git.refuse_misleading(target, user)
     arguments = {**locals(), "cwd": _nearest(ctx, target)}
     text_of(ctx, arguments, "clone", *git.option_words(opts), "--", address, target)
     return True
@@ -111,6 +112,7 @@ def init(
         mode = f"{shared:04o}" if isinstance(shared, int) and not isinstance(shared, bool) else ""
         words.append(f"--shared={mode or str(shared).lower()}")
     target = git.directory(cwd)
+    git.refuse_misleading(target, user)
     arguments = {**locals(), "cwd": None}
     return text_of(ctx, arguments, "init", *words, *git.option_words(opts), target)
 

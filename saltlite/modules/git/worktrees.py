@@ -8,6 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.git._command import outcome_of, said_by, text_of
+from saltlite.openat import reach
 from saltlite.providers import git
 
 
@@ -133,15 +134,14 @@ def worktree_rm(
 
         salt myminion git.worktree_rm /path/to/worktree
     """
-    import shutil
-
     path = git.directory(cwd)
     if not ctx.host.exists(path):
         raise FunctionError(f"{path} does not exist")
     if not is_worktree(ctx, path, user=user, output_encoding=output_encoding):
         raise FunctionError(f"{path} is not a git worktree")
     try:
-        shutil.rmtree(path)
+        with reach(path) as spot:
+            spot.remove()
     except OSError as error:
         raise FunctionError(f"Unable to remove {path}: {error.strerror}") from error
     return True

@@ -13,6 +13,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules._file import owners, place, sources
 from saltlite.modules.file import moving
+from saltlite.providers import staging
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive
 from saltlite.states._file.checks import Told, failure, system_errors
@@ -204,7 +205,18 @@ class Extracted(Resource[Seen]):
                 uid, _ = self.owner.ids()
                 place.make_dirs(self.name.rstrip("/"), None, (uid, owners.UNCHANGED))
                 self.told.changes["directories_created"] = [self.name]
-            self.told.changes["extracted_files"] = self.archive.unpack(ctx, self.name)
+            self.told.changes["extracted_files"] = self._unpack(ctx)
+
+    def _unpack(self, ctx: MinionContext) -> list[str]:
+        """Where others may write, the program works in a directory that they cannot reach."""
+        members = [member for kind in _KINDS for member in self.members[kind]]
+        if not staging.is_shared(self.name, members):
+            return self.archive.unpack(ctx, self.name)
+        existing = self.archive.existing()
+        user = place.declared_user(self.owner.ids())
+        with staging.aside(self.name, user=user, existing=existing) as folder:
+            told = self.archive.unpack(ctx, folder)
+        return [line.replace(folder, self.name.rstrip("/")) for line in told]
 
     def _make_room(self, now: Seen) -> None:
         doomed = list(now.wrong)

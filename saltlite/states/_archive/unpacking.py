@@ -11,11 +11,15 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.modules import archive as functions
-from saltlite.providers import archives, command
+from saltlite.providers import archives, command, staging
 from saltlite.providers.command import Options
 
 FORMATS = ("tar", "rar", "zip")
 _QUIET = ("v", "-v", "--verbose")
+_SKIPS = frozenset({"--skip-old-files"})
+_KEEPS = frozenset({"-k", "--keep-old-files"})
+_ELSEWHERE = frozenset({"-C", "--directory", "-P", "--absolute-names", "--keep-newer-files"})
+"""What looks at, or leaves, the directory that ``tar`` runs in."""
 _STRIP = re.compile(r"--strip(?:-components)?(?:=|\s+)(\d+)")
 
 
@@ -62,6 +66,26 @@ class Archive:
         argv = ["tar", f"tv{letters.replace('v', '')}", *words, *shown, "-f", self.path]
         done = ctx.host.run(argv, env={"LC_ALL": "C.UTF-8"})
         return None if done.exit_code else archives.described_contents(done.stdout.splitlines())
+
+    def existing(self) -> staging.Existing:
+        """What the options want to become of files that are there.
+
+        Raises:
+            FunctionError: they want what is only possible where nobody else may write.
+        """
+        letters, words = _tar_words(self.options or "") if self.kind == "tar" else ("", ())
+        if self.kind == "zip" and self.by_program:
+            words = shlex.split(self.options or "")
+            return staging.Existing(keep="-o" not in words)
+        short = [word[1:] for word in words if word[:1] == "-" and word[:2] != "--"]
+        wanted = {f"-{letter}" for letter in "".join([letters, *short])}
+        wanted |= {word.partition("=")[0] for word in words}
+        elsewhere = sorted(wanted & _ELSEWHERE)
+        if elsewhere:
+            raise FunctionError(
+                f"{elsewhere[0]} is not possible in a directory that other users may write to"
+            )
+        return staging.Existing(keep=bool(wanted & _SKIPS), refuse=bool(wanted & _KEEPS))
 
     def unpack(self, ctx: MinionContext, into: str) -> list[str]:
         """Unpack it into a directory that is there; what came out.

@@ -78,8 +78,7 @@ class ManagedFile(Resource[Seen]):
 
     def read(self, ctx: MinionContext) -> Seen:
         name = self.file.name
-        target = os.path.realpath(name) if self.file.follow else name
-        if os.path.isdir(target) and not os.path.islink(target):
+        if os.path.isdir(name) and (self.file.follow or not os.path.islink(name)):
             return Seen({}, complaint=f"Specified target {name} is a directory")
         with system_errors("Unable to manage file: "), self._ready(ctx) as file:
             file.refuse_misleading()

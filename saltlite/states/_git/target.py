@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Verdict
+from saltlite.openat import reach
 
 CLONING = "cloning the remote repository"
 
@@ -108,7 +108,8 @@ def emptied(path: str) -> None:
     if os.path.realpath(path) == "/":
         raise FunctionError("The contents of / are not removed")
     try:
-        shutil.rmtree(path)
+        with reach(path) as spot:
+            spot.remove()
     except OSError as error:
         raise FunctionError(f"Unable to remove {path}: {error.strerror}") from error
 
