@@ -34,6 +34,7 @@ MODULES: Mapping[str, str] = {
         "firewalld",
         "gem",
         "git",
+        "gpg",
         "grains",
         "group",
         "hashutil",

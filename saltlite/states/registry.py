@@ -38,6 +38,7 @@ _NAMES: tuple[str, ...] = (
     "firewalld",
     "gem",
     "git",
+    "gpg",
     "grains",
     "group",
     "host",
