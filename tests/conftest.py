@@ -9,14 +9,50 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import setproctitle
+
+from saltlite.config import master, minion, paths
+from saltlite.config.schema import default_of, options
 
 # It finds where a process's title is through the environment, which tests change: so it looks now.
 setproctitle.getproctitle()
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 os.environ["SHELL"] = "/bin/bash"  # commands run in it, and the cases were recorded with it
+
+SECTIONS: tuple[Any, ...] = (
+    *(master.PathOptions, master.LogOptions, minion.PathOptions, minion.MinionLogOptions),
+    *(master.FileOptions, master.PillarOptions, minion.FileOptions, minion.PillarOptions),
+)
+"""The options with directories of their own on a machine with Salt."""
+
+OWN_ROOT = tempfile.mkdtemp(prefix="sl-own-", dir="/tmp")
+"""Instead of ``/`` for the directories that a test does not name: what Salt has on this machine
+(keys, custom modules, running jobs, a broken configuration) is no part of a test."""
+
+
+def below_own_root(default: Any) -> Any:
+    """A default of an option; absolute paths are below ``OWN_ROOT``."""
+    if isinstance(default, str):
+        return f"{OWN_ROOT}{default}" if default.startswith("/") and default != "/" else default
+    return {name: [f"{OWN_ROOT}{path}" for path in paths] for name, paths in default.items()}
+
+
+for section in SECTIONS:
+    section.__init__.__kwdefaults__ |= {
+        field.name: below_own_root(default_of(field))
+        for field in options(section)
+        if isinstance(default_of(field), str) or field.name.endswith("_roots")
+    }
+paths.DEFAULT_DIR = f"{OWN_ROOT}{paths.DEFAULT_DIR}"
+os.environ["SALT_CONFIG_DIR"] = paths.DEFAULT_DIR  # for the commands that tests start
+
+
+def pytest_unconfigure() -> None:
+    """Remove what a test may have left there."""
+    shutil.rmtree(OWN_ROOT, ignore_errors=True)
 
 
 @pytest.fixture

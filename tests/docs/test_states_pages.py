@@ -60,6 +60,7 @@ def test_the_example_has_a_test_mode_that_nobody_wrote(tmp_path: Path) -> None:
     (roots / "web.sls").write_text(f"{example('yaml')}    - folder: {limits}\n")
     (tmp_path / "minion").write_text(
         f"id: example\nfile_client: local\nroot_dir: {tmp_path}\nfile_roots: {{base: [{roots}]}}\n"
+        f"pillar_roots: {{base: [{tmp_path}/pillar]}}\n"
     )
 
     changes = {"nofile": {"old": None, "new": 4096}}

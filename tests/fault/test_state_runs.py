@@ -234,6 +234,7 @@ def test_a_disk_that_is_full_fails_the_state_and_not_the_run(tmp_path: Path) -> 
         "id": "x",
         "enable_fqdns_grains": False,
         "file_roots": {"base": [str(tmp_path / "srv")]},
+        "pillar_roots": {"base": [str(tmp_path / "pillar")]},
     }
     (tmp_path / "minion").write_text(yaml.safe_dump(config))
     states: dict[str, Any] = {

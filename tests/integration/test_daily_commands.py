@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
+from programs import need
 
 from cluster import Cluster, bin_dir, eventually, running
 
@@ -115,6 +116,7 @@ def test_stopped_minion_is_named_with_the_way_to_look_it_up(salted: Cluster) -> 
 
 def test_a_minion_of_another_host_is_reported_as_not_connected(salted: Cluster) -> None:
     """The master maps connections to minions through the addresses in their cached grains."""
+    need("ip")
     elsewhere = {"ipv4": ["192.0.2.77"], "ipv6": []}
     minion = salted.add_minion("far1", grains=elsewhere)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from programs import need
 
 from cluster import Cluster, eventually
 from saltlite.cli.runs import runner_context
@@ -65,6 +66,7 @@ def test_a_runner_by_the_master(ctx: RunnerContext) -> None:
 
 
 def test_a_wheel_function_by_the_master(ctx: RunnerContext) -> None:
+    need("ip")  # minions are known by the addresses in their grains
     client = WheelClient(ctx)
     assert client.cmd_sync({"fun": "key.list", "match": "acc"}) == {"minions": ["m1", "m2"]}
     data = client.cmd_async({"fun": "minions.connected"})["data"]

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import need
 
 SETUP = """
 set -e
@@ -34,14 +37,20 @@ def unshare() -> list[str]:
     """The command that makes a mount namespace; skips the test where none can be made."""
     if os.geteuid() != 0:
         pytest.skip("needs root: users and system files are changed in a mount namespace")
-    program = shutil.which("unshare")
-    if program is None:
-        pytest.skip("needs unshare")
-    argv = [program, "-m", "-n", "--propagation", "private"]
+    need("unshare", "mount")
+    argv = ["unshare", "-m", "-n", "--propagation", "private"]
     probe = "mount -t tmpfs none /mnt"
     if subprocess.run([*argv, "sh", "-c", probe], capture_output=True, check=False).returncode:
         pytest.skip("needs the right to make a mount namespace")
     return argv
+
+
+def need_packet_filter() -> None:
+    """Skip where a network namespace of its own has no packet filter."""
+    need("iptables", "ip6tables", "iptables-save", "ip6tables-save")
+    probe = "iptables -t nat -S && ip6tables -S"
+    if subprocess.run([*unshare(), "sh", "-c", probe], capture_output=True, check=False).returncode:
+        pytest.skip("the kernel has no packet filter for a network namespace")
 
 
 def answers(

@@ -27,9 +27,22 @@ mount -t tmpfs none "$1"
 cp -a /etc "$1/etc"
 rm -rf "$1/etc/fakecron" "$1/etc/fakesysctl" "$1/etc/network" "$1/etc/default/networking"
 mkdir -p "$1/home" "$1/mail" "$1/lib/$(uname -r)/kernel"
+mkdir -p "$1/etc/modules-load.d"
 touch "$1/lib/$(uname -r)/kernel/dummy.ko" "$1/lib/$(uname -r)/kernel/other.ko"
 touch "$1/lib/$(uname -r)/modules.builtin"
 echo "busy 4096 1 - Live 0x0" > "$1/etc/fakemodules"
+drop() {  # whom this machine has beside the accounts of every Debian
+    own=$(awk -F: '$3 >= 100 && $3 != 65534 { print $1 }' "/etc/$1")
+    for each in $own; do sed -i "/^$each:/d" "$2/$1" "$2/$3"; done
+}
+drop passwd "$1/etc" shadow
+drop group "$1/etc" gshadow
+# Those of the machine where the cases were recorded: what is free decides about new ids.
+for id in 998 997 996 100 101; do echo "sys$id:x:$id:$id::/:/bin/false" >> "$1/etc/passwd"; done
+for id in 999 998 997 996 101 102; do echo "sys$id:x:$id:" >> "$1/etc/group"; done
+echo 'users:x:100:' >> "$1/etc/group"
+echo 'someone:x:1000:1000::/home/someone:/bin/bash' >> "$1/etc/passwd"
+echo 'someone:x:1000:' >> "$1/etc/group"
 printf '127.0.0.1\\tlocalhost\\n' > "$1/etc/hosts"
 printf '# table\\n' > "$1/etc/fstab"
 mount --bind "$1/etc" /etc

@@ -618,7 +618,8 @@ def furnish() -> None:
         Path("/etc/network", path).write_text(text)
     Path("/etc/resolv.conf").write_text("domain old.org\nnameserver 10.0.0.1\n")
     _pack()
-    _commit()
+    if shutil.which("git"):
+        _commit()
 
 
 def _pack() -> None:

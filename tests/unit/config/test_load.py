@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from saltlite.config import paths
 from saltlite.config.load import load_master, load_minion
 from saltlite.config.opts import flat_opts
 from saltlite.errors import ConfigError
@@ -55,7 +56,10 @@ def test_environment_file_counts_only_where_no_directory_is_given(tmp_path):
     named = write(tmp_path / "elsewhere", "timeout: 9")
     assert master(None, SALT_MASTER_CONFIG=str(named)).jobs.timeout == 9
     assert master(tmp_path, SALT_MASTER_CONFIG=str(named)).jobs.timeout == 5
-    assert master(None, SALT_MASTER_CONFIG=str(tmp_path)).paths.conf_file == "/etc/salt/master"
+    assert (
+        master(None, SALT_MASTER_CONFIG=str(tmp_path)).paths.conf_file
+        == f"{paths.DEFAULT_DIR}/master"
+    )
 
 
 def test_a_directory_that_is_not_there_is_told(tmp_path, caplog):

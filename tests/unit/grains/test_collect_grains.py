@@ -5,6 +5,7 @@ import logging
 import os
 
 import pytest
+from programs import need
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -25,6 +26,7 @@ def make(tmp_path):
 
 
 def test_a_whole_machine(make):
+    need("ip")
     grains = load_grains(make(), Host())
     assert grains["id"] == "m1"
     assert grains["kernel"] == "Linux"

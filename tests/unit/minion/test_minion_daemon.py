@@ -72,6 +72,14 @@ class Installation:
             return found
         return []
 
+    def titles(self, process: subprocess.Popen[bytes]) -> list[str]:
+        """The titles of those that run; one that has ended and waits to be reaped has none."""
+        found = []
+        for one in self.family(process):
+            with contextlib.suppress(psutil.NoSuchProcess):  # also a zombie
+                found.append(one.cmdline()[0].strip())
+        return found
+
     def loop_of(self, process: subprocess.Popen[bytes]) -> psutil.Process | None:
         for one in self.family(process):
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -176,9 +184,7 @@ def test_from_the_start_to_the_end() -> None:
         load = await now.run("test.ping")
         assert (load["return"], load["retcode"], load["id"]) == (True, 0, "m1")
         assert (now.minion.path / "pid").read_text() == f"{process.pid}\n"
-        assert {one.cmdline()[0].strip() for one in now.minion.family(process)} == {
-            "salt-minion", "salt-minion Minion",
-        }  # fmt: skip
+        await now.until(lambda: now.minion.titles(process) == ["salt-minion", "salt-minion Minion"])
         process.terminate()
         assert await asyncio.to_thread(process.wait, 10) == 0
         assert not (now.minion.path / "pid").exists()
@@ -325,9 +331,7 @@ def test_after_kill_9_of_everything_the_job_has_a_return(fun: str) -> None:
         process = now.minion.start()
         await now.here()
         jid = await now.publish(fun, 60)
-        await now.until(
-            lambda: any("test.sleep" in one.cmdline()[0] for one in now.minion.family(process))
-        )
+        await now.until(lambda: any("test.sleep" in title for title in now.minion.titles(process)))
         for one in now.minion.family(process):
             one.kill()
         await asyncio.to_thread(process.wait, 10)
@@ -347,9 +351,7 @@ def test_a_job_that_outlives_the_minion_returns_when_it_is_back() -> None:
         process = now.minion.start()
         await now.here()
         jid = await now.publish("test.sleep", 2)
-        await now.until(
-            lambda: any("test.sleep" in one.cmdline()[0] for one in now.minion.family(process))
-        )
+        await now.until(lambda: any("test.sleep" in title for title in now.minion.titles(process)))
         process.terminate()
         assert await asyncio.to_thread(process.wait, 10) == 0
         now.minion.start()
@@ -365,9 +367,7 @@ def test_the_loop_is_started_again_and_the_parent_keeps_its_jobs() -> None:
         process = now.minion.start()
         await now.here()
         jid = await now.publish("test.sleep", 2)
-        await now.until(
-            lambda: any("test.sleep" in one.cmdline()[0] for one in now.minion.family(process))
-        )
+        await now.until(lambda: any("test.sleep" in title for title in now.minion.titles(process)))
         loop = now.minion.loop_of(process)
         assert loop is not None
         loop.kill()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
+from programs import need
 
 from saltlite.config.minion import MinionConfig, NetworkOptions
 from saltlite.context import MinionContext
@@ -288,6 +289,7 @@ def test_file_systems_are_made_and_wiped():
 
 
 def test_what_the_kernel_tells_of_this_machine():
+    need("w")
     call = caller(Host())
     everything = call("status.all_status")
     assert sorted(everything) == [

@@ -282,18 +282,20 @@ def test_no_such_engine(ctx):
         render_template("x", "cheetah", ctx)
 
 
-def test_ping_needs_no_jinja():
+def test_ping_needs_no_jinja(tmp_path):
     code = (
         "import sys\n"
-        "from saltlite.config.minion import MinionConfig\n"
+        "from saltlite.config.minion import MinionConfig, PathOptions\n"
         "from saltlite.context import MinionContext\n"
         "from saltlite.host import Host\n"
         "from saltlite.loader.registry import Registry\n"
-        "ctx = MinionContext(config=MinionConfig(), host=Host(), grains={}, pillar={})\n"
+        "paths = PathOptions(cachedir=sys.argv[1], extension_modules=sys.argv[1])\n"
+        "config = MinionConfig(paths=paths)\n"
+        "ctx = MinionContext(config=config, host=Host(), grains={}, pillar={})\n"
         "assert Registry(ctx).call('test.ping')\n"
         "sys.exit('jinja2' in sys.modules)\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code, tmp_path], timeout=30).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ sys.path.insert(0, str(SUPPORT))
 
 from applied_trees import RUNS, TREES, applied, names  # noqa: E402
 from isolated import unshare  # noqa: E402
+from programs import need  # noqa: E402
 
 DEPARTURES = yaml.safe_load((TREES / "departures.yaml").read_text())
 
@@ -26,6 +27,7 @@ DEPARTURES = yaml.safe_load((TREES / "departures.yaml").read_text())
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     unshare()  # skips where there are no namespaces
+    need("git", "ip")
     return applied(sys.executable, "ours", tmp_path_factory.mktemp("trees"))
 
 

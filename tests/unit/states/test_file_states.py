@@ -35,6 +35,7 @@ from file_state_cases import (  # noqa: E402
     prepare,
     served,
 )  # fmt: skip
+from programs import need  # noqa: E402
 
 RECORDED = TESTS / "cases/states"
 WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
@@ -84,6 +85,8 @@ def sorted_removals(said):
 @pytest.mark.skipif(not ROOT, reason="recorded as root")
 @pytest.mark.parametrize("case", list(recorded()))
 def test_as_real_salt_did(case, ctx, tmp_path):
+    if case["fun"] == "file.patch":
+        need("patch")
     tmp = tmp_path / "t"
     prepare(tmp, WORLD, case)
     with served(tmp) if asks_web(case) else nullcontext(WEB) as web:
@@ -462,6 +465,7 @@ def test_a_copy_goes_and_only_in_a_real_run(ctx, tmp_path, test):
 
 
 def test_rejects_are_left_only_in_a_real_run(ctx, tmp_path):
+    need("patch")
     (tmp_path / "f").write_text("other\n")
     (tmp_path / "p").write_text("--- a\n+++ b\n@@ -1 +1 @@\n-one\n+1\n")
     rejects = tmp_path / "rej"

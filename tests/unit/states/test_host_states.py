@@ -7,7 +7,6 @@ Salt's tells none; ``ours`` beside a record says where ours is another one on pu
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -20,8 +19,9 @@ import yaml
 TESTS = Path(__file__).parents[2]
 sys.path.insert(0, str(TESTS / "support"))
 
-from isolated import unshare  # noqa: E402
+from isolated import need_packet_filter, unshare  # noqa: E402
 from isolated_states import ours  # noqa: E402
+from programs import need  # noqa: E402
 from state_cases import answered, requests  # noqa: E402
 
 KINDS = (
@@ -58,6 +58,9 @@ KINDS = (
     "virtualenv",
 )
 
+PROGRAMS = {"ssh_known_hosts": ("ssh-keygen", "ssh-keyscan")}
+"""The kinds that need programs of the machine; other ones are given fakes."""
+
 
 def cases(kind: str) -> list[dict[str, Any]]:
     return yaml.safe_load((TESTS / "cases/states" / f"{kind}.yaml").read_text())
@@ -65,8 +68,9 @@ def cases(kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_real_salt(kind: str, tmp_path: Path) -> None:
+    need(*PROGRAMS.get(kind, ()))
     if kind == "iptables":
-        needs_packet_filter()
+        need_packet_filter()
     if kind == "blockdev_tuned":
         needs_device_nodes()
     recorded = cases(kind)
@@ -77,15 +81,6 @@ def test_as_real_salt(kind: str, tmp_path: Path) -> None:
         for difference in differences({**case, **case.get("ours", {})}, found)
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def needs_packet_filter() -> None:
-    """Skip where a network namespace of its own has no packet filter."""
-    if any(shutil.which(name) is None for name in ("iptables", "ip6tables")):
-        pytest.skip("needs iptables")
-    probe = "iptables -t nat -S && ip6tables -S"
-    if subprocess.run([*unshare(), "sh", "-c", probe], capture_output=True, check=False).returncode:
-        pytest.skip("the kernel has no packet filter for a network namespace")
 
 
 def needs_device_nodes() -> None:
