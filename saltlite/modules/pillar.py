@@ -34,8 +34,10 @@ def get(
 ) -> Any:
     """One value, also from within others: ``pkg:apache``; empty if there is none.
 
-    With ``merge`` the value is laid on ``default``, which then is a map or a list. With the option
-    ``pillar_raise_on_missing`` a value that is not there, and has no default, is an error.
+    With ``merge`` the value is laid on ``default``, which then is a map or a list. Lists within maps
+    take each other's place, unless ``merge_nested_lists`` is true, or it is not given and the
+    option ``pillar_merge_lists`` is. With the option ``pillar_raise_on_missing`` a value that is
+    not there, and has no default, is an error.
 
     CLI Example:
 
@@ -49,14 +51,16 @@ def get(
         return default if is_given else ""
     if not merge:
         return found
-    return _merged(default if is_given else "", found, merge_lists=merge_nested_lists is not False)
+    if merge_nested_lists is None:
+        merge_nested_lists = ctx.config.pillar.pillar_merge_lists
+    return _merge(default if is_given else "", found, merge_lists=merge_nested_lists)
 
 
-def _merged(default: Any, found: Any, *, merge_lists: bool) -> Any:
+def _merge(default: Any, found: Any, *, merge_lists: bool) -> Any:
     if isinstance(default, Mapping) and isinstance(found, Mapping):
         return nested.merge(default, found, merge_lists=merge_lists)
     if isinstance(default, list) and isinstance(found, list):
-        return [*default, *found]
+        return [*default, *(entry for entry in found if entry not in default)]
     if isinstance(default, (Mapping, list)):
         log.error(
             "pillar.get: the default is a %s, but the value is a %s. They are not merged.",
