@@ -74,20 +74,21 @@ fetch = get
 
 
 def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
-    """The whole pillar, or these keys of it, compiled now; ``pillar`` lies on top of it.
+    """The whole pillar, compiled now, with ``pillar`` on top of it; or these keys of it.
 
-    What the minion has in memory, and functions and targets see, stays as it is.
+    Keys are looked up in what the minion has in memory, which a compilation leaves as it is.
 
     CLI Example:
 
         salt '*' pillar.items
         salt '*' pillar.items nginx:workers roles
     """
+    if args:
+        return {str(key): traverse(ctx.pillar, key, default="") for key in args}
     over = kwargs.get("pillar")
     if over is not None and not isinstance(over, Mapping):
         raise FunctionError("Pillar data must be formatted as a dictionary")
-    found = _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
-    return {key: traverse(found, key, default="") for key in args} if args else found
+    return _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
 
 
 def ext(
@@ -145,13 +146,13 @@ def data(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def ls(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
-    """The names of all entries at the top.
+    """The names of all entries at the top, or those that were asked for.
 
     CLI Example:
 
         salt '*' pillar.ls
     """
-    return list(items(ctx, **kwargs))
+    return list(items(ctx, *args, **kwargs))
 
 
 def item(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:

@@ -202,6 +202,6 @@ def test_a_run_of_which_all_is_excluded_has_failed(tree: Tree) -> None:
     assert ctx.state["retcode"] == 2
 
 
-def test_items_may_be_some_of_the_pillar_of_now(minion: MinionContext) -> None:
+def test_items_by_key_are_those_in_memory(minion: MinionContext) -> None:
     found = minion.functions.call("pillar.items", "v", "none:such")
-    assert found == {"v": "new", "none:such": ""}
+    assert found == {"v": "old", "none:such": ""}
