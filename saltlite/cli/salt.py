@@ -191,7 +191,7 @@ class _Salt:
             return self._batch(client, request, batch)
         run = client.start(request)
         if run is None:
-            return self._nobody()
+            return self._nobody(client.malformed)
         with run:
             self._jid = run.jid
             self._head(run)
@@ -248,22 +248,21 @@ class _Salt:
 
         if name not in self.config.targets.nodegroups:
             where = self.config.paths.conf_file
-            raise _Ended(EX_OK, out=f"Node group {name} unavailable in {where}")
-        return expand_nodegroup(name, self.config.targets.nodegroups)
+            self.screen.show(f"Node group {name} unavailable in {where}")
+            raise _Ended(EX_OK)
+        try:
+            return expand_nodegroup(name, self.config.targets.nodegroups)
+        except TargetError as error:
+            raise _Ended(self._nobody(str(error))) from error
 
     def _without_nodegroups(self, expression: str) -> str:
-        """Minions do not know the groups; an unknown one stays and matches nobody."""
-        from saltlite.core.targets import expand_nodegroup
-
-        words = []
-        for word in expression.split():
-            if word.startswith("N@"):
-                try:
-                    word = expand_nodegroup(word[2:], self.config.targets.nodegroups)
-                except TargetError:
-                    return expression
-            words.append(word)
-        return " ".join(words)
+        """A compound expression with the words of its nodegroups: minions do not know them."""
+        words = expression.split()
+        groups = (word.removeprefix("N@") for word in words)
+        return " ".join(
+            self._nodegroup(group) if word.startswith("N@") and group else word
+            for word, group in zip(words, groups, strict=True)
+        )
 
     def _publish_options(self) -> dict[str, Any]:
         options = self.options
@@ -368,7 +367,7 @@ class _Salt:
     def _publish_only(self, client: LocalClient, request: JobRequest) -> int:
         reply = client.publish(request)
         if reply is None:
-            return self._nobody()
+            return self._nobody(client.malformed)
         self.screen.line(f"Executed command with job ID: {reply.jid}")
         return EX_OK
 
@@ -391,9 +390,11 @@ class _Salt:
             return ""
         return str(self.options.batch_safe_size)
 
-    def _nobody(self) -> int:
+    def _nobody(self, reason: str) -> int:
         self.screen.line(NOBODY_MATCHED)
         self.screen.show({})
+        if reason:
+            complain(f"ERROR: {reason}", EX_NOBODY)
         return complain(NOBODY_RETURNED, EX_NOBODY)
 
     def _head(self, run: Run) -> None:
@@ -509,6 +510,8 @@ class _Salt:
         if not seen.returned:
             if not seen.expected:
                 self.screen.line(NOBODY_MATCHED)
+                if client.malformed:
+                    complain(f"ERROR: {client.malformed}", EX_NOBODY)
             return complain(NOBODY_RETURNED, EX_NOBODY)
         return seen.highest
 

@@ -74,10 +74,11 @@ def _code(code: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NotReturned:
-    """A minion was given up."""
+    """A minion was given up, or (``unknown``) is named by the target and has no key."""
 
     jid: str
     id: str
+    unknown: bool = False
 
 
 Outcome: TypeAlias = MinionReturn | NotReturned
@@ -150,6 +151,7 @@ class _Job:
     probes: set[str] = field(default_factory=set)
     ask_at_s: float = 0.0
     closed: bool = False
+    missing: Sequence[str] = ()
     answered: set[str] = field(default_factory=set)
     steps: dict[str, Step] = field(default_factory=dict)
 
@@ -181,8 +183,15 @@ class Collector:
         self._by_probe: dict[str, _Job] = {}
         self._seen = (events.lost, events.connections)
 
-    def add(self, jid: str, minions: Sequence[str], *, timeout_s: float | None = None) -> None:
-        """Collect a job too; ``minions`` are expected to return."""
+    def add(
+        self,
+        jid: str,
+        minions: Sequence[str],
+        *,
+        missing: Sequence[str] = (),
+        timeout_s: float | None = None,
+    ) -> None:
+        """Collect a job too; ``minions`` are expected to return, ``missing`` are not there."""
         now = self._clock()
         gather = Gather(
             minions,
@@ -190,7 +199,7 @@ class Collector:
             gather_job_timeout_s=self._gather_s,
             now_s=now,
         )
-        self._jobs[jid] = _Job(jid, gather, gather.on(Tick(), now))
+        self._jobs[jid] = _Job(jid, gather, gather.on(Tick(), now), missing=missing)
 
     @property
     def done(self) -> bool:
@@ -301,6 +310,7 @@ class Collector:
             if job.status.done:
                 job.closed = True
                 lost += [NotReturned(job.jid, minion) for minion in sorted(job.gather.given_up)]
+                lost += [NotReturned(job.jid, minion, unknown=True) for minion in job.missing]
         return lost
 
 

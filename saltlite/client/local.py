@@ -29,7 +29,7 @@ from saltlite.client.collect import (
 )
 from saltlite.client.identity import local_key, sender
 from saltlite.core.ids import valid_jid
-from saltlite.core.messages import PublishLoad, PublishReply, refusal
+from saltlite.core.messages import NO_MINIONS, PublishLoad, PublishReply, refusal
 from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
 from saltlite.transport.addresses import MasterSockets, tcp
 from saltlite.transport.bus import EventSubscriber
@@ -156,6 +156,8 @@ class LocalClient:
         self._store_opened: ReturnStore | None = None
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._listening: dict[str, EventSubscriber] = {}
+        self.malformed = ""
+        """What is wrong with the last target, in the words of the master."""
 
     def close(self) -> None:
         """Give back all sockets."""
@@ -198,7 +200,7 @@ class LocalClient:
     ) -> Run:
         """Collect the returns of a job that was published after ``events`` were listened to."""
         collector = self.collector(events, timeout_s)
-        collector.add(reply.jid or "", [*reply.minions, *reply.missing])
+        collector.add(reply.jid or "", reply.minions, missing=reply.missing)
         return Run(reply, events, collector)
 
     def collector(self, events: EventSubscriber, timeout_s: float | None = None) -> Collector:
@@ -243,6 +245,8 @@ class LocalClient:
         )
         answer = self.send(load.to_wire(), timeout_s=timeout_s)
         reply = PublishReply.from_wire(answer)
+        is_told = reply.jid is None and not (reply.error or NO_MINIONS).startswith(NO_MINIONS)
+        self.malformed = reply.error or "" if is_told else ""
         return None if reply.jid is None else reply
 
     def _key(self, options: Mapping[str, Any]) -> str | None:
@@ -282,7 +286,7 @@ class LocalClient:
     def lost_text(self, outcome: NotReturned) -> str:
         """Salt's words about a minion that was given up. Source: cli.md 4."""
         connected = self._connected() if self._connected is not None else None
-        if connected and outcome.id not in connected:
+        if connected and not outcome.unknown and outcome.id not in connected:
             return NOT_CONNECTED
         return f"{NO_RESPONSE}\n{LOOK_UP.format(jid=outcome.jid)}"
 

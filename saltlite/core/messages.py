@@ -639,11 +639,15 @@ def _new_jid(value: Any, what: str) -> str:
     return "" if value is None or value == "" else _jid(value, what)
 
 
+NO_MINIONS = "Master could not resolve minions for target"
+
+
 @dataclass(frozen=True, slots=True)
 class PublishReply:
     """The master's answer to ``publish``. Source: protocol.md 11.1.
 
-    ``jid`` is ``None`` where nobody matched; ``error`` then says so.
+    ``jid`` is ``None`` where nobody matched; ``error`` then says so, or what is wrong with
+    the target.
     """
 
     jid: str | None

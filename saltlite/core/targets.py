@@ -49,16 +49,34 @@ class MinionFacts:
     pillar: Mapping[str, Any] | None = None
 
 
+class _NoFacts(dict[str, Any]):
+    """Grains or pillar that are taken for empty since nobody knows them."""
+
+
+NO_FACTS = _NoFacts()
+
+
 class FactsUnread(Exception):
     """Grains or pillar that are read with the first look at them turn out not to be readable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The minions that a job is waited for, and listed ids that the master does not know."""
+    """The minions that a job is waited for, and listed ids that the master does not know.
+
+    ``unsure`` are those that nothing is known about which would say that they are not meant. Nobody
+    waits for them, but they may return. ``problem`` says what is wrong with a malformed target.
+    """
 
     minions: set[str] = field(default_factory=set)
     missing: list[str] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
+    problem: str = ""
+
+    @property
+    def asked(self) -> set[str]:
+        """All that may find that they are meant."""
+        return self.minions | self.unsure
 
 
 def matches(
@@ -82,21 +100,35 @@ def expected(
 ) -> Expected:
     """The minions that the master expects to be meant.
 
-    ``greedy`` also expects those of whom too little is cached to know; mine, peer and access checks
-    turn it off. As in Salt, a parenthesis that is not closed is closed here, though not on minions.
+    ``greedy`` takes minions without cached grains or pillar for minions that have none, and expects
+    them where their addresses are asked for, as Salt does; mine, peer and access checks turn it
+    off. As in Salt, a parenthesis that is not closed is closed here, though not on minions.
 
     Raises:
         TargetError: the target is not well formed; nobody is meant.
     """
     compiled = _compiled(target, nodegroups, lenient=True)
     minions: set[str] = set()
+    unsure: set[str] = set()
     unknown = dict.fromkeys(compiled.listed)
     for facts in facts_of_all:
         unknown.pop(facts.id, None)
         answer = _answer(compiled.matcher, facts)
-        if answer or (answer is None and greedy):
+        if answer or (answer is None and greedy and _is_presumed(compiled.matcher, facts)):
             minions.add(facts.id)
-    return Expected(minions, list(unknown))
+        elif answer is None:
+            unsure.add(facts.id)
+    return Expected(minions, list(unknown), unsure)
+
+
+def _is_presumed(matcher: Matcher, facts: MinionFacts) -> bool:
+    """Whether a minion of which too little is known is meant if what is not known is not there."""
+    grains = NO_FACTS if facts.grains is None else facts.grains
+    pillar = NO_FACTS if facts.pillar is None else facts.pillar
+    try:
+        return matcher(MinionFacts(facts.id, grains, pillar)) is not False
+    except FactsUnread:
+        return matcher(MinionFacts(facts.id, NO_FACTS, NO_FACTS)) is not False
 
 
 def _answer(matcher: Matcher, facts: MinionFacts) -> Answer:
@@ -308,7 +340,7 @@ def _ipcidr(tgt: str, delimiter: str = "") -> Matcher:
             return False
 
     def decide(facts: MinionFacts) -> Answer:
-        if facts.grains is None:
+        if facts.grains is None or facts.grains is NO_FACTS:
             return None
         addresses = facts.grains.get(grain)
         if isinstance(addresses, str):
@@ -535,6 +567,7 @@ _LETTERS: Mapping[str, Callable[[str, str], Matcher]] = {
 _EXACT_LETTERS = {**_LETTERS, "I": _pillar_exact, "J": _pillar_exact}
 
 _BINDS = {"or": 1, "and": 2, "not": 3}
+_SYNTAX = frozenset((*_BINDS, "(", ")"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -689,13 +722,22 @@ def _expanded(
         yield from more
 
 
+def _is_id(word: str) -> bool:
+    return word not in _SYNTAX and "@" not in word and not _MAGIC.search(word)
+
+
 def _group_words(name: str, nodegroups: Mapping[str, Any], inside: tuple[str, ...]) -> list[str]:
-    """A nodegroup's words; in parentheses if it has groups in it, else without. Salt does so."""
+    """A nodegroup's words; in parentheses if it has groups in it, else without. Salt does so.
+
+    Words that are all ids are a list of them.
+    """
     if name in inside:
         raise TargetError(f"nodegroup contains itself: {' -> '.join([*inside, name])}")
     group = nodegroups.get(name)
     if group is None:
         raise TargetError(f"no such nodegroup: {name!r:.80}")
     own = _words(group)
+    if own and all(map(_is_id, own)):
+        return [f"L@{','.join(own)}"]
     words = list(_expanded(own, nodegroups, (*inside, name)))
     return ["(", *words, ")"] if any(word.startswith("N@") for word in own) else words

@@ -194,7 +194,7 @@ def _match(
         raise
     except TargetError as problem:
         log.info("%s: %s", publisher.name, problem)
-        return Expected(set(), [])
+        return Expected(problem=str(problem))
 
 
 # --- the tables --------------------------------------------------------------------------

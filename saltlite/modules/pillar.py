@@ -34,8 +34,8 @@ def get(
 ) -> Any:
     """One value, also from within others: ``pkg:apache``; empty if there is none.
 
-    With ``merge`` the value is laid on ``default``, which then is a map or a list. Lists within maps
-    take each other's place, unless ``merge_nested_lists`` is true, or it is not given and the
+    With ``merge`` the value is laid on ``default``, which then is a map or a list. Lists within
+    maps take each other's place, unless ``merge_nested_lists`` is true, or it is not given and the
     option ``pillar_merge_lists`` is. With the option ``pillar_raise_on_missing`` a value that is
     not there, and has no default, is an error.
 

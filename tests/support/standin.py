@@ -35,6 +35,7 @@ class StandIn:
         self.folder = Path(tempfile.mkdtemp(prefix="standin", dir="/tmp"))
         self.minions = minions or {}
         self.published = []
+        self.malformed = ""
         self.refuse = None
         self.silent = False
         self.early = False
@@ -137,7 +138,7 @@ class StandIn:
         wanted = load["tgt"]
         names = [name for name in self.minions if wanted in ("*", name) or name in wanted]
         if not names:
-            error = f"Master could not resolve minions for target {wanted}"
+            error = self.malformed or f"Master could not resolve minions for target {wanted}"
             reply = {"jid": None, "minions": [], "error": error}
             self._replier.send(pack({"enc": "clear", "load": reply}))
             return

@@ -35,7 +35,7 @@ def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
         return {}
     if not decision.minions:
         return {}
-    reply = send_job(ctx, wanted, sorted(decision.minions), asked_by=request.id)
+    reply = send_job(ctx, wanted, decision, asked_by=request.id)
     load = reply.get("load")
     if not isinstance(load, dict):
         return {}

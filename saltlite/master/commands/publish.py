@@ -16,10 +16,10 @@ from typing import Any, Final
 from saltlite.channel.publication import topics
 from saltlite.core import tags
 from saltlite.core.jid import usable_jid
-from saltlite.core.messages import PublishLoad, PublishReply
+from saltlite.core.messages import NO_MINIONS, PublishLoad, PublishReply
 from saltlite.core.messages import refused as error
 from saltlite.core.plain import Plain, PlainMap
-from saltlite.core.targets import Target
+from saltlite.core.targets import Expected, Target
 from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
@@ -103,16 +103,9 @@ def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
     if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
         return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
     if not decision.minions and not ctx.config.extra.get("order_masters"):
-        return PublishReply(
-            None, [], error=f"Master could not resolve minions for target {wanted.tgt}"
-        ).to_wire()
-    return send_job(
-        ctx,
-        wanted,
-        sorted(decision.minions),
-        missing=list(decision.missing),
-        authorised_only=user.rules is not None,
-    )
+        problem_ = decision.problem or f"{NO_MINIONS} {wanted.tgt}"
+        return PublishReply(None, [], error=problem_).to_wire()
+    return send_job(ctx, wanted, decision, authorised_only=user.rules is not None)
 
 
 def _refusal(decision: Refused) -> PlainMap:
@@ -145,37 +138,39 @@ def _publisher(ctx: MasterContext, user: User) -> Publisher:
 def send_job(
     ctx: MasterContext,
     wanted: PublishLoad,
-    minions: Sequence[str],
+    meant: Expected,
     *,
-    missing: Sequence[str] = (),
     asked_by: str | None = None,
     authorised_only: bool = False,
 ) -> PlainMap:
     """Record a job, announce it, hand it to the Publisher; the reply for the user.
 
-    ``asked_by`` is the minion that asked, with peer publishing. With ``authorised_only`` minions
-    are named one by one where the target looks at more than their ids: what it matches when the
-    job arrives is not what it matched when it was allowed (CVE-2022-22941).
+    Those who may return are on record with the job; the reply names those to wait for. ``asked_by``
+    is the minion that asked, with peer publishing. With ``authorised_only`` minions are named one
+    by one where the target looks at more than their ids: what it matches when the job arrives is
+    not what it matched when it was allowed (CVE-2022-22941).
     """
+    minions, missing = sorted(meant.minions), list(meant.missing)
+    asked = minions if authorised_only else sorted(meant.asked)
     jid = wanted.jid or ctx.shared.jids.next(ctx.now())
     try:
-        jid = _new_job(ctx, wanted, jid, minions, asked_by)
+        jid = _new_job(ctx, wanted, jid, asked, asked_by)
         if not jid:
             return {"error": f"Job {wanted.jid} exists already"}
-        remember_asked(ctx, jid, frozenset(minions))
+        remember_asked(ctx, jid, frozenset(asked))
         ctx.mirror.job(jid, _record(wanted, jid, asked_by), minions)
         _announce(ctx, wanted, jid, minions, missing)
         job = _job(ctx, wanted, jid, asked_by)
         if authorised_only and wanted.tgt_type not in _BY_ID:
-            job |= {"tgt": list(minions), "tgt_type": "list"}
-        ctx.publisher.publish(job, _topics(ctx, wanted, minions))
+            job |= {"tgt": list(asked), "tgt_type": "list"}
+        ctx.publisher.publish(job, _topics(ctx, wanted, asked))
     except StoreError as problem_:
         who = printable(wanted.user, 80)
         log.error("Job %s of user %s is not published: %s", jid, who, problem_)
         return {"error": f"The job was not published: {problem_}"}
     who, what = printable(wanted.user, 80), printable(str(wanted.fun), 160)
     log.info("User %s published job %s: %s on %d minions", who, jid, what, len(minions))
-    return PublishReply(jid, list(minions), list(missing)).to_wire()
+    return PublishReply(jid, minions, missing).to_wire()
 
 
 def _new_job(

@@ -12,7 +12,8 @@ from saltlite.cli import logs
 
 @pytest.fixture
 def master():
-    with StandIn({"web1": pings}, nodegroups={"flat": "web1 or db1"}) as standin:
+    groups = {"flat": "web1 or db1", "ids": ["web1", "db1"], "loop": ["N@loop"]}
+    with StandIn({"web1": pings}, nodegroups=groups) as standin:
         standin.accept("web1", "ghost")
         yield standin
 

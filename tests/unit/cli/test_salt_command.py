@@ -228,7 +228,7 @@ def test_version_costs_nothing(capsys):
         ("-G", "grain", "os:Debian", "os:Debian"),
         ("-P", "grain_pcre", "os:Deb.*", "os:Deb.*"),
         ("-C", "compound", "web* or N@flat", "web* or web1 or db1"),
-        ("-C", "compound", "N@none", "N@none"),
+        ("-C", "compound", "web1 or N@ids", "web1 or L@web1,db1"),
         ("-I", "pillar", "a:b", "a:b"),
         ("-J", "pillar_pcre", "a:b", "a:b"),
         ("-S", "ipcidr", "192.0.2.0/24", "192.0.2.0/24"),
@@ -243,8 +243,26 @@ def test_kinds_of_targets(run, master, flag, kind, tgt, sent):
 
 def test_an_unknown_nodegroup(run, master):
     path = master.folder / "master"
-    assert run("-N", "none", "test.ping") == (0, f"Node group none unavailable in {path}\n", "")
+    told = (0, f"Node group none unavailable in {path}\n", "")
+    assert run("-N", "none", "test.ping") == told
+    assert run("-C", "web1 or N@none", "test.ping") == told
     assert master.published == []
+
+
+def test_a_nodegroup_that_contains_itself(run, master):
+    code, out, err = run("-N", "loop", "test.ping", "--out=json")
+    assert (code, out) == (2, f"{NO_MATCH}{{}}\n")
+    assert err == "ERROR: nodegroup contains itself: loop -> loop\nERROR: No return received\n"
+    assert master.published == []
+
+
+@pytest.mark.parametrize("words", [(), ("--async",), ("-b", "1")])
+def test_a_malformed_target_is_explained(run, master, words):
+    master.malformed = "not a regular expression: '[': unterminated character set"
+    code, out, err = run(*words, "-E", "[", "test.ping")
+    assert code == 2
+    assert NO_MATCH in out
+    assert err == f"ERROR: {master.malformed}\nERROR: No return received\n"
 
 
 def test_arguments_are_parsed(run, master):

@@ -102,10 +102,11 @@ def test_list_names_the_ids_that_are_not_known():
 
 
 @pytest.mark.parametrize("kind", ["grain", "grain_pcre", "pillar", "pillar_pcre", "pillar_exact"])
-def test_not_cached_is_expected_only_if_greedy(kind):
+def test_not_cached_is_not_waited_for_but_may_return(kind):
     unknown = MinionFacts("new")
     target = Target("os:Debian", kind)
-    assert expected(target, [unknown]).minions == {"new"}
+    assert expected(target, [unknown]) == Expected(set(), [], {"new"})
+    assert expected(target, [unknown]).asked == {"new"}
     assert expected(target, [unknown], greedy=False).minions == set()
     assert not matches(target, unknown)
 
@@ -114,6 +115,9 @@ def test_not_cached_is_expected_only_if_greedy(kind):
     ("tgt", "greedy", "strict"),
     [
         ("not G@os:x", {"new"}, set()),
+        ("G@os:x", set(), set()),
+        ("I@os:x or S@192.0.2.0/24", {"new"}, set()),
+        ("G@os:x and S@192.0.2.0/24", set(), set()),
         ("G@os:x and nope", set(), set()),
         ("G@os:x or new", {"new"}, {"new"}),
         ("not ( G@os:x or new )", set(), set()),
@@ -277,3 +281,30 @@ def test_a_target_that_was_asked_before_has_its_own_kind_and_delimiter():
     assert matches(Target("os:Debian", "glob"), facts)
     assert not matches(Target("os:Debian", "grain", "|"), facts)
     assert not matches(Target("os:Debian", "grain"), MinionFacts("os:Debian", {"os": "Arch"}))
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        (["a", "b"], "L@a,b"),
+        ("a b", "L@a,b"),
+        (["N@two"], "( L@x,y )"),
+        ("N@two and not x", "( L@x,y and not x )"),
+        (["(", "a", "or", "b", ")"], "( a or b )"),
+        (["a*"], "a*"),
+        (["not", "a"], "not a"),
+        (["G@os:x", "or", "a"], "G@os:x or a"),
+        ("N@one or b", "( L@z or b )"),
+    ],
+)
+def test_nodegroups_of_ids_are_lists(group, words):
+    groups = {"g": group, "two": ["x", "y"], "one": ["z"]}
+    assert expand_nodegroup("g", groups) == words
+
+
+def test_a_group_of_ids_names_those_that_are_not_known():
+    groups = {"two": ["web1", "zz"]}
+    found = expected(Target("two", "nodegroup"), [WEB1, DB1], nodegroups=groups)
+    assert found == Expected({"web1"}, ["zz"])
+    assert matches(Target("db1 or N@two", "compound"), WEB1, nodegroups=groups)
+    assert not matches(Target("not N@two", "compound"), WEB1, nodegroups=groups)
