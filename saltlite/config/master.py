@@ -180,6 +180,13 @@ class JobOptions:
 class FileOptions:
     """What the file server serves, and what states are rendered from."""
 
+    http_connect_timeout: float = option(20.0, "For a connection to a web server.", unit="s")
+    http_request_timeout: float = option(
+        3600.0, "For all of a request to a web server, to its last byte.", unit="s", minimum=0
+    )
+    http_max_body: int = option(
+        107374182400, "The largest file that is fetched from the web.", unit="bytes", minimum=0
+    )
     file_roots: Mapping[str, Sequence[str]] = option(
         {"base": ["/srv/salt", "/srv/spm/salt"]}, "Directories of each environment; globs allowed."
     )

@@ -224,6 +224,13 @@ class GrainOptions:
 class FileOptions:
     """Where files come from, and how states are found and run."""
 
+    http_connect_timeout: float = option(20.0, "For a connection to a web server.", unit="s")
+    http_request_timeout: float = option(
+        3600.0, "For all of a request to a web server, to its last byte.", unit="s", minimum=0
+    )
+    http_max_body: int = option(
+        107374182400, "The largest file that is fetched from the web.", unit="bytes", minimum=0
+    )
     file_client: str = option(
         "remote", "Files from the master, or from this machine.", choices=("remote", "local")
     )

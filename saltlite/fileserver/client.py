@@ -35,6 +35,8 @@ from saltlite.fileserver.paths import SCHEME, safe_parts, split_url
 from saltlite.fileserver.sources import FileSource, LocalSource, MasterSource
 
 if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
     from saltlite.context import MinionContext
     from saltlite.fileserver.server import FileServer
 
@@ -66,6 +68,8 @@ class FileClient:
         self.cachedir = cachedir
         self.hash_type = hash_type
         self._source = source
+        self.config: MinionConfig | MasterConfig | None = None
+        """Says how long fetching from the web may take; ``None`` leaves the defaults."""
         self._ahead: dict[tuple[str, str], Hashed] = {}
 
     @property
@@ -382,7 +386,8 @@ class FileClient:
         if source_hash and hash_type and has_hash(place, hash_type, source_hash.lower()):
             return str(place)
         clear_way(place, self.cachedir)
-        web.download(url, place, verify_ssl=verify_ssl, use_etag=use_etag)
+        bounds = web.WebBounds() if self.config is None else web.WebBounds.of(self.config)
+        web.download(url, place, verify_ssl=verify_ssl, use_etag=use_etag, bounds=bounds)
         return str(place)
 
     def _web_path(self, url: str, saltenv: str) -> Path | None:
@@ -412,6 +417,7 @@ def file_client(ctx: MinionContext) -> FileClient:
         return use_files_of(ctx, file_server(ctx.config))
     source = MasterSource(ctx.master)
     client = FileClient(source, Path(ctx.config.paths.cachedir), files.hash_type)
+    client.config = ctx.config
     ctx.state[STATE_KEY] = client
     return client
 
@@ -420,6 +426,7 @@ def use_files_of(ctx: MinionContext, server: FileServer) -> FileClient:
     """Let the client of this context have its files from ``server``, on this machine."""
     files, cachedir = ctx.config.files, Path(ctx.config.paths.cachedir)
     client = FileClient(LocalSource(server), cachedir, files.hash_type)
+    client.config = ctx.config
     ctx.state[STATE_KEY] = client
     return client
 

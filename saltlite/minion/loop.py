@@ -71,6 +71,9 @@ FACTS_PATIENCE_S: Final = 10.0
 PILLAR_RETRY_S: Final = 60.0
 HELD_LIMIT: Final = 1000
 ROUND_WAIT_S: Final = 10.0
+SHORTEST_S: Final = 1.0
+"""Nothing is done again and again more often than this, whatever the configuration says."""
+
 FAILBACK_S: Final = 60.0
 EVENT_TRIES: Final = 3
 
@@ -399,7 +402,7 @@ class Minion:
                 await self._send_mine(link, data)
             if self._config.mine.mine_interval <= 0:
                 return
-            await asyncio.sleep(self._config.mine.mine_interval * 60)
+            await asyncio.sleep(max(self._config.mine.mine_interval * 60, SHORTEST_S))
 
     async def _first_facts(self, link: Link) -> None:
         await self._facts.loaded.wait()
@@ -442,7 +445,7 @@ class Minion:
 
     async def _ping(self) -> None:
         while True:
-            await asyncio.sleep(self._config.returns.ping_interval * 60)
+            await asyncio.sleep(max(self._config.returns.ping_interval * 60, SHORTEST_S))
             load = {"cmd": "_minion_event", "pretag": None, "tag": tags.MINION_PING, "data": "ping"}
             for link in list(self._links.values()):
                 if link.is_up:

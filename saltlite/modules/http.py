@@ -92,6 +92,7 @@ def _request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
     if method == "POST" and not any(name.lower() == "content-type" for name in headers):
         headers["Content-Type"] = FORM
     cert = options.get("cert")
+    bounds = web.WebBounds.of(ctx.config)
     return web.WebRequest(
         url=_with_query(url, options.get("params")),
         method=method,
@@ -101,7 +102,9 @@ def _request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
         verify_ssl=bool(options.get("verify_ssl", True)),
         ca_bundle=options.get("ca_bundle"),
         cert=tuple(cert) if isinstance(cert, (list, tuple)) else cert,
-        timeout_s=float(options.get("timeout") or web.TIMEOUT_S),
+        timeout_s=float(options.get("timeout") or bounds.timeout_s),
+        connect_timeout_s=bounds.connect_timeout_s,
+        limit_bytes=bounds.limit_bytes,
     )
 
 

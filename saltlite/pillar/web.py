@@ -32,11 +32,17 @@ def _of(renderer: str) -> Callable[..., Mapping[str, Any]]:
         namespace: str | None = None,
     ) -> Mapping[str, Any]:
         """Ask the server and read its answer; raises ExternalFailed."""
-        from saltlite.providers.web import Credentials, WebRequest, ask
+        from saltlite.providers.web import Credentials, WebBounds, WebRequest, ask
 
         credentials = Credentials(username, password or "") if username else None
+        bounds = WebBounds.of(ctx.config)
         request = WebRequest(
-            url=_address(ctx, url, with_grains), headers=header_dict or {}, credentials=credentials
+            url=_address(ctx, url, with_grains),
+            headers=header_dict or {},
+            credentials=credentials,
+            timeout_s=bounds.timeout_s,
+            connect_timeout_s=bounds.connect_timeout_s,
+            limit_bytes=bounds.limit_bytes,
         )
         reply = ask(request)
         if reply.status >= 400:

@@ -17,15 +17,22 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 from saltlite.disk import write_file
 from saltlite.errors import FunctionError
+from saltlite.providers.web_deadline import Deadline
 from saltlite.version import __version__
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
 
 log = logging.getLogger(__name__)
 
-TIMEOUT_S = 65.0
+CONNECT_TIMEOUT_S = 20.0
+TIMEOUT_S = 3600.0
+FILE_LIMIT_BYTES = 100 * 1024**3
 BODY_LIMIT_BYTES = 100 * 1024 * 1024
 PIECE_BYTES = 256 * 1024
 SCHEMES = ("http", "https", "ftp")
@@ -42,7 +49,10 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebRequest:
-    """What is asked. ``cert`` is a file with certificate and key, or the two files."""
+    """What is asked. ``cert`` is a file with certificate and key, or the two files.
+
+    ``timeout_s`` is for all of it, to the last byte, and ``limit_bytes`` for the body.
+    """
 
     url: str
     method: str = "GET"
@@ -53,6 +63,27 @@ class WebRequest:
     ca_bundle: str | None = None
     cert: str | tuple[str, str] | None = None
     timeout_s: float = TIMEOUT_S
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    limit_bytes: int = BODY_LIMIT_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class WebBounds:
+    """What the configuration says of every request."""
+
+    timeout_s: float = TIMEOUT_S
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    limit_bytes: int = FILE_LIMIT_BYTES
+
+    @classmethod
+    def of(cls, config: MasterConfig | MinionConfig) -> WebBounds:
+        """``http_request_timeout``, ``http_connect_timeout`` and ``http_max_body``."""
+        files = config.files
+        return cls(
+            files.http_request_timeout or TIMEOUT_S,
+            files.http_connect_timeout or CONNECT_TIMEOUT_S,
+            files.http_max_body or FILE_LIMIT_BYTES,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +96,9 @@ class WebReply:
     body: bytes
 
 
+_NO_BOUNDS = WebBounds()
+
+
 class WebError(FunctionError):
     """No answer came, or none that is meant as one; the text has no address."""
 
@@ -73,10 +107,12 @@ def ask(request: WebRequest) -> WebReply:
     """Send a request and read the whole answer.
 
     Raises:
-        WebError: there is no answer, or it is larger than ``BODY_LIMIT_BYTES``.
+        WebError: there is no answer, it took too long, or it is larger than its limit,
+            ``BODY_LIMIT_BYTES`` at most.
     """
-    with _opened(request) as response:
-        body = _read(response)
+    limit_bytes = min(request.limit_bytes, BODY_LIMIT_BYTES)
+    with _opened(request) as (response, deadline):
+        body = b"".join(_pieces(response, deadline, limit_bytes))
         return WebReply(
             status=int(response.status or 0),
             reason=str(response.reason),
@@ -85,7 +121,14 @@ def ask(request: WebRequest) -> WebReply:
         )
 
 
-def download(url: str, target: Path, *, verify_ssl: bool = True, use_etag: bool = False) -> bool:
+def download(
+    url: str,
+    target: Path,
+    *,
+    verify_ssl: bool = True,
+    use_etag: bool = False,
+    bounds: WebBounds = _NO_BOUNDS,
+) -> bool:
     """Fetch a file; ``False`` if the copy at ``target`` is still the same (``use_etag``).
 
     A user and password in the address are sent as basic authentication.
@@ -94,23 +137,31 @@ def download(url: str, target: Path, *, verify_ssl: bool = True, use_etag: bool 
         WebError: it cannot be fetched; the text says why and which address, without a password.
     """
     try:
-        return _download(url, target, verify_ssl, use_etag)
+        return _download(url, target, verify_ssl, use_etag, bounds)
     except WebError as error:
         raise WebError(f"Error: {error} reading {shown(url)}") from error
 
 
-def _download(url: str, target: Path, verify_ssl: bool, use_etag: bool) -> bool:
+def _download(url: str, target: Path, verify_ssl: bool, use_etag: bool, bounds: WebBounds) -> bool:
     etag_file = target.with_name(target.name + ".etag")
     headers = {}
     if use_etag and target.is_file() and etag_file.is_file():
         headers["If-None-Match"] = etag_file.read_text().strip()
-    request = WebRequest(url=url, headers=headers, verify_ssl=verify_ssl)
-    with _opened(request) as response:
+    request = WebRequest(
+        url=url,
+        headers=headers,
+        verify_ssl=verify_ssl,
+        timeout_s=bounds.timeout_s,
+        connect_timeout_s=bounds.connect_timeout_s,
+    )
+    with _opened(request) as (response, deadline):
         if response.status == http.client.NOT_MODIFIED:
             return False
         if response.status and response.status >= http.client.BAD_REQUEST:
             raise WebError(f"HTTP {response.status}: {response.reason}")
-        write_file(target, _pieces(response), mode=FILE_MODE, flush=False)
+        write_file(
+            target, _pieces(response, deadline, bounds.limit_bytes), mode=FILE_MODE, flush=False
+        )
         if use_etag and response.headers.get("Etag"):
             write_file(etag_file, response.headers["Etag"].encode(), mode=FILE_MODE, flush=False)
     return True
@@ -127,22 +178,21 @@ def shown(url: str) -> str:
 
 
 @contextlib.contextmanager
-def _opened(request: WebRequest) -> Iterator[Any]:
-    """The response, with any status; its body is to be read yet."""
+def _opened(request: WebRequest) -> Iterator[tuple[Any, Deadline]]:
+    """The response, with any status, and when it has to be over; its body is to be read yet."""
     try:
         prepared = _prepared(request)
     except ValueError as error:
         raise WebError(str(error)) from error
-    opener = urllib.request.build_opener(
-        urllib.request.HTTPSHandler(context=_tls(request)), _EveryStatus()
-    )
+    deadline = Deadline(request.timeout_s, request.connect_timeout_s)
+    opener = urllib.request.build_opener(*deadline.handlers(_tls(request)), _EveryStatus())
     log.debug("%s %s", request.method, shown(request.url))
     try:
-        response = opener.open(prepared, timeout=request.timeout_s)
+        response = opener.open(prepared, timeout=deadline.wait_s())
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise WebError(_words(error)) from error
     with response:
-        yield response
+        yield response, deadline
 
 
 class _EveryStatus(urllib.request.HTTPErrorProcessor):
@@ -204,29 +254,22 @@ def _tls(request: WebRequest) -> ssl.SSLContext:
     return context
 
 
-def _read(response: IO[bytes]) -> bytes:
-    try:
-        body = response.read(BODY_LIMIT_BYTES + 1)
-    except (OSError, http.client.HTTPException) as error:
-        raise WebError(_words(error)) from error
-    if len(body) > BODY_LIMIT_BYTES:
-        raise WebError(f"more than {BODY_LIMIT_BYTES} bytes")
-    return body
-
-
-def _pieces(response: Any) -> Iterator[bytes]:
-    """The body piece by piece; an error when it ends early."""
+def _pieces(response: Any, deadline: Deadline, limit_bytes: int) -> Iterator[bytes]:
+    """The body piece by piece; an error when it ends early, is too large or takes too long."""
     announced, got = response.headers.get("Content-Length", ""), 0
     while True:
         try:
-            piece = response.read(PIECE_BYTES)
+            deadline.wait_s()
+            piece = response.read1(PIECE_BYTES)
         except (OSError, http.client.HTTPException) as error:
             raise WebError(_words(error)) from error
         if not piece:
             break
         got += len(piece)
+        if got > limit_bytes:
+            raise WebError(f"more than {limit_bytes} bytes")
         yield piece
-    if announced.isdigit() and int(announced) != got:
+    if announced.isascii() and announced.isdigit() and int(announced) != got:
         raise WebError(f"{got} of {announced} bytes came")
 
 
