@@ -16,6 +16,7 @@ import stat
 import struct
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -406,6 +407,30 @@ def check_origin(path: str) -> None:
             raise PermissionError(f"{each} is writable by everybody")
 
 
+def entries_of(directory: Path | str) -> list[tuple[os.DirEntry[str], os.stat_result]]:
+    """What is in a directory, each with its status; what vanishes meanwhile is not there.
+
+    Links are not followed. No directory is an empty one.
+    """
+    found = []
+    try:
+        entries = os.scandir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    with entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                found.append((entry, entry.stat(follow_symlinks=False)))
+    return found
+
+
+def newest_first(directory: Path, suffix: str) -> list[Path]:
+    """The files of a directory whose names end so, by the time of their writing."""
+    found = [(one, status) for one, status in entries_of(directory) if one.name.endswith(suffix)]
+    found.sort(key=lambda each: each[1].st_mtime_ns, reverse=True)
+    return [Path(entry.path) for entry, _status in found]
+
+
 def remove(path: Path) -> bool:
     """Delete a file; ``False`` if it was not there."""
     try:
@@ -415,6 +440,22 @@ def remove(path: Path) -> bool:
     except OSError as error:
         raise StoreError(f"cannot delete {path}: {error.strerror}") from error
     return True
+
+
+@contextlib.contextmanager
+def locked_part(path: Path, name: str) -> Iterator[None]:
+    """Hold a lock on ``name`` in a file of locks, against other processes; not against threads.
+
+    One at a time in a process: what else it has locked in this file would be free with it. Other
+    names are hardly ever kept waiting.
+    """
+    part = zlib.crc32(name.encode())
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX, 1, part)
+        yield
+    finally:
+        os.close(fd)
 
 
 @contextlib.contextmanager

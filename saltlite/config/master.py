@@ -162,6 +162,12 @@ class JobOptions:
         unit="bytes",
         minimum=0,
     )
+    job_cache_max_bytes: int = option(
+        2 * 1024**3,
+        "What jobs and returns may take on disk; the oldest jobs go. 0 for no limit. Not in Salt.",
+        unit="byte",
+        minimum=0,
+    )
     job_not_after: int = option(
         600,
         "Minions do not begin a job that reaches them later; 0: they do. Not in Salt.",

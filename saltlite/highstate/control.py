@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.disk import write_file
+from saltlite.disk import entries_of, locked, write_file
 
 GRAIN = "state_runs_disabled"
 HIGHSTATE = "highstate"
 ALL = "__all__"
 DIRECTORY = "state_pause"
+LOCK = ".state_pause.lock"
 POLL_S = 0.5
 
 HIGHSTATE_DISABLED = {
@@ -84,25 +85,38 @@ def pauses(ctx: MinionContext, jid: str) -> dict[str, Any]:
 
 def all_pauses(ctx: MinionContext) -> dict[str, Any]:
     """Of each run to which something is said."""
-    with contextlib.suppress(OSError):
-        return {path.name: pauses(ctx, path.name) for path in sorted(_directory(ctx).iterdir())}
-    return {}
+    names = sorted(entry.name for entry, _status in entries_of(_directory(ctx)))
+    found = {name: pauses(ctx, name) for name in names if not name.startswith(".")}
+    return {name: said for name, said in found.items() if said}
 
 
 def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None) -> None:
     """Say something to a run that goes on here, about a state id; ``None`` takes it back."""
-    if not Path(ctx.config.paths.cachedir, "proc", Path(jid).name).exists():
+    if not _goes_on(ctx, jid):
         return
-    said = pauses(ctx, jid)
-    if what is None:
-        said.pop(ident, None)
-    else:
-        said[ident] = dict(what)
-    if not said:
-        forget(ctx, jid)
-        return
-    _directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_file(_path(ctx, jid), json.dumps(said).encode(), mode=0o600)
+    with locked(Path(ctx.config.paths.cachedir, LOCK)):
+        said = pauses(ctx, jid)
+        if what is None:
+            said.pop(ident, None)
+        else:
+            said[ident] = dict(what)
+        if not said:
+            forget(ctx, jid)
+            return
+        _directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_file(_path(ctx, jid), json.dumps(said).encode(), mode=0o600)
+        _forget_ended(ctx)
+
+
+def _goes_on(ctx: MinionContext, jid: str) -> bool:
+    return Path(ctx.config.paths.cachedir, "proc", Path(jid).name).exists()
+
+
+def _forget_ended(ctx: MinionContext) -> None:
+    """A run may have ended between the look for it and what was said to it."""
+    for entry, _status in entries_of(_directory(ctx)):
+        if not entry.name.startswith(".") and not _goes_on(ctx, entry.name):
+            forget(ctx, entry.name)
 
 
 def forget(ctx: MinionContext, jid: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.disk import PRIVATE_DIR, make_dir, read_regular, write_file
+from saltlite.disk import PRIVATE_DIR, make_dir, newest_first, read_regular, write_file
 from saltlite.errors import SaltliteError
 
 log = logging.getLogger(__name__)
@@ -149,11 +149,8 @@ def _entry(ctx: MinionContext, answers: Answers) -> dict[str, Any]:
 
 def _forget_old(folder: Path) -> None:
     """Keep the plans that were written last."""
-    plans = list(folder.glob("*.json"))
-    if len(plans) > MAX_PLANS:
-        plans.sort(key=lambda path: path.stat().st_mtime_ns)
-        for path in plans[: len(plans) - MAX_PLANS]:
-            path.unlink(missing_ok=True)
+    for path in newest_first(folder, ".json")[MAX_PLANS:]:
+        path.unlink(missing_ok=True)
 
 
 def _path(ctx: MinionContext, asked: Asked) -> Path:

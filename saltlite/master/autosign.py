@@ -54,12 +54,8 @@ class AutoSign:
 
     def sweep(self, now_s: float) -> None:
         """Delete markers older than ``autosign_timeout`` minutes."""
-        try:
-            markers = list(os.scandir(self._markers))
-        except FileNotFoundError:
-            return
-        for marker in markers:
-            if marker.is_file(follow_symlinks=False) and self._is_late(marker.stat(), now_s):
+        for marker, status in disk.entries_of(self._markers):
+            if stat.S_ISREG(status.st_mode) and self._is_late(status, now_s):
                 disk.remove(Path(marker.path))
 
     def _has_marker(self, minion_id: str, now_s: float) -> bool:

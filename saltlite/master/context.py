@@ -19,6 +19,7 @@ from saltlite.config.master import MasterConfig
 from saltlite.core.plain import PlainMap
 from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
+from saltlite.master.asked import AskedMinions
 from saltlite.master.autosign import AutoSign
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore
@@ -152,8 +153,7 @@ class MasterContext:
     """Says that the request in hand may take this many seconds."""
     wall_s: Callable[[], float] = time.time
     steady_s: Callable[[], float] = time.monotonic
-    asked: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Job id → who is expected, of the latest jobs."""
+    asked: AskedMinions = field(default_factory=AskedMinions)
 
     @property
     def config(self) -> MasterConfig:

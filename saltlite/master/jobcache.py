@@ -15,7 +15,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import Enum
@@ -30,8 +30,17 @@ from saltlite.transport.codec import pack_bin, unpack_bin
 log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "jobs.sqlite"
-LAYOUT: Final = 1
-"""Written to the file as ``user_version``; another number means another saltlite made it."""
+LAYOUT: Final = 2
+"""Written to the file as ``user_version``; another number means another saltlite made it.
+
+Layout 1 is brought up to date: it has no ``minion_lists``. ``jobs.minions`` of its jobs is a list.
+"""
+
+OWN_LIST_BYTES: Final = 256
+"""A longer list of minions is stored once for all jobs that have an equal one."""
+
+LISTS_KEPT_BYTES: Final = 16 * 1024 * 1024
+"""Of lists that several jobs have, in the memory of one process."""
 
 BUSY_TIMEOUT_S: Final = 10.0
 CLEAN_CHUNK: Final = 500
@@ -59,7 +68,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     tgt_type TEXT NOT NULL,
     user     TEXT NOT NULL,
     load     BLOB NOT NULL,
-    minions  BLOB NOT NULL
+    minions  BLOB NOT NULL  -- the list, or the number of one in minion_lists
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS jobs_by_fun ON jobs (fun, jid);
 CREATE INDEX IF NOT EXISTS jobs_by_tgt ON jobs (tgt, jid);
@@ -95,12 +104,34 @@ UNASKED_LIMIT: Final = 10_000
 """Returns of one minion that nobody asked for."""
 
 
+_LISTS: Final = """
+CREATE TABLE IF NOT EXISTS minion_lists (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- none is used again
+    digest BLOB NOT NULL UNIQUE,
+    ids    BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS jobs_by_list ON jobs (minions) WHERE typeof(minions) = 'integer';
+"""
+
+_DROP_LISTS: Final = """
+DELETE FROM minion_lists WHERE NOT EXISTS (
+    SELECT 1 FROM jobs WHERE typeof(jobs.minions) = 'integer' AND jobs.minions = number
+)
+"""
+
+_DROP_ORPHANS: Final = """
+DELETE FROM returns WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.jid = returns.jid)
+"""
+"""Returns of jobs that were forgotten meanwhile; layout 1 took them."""
+
+
 class Stored(Enum):
     """What became of a return."""
 
     NEW = "new"
     REPEAT = "repeat"
     CONFLICT = "conflict"
+    FORGOTTEN = "the job is not on record any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +191,7 @@ class SqliteJobStore:
         self._read_only = read_only
         self._db: sqlite3.Connection | None = None
         self._inode = 0
+        self._lists = _Lists()
         self._log_fd = -1
         self._lock_fd = -1
 
@@ -175,12 +207,15 @@ class SqliteJobStore:
             str(kept.get("tgt_type", "glob")),
             str(kept.get("user", "")),
             _packed(kept),
-            pack_bin(list(minions)),
         )
+        ids = pack_bin(list(minions))
         pairs = _metadata_of(kept)
 
         def write(db: sqlite3.Connection) -> bool:
-            cursor = db.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            if db.execute("SELECT 1 FROM jobs WHERE jid = ?", (jid,)).fetchone():
+                return False
+            whole = (*row, _list_or_number(db, ids))
+            cursor = db.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)", whole)
             if cursor.rowcount and pairs:
                 db.executemany(
                     "INSERT OR IGNORE INTO metadata VALUES (?, ?, ?)",
@@ -245,12 +280,41 @@ class SqliteJobStore:
             def write(db: sqlite3.Connection) -> int:
                 jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
                 _forget(db, jids)
+                db.execute(_DROP_LISTS)
                 return len(jids)
 
             gone = self._write(write, flush=False)
             total += gone
             if gone < CLEAN_CHUNK:
                 return total
+
+    def clean_to_bytes(self, most_bytes: int) -> int:
+        """Forget the oldest jobs until what is kept takes ``most_bytes``; how many went.
+
+        The file does not shrink; what is free in it is used again.
+        """
+        total = 0
+        while True:
+            used, count = self.used_bytes(), self.count()
+            if used <= most_bytes or not count:
+                return total
+            share = count * (used - most_bytes) // used  # as if all were of one size
+            gone = self.clean_to(count - max(1, min(share // 2, CLEAN_CHUNK)))
+            if not gone:
+                return total
+            total += gone
+
+    def used_bytes(self) -> int:
+        """What jobs and returns take in the file."""
+
+        def read(db: sqlite3.Connection) -> int:
+            pages, free, size = (
+                db.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+            return int((pages - free) * size)
+
+        return self._read(read)
 
     # --- reading -------------------------------------------------------------------------
 
@@ -259,7 +323,7 @@ class SqliteJobStore:
 
         def read(db: sqlite3.Connection) -> JobRecord | None:
             row = db.execute("SELECT jid, load, minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
-            return None if row is None else _record(row)
+            return None if row is None else self._record(db, row)
 
         return self._read(read)
 
@@ -268,7 +332,7 @@ class SqliteJobStore:
 
         def read(db: sqlite3.Connection) -> list[str] | None:
             row = db.execute("SELECT minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
-            return None if row is None else _listed(row[0])
+            return None if row is None else self._list(db, row[0])
 
         return self._read(read)
 
@@ -297,7 +361,7 @@ class SqliteJobStore:
         while True:
             rows = self._rows(statement, (since, before, minion_id, RETURNED_CHUNK))
             for jid, load, minions, ret in rows:
-                yield _record((jid, load, minions)), _mapped(ret)
+                yield self._read_record((jid, load, minions)), _mapped(ret)
             if len(rows) < RETURNED_CHUNK:
                 return
             before = rows[-1][0]
@@ -319,11 +383,28 @@ class SqliteJobStore:
                 + f" ORDER BY jid {order} LIMIT {chunk}"
             )
             rows = self._rows(statement, bound)
-            yield from map(_record, rows)
+            yield from map(self._read_record, rows)
             if len(rows) < chunk:
                 return
             last = rows[-1][0]
             left = None if left is None else left - len(rows)
+
+    def _read_record(self, row: tuple[Any, ...]) -> JobRecord:
+        return self._read(lambda db: self._record(db, row))
+
+    def _record(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> JobRecord:
+        return JobRecord(row[0], _mapped(row[1]), self._list(db, row[2]))
+
+    def _list(self, db: sqlite3.Connection, stored: bytes | int) -> list[str]:
+        """The ids; of a list that is shared, one object for all who ask."""
+        if not isinstance(stored, int):
+            return _listed(stored)
+        known = self._lists.get(stored)
+        if known is None:
+            row = db.execute("SELECT ids FROM minion_lists WHERE number = ?", (stored,)).fetchone()
+            known = [] if row is None else _listed(row[0])
+            self._lists.keep(stored, known)
+        return known
 
     def _rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[Any, ...]]:
         return self._read(lambda db: db.execute(statement, values).fetchall())
@@ -344,10 +425,26 @@ class SqliteJobStore:
         if self._db is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._db.close()
+        self._forget_file()
+
+    def _forget_file(self) -> None:
         for fd in (self._log_fd, self._lock_fd):
             if fd >= 0:
                 os.close(fd)
         self._db, self._log_fd, self._lock_fd, self._inode = None, -1, -1, 0
+        self._lists = _Lists()
+
+    def _abandon(self) -> None:
+        """Leave the file open for good: it is not at its path any more, or soon will not be.
+
+        SQLite would bring the log into a damaged file, and delete log and index by their names,
+        which are those of the next file by then.
+        """
+        if self._db is not None:
+            import ctypes  # only here
+
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._db))
+        self._forget_file()
 
     def checkpoint(self) -> None:
         """Bring the log into the file and cut it; maintenance does so now and then."""
@@ -410,7 +507,7 @@ class SqliteJobStore:
         if self._db is not None:
             if self._is_in_place():
                 return self._db
-            self.close()
+            self._abandon()
         return self._open()
 
     def _is_in_place(self) -> bool:
@@ -454,12 +551,11 @@ class SqliteJobStore:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA cache_size = -512")
         found = db.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, LAYOUT):
+        if found not in (0, 1, LAYOUT):
             raise sqlite3.DatabaseError(f"made by another saltlite (layout {found})")
-        if not found:
+        if found != LAYOUT:
             with self._locked():
-                db.executescript(_SCHEMA)
-                db.execute(f"PRAGMA user_version = {LAYOUT}")
+                _bring_up_to_date(db)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unasked'").fetchone():
             with self._locked():
                 db.executescript(_UNASKED)
@@ -482,15 +578,16 @@ class SqliteJobStore:
 
     def _put_aside(self, error: Exception) -> None:
         inode = self._inode
-        self.close()
+        self._abandon()
         try:
             with disk.locked(self.path.with_name(FILE_NAME + ".open")):
                 if os.stat(self.path).st_ino != inode:
                     return  # another process has done it
                 aside = f"{self.path}.corrupt-{int(time.time())}"
-                os.rename(self.path, aside)
-                for suffix in ("-wal", "-shm"):
-                    disk.remove(Path(f"{self.path}{suffix}"))
+                # The log first: a new file must not find it.
+                for suffix in ("-wal", "-shm", ""):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.rename(f"{self.path}{suffix}", f"{aside}{suffix}")
         except FileNotFoundError:
             return
         except OSError as problem:
@@ -522,13 +619,65 @@ def jid_before(now: datetime, age_s: float) -> str:
 
 def _empty() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
-    db.executescript(_SCHEMA)
-    db.executescript(_UNASKED)
+    db.executescript(_SCHEMA + _LISTS + _UNASKED)
     return db
 
 
-def _record(row: tuple[Any, ...]) -> JobRecord:
-    return JobRecord(row[0], _mapped(row[1]), _listed(row[2]))
+class _Lists:
+    """Lists of minions by their numbers; the first ones go when they take too much."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, list[str]] = {}
+        self._bytes = 0
+
+    def get(self, number: int) -> list[str] | None:
+        return self._kept.get(number)
+
+    def keep(self, number: int, ids: list[str]) -> None:
+        self._kept[number] = ids
+        self._bytes += size_of_ids(ids)
+        while self._bytes > LISTS_KEPT_BYTES and len(self._kept) > 1:
+            self._bytes -= size_of_ids(self._kept.pop(next(iter(self._kept))))
+
+
+ID_BYTES: Final = 80
+"""What an id takes in memory, about: a text, and its place in a list or set."""
+
+
+def size_of_ids(ids: Sized) -> int:
+    """What so many ids take in memory, about."""
+    return 200 + ID_BYTES * len(ids)
+
+
+def _bring_up_to_date(db: sqlite3.Connection) -> None:
+    """From nothing, or from layout 1; another process may have done it."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        found = db.execute("PRAGMA user_version").fetchone()[0]
+        if found != LAYOUT:
+            for statement in (_SCHEMA + _LISTS).split(";"):
+                db.execute(statement)
+        if found == 1:
+            db.execute(_DROP_ORPHANS)
+        db.execute(f"PRAGMA user_version = {LAYOUT}")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _list_or_number(db: sqlite3.Connection, ids: bytes) -> bytes | int:
+    """What a job has for its minions: the list itself, or the number of the one like it."""
+    if len(ids) <= OWN_LIST_BYTES:
+        return ids
+    import hashlib
+
+    digest = hashlib.sha256(ids).digest()
+    found = db.execute("SELECT number FROM minion_lists WHERE digest = ?", (digest,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    cursor = db.execute("INSERT INTO minion_lists (digest, ids) VALUES (?, ?)", (digest, ids))
+    return int(cursor.lastrowid or 0)
 
 
 def _mapped(data: bytes) -> dict[str, Any]:
@@ -588,14 +737,23 @@ def _return_row(jid: str, minion_id: str, ret: Mapping[str, Plain]) -> tuple[str
     return jid, minion_id, _digest(packed), packed
 
 
+_ADD_RETURN: Final = """
+INSERT OR IGNORE INTO returns
+SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM jobs WHERE jid = ?)
+"""
+"""One step with the look for the job: the cleaner may have been there."""
+
+
 def _add_return(db: sqlite3.Connection, row: tuple[str, str, int, bytes]) -> Stored:
-    if db.execute("INSERT OR IGNORE INTO returns VALUES (?, ?, ?, ?)", row).rowcount:
-        return Stored.NEW
     jid, minion_id, digest, _packed_value = row
+    if db.execute(_ADD_RETURN, (*row, jid)).rowcount:
+        return Stored.NEW
     found = db.execute(
         "SELECT digest FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
     ).fetchone()
-    return Stored.REPEAT if found and found[0] == digest else Stored.CONFLICT
+    if found is None:
+        return Stored.FORGOTTEN
+    return Stored.REPEAT if found[0] == digest else Stored.CONFLICT
 
 
 def _forget(db: sqlite3.Connection, jids: Sequence[tuple[str]]) -> None:

@@ -44,6 +44,8 @@ CLOCK_STEP_S: Final = 60.0
 """The wall clock set back by more ends all sessions: old requests would look fresh again."""
 
 LEFTOVER_AGE_S: Final = 3600.0
+JOBS_SIZE_S: Final = 60.0
+"""How often it is looked at: a busy hour may bring gigabytes."""
 
 
 @dataclass(slots=True)
@@ -81,6 +83,7 @@ class Maintenance:
             Task("presence", loop_s, self._announce_presence),
             Task("sessions", LOOK_S, self._drop_orphans),
             Task("jobs", min(config.process.maintenance_interval, 3600.0), self._clean_jobs),
+            Task("size of the job cache", JOBS_SIZE_S, self._bound_job_cache),
             Task("leftovers", LEFTOVER_AGE_S, self._sweep),
         ]
         poller = zmq.Poller()
@@ -212,6 +215,13 @@ class Maintenance:
             log.info("Forgot %d old jobs", gone)
             self._jobs.checkpoint()
 
+    def _bound_job_cache(self) -> None:
+        most = self._shared.config.jobs.job_cache_max_bytes
+        gone = self._jobs.clean_to_bytes(most) if most else 0
+        if gone:
+            log.warning("Forgot the %d oldest jobs: job_cache_max_bytes is %d", gone, most)
+            self._jobs.checkpoint()
+
     def _sweep(self) -> None:
         """Markers that are too old, and what a killed process left half written."""
         AutoSign(self._shared.config.keys, self._shared.pki_dir).sweep(time.time())
@@ -223,10 +233,8 @@ class Maintenance:
 
 def remove_leftovers(directory: Path) -> None:
     """Temporary files of ``disk.write_file`` that are older than an hour."""
-    if not directory.is_dir():
-        return
-    for entry in os.scandir(directory):
+    for entry, status in disk.entries_of(directory):
         if not (entry.name.startswith(".") and entry.name.endswith(".tmp")):
             continue
-        if time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFTOVER_AGE_S:
+        if time.time() - status.st_mtime > LEFTOVER_AGE_S:
             disk.remove(Path(entry.path))

@@ -11,10 +11,12 @@ file is read again only when it has changed. Columns of grains are also on disk,
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +37,9 @@ COMPILED: Final = "pillar_cache"
 """What ``pillar_cache`` keeps, for :mod:`saltlite.master.pillarcache` alone."""
 
 BANKS: Final = (GRAINS, PILLAR, MINE, COMPILED)
+LOCKS: Final = ".minions.lock"
+"""A file of locks, one for each minion; see ``disk.locked_part``."""
+
 COLUMNS: Final = "columns"
 COLUMNS_KEPT: Final = 32
 """In memory, and on disk; the oldest go first."""
@@ -103,6 +108,57 @@ class MinionCache:
             return False
         disk.write_file(path, data, flush=False)
         return True
+
+    def update(
+        self,
+        bank: str,
+        minion_id: str,
+        change: Callable[[dict[str, Any]], Mapping[str, Plain] | None],
+    ) -> bool:
+        """Replace what is kept by what ``change`` makes of it; ``None`` leaves it.
+
+        Nobody else changes anything of this minion meanwhile. Whether there is something else now.
+
+        Raises:
+            StoreError: it cannot be written; the old one stays.
+        """
+        with self.locked(minion_id):
+            value = change(dict(_decode(self._path(bank, minion_id)) or {}))
+            return False if value is None else self.write(bank, minion_id, value)
+
+    def write_newest(
+        self, bank: str, minion_id: str, value: Mapping[str, Plain], asked_ns: int
+    ) -> bool:
+        """Replace what is kept, unless it answers a later question; ``locked`` is held.
+
+        ``asked_ns`` is when the question came, in ns of the wall clock; so is the file's time.
+
+        Raises:
+            StoreError: it cannot be written; the old one stays.
+        """
+        path = self._path(bank, minion_id)
+        with contextlib.suppress(OSError):
+            if asked_ns < path.stat().st_mtime_ns <= time.time_ns():
+                return False
+        if not self.write(bank, minion_id, value):
+            return False
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(path, ns=(asked_ns, asked_ns))
+        return True
+
+    @contextlib.contextmanager
+    def locked(self, minion_id: str) -> Iterator[None]:
+        """Nobody else changes anything of this minion meanwhile.
+
+        Raises:
+            StoreError: the lock cannot be had.
+        """
+        try:
+            disk.make_dir(self._cachedir)
+            with disk.locked_part(self._cachedir / LOCKS, minion_id):
+                yield
+        except OSError as error:
+            raise StoreError(f"{self._cachedir / LOCKS}: {error.strerror}") from error
 
     def facts(
         self, minion_ids: Iterable[str], *, grains: bool = True, pillar: bool = True
@@ -174,8 +230,7 @@ class MinionCache:
         try:
             disk.make_dir(path.parent)
             disk.write_file(path, pack_bin({"name": name, "rows": rows}), flush=False)
-            others = sorted(path.parent.glob("*.p"), key=lambda one: one.stat().st_mtime_ns)
-            for old in others[:-COLUMNS_KEPT]:
+            for old in disk.newest_first(path.parent, ".p")[COLUMNS_KEPT:]:
                 disk.remove(old)
         except (OSError, StoreError, WireError) as error:
             log.debug("The column of %s is not kept: %s", name, error)
@@ -187,7 +242,8 @@ class MinionCache:
 
     def delete(self, minion_id: str, bank: str) -> None:
         """Forget one bank of a minion."""
-        disk.remove(self._path(bank, minion_id))
+        with self.locked(minion_id):
+            disk.remove(self._path(bank, minion_id))
 
     def forget(self, minion_id: str) -> None:
         """Forget a minion: also its pushed files and what Salt 3006 kept of it."""

@@ -48,25 +48,50 @@ class PillarCache:
             return None
         return pillar if isinstance(cleaned_s, (int, float)) and made_s >= cleaned_s else None
 
-    def put(self, minion_id: str, pillarenv: str | None, pillar: Mapping[str, Any]) -> None:
-        """Keep a pillar; a disk that does not take it only costs time later."""
-        now, env = self._wall_s(), pillarenv or ""
+    def put(
+        self, minion_id: str, pillarenv: str | None, pillar: Mapping[str, Any], begun_s: float
+    ) -> None:
+        """Keep a pillar; a disk that does not take it only costs time later.
+
+        ``begun_s`` is when its compilation began. What was cleaned since, or compiled of later
+        files, is not replaced by it.
+        """
+        env = pillarenv or ""
         if self._options.pillar_cache_backend == "memory":
-            self._memory[minion_id, env] = (now, dict(pillar))
-            while len(self._memory) > KEPT_IN_MEMORY:
-                self._memory.popitem(last=False)
+            self._put_in_memory(minion_id, env, begun_s, dict(pillar))
             return
-        kept = self._kept(minion_id)
-        envs = kept.get("envs")
-        envs = dict(envs) if isinstance(envs, dict) else {}
-        envs.pop(env, None)
-        for old in list(envs)[: max(0, len(envs) - ENVS_KEPT + 1)]:
-            del envs[old]
-        self._write(minion_id, {**kept, "envs": {**envs, env: [now, dict(pillar)]}})
+
+        def added(kept: dict[str, Any]) -> dict[str, Any] | None:
+            if not self._is_newest(kept, minion_id, env, begun_s):
+                return None
+            envs = kept.get("envs")
+            envs = dict(envs) if isinstance(envs, dict) else {}
+            envs.pop(env, None)
+            for old in list(envs)[: max(0, len(envs) - ENVS_KEPT + 1)]:
+                del envs[old]
+            return {**kept, "envs": {**envs, env: [begun_s, dict(pillar)]}}
+
+        self._update(minion_id, added)
 
     def clean(self, minion_id: str) -> None:
         """What is kept of a minion does not count any more."""
-        self._write(minion_id, {CLEANED: self._wall_s()})
+        self._update(minion_id, lambda _kept: {CLEANED: self._wall_s()})
+
+    def _put_in_memory(
+        self, minion_id: str, env: str, begun_s: float, pillar: dict[str, Any]
+    ) -> None:
+        if not self._is_newest(self._kept(minion_id), minion_id, env, begun_s):
+            return
+        self._memory[minion_id, env] = (begun_s, pillar)
+        while len(self._memory) > KEPT_IN_MEMORY:
+            self._memory.popitem(last=False)
+
+    def _is_newest(self, kept: Mapping[str, Any], minion_id: str, env: str, begun_s: float) -> bool:
+        """Whether nothing newer is known; times to come are of a clock that was wrong."""
+        cleaned_s = kept.get(CLEANED, 0)
+        others = [self._found(kept, minion_id, env)[0], cleaned_s]
+        now_s = self._wall_s()
+        return not any(isinstance(one, (int, float)) and begun_s < one <= now_s for one in others)
 
     def _kept(self, minion_id: str) -> dict[str, Any]:
         return self._minions.read(COMPILED, minion_id) or {}
@@ -81,8 +106,10 @@ class PillarCache:
         made_s, pillar = found
         return (float(made_s), pillar) if isinstance(made_s, (int, float)) else (0.0, None)
 
-    def _write(self, minion_id: str, value: Mapping[str, Any]) -> None:
+    def _update(
+        self, minion_id: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
+    ) -> None:
         try:
-            self._minions.write(COMPILED, minion_id, dict(value))
+            self._minions.update(COMPILED, minion_id, change)
         except StoreError as error:
             log.error("The compiled pillar of minion %s is not kept: %s", minion_id, error)

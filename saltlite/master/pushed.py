@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from saltlite import disk
 from saltlite.core.ids import valid_minion_id
 from saltlite.fileserver.paths import safe_name
 
@@ -78,7 +79,7 @@ def _check_quota(top: Path, more_bytes: int) -> None:
     files, size = 0, more_bytes
     for folder, _folders, names in os.walk(top):
         files += len(names)
-        size += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+        size += sum(status.st_size for _entry, status in disk.entries_of(folder))
         if files >= QUOTA_FILES or size > QUOTA_BYTES:
             raise PushRefused("this minion has pushed its share")
 

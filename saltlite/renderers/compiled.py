@@ -12,7 +12,6 @@ not kept: its templates may hold secrets, and the master's workers live long.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import logging
@@ -24,7 +23,14 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from saltlite.disk import PRIVATE_DIR, PRIVATE_FILE, make_dir, read_regular, write_file
+from saltlite.disk import (
+    PRIVATE_DIR,
+    PRIVATE_FILE,
+    make_dir,
+    newest_first,
+    read_regular,
+    write_file,
+)
 from saltlite.errors import StoreError
 
 if TYPE_CHECKING:
@@ -93,12 +99,10 @@ class CompiledFiles:
         return self._folder / hashlib.sha256(repr((options, name, filename)).encode()).hexdigest()
 
     def _forget_old(self) -> None:
-        files = [Path(entry) for entry in os.scandir(self._folder)]
+        files = newest_first(self._folder, "")
         if len(files) > MAX_FILES:
-            with contextlib.suppress(OSError):
-                files.sort(key=lambda path: path.stat().st_mtime_ns)
-                for path in files[: len(files) - MAX_FILES // 2]:
-                    path.unlink(missing_ok=True)
+            for path in files[MAX_FILES // 2 :]:
+                path.unlink(missing_ok=True)
 
 
 def keep_compiled(ctx: MinionContext) -> None:

@@ -8,6 +8,7 @@ CVE-2021-25282.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,9 @@ def _inside(root: Path, path: str) -> Path | None:
 
 def _tree(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
-        if entry.is_dir(follow_symlinks=False):
+    for entry, status in sorted(disk.entries_of(folder), key=lambda one: one[0].name):
+        if stat.S_ISDIR(status.st_mode):
             found[entry.name] = _tree(Path(entry.path))
-        elif entry.is_file(follow_symlinks=False):
+        elif stat.S_ISREG(status.st_mode):
             found[entry.name] = "f"
     return found

@@ -25,9 +25,15 @@ def store(ctx: MasterContext, request: OpenedRequest) -> bool:
     slow = [name for name, entry in data.items() if _is_slow_entry(ctx, entry)]
     if slow:
         raise WireError(f"allow_tgt of {slow[0]!r:.80} may take too long to match")
-    kept = {} if request.load.get("clear") is True else ctx.minions.read(MINE, request.id) or {}
+    clear = request.load.get("clear") is True
+
+    def added(kept: dict[str, Any]) -> dict[str, Any]:
+        if ctx.keys.accepted_key(request.id) is None:
+            raise WireError("key was removed")
+        return {**({} if clear else kept), **data}
+
     try:
-        ctx.minions.write(MINE, request.id, {**kept, **data})
+        ctx.minions.update(MINE, request.id, added)
     except StoreError as error:
         raise WireError(str(error)) from error
     return True
@@ -66,9 +72,11 @@ def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
 def delete(ctx: MasterContext, request: OpenedRequest) -> bool:
     """Take one function out of this minion's mine."""
     function = as_text(request.load.get("fun"), "fun")
-    mine = dict(ctx.minions.read(MINE, request.id) or {})
-    if mine.pop(function, None) is not None:
-        ctx.minions.write(MINE, request.id, mine)
+
+    def without(mine: dict[str, Any]) -> dict[str, Any] | None:
+        return mine if mine.pop(function, None) is not None else None
+
+    ctx.minions.update(MINE, request.id, without)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from typing import Final
 
 from saltlite.channel.master import OpenedRequest, seal_pillar
@@ -26,7 +27,7 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     accepted = ctx.keys.accepted_key(request.id)
     if accepted is None:
         raise WireError("key was removed")
-    grains = request.load.get("grains")
+    grains, asked_ns = request.load.get("grains"), round(ctx.wall_s() * 1e9)
     compiled: PlainMap = {}
     if isinstance(grains, dict):
         problem = grains_problem(grains)
@@ -34,9 +35,8 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
             raise WireError(problem)
         grains = {**grains, "id": request.id}
         compiled = _compiled(ctx, request, grains)
-        _remember(ctx, request.id, GRAINS, grains)
-        if not _has_own_words(request):
-            _remember(ctx, request.id, PILLAR, compiled)
+        found = {GRAINS: grains} if _has_own_words(request) else {GRAINS: grains, PILLAR: compiled}
+        _remember(ctx, request.id, found, asked_ns)
         _tell(ctx, request.id)
     try:
         return seal_pillar(
@@ -66,9 +66,10 @@ def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> P
     found = ctx.pillars.get(request.id, pillarenv)
     if found is not None:
         return found
+    begun_s = ctx.wall_s()
     compiled = _compiled_now(ctx, request, grains, pillarenv)
     if "_errors" not in compiled:
-        ctx.pillars.put(request.id, pillarenv, compiled)
+        ctx.pillars.put(request.id, pillarenv, compiled, begun_s)
     return compiled
 
 
@@ -106,14 +107,23 @@ def _has_own_words(request: OpenedRequest) -> bool:
     return any(request.load.get(name) for name in _OWN_WORDS)
 
 
-def _remember(ctx: MasterContext, minion_id: str, bank: str, value: PlainMap) -> None:
-    """Keep what targeting needs; a full disk does not keep a minion from its pillar."""
+def _remember(
+    ctx: MasterContext, minion_id: str, found: Mapping[str, PlainMap], asked_ns: int
+) -> None:
+    """Keep what targeting needs; a full disk does not keep a minion from its pillar.
+
+    Compiling takes a while: the minion may have asked again since, or its key may be deleted.
+    """
     if not ctx.config.targets.minion_data_cache:
         return
     try:
-        ctx.minions.write(bank, minion_id, value)
+        with ctx.minions.locked(minion_id):
+            if ctx.keys.accepted_key(minion_id) is None:
+                return
+            for bank, value in found.items():
+                ctx.minions.write_newest(bank, minion_id, value, asked_ns)
     except StoreError as error:
-        log.error("The %s of minion %s is not kept: %s", bank, minion_id, error)
+        log.error("What minion %s has told is not kept: %s", minion_id, error)
 
 
 def _tell(ctx: MasterContext, minion_id: str) -> None:

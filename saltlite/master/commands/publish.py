@@ -23,7 +23,6 @@ from saltlite.core.targets import Expected, Target
 from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
-from saltlite.master.commands.returns import remember_asked
 from saltlite.master.context import MasterContext
 from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
 from saltlite.master.refusals import printable
@@ -157,7 +156,7 @@ def send_job(
         jid = _new_job(ctx, wanted, jid, asked, asked_by)
         if not jid:
             return {"error": f"Job {wanted.jid} exists already"}
-        remember_asked(ctx, jid, frozenset(asked))
+        ctx.asked.remember(jid, asked)
         ctx.mirror.job(jid, _record(wanted, jid, asked_by), minions)
         _announce(ctx, wanted, jid, minions, missing)
         job = _job(ctx, wanted, jid, asked_by)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from saltlite.channel.master import OpenedRequest, verify_signed_load
 from saltlite.core import tags
@@ -29,9 +29,6 @@ from saltlite.master.jobcache import Stored
 from saltlite.master.rates import UNASKED_PER_S
 
 log = logging.getLogger(__name__)
-
-ASKED_REMEMBERED: Final = 500
-"""Jobs whose expected minions a worker remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +75,10 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
 def expected_of(ctx: MasterContext, jid: str) -> frozenset[str]:
     """Who was asked; nobody for a job that is not on record."""
     known = ctx.asked.get(jid)
-    if known is None:
-        known = frozenset(ctx.jobs.minions(jid) or ())
-        remember_asked(ctx, jid, known)
-    return known
-
-
-def remember_asked(ctx: MasterContext, jid: str, minions: frozenset[str]) -> None:
-    """Keep the expected minions of the latest jobs at hand; those of no job are not kept."""
-    if not minions:
-        return
-    ctx.asked[jid] = minions
-    if len(ctx.asked) > ASKED_REMEMBERED:
-        ctx.asked.pop(next(iter(ctx.asked)))
+    if known is not None:
+        return known
+    minions = ctx.jobs.minions(jid)
+    return ctx.asked.remember(jid, minions) if minions else frozenset()
 
 
 def accept_syndic_return(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any]:
@@ -135,6 +123,9 @@ def _announce(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     if stored is Stored.REPEAT:
         log.debug("Minion %s returned job %s once more", due.minion_id, due.jid)
         return None
+    if stored is Stored.FORGOTTEN:
+        ctx.refusals.refuse("return", f"job {due.jid} of minion {due.minion_id} is forgotten")
+        return False
     if stored is Stored.CONFLICT:
         ctx.refusals.refuse("return", f"minion {due.minion_id} returned {due.jid} differently")
         return False

@@ -21,6 +21,7 @@ from saltlite.master.jobcache import (
     jid_before,
 )
 from saltlite.master.shared import GroupFlush
+from saltlite.transport.codec import pack_bin
 
 LOAD = {
     "cmd": "publish",
@@ -75,6 +76,7 @@ def test_the_first_return_wins(store: SqliteJobStore) -> None:
 
 def test_too_large_a_return_is_cut(store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("saltlite.master.jobcache.RETURN_LIMIT_BYTES", 100)
+    store.new_job(jid(1), LOAD, ["a"])
     store.add_return(jid(1), "a", {"return": "x" * 1000, "retcode": 3})
     kept = store.returns(jid(1))["a"]
     assert kept["retcode"] == 3
@@ -313,3 +315,135 @@ def test_a_store_of_an_older_release_learns_to_count(tmp_path: Path) -> None:
     older._read(lambda db: db.execute("DROP TABLE unasked").fetchall())
     older.close()
     assert unasked(SqliteJobStore(tmp_path), 2) == 0
+
+
+# --- lists of minions ----------------------------------------------------------------------
+
+MANY = [f"web-{number:05}.example.com" for number in range(1000)]
+
+
+def rows(tmp_path: Path, statement: str) -> list[tuple[object, ...]]:
+    db = sqlite3.connect(tmp_path / FILE_NAME)
+    try:
+        return db.execute(statement).fetchall()
+    finally:
+        db.close()
+
+
+def test_equal_lists_of_minions_are_stored_once(store: SqliteJobStore, tmp_path: Path) -> None:
+    for number in range(50):
+        store.new_job(jid(number), LOAD, MANY)
+    store.new_job(jid(50), LOAD, MANY[:500])
+    store.new_job(jid(51), LOAD, ["a"])
+    assert rows(tmp_path, "SELECT count(*) FROM minion_lists") == [(2,)]
+    assert store.minions(jid(3)) == MANY
+    assert store.minions(jid(50)) == MANY[:500]
+    assert [job.minions for job in store.jobs()] == [MANY] * 50 + [MANY[:500], ["a"]]
+    assert store.used_bytes() < 500_000
+
+
+def test_a_list_goes_with_its_last_job(store: SqliteJobStore, tmp_path: Path) -> None:
+    store.new_job(jid(1), LOAD, MANY)
+    store.new_job(jid(2), LOAD, MANY)
+    store.clean(jid(2))
+    assert store.minions(jid(2)) == MANY
+    store.new_job(jid(3), LOAD, ["a"])
+    store.clean(jid(3))
+    assert rows(tmp_path, "SELECT count(*) FROM minion_lists") == [(0,)]
+    store.new_job(jid(4), LOAD, MANY[1:])  # its number is a new one: others may know the old one
+    assert store.minions(jid(4)) == MANY[1:]
+    assert rows(tmp_path, "SELECT minions FROM jobs WHERE jid LIKE '%4'") == [(2,)]
+
+
+LAYOUT_1 = """
+CREATE TABLE jobs (jid TEXT PRIMARY KEY, fun TEXT NOT NULL, tgt TEXT NOT NULL,
+    tgt_type TEXT NOT NULL, user TEXT NOT NULL, load BLOB NOT NULL, minions BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE metadata (name TEXT NOT NULL, value TEXT NOT NULL, jid TEXT NOT NULL,
+    PRIMARY KEY (name, value, jid)) WITHOUT ROWID;
+CREATE TABLE returns (jid TEXT NOT NULL, id TEXT NOT NULL, digest INTEGER NOT NULL,
+    ret BLOB NOT NULL, PRIMARY KEY (jid, id)) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+
+
+def test_a_file_of_the_first_layout_goes_on(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / FILE_NAME)
+    db.executescript(LAYOUT_1)
+    db.execute(
+        "INSERT INTO jobs VALUES (?, 'test.ping', '*', 'glob', 'root', ?, ?)",
+        (jid(1), pack_bin({"fun": "test.ping"}), pack_bin(MANY)),
+    )
+    for one in (jid(0), jid(1)):  # the first is an orphan
+        db.execute("INSERT INTO returns VALUES (?, 'a', 1, ?)", (one, pack_bin({"return": 1})))
+    db.commit()
+    db.close()
+    pids = []
+    for number in range(2, 5):  # several processes find it so at once
+        pid = os.fork()
+        if not pid:
+            os._exit(not SqliteJobStore(tmp_path).new_job(jid(number), LOAD, MANY))
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 3
+    store = SqliteJobStore(tmp_path)
+    assert store.minions(jid(1)) == MANY
+    assert store.returns(jid(1)) == {"a": {"return": 1}}
+    assert store.returns(jid(0)) == {}
+    assert [job.minions for job in store.jobs()] == [MANY] * 4
+    assert not list(tmp_path.glob("*.corrupt-*"))
+
+
+# --- bounds and races ----------------------------------------------------------------------
+
+
+def test_the_oldest_jobs_go_when_they_take_too_much(store: SqliteJobStore) -> None:
+    for number in range(40):
+        store.new_job(jid(number), LOAD, ["a"])
+        store.add_return(jid(number), "a", {"return": os.urandom(100_000)})
+    assert store.used_bytes() > 4_000_000
+    assert 20 <= store.clean_to_bytes(2_000_000) <= 25
+    assert store.used_bytes() <= 2_000_000
+    assert store.job(jid(39)) is not None
+    assert store.job(jid(0)) is None
+    assert store.clean_to_bytes(2_000_000) == 0
+    store.clean_to_bytes(1)
+    assert [job.jid for job in store.jobs()] == [jid(39)]  # the last one stays
+
+
+def test_a_return_of_a_job_that_was_cleaned_meanwhile_leaves_no_row(
+    store: SqliteJobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.new_job(jid(1), LOAD, ["a"])
+    store.new_job(jid(2), LOAD, ["a"])
+    other = SqliteJobStore(tmp_path)
+    real = store._locked
+
+    def clean_first() -> object:
+        monkeypatch.setattr(store, "_locked", real)
+        other.clean(jid(2))  # the worker has looked for the job; now the cleaner comes
+        return real()
+
+    monkeypatch.setattr(store, "_locked", clean_first)
+    rows_ = [(jid(1), "a", {"return": 1}), (jid(2), "a", {"return": 2})]
+    assert store.add_returns(rows_) == [Stored.FORGOTTEN, Stored.NEW]
+    assert rows(tmp_path, "SELECT jid FROM returns") == [(jid(2),)]
+
+
+def test_a_corrupt_file_keeps_its_log(tmp_path: Path) -> None:
+    store, other = SqliteJobStore(tmp_path), SqliteJobStore(tmp_path)
+    store.new_job(jid(1), LOAD, ["a"])
+    other.new_job(jid(2), LOAD, ["a"])
+    log_ = (tmp_path / f"{FILE_NAME}-wal").read_bytes()
+    assert log_
+    fd = os.open(tmp_path / FILE_NAME, os.O_WRONLY)
+    os.pwrite(fd, b"junk" * 1024, 0)
+    os.close(fd)
+    store._put_aside(ValueError("found so"))
+    aside = sorted(path.name for path in tmp_path.glob("*.corrupt-*"))
+    assert [name.rpartition("-")[2] for name in aside[1:]] == ["shm", "wal"]
+    assert (tmp_path / aside[2]).read_bytes() == log_
+    store.new_job(jid(3), LOAD, ["a"])
+    mine = os.stat(tmp_path / f"{FILE_NAME}-wal").st_ino
+    assert other.job(jid(3)) is not None  # it lets go of the old file, and of that alone
+    assert os.stat(tmp_path / f"{FILE_NAME}-wal").st_ino == mine
+    assert (tmp_path / aside[2]).read_bytes() == log_

@@ -31,8 +31,8 @@ def test_kept_for_its_minion_and_environment_until_its_time_is_over(
 ) -> None:
     clock = Clock()
     kept = cache(tmp_path, backend, clock)
-    kept.put("a", None, {"x": 1})
-    kept.put("a", "dev", {"x": 2})
+    kept.put("a", None, {"x": 1}, clock.now_s)
+    kept.put("a", "dev", {"x": 2}, clock.now_s)
     assert kept.get("a", None) == {"x": 1}
     assert kept.get("a", "dev") == {"x": 2}
     assert kept.get("a", "prod") is None
@@ -45,7 +45,7 @@ def test_kept_for_its_minion_and_environment_until_its_time_is_over(
 def test_a_clock_that_was_set_back_keeps_nothing_for_ever(tmp_path: Path, backend: str) -> None:
     clock = Clock()
     kept = cache(tmp_path, backend, clock)
-    kept.put("a", None, {"x": 1})
+    kept.put("a", None, {"x": 1}, clock.now_s)
     clock.now_s -= 500
     assert kept.get("a", None) is None
 
@@ -54,26 +54,26 @@ def test_a_clock_that_was_set_back_keeps_nothing_for_ever(tmp_path: Path, backen
 def test_cleaned_by_one_worker_is_cleaned_for_all(tmp_path: Path, backend: str) -> None:
     clock = Clock()
     one, other = cache(tmp_path, backend, clock), cache(tmp_path, backend, clock)
-    one.put("a", None, {"x": 1})
-    one.put("b", None, {"y": 1})
+    one.put("a", None, {"x": 1}, clock.now_s)
+    one.put("b", None, {"y": 1}, clock.now_s)
     clock.now_s += 1
     other.clean("a")
     assert one.get("a", None) is None
     assert one.get("b", None) == {"y": 1}
     clock.now_s += 1
-    one.put("a", None, {"x": 2})
+    one.put("a", None, {"x": 2}, clock.now_s)
     assert one.get("a", None) == {"x": 2}
 
 
 def test_the_disk_serves_all_workers_and_memory_leaves_no_secret_there(tmp_path: Path) -> None:
     clock = Clock()
-    cache(tmp_path, "disk", clock).put("a", None, {"x": "s3cr3t"})
+    cache(tmp_path, "disk", clock).put("a", None, {"x": "s3cr3t"}, clock.now_s)
     assert cache(tmp_path, "disk", clock).get("a", None) == {"x": "s3cr3t"}
     file = tmp_path / COMPILED / "a.p"
     assert file.stat().st_mode & 0o777 == 0o600
     file.unlink()
     kept = cache(tmp_path, "memory", clock)
-    kept.put("a", None, {"x": "s3cr3t"})
+    kept.put("a", None, {"x": "s3cr3t"}, clock.now_s)
     kept.clean("a")
     assert b"s3cr3t" not in file.read_bytes()
 
@@ -81,7 +81,7 @@ def test_the_disk_serves_all_workers_and_memory_leaves_no_secret_there(tmp_path:
 def test_it_goes_with_the_minion(tmp_path: Path) -> None:
     clock = Clock()
     kept = cache(tmp_path, "disk", clock)
-    kept.put("a", None, {"x": 1})
+    kept.put("a", None, {"x": 1}, clock.now_s)
     MinionCache(tmp_path).forget("a")
     assert kept.get("a", None) is None
 
@@ -89,7 +89,7 @@ def test_it_goes_with_the_minion(tmp_path: Path) -> None:
 def test_many_environments_do_not_fill_the_disk(tmp_path: Path) -> None:
     kept = cache(tmp_path, "disk", Clock())
     for number in range(100):
-        kept.put("a", f"env{number}", {"x": number})
+        kept.put("a", f"env{number}", {"x": number}, Clock.now_s)
     found = [number for number in range(100) if kept.get("a", f"env{number}")]
     assert found == list(range(100 - ENVS_KEPT, 100))
 
@@ -100,5 +100,31 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path, junk: bytes) -> None:
     (tmp_path / COMPILED / "a.p").write_bytes(junk)
     kept = cache(tmp_path, "disk", Clock())
     assert kept.get("a", None) is None
-    kept.put("a", None, {"x": 1})
+    kept.put("a", None, {"x": 1}, Clock.now_s)
     assert kept.get("a", None) == {"x": 1}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_old_compilation_does_not_replace_what_is_newer(tmp_path: Path, backend: str) -> None:
+    clock = Clock()
+    kept = cache(tmp_path, backend, clock)
+    slow_began_s = clock.now_s
+    clock.now_s += 5
+    kept.clean("a")  # a refresh, of newer files
+    kept.put("a", None, {"x": "new"}, clock.now_s)
+    clock.now_s += 5
+    kept.put("a", None, {"x": "old"}, slow_began_s)
+    assert kept.get("a", None) == {"x": "new"}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_old_compilation_does_not_undo_a_refresh(tmp_path: Path, backend: str) -> None:
+    clock = Clock()
+    kept, other = cache(tmp_path, backend, clock), cache(tmp_path, backend, clock)
+    slow_began_s = clock.now_s
+    clock.now_s += 5
+    other.clean("a")
+    kept.put("a", None, {"x": "old"}, slow_began_s)
+    assert kept.get("a", None) is None
+    kept.put("a", None, {"x": "new"}, clock.now_s)
+    assert kept.get("a", None) == {"x": "new"}

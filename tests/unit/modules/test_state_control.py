@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,3 +188,40 @@ def test_a_number_for_queue_bounds_who_waits(
     found = ctx.functions.call("state.apply", "one", queue=queue)
     assert len(slept) == waits
     assert isinstance(found, dict if waits else list)
+
+
+def test_of_two_who_speak_to_a_run_at_once_both_are_heard(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx = make()
+    (Path(ctx.config.paths.cachedir) / "proc").mkdir(parents=True)
+    (Path(ctx.config.paths.cachedir) / "proc" / JID).touch()
+    real, others = control.pauses, []
+
+    def read_slowly(one: MinionContext, jid: str) -> dict[str, Any]:
+        found = real(one, jid)
+        monkeypatch.setattr(control, "pauses", real)
+        other = threading.Thread(target=lambda: control.say(ctx, JID, "b", {"duration": 5}))
+        other.start()
+        other.join(0.3)  # without a lock it is done by now, and would be overwritten
+        others.append(other)
+        return found
+
+    monkeypatch.setattr(control, "pauses", read_slowly)
+    control.say(ctx, JID, "a", {"kill": True})
+    others[0].join()
+    assert control.pauses(ctx, JID) == {"a": {"kill": True}, "b": {"duration": 5}}
+
+
+def test_what_is_said_as_a_run_ends_does_not_stay(make: Make) -> None:
+    ctx = make()
+    proc = Path(ctx.config.paths.cachedir) / "proc"
+    proc.mkdir(parents=True)
+    later = "20240101000000000001"
+    for jid in (JID, later):
+        (proc / jid).touch()
+        control.say(ctx, jid, "a", {"kill": True})
+    assert list(control.all_pauses(ctx)) == [JID, later]
+    (proc / JID).unlink()  # it ended after it had been looked for
+    control.say(ctx, later, "b", {"kill": True})
+    assert list(control.all_pauses(ctx)) == [later]

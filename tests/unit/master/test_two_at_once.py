@@ -1,0 +1,182 @@
+"""Two workers at one file at the same moment: both changes hold, the later answer stays."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite import disk
+from saltlite.master.autosign import AutoSign
+from saltlite.master.maintenance import LEFTOVER_AGE_S, remove_leftovers
+from saltlite.master.minioncache import GRAINS, MINE, PILLAR, MinionCache
+
+GRACE_S = 0.3
+"""Another process that does not stand in line is done by then."""
+
+
+def in_another_process(work: Callable[[], Any]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        work()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def let_it_try(pid: int) -> None:
+    """Until the other one has ended, or evidently waits."""
+    handle = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    poll.poll(GRACE_S * 1000)
+    os.close(handle)
+
+
+@pytest.fixture
+def minions(tmp_path: Path) -> MinionCache:
+    return MinionCache(tmp_path)
+
+
+def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda kept: {one: value for one, value in kept.items() if one != name}
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        (lambda kept: {**kept, "b": 2}, {"a": 1, "b": 2, "c": 3}),
+        (without("a"), {"c": 3}),
+    ],
+    ids=["store", "delete"],
+)
+def test_of_two_changes_of_a_mine_none_is_lost(
+    minions: MinionCache, change: Callable[[dict[str, Any]], dict[str, Any]], left: dict[str, int]
+) -> None:
+    minions.write(MINE, "m", {"a": 1})
+    pids = []
+
+    def slowly(kept: dict[str, Any]) -> dict[str, Any]:
+        pids.append(in_another_process(lambda: minions.update(MINE, "m", change)))
+        let_it_try(pids[0])
+        return {**kept, "c": 3}
+
+    minions.update(MINE, "m", slowly)
+    assert os.waitpid(pids[0], 0)[1] == 0
+    assert minions.read(MINE, "m") == left
+
+
+def test_a_flush_waits_for_a_store(minions: MinionCache) -> None:
+    minions.write(MINE, "m", {"a": 1})
+    pids = []
+
+    def slowly(kept: dict[str, Any]) -> dict[str, Any]:
+        pids.append(in_another_process(lambda: minions.forget("m")))
+        let_it_try(pids[0])
+        return {**kept, "c": 3}
+
+    minions.update(MINE, "m", slowly)
+    assert os.waitpid(pids[0], 0)[1] == 0
+    assert minions.read(MINE, "m") is None
+
+
+def test_another_minion_does_not_wait(minions: MinionCache) -> None:
+    def meanwhile(kept: dict[str, Any]) -> dict[str, Any]:
+        other = in_another_process(lambda: minions.update(MINE, "other", lambda _kept: {"b": 2}))
+        assert os.waitpid(other, 0)[1] == 0
+        return {"a": 1}
+
+    minions.update(MINE, "m", meanwhile)
+    assert minions.read(MINE, "other") == {"b": 2}
+
+
+def test_an_answer_to_an_older_question_replaces_nothing(minions: MinionCache) -> None:
+    now_ns = time.time_ns()
+    with minions.locked("m"):
+        assert minions.write_newest(PILLAR, "m", {"x": "new"}, now_ns)
+        assert not minions.write_newest(PILLAR, "m", {"x": "old"}, now_ns - 1)
+        assert minions.write_newest(PILLAR, "m", {"x": "newer"}, now_ns + 1)
+    assert minions.read(PILLAR, "m") == {"x": "newer"}
+
+
+def test_a_file_of_the_future_is_of_a_clock_that_was_wrong(
+    minions: MinionCache, tmp_path: Path
+) -> None:
+    minions.write(GRAINS, "m", {"x": 1})
+    os.utime(tmp_path / GRAINS / "m.p", (time.time() + 9999,) * 2)
+    with minions.locked("m"):
+        assert minions.write_newest(GRAINS, "m", {"x": 2}, time.time_ns())
+    assert minions.read(GRAINS, "m") == {"x": 2}
+
+
+# --- what vanishes during a sweep ----------------------------------------------------------
+
+
+class Vanishing:
+    """An entry whose file goes between its listing and the look at it."""
+
+    def __init__(self, entry: os.DirEntry[str]) -> None:
+        self.name, self.path, self._entry = entry.name, entry.path, entry
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        if "vanishes" in self.name:
+            raise FileNotFoundError(2, "No such file or directory", self.path)
+        return self._entry.stat(follow_symlinks=follow_symlinks)
+
+
+@pytest.fixture
+def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.scandir
+
+    class Entries(list[Any]):
+        def __enter__(self) -> Entries:
+            return self
+
+        def __exit__(self, *_error: object) -> None:
+            pass
+
+    def scandir(path: Any) -> Entries:
+        with real(path) as entries:
+            return Entries(Vanishing(one) for one in entries)
+
+    monkeypatch.setattr(disk.os, "scandir", scandir)
+
+
+def make_old(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).touch()
+        os.utime(folder / name, (0, time.time() - 2 * LEFTOVER_AGE_S))
+
+
+def test_a_sweep_goes_on_past_what_vanishes(tmp_path: Path, vanishing: None) -> None:
+    make_old(tmp_path, ".a.1.tmp", ".vanishes.2.tmp", ".z.3.tmp", "stays")
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".vanishes.2.tmp", "stays"]
+    remove_leftovers(tmp_path / "nowhere")
+
+
+def test_so_do_markers_of_autosign(tmp_path: Path, vanishing: None) -> None:
+    from saltlite.config.master import KeyOptions
+
+    signing = AutoSign(KeyOptions(), tmp_path)
+    folder = signing._markers
+    folder.mkdir()
+    make_old(folder, "a", "vanishes", "z")
+    for name in ("a", "vanishes", "z"):
+        os.utime(folder / name, (0, 0))
+    signing.sweep(time.time())
+    assert os.listdir(folder) == ["vanishes"]
+
+
+def test_files_by_age_without_what_vanishes(tmp_path: Path, vanishing: None) -> None:
+    for age, name in enumerate(["new.p", "vanishes.p", "old.p", "other"]):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 1000 - age))
+    assert [path.name for path in disk.newest_first(tmp_path, ".p")] == ["new.p", "old.p"]
