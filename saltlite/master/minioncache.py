@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -127,18 +126,19 @@ class MinionCache:
             return False if value is None else self.write(bank, minion_id, value)
 
     def write_newest(
-        self, bank: str, minion_id: str, value: Mapping[str, Plain], asked_ns: int
+        self, bank: str, minion_id: str, value: Mapping[str, Plain], asked_ns: int, now_ns: int
     ) -> bool:
         """Replace what is kept, unless it answers a later question; ``locked`` is held.
 
-        ``asked_ns`` is when the question came, in ns of the wall clock; so is the file's time.
+        ``asked_ns`` is when the question came, in ns of the wall clock; so is the file's time. One
+        after ``now_ns`` is of a clock that was wrong.
 
         Raises:
             StoreError: it cannot be written; the old one stays.
         """
         path = self._path(bank, minion_id)
         with contextlib.suppress(OSError):
-            if asked_ns < path.stat().st_mtime_ns <= time.time_ns():
+            if asked_ns < path.stat().st_mtime_ns <= now_ns:
                 return False
         if not self.write(bank, minion_id, value):
             return False

@@ -27,7 +27,7 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     accepted = ctx.keys.accepted_key(request.id)
     if accepted is None:
         raise WireError("key was removed")
-    grains, asked_ns = request.load.get("grains"), round(ctx.wall_s() * 1e9)
+    grains, asked_ns = request.load.get("grains"), _now_ns(ctx)
     compiled: PlainMap = {}
     if isinstance(grains, dict):
         problem = grains_problem(grains)
@@ -107,6 +107,10 @@ def _has_own_words(request: OpenedRequest) -> bool:
     return any(request.load.get(name) for name in _OWN_WORDS)
 
 
+def _now_ns(ctx: MasterContext) -> int:
+    return round(ctx.wall_s() * 1e9)
+
+
 def _remember(
     ctx: MasterContext, minion_id: str, found: Mapping[str, PlainMap], asked_ns: int
 ) -> None:
@@ -121,7 +125,7 @@ def _remember(
             if ctx.keys.accepted_key(minion_id) is None:
                 return
             for bank, value in found.items():
-                ctx.minions.write_newest(bank, minion_id, value, asked_ns)
+                ctx.minions.write_newest(bank, minion_id, value, asked_ns, _now_ns(ctx))
     except StoreError as error:
         log.error("What minion %s has told is not kept: %s", minion_id, error)
 
