@@ -15,6 +15,7 @@ The tree::
     ├── RequestTimeout       no reply in time, after the last retry
     │   └── ConnectionBroke  no reply will come: the connection broke meanwhile
     ├── MasterAbsent         no master runs on this machine
+    ├── AccessDenied         a file of a daemon is closed to whoever runs a command
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── StoreError           something could not be recorded on disk
     ├── TargetError          a target expression is not well formed
@@ -120,6 +121,14 @@ class ConnectionBroke(RequestTimeout):
 
 class MasterAbsent(SaltliteError):
     """No master runs on this machine; the text is Salt's sentence about it. Source: cli.md 4."""
+
+
+class AccessDenied(SaltliteError):
+    """A file or socket that a command needs is not open to the user who runs it."""
+
+    def __init__(self, path: object) -> None:
+        self.path = str(path)
+        super().__init__(f"no permission to use {path}")
 
 
 class MasterRefused(SaltliteError):

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.version import answered
 from saltlite.core.terminal import sanitize
-from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, SaltliteError
+from saltlite.errors import (
+    AccessDenied,
+    MasterAbsent,
+    MasterRefused,
+    RequestTimeout,
+    SaltliteError,
+)
 
 if TYPE_CHECKING:
     import optparse
@@ -88,21 +94,68 @@ def _run(
         return work(parser, options, arguments)
     except KeyboardInterrupt:
         return complain(INTERRUPTED)
+    except AccessDenied as error:
+        if options.hard_crash:
+            raise
+        return complain(explain_denial(name, error.path))
     except SaltliteError as error:
         if options.hard_crash:
             raise
         return end_of(error)
+    except PermissionError as error:
+        if options.hard_crash or error.filename is None:
+            raise
+        return complain(explain_denial(name, os.fsdecode(error.filename)))
 
 
-def master_config(options: optparse.Values) -> MasterConfig:
-    """The master's configuration under the command line's options, with logging as it says."""
+def master_config(options: optparse.Values, *, own_files: bool = False) -> MasterConfig:
+    """The master's configuration under the command line's options, with logging as it says.
+
+    With ``own_files`` the command works on the master's files itself.
+
+    Raises:
+        AccessDenied: they are not open to this user.
+    """
     from saltlite.cli import logs
     from saltlite.cli.options import load_config
     from saltlite.config.load import load_master
 
     config = load_config(load_master, options)
+    if own_files:
+        check_access(config.paths.pki_dir, config.paths.cachedir)
     logs.setup(config.log)
     return config
+
+
+def check_access(*directories: str) -> None:
+    """Ensure that this process may work in directories, as far as they are there.
+
+    Raises:
+        AccessDenied: it may not; the error names the first one.
+    """
+    for path in directories:
+        try:
+            os.stat(path)
+        except FileNotFoundError:
+            continue
+        except PermissionError:
+            raise AccessDenied(path) from None
+        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            raise AccessDenied(path)
+
+
+def explain_denial(name: str, path: str) -> str:
+    """One line: which file is closed, who may run the command, and what to do."""
+    daemon = "minion" if name == "salt-call" else "master"
+    may, more = f"root and the {daemon}'s user", ""
+    if name in ("salt", "salt-cp"):
+        from saltlite.client.identity import process_user
+
+        may = "root, the master's user and the users that publisher_acl names"
+        more = f", or name {process_user()} in publisher_acl and start the master anew"
+    elif name == "salt-call":
+        more = ", or --local for what needs no master"
+    return f"{name}: no permission to use {path}. It is for {may}: use sudo{more}."
 
 
 def end_of(error: SaltliteError) -> int:

@@ -21,7 +21,7 @@ from saltlite.cli.command import (
     master_config,
     run,
 )
-from saltlite.cli.options import ONE_METHOD, CommandParser, target_type
+from saltlite.cli.options import ONE_METHOD, CommandParser, refuse_eauth, target_type
 from saltlite.cli.salt_options import parser as _parser
 from saltlite.core.terminal import sanitize
 from saltlite.errors import PatternTooSlow, TargetError
@@ -78,6 +78,7 @@ def _leave(code: int) -> None:
 
 
 def _work(parser: CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+    refuse_eauth(parser, options)
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
     if options.doc and len(_documentation(arguments)) > 3:
@@ -157,7 +158,6 @@ class _Salt:
         self.arguments = arguments
         self._show_help = show_help
         self._jid = ""
-        self._asked: dict[str, Any] | None = None
         self._status: StatusLine | None = None
         self.screen: Screen = Screen.of(config, options, arguments)
 
@@ -181,7 +181,6 @@ class _Salt:
 
     def _dispatch(self, client: LocalClient, request: JobRequest) -> int:
         options = self.options
-        self._make_token(client)
         if options.async_:
             return self._publish_only(client, request)
         if options.subset:
@@ -279,8 +278,7 @@ class _Salt:
             found["module_executors"] = _listed(options.module_executors)
         if options.start_event:
             found["start_event"] = True
-        found = {name: value for name, value in found.items() if value is not None}
-        return found | self._credentials()
+        return {name: value for name, value in found.items() if value is not None}
 
     def _mapping(self, name: str, text: str) -> Mapping[str, Any] | None:
         from saltlite.loader.arguments import parse_argument
@@ -292,34 +290,6 @@ class _Salt:
 
         logging.getLogger(__name__).warning("--%s is not a dictionary, and is left out", name)
         return None
-
-    def _credentials(self) -> dict[str, Any]:
-        options = self.options
-        if not options.eauth and not options.mktoken:
-            return {}
-        from saltlite.cli import credentials
-
-        token = credentials.saved_token() if options.mktoken else ""
-        if token:
-            return {"token": token}
-        if not options.eauth:
-            return {}
-        if self._asked is None:
-            self._asked = credentials.credentials(options)
-        if self._asked is None:
-            raise _Ended(EX_NOBODY, out="Authentication failure")
-        return self._asked
-
-    def _make_token(self, client: LocalClient) -> None:
-        """``-T``: exchange the credentials for a token and keep it."""
-        credentials = self._credentials()
-        if not self.options.mktoken or "token" in credentials:
-            return
-        from saltlite.cli.credentials import save_token
-
-        answer = client.send({"cmd": "mk_token", **credentials})
-        if isinstance(answer, Mapping) and isinstance(answer.get("token"), str):
-            save_token(answer["token"])
 
     def _client(self) -> LocalClient:
         from saltlite.client.local import LocalClient
@@ -380,7 +350,6 @@ class _Salt:
             request.tgt_type,
             self.options.subset,
             timeout=request.timeout_s,
-            **self._credentials(),
         )
         return dataclasses.replace(request, tgt=chosen, tgt_type="list")
 

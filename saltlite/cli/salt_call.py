@@ -13,7 +13,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.command import EX_FAILED, EX_OK, INTERRUPTED, complain, printing
+from saltlite.cli.command import (
+    EX_FAILED,
+    EX_OK,
+    INTERRUPTED,
+    complain,
+    explain_denial,
+    printing,
+)
 from saltlite.cli.options import (
     ONE_METHOD,
     CommandParser,
@@ -69,6 +76,11 @@ def _main(argv: Sequence[str] | None) -> int:
 
     logs.setup(config.log, console=True)
     regexes.match_outside()
+    return _run_guarded(config, options, words)
+
+
+def _run_guarded(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
+    """Run; what went wrong is one line."""
     from saltlite.errors import ConfigError, KeyPending, SaltliteError
 
     try:
@@ -80,6 +92,10 @@ def _main(argv: Sequence[str] | None) -> int:
         return complain(str(error))
     except SaltliteError as error:
         return complain(f"salt-call: {error}")
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        return complain(explain_denial("salt-call", os.fsdecode(error.filename)))
     except KeyboardInterrupt:
         return complain(INTERRUPTED)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
-from saltlite.cli.command import EX_OK, run
+from saltlite.cli.command import EX_OK, check_access, run
 from saltlite.errors import CryptoError
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
     config = groups.load_config(load_master, options, _more(options))
     from saltlite.cli import logs
 
+    if not options.gen_keys:
+        check_access(config.paths.pki_dir, config.paths.cachedir)
     logs.setup(config.log, log_file=options.log_file or config.paths.key_logfile)
     return _SaltKey(config, options).run()
 

@@ -32,7 +32,7 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
     groups.refuse_eauth(parser, options)
     if options.doc and len(arguments) > 1:
         parser.error(groups.ONE_METHOD)
-    return _run(master_config(options), options, arguments)
+    return _run(master_config(options, own_files=True), options, arguments)
 
 
 def _parser() -> groups.CommandParser:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from saltlite import disk
-from saltlite.errors import StoreError
+from saltlite.errors import AccessDenied, StoreError
 
 
 def process_user() -> str:
@@ -32,13 +32,20 @@ def sender(environ: Mapping[str, str] | None = None) -> str:
 
 
 def local_key(cachedir: Path, user: str | None = None) -> str:
-    """The key that the master left for ``user``; ``""`` if it cannot be read.
+    """The key that the master left for ``user``; ``""`` if there is none.
 
-    The master then refuses, with its own sentence.
+    Raises:
+        AccessDenied: its file, or the way to it, is closed to us.
     """
     name = (user or process_user()).replace("\\", "_")
     try:
-        data = disk.read_regular(disk.child(cachedir, f".{name}_key"), limit_bytes=4096)
-    except (StoreError, ValueError):
+        path = disk.child(cachedir, f".{name}_key")
+        os.stat(path)
+        if not os.access(path, os.R_OK):
+            raise AccessDenied(path)
+        data = disk.read_regular(path, limit_bytes=4096)
+    except PermissionError:
+        raise AccessDenied(cachedir / f".{name}_key") from None
+    except (OSError, StoreError, ValueError):
         return ""
     return data.decode("utf-8", "replace") if data else ""

@@ -10,6 +10,7 @@ Source: protocol.md 11; the client is told of results on the event bus (protocol
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,7 @@ from saltlite.client.collect import (
 from saltlite.client.identity import local_key, sender
 from saltlite.core.ids import valid_jid
 from saltlite.core.messages import NO_MINIONS, PublishLoad, PublishReply, refusal
-from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
+from saltlite.errors import AccessDenied, MasterAbsent, MasterRefused, RequestTimeout, StoreError
 from saltlite.transport.addresses import MasterSockets, tcp
 from saltlite.transport.bus import EventSubscriber
 
@@ -181,6 +182,7 @@ class LocalClient:
 
         Raises:
             MasterAbsent: no master runs here.
+            AccessDenied: this user may not speak to it.
             MasterRefused: the master does not allow it.
             RequestTimeout: the master does not answer.
         """
@@ -218,10 +220,17 @@ class LocalClient:
 
         Raises:
             MasterAbsent: nobody publishes events here.
+            AccessDenied: the event bus is closed to us.
         """
         path = MasterSockets(Path(self.config.paths.sock_dir)).event_pub
-        if not path.exists():
-            raise MasterAbsent(NOT_RUNNING)
+        try:
+            path.stat()
+        except PermissionError:
+            raise AccessDenied(path) from None
+        except OSError:
+            raise MasterAbsent(NOT_RUNNING) from None
+        if not os.access(path, os.R_OK | os.W_OK):  # ZeroMQ would try for ever, without a word
+            raise AccessDenied(path)
         events = EventSubscriber(path, (JOB_PREFIX,), context=self._zmq())
         if not events.connect_confirmed(CONNECT_TIMEOUT_S):
             events.close()

@@ -31,7 +31,7 @@ from saltlite.master.acl import Access, process_user, write_keys
 from saltlite.master.child import Life
 from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
-from saltlite.master.doors import PASS, let_in, user_ids
+from saltlite.master.doors import let_through, user_ids
 from saltlite.master.eventpublisher import EventPublisher
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore, load_or_make_key
@@ -120,6 +120,7 @@ class Master:
         for name in (paths.pki_dir, paths.cachedir, paths.sock_dir, paths.token_dir):
             path = Path(name)
             made = not path.is_dir()
+            make_way(path)
             disk.make_dir(path)
             if made and owner is not None:
                 os.chown(path, *owner)
@@ -162,7 +163,7 @@ class Master:
         access = Access(config.access, shared.cachedir, shared.user)
         write_keys(shared.cachedir, access.users(), new_key_string)
         for path in (shared.cachedir, Path(config.paths.sock_dir)):
-            let_in(path, self._limited_users, PASS)
+            let_through(path, self._limited_users)
         jobs = shared.job_store()
         shared.jids.seed(last_jid(jobs, datetime.now(timezone.utc)))
         jobs.close()
@@ -287,6 +288,17 @@ def last_jid(jobs: SqliteJobStore, now: datetime) -> str | None:
     except StoreError as error:
         log.error("The last job id is not known: %s", error)
         return None
+
+
+def make_way(path: Path) -> None:
+    """Make what is missing above a directory of ours: open to all, as packages make it.
+
+    The umask of the daemon would keep the users of ``publisher_acl`` from passing.
+    """
+    for above in reversed(path.parents):
+        if not above.is_dir():
+            disk.make_dir(above)
+            above.chmod(0o755)
 
 
 def take_lock(path: Path) -> int:

@@ -72,3 +72,17 @@ def let_in(path: Path, uids: Iterable[int], rights: int) -> None:
         os.setxattr(path, _ATTRIBUTE, access_list(mode, uids, rights if uids else 0))
     except OSError as error:
         log.warning("The users of publisher_acl cannot reach %s: %s", path, error.strerror)
+
+
+def let_through(path: Path, uids: Iterable[int]) -> None:
+    """Let some users pass through a directory of ours, and name what keeps them from reaching it.
+
+    What lies above is not ours to open: it may be somebody's home.
+    """
+    uids = list(uids)
+    let_in(path, uids, PASS)
+    closed = [str(one) for one in path.parents if not one.stat().st_mode & 0o001]
+    if uids and closed:
+        log.warning(
+            "The users of publisher_acl may not pass through %s (chmod o+x, or setfacl)", closed[-1]
+        )

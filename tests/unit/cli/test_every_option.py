@@ -17,7 +17,6 @@ import yaml
 from standin import StandIn, pings, says
 
 from saltlite.cli import salt, salt_call, salt_cp, salt_key, salt_run
-from saltlite.cli.credentials import save_token
 from saltlite.crypto.keys import PublicKey
 
 HERE = Path(__file__).parent
@@ -117,11 +116,6 @@ SALT = [
         {"kwargs": {"executor_opts": {"splaytime": 0}}},
     ),
     (["web1", "test.ping", "--start-event"], PING, {"kwargs": {"start_event": True}}),
-    (
-        ["web1", "test.ping", "-a", "pam", "--username=u", "--password=p"],
-        PING,
-        {"kwargs": {"eauth": "pam", "username": "u", "password": "p"}},
-    ),
 ]
 
 
@@ -291,11 +285,22 @@ def test_a_batch_waits_before_the_next(call_with_master, master):
     assert time.monotonic() - begun_s >= 0.4
 
 
-def test_a_token_that_is_kept_is_shown(call_with_master, master, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    save_token("a token")
-    assert call_with_master(salt.main, "web1", "test.ping", "-T")[0] == 0
-    assert master.published[0]["kwargs"] == {"token": "a token"}
+LOGINS = [["-T"], ["-a", "pam"], ["-T", "-a", "pam", "--username=u", "--password=p"]]
+
+
+@pytest.mark.parametrize("words", LOGINS, ids=" ".join)
+@pytest.mark.parametrize("main", [salt.main, salt_run.main, salt_key.main])
+def test_logins_are_refused_before_anything_is_asked_or_sent(
+    call_with_master, master, main, words, capsys, monkeypatch
+):
+    monkeypatch.setattr("sys.stdin", None)
+    if main is salt_key.main:
+        words = ["--eauth" if one == "-a" else one for one in words]
+    with pytest.raises(SystemExit) as end:
+        call_with_master(main, *words, *(["-L"] if main is salt_key.main else ["web1", "a.b"]))
+    assert end.value.code == 64
+    assert "is not supported yet; run the command as root" in capsys.readouterr().err
+    assert master.published == []
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -335,15 +335,6 @@ def test_metadata_that_is_no_dictionary_is_left_out(run, master):
     assert "kwargs" not in master.published[0]
 
 
-def test_credentials(run, master, monkeypatch):
-    run("web1", "test.ping", "-a", "pam", "--username", "x", "--password", "y")
-    assert master.published[0]["kwargs"] == {"eauth": "pam", "username": "x", "password": "y"}
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    code, out, _err = run("web1", "test.ping", "-a", "pam", "--password", "y")
-    assert code == 2
-    assert out.endswith("Authentication failure\n")
-
-
 def test_arguments_from_stdin(run, master, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("test.echo\nhi\n"))
     assert run("web1", "--args-stdin") == (0, "web1:\n    hi\n", "")
