@@ -253,16 +253,19 @@ def rewrite(
     mode: int = 0o644,
     user: int | None = None,
     owner: tuple[int, int] | None = None,
+    was: bytes | None = None,
 ) -> None:
     """Give a file of the system new content; its owner, group and mode stay.
 
     Links are followed as :func:`saltlite.openat.reach` does, ``user`` being the id of the user
     whose file it is. ``mode`` and ``owner`` are for a file that is not there yet. A file that
     something is mounted on, as ``/etc/hosts`` in a container, cannot be replaced and is written in
-    place.
+    place. ``was`` is what it had when the new content was made: what one user may not read does not
+    become another one's if the files were exchanged meanwhile.
 
     Raises:
         StoreError: it cannot be written.
+        UntrustedPath: a link is not to be followed, or the file has another content than it had.
     """
     with _store_errors(path), reach(str(path), follow=True, user=user) as spot:
         found = spot.lstat()
@@ -272,6 +275,8 @@ def rewrite(
         if not stat.S_ISREG(found.st_mode):
             number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL
             raise OSError(number, f"{os.strerror(number)}: no regular file")
+        if was is not None and _read_at(spot) != was:
+            raise UntrustedPath(str(path), "it was changed meanwhile")
         now = (found.st_uid, found.st_gid)
         kept = None if now == (os.geteuid(), os.getegid()) else now
         try:
@@ -281,6 +286,14 @@ def rewrite(
                 raise
             whole = data if isinstance(data, bytes) else b"".join(data)
             write_in_place(spot, whole, found)
+
+
+def _read_at(spot: Spot) -> bytes:
+    fd, status = spot.open_regular(os.O_RDONLY)
+    try:
+        return _read_all(fd, status.st_size, status.st_size)
+    finally:
+        os.close(fd)
 
 
 def write_in_place(spot: Spot, data: bytes, found: os.stat_result) -> None:

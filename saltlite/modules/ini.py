@@ -28,7 +28,8 @@ def set_option(
 
         salt '*' ini.set_option /path/to/ini '{section_foo: {key: value}}'
     """
-    found = _load(ctx, file_name, separator, encoding)
+    was = textfile.load(ctx.host, file_name)
+    found = _parse(was or "", file_name, separator, encoding)
     before = found.text(no_spaces=no_spaces)
     changes: dict[str, Any] = {}
     for name, value in (sections or {}).items():
@@ -43,7 +44,7 @@ def set_option(
         elif changed:
             changes[str(name)] = changed
     if changes or found.text(no_spaces=no_spaces) != before:
-        _save(file_name, found, encoding, no_spaces=no_spaces)
+        _save(file_name, found, encoding, was, no_spaces=no_spaces)
     return changes
 
 
@@ -89,10 +90,11 @@ def remove_option(
 
         salt '*' ini.remove_option /path/to/ini section_name option_name
     """
-    found = _load(ctx, file_name, separator, encoding)
+    was = textfile.load(ctx.host, file_name)
+    found = _parse(was or "", file_name, separator, encoding)
     value = _section(found, section).drop(option)
     if value is not None:
-        _save(file_name, found, encoding)
+        _save(file_name, found, encoding, was)
     return value
 
 
@@ -125,11 +127,12 @@ def remove_section(
 
         salt '*' ini.remove_section /path/to/ini section_name
     """
-    found = _load(ctx, file_name, separator, encoding)
+    was = textfile.load(ctx.host, file_name)
+    found = _parse(was or "", file_name, separator, encoding)
     removed = found.sections.pop(section, None)
     if removed is None:
         return None
-    _save(file_name, found, encoding)
+    _save(file_name, found, encoding, was)
     return dict(removed.options)
 
 
@@ -152,7 +155,10 @@ def _section(found: Document, name: str | None) -> Section:
 
 
 def _load(ctx: MinionContext, path: str, separator: str, encoding: str | None) -> Document:
-    text = textfile.load(ctx.host, path) or ""
+    return _parse(textfile.load(ctx.host, path) or "", path, separator, encoding)
+
+
+def _parse(text: str, path: str, separator: str, encoding: str | None) -> Document:
     if encoding:
         try:
             text = text.encode("utf-8", "surrogateescape").decode(encoding)
@@ -161,8 +167,15 @@ def _load(ctx: MinionContext, path: str, separator: str, encoding: str | None) -
     return document.parse(text, separator)
 
 
-def _save(path: str, found: Document, encoding: str | None, *, no_spaces: bool = False) -> None:
+def _save(
+    path: str,
+    found: Document,
+    encoding: str | None,
+    was: str | None,
+    *,
+    no_spaces: bool = False,
+) -> None:
     text = found.text(no_spaces=no_spaces)
     if encoding:
         text = text.encode(encoding).decode("utf-8", "surrogateescape")
-    textfile.save(path, text)
+    textfile.save(path, text, was=was)

@@ -10,7 +10,7 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, FunctionUnavailable, StoreError
+from saltlite.errors import FunctionError, FunctionUnavailable, StoreError, UntrustedPath
 from saltlite.host import Account
 from saltlite.openat import reach
 from saltlite.providers import command, textfile
@@ -145,7 +145,7 @@ def set_auth_key(
     there = {each.key: each for each in keys.parse_authorized(text or "")}.get(key)
     if there == wanted:
         return "no change"
-    _write(path, keys.with_authorized(text or "", wanted), account)
+    _write(path, keys.with_authorized(text or "", wanted), account, was=text)
     return "new" if there is None else "replace"
 
 
@@ -216,7 +216,7 @@ def rm_auth_key(
     changed = keys.without_authorized(text, key)
     if changed == text:
         return "Key not present"
-    _write(path, changed, account)
+    _write(path, changed, account, was=text)
     return "Key removed"
 
 
@@ -475,13 +475,14 @@ def _kind_in(key: str) -> str | None:
 def _trust(
     ctx: MinionContext, path: str, user: str | None, host: str, wanted: list[dict[str, Any]]
 ) -> None:
-    text = textfile.load(ctx.host, path) or ""
-    text = keys.without_known(text, host, [each["enc"] for each in wanted])
+    was = textfile.load(ctx.host, path)
+    text = keys.without_known(was or "", host, [each["enc"] for each in wanted])
     names = [each["hostname"] if "fingerprint" in each else host for each in wanted]
     lines = [
         f"{name} {each['enc']} {each['key']}" for name, each in zip(names, wanted, strict=True)
     ]
-    _write(path, keys.with_known(text, lines), _account(ctx, user) if user else None)
+    account = _account(ctx, user) if user else None
+    _write(path, keys.with_known(text, lines), account, was=was)
 
 
 def rm_known_host(
@@ -583,14 +584,19 @@ def _account(ctx: MinionContext, user: str | None) -> Account | None:
         return None
 
 
-def _write(path: str, text: str, account: Account | None) -> None:
-    """Write a file of a user, who owns it and the directory around it if these are new."""
+def _write(path: str, text: str, account: Account | None, *, was: str | None) -> None:
+    """Write a file of a user, who owns it and the directory around it if these are new.
+
+    ``was`` is the text that the new one was made from, ``None`` without a file.
+    """
     owner = None if account is None or os.geteuid() != 0 else (account.uid, account.gid)
     user = None if account is None else account.uid
-    data = text.encode("utf-8", "surrogateescape")
+    old = None if was is None else textfile.encode(was)
     try:
         disk.make_way(Path(path).parent, 0o700, owner=owner)
-        disk.rewrite(Path(path), data, mode=0o600, owner=owner, user=user)
+        disk.rewrite(Path(path), textfile.encode(text), mode=0o600, owner=owner, user=user, was=old)
+    except UntrustedPath:
+        raise
     except (OSError, StoreError) as error:
         raise FunctionError(f"{path}: {error}") from error
 

@@ -606,6 +606,23 @@ def keys_of_the_user(home: Home) -> None:
 
 
 @case
+def the_text_of_another_file_is_not_saved(home: Home) -> None:
+    """What was read through a link is not written to the file that took its place."""
+    from saltlite import disk
+
+    mine = home.file("mine", "")
+    path = home.link("x", home.outside / "secret")
+
+    def swap() -> None:
+        os.replace(mine, path)
+
+    with home.before_call(disk, "rewrite", swap, lambda args, keywords: True):
+        home.refused("ini.options_present", path, sections={"a": {"b": "c"}})
+    assert path.read_text() == ""
+    assert not path.is_symlink()
+
+
+@case
 def repositories_below_a_link(home: Home) -> None:
     if shutil.which("git") is None:
         return
