@@ -67,6 +67,10 @@ class ConfigError(SaltliteError):
         super().__init__(": ".join(part for part in (place, option, problem) if part))
 
 
+class WrongType(ConfigError):
+    """The value of an option is of another type than the option's."""
+
+
 class UntrustedFile(ConfigError):
     """Somebody else wrote a configuration file, or could have done so."""
 

@@ -15,6 +15,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from saltlite.core.numbers import is_digits
 from saltlite.disk import write_file
 from saltlite.errors import ConfigError, NoSuchUser, StoreError
 
@@ -170,7 +171,7 @@ def descendants(pid: int) -> list[int]:
     """
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
-        if entry.isdigit():
+        if is_digits(entry):
             children.setdefault(_parent_of(int(entry)), []).append(int(entry))
     found: list[int] = []
     waiting = [pid]

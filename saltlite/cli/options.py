@@ -40,12 +40,28 @@ STATE_OUTPUTS = tuple(
 )
 
 
+class AsciiOption(optparse.Option):
+    """An option whose number, if it takes one, has ASCII digits."""
+
+    def check_value(self, opt: str, value: str) -> Any:
+        """The value as the option's type; raises optparse.OptionValueError."""
+        if self.type in ("int", "float") and not value.isascii():
+            raise optparse.OptionValueError(
+                f"option {opt}: invalid {_NUMBER_WORDS[self.type]} value: {value!r}"
+            )
+        return super().check_value(opt, value)
+
+
+_NUMBER_WORDS = {"int": "integer", "float": "floating-point"}
+
+
 class CommandParser(optparse.OptionParser):
     """The option parser of one command; ``prog`` is its name, however it was started."""
 
     def __init__(self, prog: str, usage: str, description: str) -> None:
         self.command = prog
         super().__init__(
+            option_class=AsciiOption,
             prog=prog,
             usage=usage,
             description=description,

@@ -21,6 +21,7 @@ from saltlite.client.gather import (
     Returned,
     Tick,
 )
+from saltlite.core.numbers import is_digits
 from saltlite.core.tags import JobTag, parse_job
 
 JOB_PREFIX = "salt/job/"
@@ -103,7 +104,7 @@ class Step:
         ret, total = inner.get("ret"), inner.get("len")
         ret = ret if isinstance(ret, Mapping) else {}
         return cls(
-            done=int(number) + 1 if number.isdigit() else 0,
+            done=int(number) + 1 if is_digits(number) else 0,
             total=total if isinstance(total, int) else 0,
             name=str(ret.get("__id__") or ret.get("name") or ""),
         )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.config import paths
 from saltlite.config.files import Includes, Origins, Setting, Settings, patterns_of, read_file
 from saltlite.config.schema import Source, check, default_of, option_name, options
-from saltlite.errors import ConfigError, StoreError, UntrustedFile
+from saltlite.errors import ConfigError, StoreError, UntrustedFile, WrongType
 
 if TYPE_CHECKING:  # each costs milliseconds, and a command needs one of them
     from saltlite.config.master import MasterConfig
@@ -296,15 +296,28 @@ class _Schema:
         """The known options, checked, and the unknown ones as they are."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
-        for name, setting in settings.items():
+        strict = self._is_strict(settings)
+        for name, setting in list(settings.items()):
             place = self._places.get(name)
             if place is None:
                 extra[name] = setting.value
-            else:
+                continue
+            try:
                 values[name] = check(place[1], setting.value, setting.source)
+            except WrongType as error:
+                if strict or _must_be_right(name, place[0], setting):
+                    raise
+                log.warning("%s; the default is used", error)
+                del settings[name]
         if extra:
-            self._look_for_typos(extra, settings, strict=bool(values.get("strict_config")))
+            self._look_for_typos(extra, settings, strict=strict)
         return values, extra
+
+    def _is_strict(self, settings: Settings) -> bool:
+        given = settings.get("strict_config")
+        if given is None:
+            return False
+        return bool(check(self._places["strict_config"][1], given.value, given.source))
 
     def rooted(self) -> dict[str, str | None]:
         """The rooted options with their defaults."""
@@ -348,6 +361,26 @@ class _Schema:
             if strict:
                 raise error
             log.warning("%s", error)
+
+
+_EXACT_SECTIONS = frozenset({"keys", "access", "auth", "paths", "identity"})
+_EXACT = frozenset(
+    (
+        "cmd_blacklist_glob", "cmd_safe", "cmd_whitelist_glob", "disable_modules",
+        "disable_returners", "ext_pillar", "file_client", "file_ignore_glob", "file_ignore_regex",
+        "file_recv", "file_recv_max_size", "file_roots", "fileserver_backend",
+        "fileserver_followsymlinks", "fileserver_ignoresymlinks", "interface",
+        "jinja_time_limit", "master", "on_demand_ext_pillar", "pillar_roots",
+        "renderer_blacklist", "renderer_whitelist", "strict_config", "sudo_user", "user",
+        "whitelist_modules",
+    )
+)  # fmt: skip
+"""Options whose default may open what somebody meant to close, or serve what nobody meant."""
+
+
+def _must_be_right(name: str, section: str, setting: Setting) -> bool:
+    """Whether a value of a wrong type is no reason to go on with the default."""
+    return section in _EXACT_SECTIONS or name in _EXACT or setting.source == COMMAND_LINE
 
 
 # --- values that follow from others --------------------------------------------------------------

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from saltlite.errors import ConfigError
+from saltlite.core.numbers import read_float, read_int
+from saltlite.errors import ConfigError, WrongType
 
 T = TypeVar("T")
 
@@ -126,7 +127,7 @@ def _take_int(value: Any) -> int:
         return int(value)
     if isinstance(value, str):
         try:
-            return int(value.strip())
+            return read_int(value.strip())
         except ValueError:
             raise _Unfit from None
     raise _Unfit
@@ -143,7 +144,7 @@ def _take_float(value: Any) -> float:
         if not isinstance(value, str):
             raise
     try:
-        return _take_float(float(value.strip()))
+        return _take_float(read_float(value.strip()))
     except ValueError:
         raise _Unfit from None
 
@@ -240,7 +241,8 @@ def check(field: dataclasses.Field[Any], value: Any, source: Source) -> Any:
     one text for a list of one, and a key without a value for "not set".
 
     Raises:
-        ConfigError: the value is not what the option allows.
+        WrongType: the value is of another type.
+        ConfigError: it is not what the option allows.
     """
     kind = KINDS[str(field.type)]
     if value is None:
@@ -248,7 +250,7 @@ def check(field: dataclasses.Field[Any], value: Any, source: Source) -> Any:
     try:
         taken = kind.take(value)
     except _Unfit:
-        raise _refusal(field, value, source) from None
+        raise _refusal(field, value, source, WrongType) from None
     if not _within(field, taken):
         raise _refusal(field, value, source)
     return taken
@@ -264,9 +266,14 @@ def _within(field: dataclasses.Field[Any], value: Any) -> bool:
     return True
 
 
-def _refusal(field: dataclasses.Field[Any], value: Any, source: Source) -> ConfigError:
+def _refusal(
+    field: dataclasses.Field[Any],
+    value: Any,
+    source: Source,
+    kind: type[ConfigError] = ConfigError,
+) -> ConfigError:
     found = type_words(value) if field.metadata["secret"] else found_words(value)
-    return ConfigError(
+    return kind(
         f"found {found}, allowed: {allowed_words(field)}",
         path=source.path,
         line=source.line,

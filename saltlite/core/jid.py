@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
+from saltlite.core.numbers import is_digits
+
 _MICROSECOND = timedelta(microseconds=1)
 
 AHEAD_OF_NOW: Final = timedelta(minutes=1)
@@ -65,7 +67,7 @@ def jid_time(jid: str) -> datetime:
         ValueError: it is not a job id.
     """
     digits = jid.split("_", 1)[0]
-    if len(digits) != 20 or not (digits.isascii() and digits.isdigit()):
+    if len(digits) != 20 or not is_digits(digits):
         raise ValueError(f"not a job id: {jid!r}")
     year, rest = int(digits[:4]), digits[4:14]
     month, day, hour, minute, second = (int(rest[at : at + 2]) for at in range(0, 10, 2))

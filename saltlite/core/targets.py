@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.core.patterns import MAX_PATTERN_CHARS, QUICK_STEPS, compile_pattern
 from saltlite.errors import TargetError
 
@@ -547,7 +548,7 @@ def _list_item(data: Sequence[Any], key: str) -> Any:
 
 
 def _is_index(key: str) -> bool:
-    return key.isascii() and key.isdigit() and len(key) < 10
+    return is_digits(key) and len(key) < 10
 
 
 # --- compound expressions ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
 PATH = "/proc/cpuinfo"
@@ -28,7 +29,7 @@ def parse_cpuinfo(text: str) -> dict[str, Any]:
         if name == "processor":
             count += 1
         elif name == "# processors":  # IBM Z tells the number itself
-            count = int(value) if value.isdecimal() else count
+            count = int(value) if is_digits(value) else count
         values[name] = value
     model = next((values[key] for key in _MODEL_KEYS if key in values), "Unknown")
     flags = next((values[key].split() for key in _FLAG_KEYS if key in values), [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
 PATH = "/proc/meminfo"
@@ -20,7 +21,7 @@ def parse_meminfo(text: str) -> dict[str, Any]:
     for line in text.splitlines():
         name, _, value = line.partition(":")
         number = value.split()
-        if number and number[0].isdecimal():
+        if number and is_digits(number[0]):
             sizes_kib[name.strip()] = int(number[0])
     return {
         "mem_total": sizes_kib.get("MemTotal", 0) // 1024,

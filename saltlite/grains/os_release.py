@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
 PATHS = ("/etc/os-release", "/usr/lib/os-release")
@@ -202,7 +203,7 @@ def _in_parentheses(text: str) -> str:
 
 def release_info(number: str) -> list[int | str]:
     """``[22, 4]`` of ``22.04``; parts that are no numbers stay text."""
-    return [int(part) if part.isdecimal() else part for part in number.split(".")]
+    return [int(part) if is_digits(part) else part for part in number.split(".")]
 
 
 def _finger(os_name: str, full_name: str, number: str) -> str:

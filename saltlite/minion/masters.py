@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saltlite.config.minion import NetworkOptions
+from saltlite.core.numbers import is_digits
 from saltlite.errors import ConfigError
 from saltlite.transport.tcp import TcpOptions
 
@@ -61,7 +62,7 @@ def parse_master(text: str, network: NetworkOptions) -> MasterAddress:
         raise ConfigError(f"{text!r} is not a name, an address or host:port", option="master")
     if not port or network.master_uri_format == "ip_only":
         return MasterAddress(host, network.master_port)
-    if not port.isdecimal() or not 0 < int(port) < 65536:
+    if not is_digits(port) or not 0 < int(port) < 65536:
         raise ConfigError(f"{text!r} has no port number after the colon", option="master")
     return MasterAddress(host, int(port))
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import gpg
 from saltlite.providers.gpg import OWNER_TRUST, TRUST, UNKNOWN, Answer, Key, Keyring
@@ -236,7 +237,7 @@ class _Counts:
     """What ``IMPORT_RES`` counts: new keys, those with something new, and known ones."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        numbers = [int(word) for word in words if word.isdigit()] + [0] * 15
+        numbers = [int(word) for word in words if is_digits(word)] + [0] * 15
         self.unchanged = numbers[4]
         self.imported = numbers[2] + sum(numbers[5:9]) + numbers[10]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.config.identity import full_name
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError, ProgramMissing
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
@@ -416,7 +417,7 @@ def _names_of(address: str) -> list[str]:
         name, aliases, _ = socket.gethostbyaddr(address)
     except (OSError, UnicodeError):
         return []
-    return [each for each in (name, *aliases) if "." in each and not each[0].isdigit()]
+    return [each for each in (name, *aliases) if "." in each and not is_digits(each[0])]
 
 
 def arp(ctx: MinionContext) -> dict[str, str]:
@@ -622,7 +623,7 @@ def connect(ctx: MinionContext, host: str, port: Any = None, **kwargs: Any) -> d
 def _resolve(host: str, port: Any, family: Any, *, datagram: bool) -> tuple[int, Any] | None:
     families = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
     try:
-        service = int(port) if str(port).isdigit() else str(port)
+        service = int(port) if is_digits(str(port)) else str(port)
         kind = socket.SOCK_DGRAM if datagram else socket.SOCK_STREAM
         found = socket.getaddrinfo(host, service, families.get(str(family), 0), kind)
     except (OSError, ValueError):

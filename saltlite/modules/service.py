@@ -13,6 +13,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.providers.service import provider, units
 
@@ -129,7 +130,7 @@ def status(ctx: MinionContext, name: str, sig: str | None = None) -> Any:
 def _has_process(ctx: MinionContext, text: str) -> bool:
     mine = {str(os.getpid()), str(os.getppid())}
     for pid in ctx.host.names("/proc"):
-        if pid.isdigit() and pid not in mine:
+        if is_digits(pid) and pid not in mine:
             line = (ctx.host.read_bytes(f"/proc/{pid}/cmdline") or b"").replace(b"\0", b" ")
             if text.encode() in line:
                 return True

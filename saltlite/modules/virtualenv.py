@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import Options
@@ -210,4 +211,4 @@ def virtualenv_ver(
     text = words[1] if words[:1] == ["virtualenv"] and len(words) > 1 else "".join(words[:1])
     if done.retcode != 0 or not text:
         raise CommandError([str(venv_bin)], done.retcode, done.stderr or "no version")
-    return [int(part) for part in text.split("rc")[0].split(".") if part.isdigit()]
+    return [int(part) for part in text.split("rc")[0].split(".") if is_digits(part)]

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 
+from saltlite.core.numbers import is_digits
+
 _GEM = re.compile(r"^(\S+) \((.+)\)$")
 _OUTDATED = re.compile(r"^(\S+) \(\S+ < (\S+)\)$")
 _WITHOUT_DOCUMENT = (2, 0)
@@ -104,7 +106,7 @@ _SIGNS: Mapping[str, Callable[[int], bool]] = {
 def _parts(version: str) -> list[int | str]:
     """The numbers and letters of a version, without the zeros at its end."""
     parts = [
-        int(each) if each.isdigit() else each for each in re.findall(r"\d+|[a-zA-Z]+", version)
+        int(each) if is_digits(each) else each for each in re.findall(r"\d+|[a-zA-Z]+", version)
     ]
     while parts and parts[-1] == 0:
         parts.pop()

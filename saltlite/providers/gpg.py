@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.host import Host
 
@@ -206,7 +207,7 @@ def _unescaped(text: str, mark: str = "\\x") -> str:
 
 
 def _day(seconds: str) -> str:
-    if not seconds.isdigit():
+    if not is_digits(seconds):
         return seconds
     return time.strftime("%Y-%m-%d", time.localtime(int(seconds)))
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.disk import write_file
 from saltlite.errors import FunctionError
 from saltlite.providers.web_deadline import Deadline
@@ -269,7 +270,7 @@ def _pieces(response: Any, deadline: Deadline, limit_bytes: int) -> Iterator[byt
         if got > limit_bytes:
             raise WebError(f"more than {limit_bytes} bytes")
         yield piece
-    if announced.isascii() and announced.isdigit() and int(announced) != got:
+    if is_digits(announced) and int(announced) != got:
         raise WebError(f"{got} of {announced} bytes came")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.runners.context import Job, Jobs, RunnerContext
 from saltlite.runners.entries import job_entry, metadata_of, started_at
 from saltlite.runners.history import changes_of, moment_before
@@ -359,7 +360,7 @@ def _since(text: str | None) -> str:
     if not text:
         return ""
     words = str(text).strip()
-    if words.isascii() and words.isdigit():
+    if words.isascii() and is_digits(words):
         return words
     moment = moment_before(words, datetime.now(timezone.utc)) or _written_moment(words)
     if moment is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.runners.context import RunnerContext
 from saltlite.version import SALT_COMPATIBLE
@@ -161,4 +162,4 @@ def _names(subset: str | list[str] | None) -> list[str] | None:
 
 def _numbers(version: str) -> tuple[int, ...]:
     head = version.partition("+")[0].partition("-")[0]
-    return tuple(int(part) for part in head.split(".") if part.isdigit())
+    return tuple(int(part) for part in head.split(".") if is_digits(part))

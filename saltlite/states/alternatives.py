@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 
@@ -117,7 +118,7 @@ def _left(now: Now, path: str) -> str:
     if now.current != path:
         return now.current or ""
     ranked = [line.split(" - priority ") for line in now.shown.splitlines() if " - pr" in line]
-    others = [(int(rank), each) for each, rank in ranked if each != path and rank.isdigit()]
+    others = [(int(rank), each) for each, rank in ranked if each != path and is_digits(rank)]
     return max(others)[1] if others else ""
 
 

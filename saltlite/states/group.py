@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import group
@@ -61,7 +62,7 @@ def _names(given: Any) -> tuple[str, ...]:
 
 
 def _number(gid: Any) -> Any:
-    return int(gid) if isinstance(gid, str) and gid.isdigit() else gid
+    return int(gid) if isinstance(gid, str) and is_digits(gid) else gid
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, StoreError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import shadow, user
@@ -141,7 +142,7 @@ def absent(name: str, purge: bool = False, force: bool = False) -> NoUser:
 
 
 def _number(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isdigit() else value
+    return int(value) if isinstance(value, str) and is_digits(value) else value
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from collections.abc import (
 from typing import Any
 
 from saltlite.core.data import choose, traverse
+from saltlite.core.numbers import is_digits
 from saltlite.loader.answers import stringutils
 
 DEFAULT_TARGET_DELIM = ":"
@@ -284,7 +285,7 @@ def mysql_to_dict(data: Iterable[str], key: str) -> dict[Any, Any]:
         if not headers:
             headers = cells
             continue
-        values = [int(cell) if cell.isdigit() else cell for cell in cells]
+        values = [int(cell) if is_digits(cell) else cell for cell in cells]
         row = dict(zip(headers, values, strict=False))
         rows[row[key]] = row
     return rows

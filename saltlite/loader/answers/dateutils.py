@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from saltlite.core.numbers import is_digits
+
 _FORMATS = (
     "%Y-%m-%dT%H:%M:%S.%f",
     "%Y-%m-%d %H:%M:%S.%f",
@@ -26,7 +28,7 @@ def date_cast(date: Any) -> datetime:
         return datetime.now()  # noqa: DTZ005 - Salt's are without a zone
     if isinstance(date, datetime):
         return date
-    if str(date).isdigit() and len(str(date)) != 8:
+    if is_digits(str(date)) and len(str(date)) != 8:
         return datetime.fromtimestamp(int(date))  # noqa: DTZ006 - Salt's are without a zone
     if isinstance(date, (int, float)):
         return datetime.fromtimestamp(date)  # noqa: DTZ006 - Salt's are without a zone

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from saltlite.core.jid import new_jid
+from saltlite.core.numbers import is_digits
 
 
 def gen_jid(opts: Any = None) -> str:
@@ -17,7 +18,7 @@ def is_jid(jid: Any) -> bool:
     """Whether it is a job id: 20 digits, perhaps ``_`` and more."""
     if not isinstance(jid, str) or (len(jid) != 20 and jid[20:21] != "_"):
         return False
-    return jid[:20].isdigit()
+    return is_digits(jid[:20])
 
 
 def jid_to_time(jid: Any) -> str:

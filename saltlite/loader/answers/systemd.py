@@ -6,6 +6,7 @@ import os
 from collections.abc import MutableMapping
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.loader.dunders import CURRENT
 
 
@@ -25,7 +26,7 @@ def version(context: MutableMapping[str, Any] | None = None) -> int | None:
     if around is None:
         return None
     words = str(around.salt["cmd.run_stdout"]("systemctl --version")).split()
-    numbers = [word for word in words[1:2] if word.isdigit()]
+    numbers = [word for word in words[1:2] if is_digits(word)]
     return int(numbers[0]) if numbers else None
 
 

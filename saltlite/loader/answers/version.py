@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import total_ordering
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.version import SALT_COMPATIBLE
 
 NAMES = {
@@ -43,7 +44,7 @@ class SaltStackVersion:
     def parse(cls, text: str) -> SaltStackVersion:
         """The release of that number."""
         numbers = [part for part in text.lstrip("v").replace("rc", ".").split(".") if part]
-        return cls(*(int(part) for part in numbers if part.isdigit()))
+        return cls(*(int(part) for part in numbers if is_digits(part)))
 
     @classmethod
     def from_name(cls, name: str) -> SaltStackVersion:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import total_ordering
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.loader.answers import version as salt_version
 from saltlite.loader.answers.version import SaltStackVersion
 
@@ -23,7 +24,7 @@ class LooseVersion:
     def __init__(self, vstring: Any = None) -> None:
         self.vstring = "" if vstring is None else str(vstring)
         parts = (part for part in _PARTS.split(self.vstring) if part and part != ".")
-        self.version: list[Any] = [int(part) if part.isdigit() else part for part in parts]
+        self.version: list[Any] = [int(part) if is_digits(part) else part for part in parts]
 
     def parse(self, vstring: str) -> None:
         """Become another version."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 
 TYPES = {
@@ -151,7 +152,7 @@ def owned(value: Any, kind: str, id_of: Callable[[str], Any]) -> Question:
     """Whether a file belongs to one of some users or groups (``kind``), by names or ids."""
     wanted = set()
     for name in str(value).replace(",", " ").split():
-        number = int(name) if name.isdigit() else id_of(name)
+        number = int(name) if is_digits(name) else id_of(name)
         if number == "":
             raise CriterionError(f'no such {kind} "{name}"')
         wanted.add(number)

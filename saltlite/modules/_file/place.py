@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from saltlite.core.numbers import is_digits
 from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
 from saltlite.errors import UntrustedPath, UsageError
 from saltlite.modules._file import texts
@@ -193,7 +194,7 @@ def _sweep(spot: Spot) -> None:
     begin = f".{os.fsdecode(os.fsencode(spot.name)[:200])}."
     for left in _unfinished(os.path.dirname(spot.path)):
         process = left.removeprefix(begin).removesuffix(".tmp")
-        if left.startswith(begin) and process.isdecimal() and not _is_alive(int(process)):
+        if left.startswith(begin) and is_digits(process) and not _is_alive(int(process)):
             with contextlib.suppress(OSError):
                 os.unlink(left, dir_fd=spot.fd)
 

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.modules._file import place
 from saltlite.modules._file.backups import Backups
 from saltlite.modules._file.given import home
@@ -44,7 +45,7 @@ def list_backups_dir(
 
 def _backup(ctx: MinionContext, path: str, backup_id: Any) -> tuple[str, str]:
     """Where a copy is, or the complaint about its number."""
-    if len(str(backup_id)) != len(str(backup_id).lstrip("+-")) or not str(backup_id).isdigit():
+    if len(str(backup_id)) != len(str(backup_id).lstrip("+-")) or not is_digits(str(backup_id)):
         return "", f"Invalid backup_id '{backup_id}'"
     found = list_backups(ctx, path).get(int(backup_id))
     if found is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules._file import hashes, owners
 from saltlite.modules._file.given import absolute, home
@@ -280,7 +281,7 @@ def open_files(by_pid: bool = False) -> dict[Any, Any]:
         salt '*' file.open_files
         salt '*' file.open_files by_pid=True
     """
-    of_process = {int(name): _open_by(name) for name in os.listdir("/proc") if name.isdigit()}
+    of_process = {int(name): _open_by(name) for name in os.listdir("/proc") if is_digits(name)}
     if by_pid:
         return of_process
     of_file: dict[str, list[int]] = {}

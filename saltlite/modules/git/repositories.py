@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.errors import UsageError
 from saltlite.modules.git._command import text_of
 from saltlite.providers import git
@@ -157,4 +158,4 @@ def version(ctx: MinionContext, versioninfo: bool = False) -> Any:
     found = words[2] if len(words) > 2 else ""
     if not versioninfo:
         return found
-    return [int(part) if part.isdigit() else part for part in found.split(".")]
+    return [int(part) if is_digits(part) else part for part in found.split(".")]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from saltlite.core.numbers import is_digits
+
 _BLKID = re.compile(r'(\S+?)="([^"]*)"')
 _USAGE = ("filesystem", "1K-blocks", "used", "available", "capacity")
 
@@ -95,13 +97,13 @@ def parse_smart(text: str) -> dict[int, dict[str, Any]]:
     found = {}
     for line in text.splitlines():
         words = line.split(None, 9)
-        if len(words) == 10 and words[0].isdigit():
+        if len(words) == 10 and is_digits(words[0]):
             found[int(words[0])] = {
                 "name": words[1],
                 "flags": words[2],
-                "value": int(words[3]) if words[3].isdigit() else words[3],
-                "worst": int(words[4]) if words[4].isdigit() else words[4],
-                "threshold": int(words[5]) if words[5].isdigit() else words[5],
+                "value": int(words[3]) if is_digits(words[3]) else words[3],
+                "worst": int(words[4]) if is_digits(words[4]) else words[4],
+                "threshold": int(words[5]) if is_digits(words[5]) else words[5],
                 "type": words[6],
                 "updated": words[7],
                 "failed": words[8],

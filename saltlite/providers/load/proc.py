@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from saltlite.core.numbers import is_digits
+
 _CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _DISK = (
     "reads_issued",
@@ -45,7 +47,7 @@ def parse_stat(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for line in text.splitlines():
         name, *values = line.split() or [""]
-        if not values or not all(value.isdigit() for value in values):
+        if not values or not all(is_digits(value) for value in values):
             continue
         if name == "cpu":
             times = dict(zip(_CPU, map(int, values), strict=False))

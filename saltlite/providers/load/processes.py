@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
 _UID = re.compile(r"^Uid:\s+(\d+)", re.MULTILINE)
@@ -13,7 +14,7 @@ _NAME = re.compile(r"^Name:\s+(.*)", re.MULTILINE)
 def read(host: Host) -> dict[str, dict[str, str]]:
     """As :func:`saltlite.providers.load.proc.parse_ps`, from ``/proc``."""
     found = {}
-    for pid in sorted((name for name in host.names("/proc") if name.isdigit()), key=int):
+    for pid in sorted((name for name in host.names("/proc") if is_digits(name)), key=int):
         status = host.read_text(f"/proc/{pid}/status")
         if status is not None:
             line = (host.read_text(f"/proc/{pid}/cmdline") or "").replace("\0", " ").strip()

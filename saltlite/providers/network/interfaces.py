@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from saltlite.core.numbers import is_digits
+
 _HEAD = re.compile(r"\d+: ([^:@\s]+)(?:@([^:\s]+))?: <([^>]*)>")
 _KINDS = ("inet", "inet6", "secondary")
 _HARDWARE = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2})+")
@@ -69,7 +71,7 @@ def _after(words: Sequence[str], name: str) -> str | None:
 
 def netmask(prefix: str) -> str:
     """A mask as an address, for a length in bits; without one it is that of a single address."""
-    bits = int(prefix) if prefix.isdigit() else 32
+    bits = int(prefix) if is_digits(prefix) else 32
     return str(ipaddress.IPv4Network((0, bits)).netmask)
 
 

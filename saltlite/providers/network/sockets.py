@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
 TABLES = ("tcp", "tcp6", "udp", "udp6")
@@ -122,7 +123,7 @@ def programs(host: Host) -> dict[str, str]:
     """Who holds which socket: inode → ``pid/program``; others' are not told to a plain user."""
     found: dict[str, str] = {}
     for pid in host.names("/proc"):
-        if pid.isdigit():
+        if is_digits(pid):
             inodes = list(_inodes(host, pid))
             label = f"{pid}/{_program(host, pid)}"[:_PROGRAM_LIMIT] if inodes else ""
             for inode in inodes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from saltlite.core.numbers import is_digits
+
 _HOP = re.compile(
     r"\s*(\d+)\s+(\S+)\s+\(([^)]*)\)\s+([\d.]+) ms(?: !\S*)?\s+([\d.]+) ms(?: !\S*)?\s+([\d.]+) ms"
 )
@@ -56,7 +58,7 @@ def parse_ring(text: str) -> dict[str, Any]:
         if name.lower().startswith("current"):
             suffix = ""
         key = name.strip().lower().replace(" ", "-")
-        if key in _RING and value.strip().isdigit():
+        if key in _RING and is_digits(value.strip()):
             found[f"{key}{suffix}"] = int(value)
     return found
 

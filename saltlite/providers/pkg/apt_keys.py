@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite import disk
+from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers.pkg.apt_sources import parse_line
 from saltlite.providers.pkg.requests import truth
@@ -188,4 +189,4 @@ def _key(fields: Sequence[str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | None:
-    return int(text) if text.isdigit() else None
+    return int(text) if is_digits(text) else None

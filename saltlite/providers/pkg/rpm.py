@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.providers.pkg import Versions
 from saltlite.providers.pkg.requests import truth
@@ -67,10 +68,10 @@ def _compare_pieces(first: str, second: str) -> int:
         return (1 if after_end else -1) * (1 if first == "^" else -1)
     if not (first and second):
         return 1 if first else -1
-    if first.isdigit() and second.isdigit():
+    if is_digits(first) and is_digits(second):
         return (int(first) > int(second)) - (int(first) < int(second))
-    if first.isdigit() or second.isdigit():
-        return 1 if first.isdigit() else -1
+    if is_digits(first) or is_digits(second):
+        return 1 if is_digits(first) else -1
     return (first > second) - (first < second)
 
 
@@ -80,7 +81,7 @@ def split(version: str) -> tuple[int, str, str]:
     if not colon:
         epoch, rest = "0", version
     plain, dash, release = rest.partition("-")
-    return int(epoch) if epoch.isdigit() else 0, plain, release if dash else ""
+    return int(epoch) if is_digits(epoch) else 0, plain, release if dash else ""
 
 
 def compare(first: str, second: str) -> int:
@@ -133,7 +134,7 @@ def parse_info(text: str) -> dict[str, Any]:
             if value != "(none)"
         }
         found[fields.pop("name")] = {
-            name: int(value) if name.endswith("time_t") and value.isdigit() else value
+            name: int(value) if name.endswith("time_t") and is_digits(value) else value
             for name, value in fields.items()
         }
     return found

@@ -159,12 +159,12 @@ def test_the_command_line_reaches_the_configuration(tmp_path):
 
 
 def test_a_wrong_configuration_is_one_line_and_exit_code_1(tmp_path, capsys):
-    (tmp_path / "master").write_text("user: x\nworker_threads: many")
+    (tmp_path / "master").write_text("user: x\nworker_threads: 0")
     with pytest.raises(SystemExit) as caught:
         groups.load_config(load_master, parsed("-c", str(tmp_path))[0])
     assert caught.value.code == 1
     assert capsys.readouterr().err == (
-        f"{tmp_path}/master:2: worker_threads: found 'many' (text), "
+        f"{tmp_path}/master:2: worker_threads: found 0 (whole number), "
         "allowed: whole number, 1 or more\n"
     )
 

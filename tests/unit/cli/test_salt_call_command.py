@@ -174,7 +174,7 @@ def test_wrong_option(run):
 
 
 def test_wrong_configuration_is_one_line(run, directory):
-    (directory / "minion").write_text("master_port: many\n")
+    (directory / "minion").write_text("master_port: 0\n")
     code, out, err = run("--local", "test.ping")
     assert (code, out) == (1, "")
     assert err.count("\n") == 1

@@ -18,7 +18,7 @@ ROWS = json.loads((Path(__file__).parents[2] / "cases/broken_config.json").read_
 
 def refusal(config_dir: Path) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        load_master(config_dir, environ={})
+        load_master(config_dir, {"strict_config": True}, environ={})
     return caught.value
 
 

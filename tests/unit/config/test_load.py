@@ -323,7 +323,7 @@ def test_an_id_that_is_found_out_is_remembered_without_its_domain(tmp_path, monk
 
 def test_nothing_is_remembered_of_a_broken_configuration(tmp_path, monkeypatch):
     monkeypatch.setattr("socket.getfqdn", lambda: "web9")
-    write(tmp_path / "minion", f"root_dir: {tmp_path}/r\nmaster_port: x")
+    write(tmp_path / "minion", f"root_dir: {tmp_path}/r\nmaster_port: 0")
     with pytest.raises(ConfigError):
         minion(tmp_path)
     assert not (tmp_path / "r").exists()
@@ -353,3 +353,37 @@ def test_grains_that_are_no_map_are_passed_over(tmp_path, value, caplog):
     (tmp_path / "minion").write_text(f"id: m1\nroot_dir: {tmp_path}\ngrains: {value}\n")
     assert load_minion(tmp_path).grains.grains == {}
     assert ("is no map" in caplog.text) is bool(value)
+
+
+@pytest.mark.parametrize("text", ["many", "[5]", "2.5", "\u0665", "'\u0665'"])
+def test_a_wrong_type_is_a_warning_and_the_default(tmp_path, caplog, text):
+    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\nworker_threads: {text}\n")
+    config = load_master(tmp_path, environ={})
+    assert config.process.worker_threads == 5
+    assert "worker_threads" not in config.source
+    (line,) = caplog.messages
+    assert line.startswith(f"{tmp_path}/master:2: worker_threads: found ")
+    assert line.endswith("allowed: whole number, 1 or more; the default is used")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "auto_accept: maybe",
+        "open_mode: 2",
+        "publisher_acl: x",
+        "peer: [a]",
+        "pki_dir: [a]",
+        "user: [a]",
+        "interface: yes",
+        "file_roots: [/srv]",
+        "file_recv: 5",
+        "worker_threads: 0",
+        "log_level: loud",
+        "{worker_threads: x, strict_config: true}",
+    ],
+)
+def test_what_a_default_could_open_is_refused(tmp_path, text):
+    (tmp_path / "master").write_text(text)
+    with pytest.raises(ConfigError, match="allowed: "):
+        load_master(tmp_path, environ={})
