@@ -21,7 +21,13 @@ from saltlite.cli.command import (
     master_config,
     run,
 )
-from saltlite.cli.options import ONE_METHOD, CommandParser, refuse_eauth, target_type
+from saltlite.cli.options import (
+    EX_USAGE,
+    ONE_METHOD,
+    CommandParser,
+    refuse_eauth,
+    target_type,
+)
 from saltlite.cli.salt_options import parser as _parser
 from saltlite.core.terminal import sanitize
 from saltlite.errors import PatternTooSlow, TargetError
@@ -103,20 +109,23 @@ def _documentation(arguments: list[str]) -> list[str]:
 
 
 def compound(names: str, words: Sequence[str], separator: str) -> tuple[list[str], list[list[str]]]:
-    """Several functions and the words for each. Source: cli.md 11 (6).
+    """Several functions and the words for each. Source: docs/cli.md, real Salt's answers.
+
+    Where there are enough separators that are words of their own, commas within other words are
+    theirs; else they separate as well.
 
     Raises:
         _Ended: there are more or fewer groups of words than functions.
     """
+    if not separator:
+        raise _Ended(EX_USAGE, err="--args-separator: the separator is empty")
     functions = names.split(",")
+    within = words.count(separator) < len(functions) - 1
     found: list[list[str]] = [[]]
     for word in words:
-        if word.startswith(separator):
-            found.append([])
-            word = word[len(separator) :]
-            if not word:
-                continue
-        found[-1].append(word)
+        first, *more = word.split(separator) if within or word == separator else [word]
+        found[-1] += [first] if first or not more else []
+        found += [[part] if part else [] for part in more]
     if len(found) > len(functions):
         raise _Ended(EX_INCOMPLETE, err=TOO_MANY)
     if len(found) < len(functions):

@@ -27,6 +27,10 @@ LOST = (
 )
 
 
+def kwarg(**named):
+    return {**named, "__kwarg__": True}
+
+
 @pytest.fixture
 def run(call_with_master):
     return partial(call_with_master, salt.main)
@@ -280,6 +284,27 @@ def test_arguments_are_parsed(run, master):
     [
         (["test.ping,test.echo", ",", "hello"], [[], ["hello"]]),
         (["test.ping,test.echo", ","], [[], []]),
+        (["test.arg,test.arg,test.arg", "echo hi,,foo"], [["echo hi"], [], ["foo"]]),
+        (["test.arg,test.arg,test.arg", "echo hi", ",,foo"], [["echo hi"], [], ["foo"]]),
+        (
+            ["test.arg,test.arg,test.arg", "echo hi", ",", "", ",", "foo"],
+            [["echo hi"], [""], ["foo"]],
+        ),
+        (["test.arg,test.arg", "a,b"], [["a"], ["b"]]),
+        (["test.arg,test.arg", "a , b"], [["a"], ["b"]]),
+        (["test.arg,test.arg", "a", ", ", "b"], [["a"], [" ", "b"]]),
+        (["test.arg,test.arg", "a,b", ",", "c"], [["a,b"], ["c"]]),
+        (["test.arg,test.arg,test.arg", "a,b", ",", "c"], [["a"], ["b"], ["c"]]),
+        (["test.arg,test.arg", "a,,b", ",", "d"], [["a,,b"], ["d"]]),
+        (["test.arg,test.arg", "a", ",", "b,c"], [["a"], ["b,c"]]),
+        (["test.arg,test.arg", "[1,2]", ",", "3"], [[[1, 2]], [3]]),
+        (["test.arg,test.arg", "[1,2]"], [["[1"], ["2]"]]),
+        (["test.arg,test.arg", "", "a,", ""], [["", "a"], [""]]),
+        (["test.arg,test.arg", "a", "b,c", "d"], [["a", "b"], ["c", "d"]]),
+        (["test.arg,test.arg,test.arg", ",,"], [[], [], []]),
+        (["test.arg,test.arg", "--args-separator=::", "a,b::c,d"], [["a,b"], ["c,d"]]),
+        (["test.arg,test.arg", "--args-separator=::", "a::b", "::", "c"], [["a::b"], ["c"]]),
+        (["test.arg,test.arg", "x=1,y=2"], [[kwarg(x=1)], [kwarg(y=2)]]),
         (
             ["test.echo,test.echo", "a", ",", "b", "k=1"],
             [["a"], ["b", {"k": 1, "__kwarg__": True}]],

@@ -242,7 +242,7 @@ def test_a_master_that_knows_all_expects_whoever_decides_to_be_meant(target, fac
 @settings(max_examples=200, deadline=None)
 def test_a_master_that_knows_nothing_leaves_nobody_out(target, facts):
     if decides(target, facts):
-        assert facts.id in expects(target, MinionFacts(facts.id)).minions
+        assert facts.id in expects(target, MinionFacts(facts.id)).asked
 
 
 def compound(tgt: str, facts: MinionFacts) -> bool | None:
