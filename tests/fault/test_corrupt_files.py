@@ -30,8 +30,16 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 def damage(path: Path, kind: str) -> bytes:
     """Damage a file in place, whatever its mode; what is in it now."""
     data = DAMAGES[kind](path.read_bytes())
-    path.write_bytes(data)
+    overwrite(path, data)
     return data
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    """Write into a file in place; its mode stays, and counts for nobody."""
+    mode = path.stat().st_mode & 0o7777
+    path.chmod(mode | 0o200)  # only root may write to what nobody may write to
+    path.write_bytes(data)
+    path.chmod(mode)
 
 
 def files_below(*directories: Path) -> list[Path]:
@@ -135,7 +143,7 @@ def stopped(keyed: Cluster) -> Iterator[Cluster]:
     for daemon in (*keyed.minions.values(), keyed.master):
         daemon.stop()
     for path, data in whole.items():
-        path.write_bytes(data)
+        overwrite(path, data)
 
 
 def start_all(cluster: Cluster) -> None:

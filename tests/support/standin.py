@@ -15,6 +15,7 @@ from pathlib import Path
 
 import zmq
 
+from saltlite.client.identity import process_user
 from saltlite.config.master import (
     JobOptions,
     MasterConfig,
@@ -48,7 +49,7 @@ class StandIn:
         self._replier.setsockopt(zmq.LINGER, 0)
         port = self._replier.bind_to_random_port("tcp://127.0.0.1")
         self._pull, self._publisher = bind_bus(self._context, sockets.event_pull, sockets.event_pub)
-        (self.folder / ".root_key").write_text("k" * 76)
+        (self.folder / f".{process_user()}_key").write_text("k" * 76)
         self.config = MasterConfig(
             network=NetworkOptions(interface="127.0.0.1", ret_port=port),
             paths=PathOptions(

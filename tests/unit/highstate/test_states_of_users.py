@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from saltlite.context import MinionContext
 
 Tree = Callable[..., MinionContext]
+OWN = pwd.getpwuid(os.geteuid()).pw_name
 
 CODE = """
 def any_(name, value=1, **kwargs):
@@ -44,7 +47,7 @@ def run(tree: Tree) -> Callable[[str], dict[str, Any]]:
 
 def test_the_engines_words_are_not_among_any_keywords(run: Callable[[str], dict[str, Any]]) -> None:
     found = run(
-        "a: {mine.any_: [{extra: 1}, {timeout: 30}, {aggregate: false}, {runas: root},"
+        f"a: {{mine.any_: [{{extra: 1}}, {{timeout: 30}}, {{aggregate: false}}, {{runas: {OWN}}},"
         " {umask: '022'}, {saltenv: base}, {onlyif: 'true'}, {order: 3}, {failhard: false}]}\n"
         "b: {mine.named: [{saltenv: dev}, {runas: root}, {order: 7}]}\n"
         "c: {mine.any_: [{listen: [{mine: a}]}, {other: 1}]}\n"

@@ -148,7 +148,9 @@ def test_owner_and_mode_are_put_right_without_another_key(apply: Apply, tmp_path
 
 def test_a_directory_is_made_only_if_that_is_declared(apply: Apply, tmp_path: Path) -> None:
     assert apply("private_key_managed", name="@/n/k", algo="ec").result is False
-    assert apply("private_key_managed", name="@/n/k", algo="ec", makedirs=True).result is True
+    declared = {"name": "@/n/k", "algo": "ec", "makedirs": True}
+    # The directory's mode follows from the file's, and 0400 would shut out all but root.
+    assert apply("private_key_managed", **declared, mode="0600").result is True
     assert (tmp_path / "d/n/k").exists()
 
 
