@@ -8,9 +8,10 @@ send ``_file_bundle``; to another master it never does, and a minion that never 
     {"hash_type": "sha256", "files": [[hash, size], ...], "data": <gzip of the contents, joined>}
 
 ``hashes`` are those of the copies that the minion has, ``""`` without one. ``files`` tells of as
-many of the paths, in their order, as went into the reply: hash ``""`` is no such file; a size of
-:data:`NOT_HERE` is a file without content in ``data``, since the minion has it, or has to fetch it
-alone. Who receives it checks everything against its hash.
+many of the paths, in their order, as went into the reply: hash ``""`` is no such file, ``"-"`` a
+large one whose hash is not known yet; a size of :data:`NOT_HERE` is a file without content in
+``data``, since the minion has it, or has to fetch it alone. Who receives it checks everything
+against its hash.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.fileserver.hashes import HashTakesLong, LargeHashes
 from saltlite.fileserver.roots import TICK_NS, Listing, OpenFile, Roots
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ log = logging.getLogger(__name__)
 
 HASHES_KEPT = 50_000
 READ_BYTES = 1024 * 1024
+LARGE_BYTES = 16 * 1024 * 1024
+"""From here on a hash is worth a file of its own."""
+
+NOT_HASHED = "-"
+"""In place of a hash: there is such a file, ask for it alone."""
 
 
 class Backend(Protocol):
@@ -99,9 +105,18 @@ class FileServer:
         options: FileOptions,
         around: Surroundings | None = None,
         backends: Sequence[Backend] | None = None,
+        *,
+        large: LargeHashes | None = None,
+        hash_here_bytes: int | None = None,
     ) -> None:
-        """``backends`` are in place of those that the options name."""
+        """``backends`` are in place of those that the options name.
+
+        ``large`` keeps the hashes of large files for other processes too. Files of more than
+        ``hash_here_bytes`` are not hashed here: HashTakesLong, unless their hash is known.
+        """
         self._options = options
+        self._large = large
+        self._hash_here_bytes = hash_here_bytes
         self._backends = _backends(options, around) if backends is None else backends
         self._hashes: dict[tuple[int, ...], str] = {}
 
@@ -169,14 +184,17 @@ class FileServer:
     def small(
         self, path: object, saltenv: object, limit_bytes: int
     ) -> tuple[str, bytes | None] | None:
-        """The hash of a file, and its content unless that is larger; ``None`` without a file."""
+        """The hash of a file, and its content unless that is larger; ``None`` without a file.
+
+        Of a larger one whose hash is not known it is :data:`NOT_HASHED`.
+        """
         found = self._open(path, saltenv)
         if found is None:
             return None
         with found[1] as file:
-            digest = self._hash_of(file)
             if file.status.st_size > limit_bytes:
-                return digest, None
+                return self._known_hash(file) or NOT_HASHED, None
+            digest = self._hash_of(file)
             content = os.pread(file.fd, limit_bytes + 1, 0)
             return digest, content if len(content) <= limit_bytes else None
 
@@ -233,17 +251,48 @@ class FileServer:
         return None
 
     def _hash_of(self, file: OpenFile) -> str:
-        """Taken again when the file has changed: its size, or the time of its last change."""
-        key = _identity(file.status)
-        known = self._hashes.get(key)
+        """Taken again when the file has changed: its size, or the time of its last change.
+
+        Raises:
+            HashTakesLong: it is too large for that, here.
+        """
+        known = self._known_hash(file)
         if known is not None:
             return known
+        if self._hash_here_bytes is not None and file.status.st_size > self._hash_here_bytes:
+            raise HashTakesLong(file.path)
+        if self._large is None or file.status.st_size < LARGE_BYTES:
+            return self._take_hash(file)[0]
+        unsettled: list[str] = []
+
+        def take() -> str | None:
+            digest, is_sure = self._take_hash(file)
+            if not is_sure:
+                unsettled.append(digest)
+            return digest if is_sure else None
+
+        found = self._large.get_or_take(self.hash_type, _identity(file.status), take)
+        return unsettled[0] if found is None else found
+
+    def _known_hash(self, file: OpenFile) -> str | None:
+        key = _identity(file.status)
+        known = self._hashes.get(key)
+        if known is None and self._large is not None and file.status.st_size >= LARGE_BYTES:
+            known = self._large.get(self.hash_type, key)
+            if known is not None:
+                self._keep(key, known)
+        return known
+
+    def _take_hash(self, file: OpenFile) -> tuple[str, bool]:
+        """The hash, and whether the file has not changed meanwhile, and will not unseen."""
+        key = _identity(file.status)
         digest = hashlib.new(self.hash_type, usedforsecurity=False)
         while piece := os.read(file.fd, READ_BYTES):
             digest.update(piece)
-        if _is_settled(file.status) and _identity(os.fstat(file.fd)) == key:
+        is_sure = _is_settled(file.status) and _identity(os.fstat(file.fd)) == key
+        if is_sure:
             self._keep(key, digest.hexdigest())
-        return digest.hexdigest()
+        return digest.hexdigest(), is_sure
 
     def _keep(self, key: tuple[int, ...], digest: str) -> None:
         if len(self._hashes) >= HASHES_KEPT:
@@ -273,9 +322,19 @@ def _is_settled(status: os.stat_result) -> bool:
     return max(status.st_mtime_ns, status.st_ctime_ns) < time.time_ns() - TICK_NS
 
 
-def file_server(config: Any) -> FileServer:
-    """The file server of a master's or minion's configuration."""
-    return FileServer(config.files, Surroundings(Path(config.paths.cachedir), config.extra))
+def file_server(
+    config: Any, *, large: Path | None = None, hash_here_bytes: int | None = None
+) -> FileServer:
+    """The file server of a master's or minion's configuration.
+
+    ``large`` is where hashes of large files are kept, for all processes.
+    """
+    return FileServer(
+        config.files,
+        Surroundings(Path(config.paths.cachedir), config.extra),
+        large=None if large is None else LargeHashes(large),
+        hash_here_bytes=hash_here_bytes,
+    )
 
 
 def _backends(options: FileOptions, around: Surroundings | None) -> list[Backend]:

@@ -21,6 +21,7 @@ from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
 from saltlite.master.asked import AskedMinions
 from saltlite.master.autosign import AutoSign
+from saltlite.master.filehash import HASH_HERE_BYTES
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore
 from saltlite.master.minioncache import MinionCache
@@ -182,7 +183,7 @@ def make_context(
         sessions=shared.sessions(),
         jobs=shared.job_store(),
         minions=minions,
-        files=file_server(config),
+        files=file_server(config, large=shared.cachedir, hash_here_bytes=HASH_HERE_BYTES),
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
         handshake=MasterHandshake(shared.key),

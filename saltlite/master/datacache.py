@@ -17,7 +17,18 @@ from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 RESERVED: Final = frozenset(
-    ("extmods", "files", "jobs", "proc", "publish_auth", "roots", "sessions", "syndics", "tokens")
+    (
+        "extmods",
+        "file_hashes",
+        "files",
+        "jobs",
+        "proc",
+        "publish_auth",
+        "roots",
+        "sessions",
+        "syndics",
+        "tokens",
+    )
 )
 """Directories of ``cachedir`` that are no banks."""
 

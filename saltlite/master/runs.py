@@ -19,7 +19,7 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -52,6 +52,12 @@ BACKLOG: Final = 128
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that RunServer has a handler for, and its children have not."""
 
+FILE_HASH: Final = "file_hash"
+"""The kind of a request for the hash of a large file."""
+
+HASHES_AT_ONCE: Final = 2
+"""More would only keep the disk from each other."""
+
 TAKEN: Final = b"T"
 FULL: Final = b"F"
 
@@ -62,9 +68,9 @@ _LENGTH = struct.Struct(">I")
 class RunRequest:
     """One function to run.
 
-    ``kind`` is ``runner`` or ``wheel``; ``user`` is who was authenticated. ``ticket`` is empty
-    where nobody waits; ``minion`` and ``nonce`` say to whom the reply is sealed, else it goes out
-    in the clear.
+    ``kind`` is ``runner``, ``wheel`` or ``file_hash``; ``user`` is who was authenticated.
+    ``ticket`` is empty where nobody waits; ``minion`` and ``nonce`` say to whom the reply is
+    sealed, else it goes out in the clear.
     """
 
     kind: str
@@ -122,7 +128,9 @@ class RunServer:
         self._shared = shared
         self._execute = execute
         self._waiting: deque[RunRequest] = deque()
-        self._running: dict[int, tuple[int, RunRequest]] = {}  # pidfd → pid and what it runs
+        self._hashes: dict[str, list[RunRequest]] = {}  # file → who waits for its hash
+        self._hashing: dict[int, str] = {}  # pidfd → file
+        self._running: dict[int, tuple[int, list[RunRequest]]] = {}  # pidfd → pid and what it runs
 
     def run(self, life: Life) -> None:
         """Take requests until told to stop; then end what still runs."""
@@ -154,7 +162,7 @@ class RunServer:
             connection.settimeout(HAND_OVER_S)
             try:
                 request = _receive(connection)
-                full = len(self._waiting) >= WAITING_MOST
+                full = self._count_waiting() >= WAITING_MOST
                 connection.sendall(FULL if full else TAKEN)
             except (OSError, WireError) as error:
                 log.warning("A request to run something was not understood: %s", error)
@@ -162,42 +170,71 @@ class RunServer:
         if full:
             log.error("%d runs wait already; %s is refused", WAITING_MOST, request.fun)
             return
-        self._waiting.append(request)
+        if request.kind == FILE_HASH:
+            self._hashes.setdefault(repr(request.arg), []).append(request)
+        else:
+            self._waiting.append(request)
         self._start_waiting(life)
 
+    def _count_waiting(self) -> int:
+        return len(self._waiting) + sum(map(len, self._hashes.values()))
+
     def _start_waiting(self, life: Life) -> None:
-        while self._waiting and len(self._running) < RUNS_AT_ONCE:
-            try:
-                self._start(self._waiting[0], life)
-            except OSError as error:  # there can be no more processes now
-                log.error("%s waits: %s", self._waiting[0].fun, error.strerror)
+        self._start_hashes(life)
+        while self._waiting and len(self._running) - len(self._hashing) < RUNS_AT_ONCE:
+            if self._try_to_start([self._waiting[0]], life) is None:
                 return
             self._waiting.popleft()
 
-    def _start(self, request: RunRequest, life: Life) -> None:
+    def _start_hashes(self, life: Life) -> None:
+        """One child for each file, whoever asks; who comes later is answered by the next one."""
+        for file in list(self._hashes):
+            if len(self._hashing) >= HASHES_AT_ONCE:
+                return
+            if file in self._hashing.values():
+                continue
+            handle = self._try_to_start(self._hashes[file], life)
+            if handle is None:
+                return
+            self._hashing[handle] = file
+            del self._hashes[file]
+
+    def _try_to_start(self, requests: list[RunRequest], life: Life) -> int | None:
+        try:
+            return self._start(requests, life)
+        except OSError as error:  # there can be no more processes now
+            log.error("%s waits: %s", requests[0].fun, error.strerror)
+            return None
+
+    def _start(self, requests: list[RunRequest], life: Life) -> int:
+        """Fork a child that answers requests for one and the same thing."""
         parent = os.getpid()
         # A signal that came to the child before it has let go of our handlers would be lost.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
             pid = os.fork()
             if not pid:
-                self._be(request, parent, life, before)
+                self._be(requests, parent, life, before)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         handle = os.pidfd_open(pid)
         self._poller.register(handle, zmq.POLLIN)
-        self._running[handle] = (pid, request)
+        self._running[handle] = (pid, requests)
+        return handle
 
     def _reap(self, handle: int) -> None:
-        pid, request = self._running.pop(handle)
+        pid, requests = self._running.pop(handle)
+        self._hashing.pop(handle, None)
         self._poller.unregister(handle)
         os.close(handle)
         _pid, status = os.waitpid(pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if code:
             how = process.signal_name(-code) if code < 0 else f"exit code {code}"
-            log.error("%s %s (%s) ended with %s", request.kind, request.fun, request.jid, how)
-            self._report_lost(request)
+            first = requests[0]
+            log.error("%s %s (%s) ended with %s", first.kind, first.fun, first.jid, how)
+            for request in requests:
+                self._report_lost(request)
 
     def _report_lost(self, request: RunRequest) -> None:
         """Tell who waits, from a process of its own: this one has no ZeroMQ."""
@@ -215,19 +252,19 @@ class RunServer:
                 os._exit(code)
         handle = os.pidfd_open(pid)
         self._poller.register(handle, zmq.POLLIN)
-        self._running[handle] = (pid, RunRequest("reply", request.fun, request.jid, ""))
+        self._running[handle] = (pid, [RunRequest("reply", request.fun, request.jid, "")])
 
     # --- in the child --------------------------------------------------------------------
 
     def _be(
         self,
-        request: RunRequest,
+        requests: list[RunRequest],
         parent: int,
         life: Life,
         mask: Iterable[int | signal.Signals],
     ) -> None:
         """The child's whole life; never returns. ``mask``: the signals that it blocks."""
-        code = 1
+        code, request = 1, requests[0]
         try:
             signal.set_wakeup_fd(-1)
             for number in ENDING:
@@ -237,15 +274,23 @@ class RunServer:
             life.let_go()
             self._listener.close()
             process.set_title(f"salt-master Run {request.kind}.{request.fun} {request.jid}")
-            outcome = self._execute(self._shared.config, request)
-            if request.ticket:
-                self._answer(request, outcome)
+            for one, outcome in self._outcomes(requests):
+                if one.ticket:
+                    self._answer(one, outcome)
             code = 0
         except BaseException:
             log.exception("%s %s (%s)", request.kind, request.fun, request.jid)
         finally:
             logging.shutdown()
             os._exit(code)
+
+    def _outcomes(self, requests: list[RunRequest]) -> Iterator[tuple[RunRequest, RunOutcome]]:
+        """What each gets. A hash is taken for the first one, and known for the others."""
+        from saltlite.master.filehash import take_hash
+
+        for one in requests:
+            execute = take_hash if one.kind == FILE_HASH else self._execute
+            yield one, execute(self._shared.config, one)
 
     def _answer(self, request: RunRequest, outcome: RunOutcome) -> None:
         frame = reply_frame(self._shared, request, outcome)
@@ -257,11 +302,12 @@ class RunServer:
         for handle in self._running:
             signal.pidfd_send_signal(handle, signal.SIGTERM)
         until_s = time.monotonic() + STOP_S
-        for handle, (pid, request) in self._running.items():
+        for handle, (pid, requests) in self._running.items():
             poller = zmq.Poller()
             poller.register(handle, zmq.POLLIN)
             if not poller.poll(round(max(0.0, until_s - time.monotonic()) * 1000)):
-                log.warning("%s %s did not end; killing it", request.kind, request.fun)
+                first = requests[0]
+                log.warning("%s %s did not end; killing it", first.kind, first.fun)
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(handle)

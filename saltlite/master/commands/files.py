@@ -16,9 +16,13 @@ from saltlite.core.datalimits import grains_problem
 from saltlite.core.plain import Plain
 from saltlite.errors import WireError
 from saltlite.fileserver import bundle
+from saltlite.fileserver.hashes import HashTakesLong
 from saltlite.fileserver.paths import split_url
 from saltlite.master.context import MasterContext
+from saltlite.master.filehash import ALONE, WITH_STATUS
+from saltlite.master.late import Later
 from saltlite.master.pushed import PushRefused, store_piece
+from saltlite.master.runs import FILE_HASH, RunRequest
 
 DEFAULT_ENV = "base"
 MEGABYTE = 1024 * 1024
@@ -26,18 +30,42 @@ MEGABYTE = 1024 * 1024
 Names = TypeVar("Names", list[str], dict[str, str])
 
 
-def file_hash(ctx: MasterContext, request: OpenedRequest) -> Plain:
+def file_hash(ctx: MasterContext, request: OpenedRequest) -> Plain | Later:
     """``{"hash_type", "hsum"}``; ``""`` for a missing file."""
-    found = ctx.files.hash(*_asked(request))
+    try:
+        found = ctx.files.hash(*_asked(request))
+    except HashTakesLong:
+        return _hash_later(ctx, request, ALONE)
     return "" if found is None else _hashed(ctx, found)
 
 
-def file_hash_and_stat(ctx: MasterContext, request: OpenedRequest) -> Plain:
+def file_hash_and_stat(ctx: MasterContext, request: OpenedRequest) -> Plain | Later:
     """The same with the file's status."""
-    found = ctx.files.hash_and_status(*_asked(request))
+    try:
+        found = ctx.files.hash_and_status(*_asked(request))
+    except HashTakesLong:
+        return _hash_later(ctx, request, WITH_STATUS)
     if found is None:
         return ["", None]
     return [_hashed(ctx, found[0]), list(found[1])]
+
+
+def _hash_later(ctx: MasterContext, request: OpenedRequest, fun: str) -> Later:
+    """Have a large file hashed elsewhere; who asks is answered when that is done."""
+    later = Later()
+    ctx.runs.start(
+        RunRequest(
+            kind=FILE_HASH,
+            fun=fun,
+            jid="",
+            user=request.id,
+            arg=list(_asked(request)),
+            ticket=later.ticket,
+            minion=request.id,
+            nonce=request.nonce,
+        )
+    )
+    return later
 
 
 def file_find(ctx: MasterContext, request: OpenedRequest) -> Plain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import time
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 import zmq
 
-from saltlite.master.runs import RunOutcome, RunRequest, RunServer
+from saltlite.config.master import FileOptions, MasterConfig, PathOptions
+from saltlite.master.runs import FILE_HASH, RunOutcome, RunRequest, RunServer
 
 WITHIN_S = 30.0
 REQUEST = RunRequest("runner", "test.arg", "20240101000000000000", "root")
@@ -53,7 +55,7 @@ def test_a_signal_to_a_child_that_is_just_born_ends_it(
     monkeypatch.setattr(signal, "set_wakeup_fd", wait_for_signal)
     before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
     try:
-        server._start(REQUEST, LIFE)
+        server._start([REQUEST], LIFE)
         until_s = time.monotonic() + WITHIN_S
         while not (tmp_path / "born").exists():
             assert time.monotonic() < until_s
@@ -77,3 +79,56 @@ def test_a_request_waits_while_there_can_be_no_process(
     server._start_waiting(LIFE)
     assert not server._waiting
     assert ended(server) == 0
+
+
+def ask_hash(path: str, nonce: str) -> RunRequest:
+    return RunRequest(FILE_HASH, "hash", "", "m", arg=[path, "base"], nonce=nonce)
+
+
+def test_one_child_takes_a_hash_for_all_who_ask(
+    server: RunServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[RunRequest]] = []
+
+    def start(requests: list[RunRequest], _life: Any) -> int:
+        started.append(requests)
+        return len(started)
+
+    monkeypatch.setattr(server, "_start", start)
+    for number, path in enumerate("aaabc"):
+        server._hashes.setdefault(path, []).append(ask_hash(path, str(number)))
+    server._waiting.append(REQUEST)
+    server._start_waiting(LIFE)
+    assert [[one.nonce for one in requests] for requests in started] == [
+        ["0", "1", "2"],
+        ["3"],  # and "c" waits: two at once
+        [""],  # runners have processes of their own
+    ]
+    server._hashes.setdefault("a", []).append(ask_hash("a", "5"))
+    server._start_waiting(LIFE)
+    assert len(started) == 3  # "a" is at work
+    del server._hashing[1]
+    server._start_waiting(LIFE)
+    assert [one.nonce for one in started[3]] == ["4"]
+    assert server._count_waiting() == 1
+
+
+def test_a_hash_that_is_asked_for_is_answered_for_all(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 100)
+    config = MasterConfig(
+        files=FileOptions(file_roots={"base": [str(tmp_path)]}),
+        paths=PathOptions(cachedir=str(tmp_path / "cache")),
+    )
+    server = RunServer(SimpleNamespace(config=config), lambda *_args: RunOutcome(None, True))  # type: ignore[arg-type]
+    with_status = RunRequest(FILE_HASH, "hash_and_stat", "", "m", arg=["file", "base"])
+    missing = RunRequest(FILE_HASH, "hash", "", "m", arg=["nothing", "base"])
+    found = [
+        outcome.value
+        for _one, outcome in server._outcomes([ask_hash("file", ""), with_status, missing])
+    ]
+    hsum = {"hash_type": "sha256", "hsum": hashlib.sha256(b"x" * 100).hexdigest()}
+    assert found[0] == hsum
+    assert found[1][0] == hsum
+    assert found[1][1][6] == 100
+    assert found[2] == ""
