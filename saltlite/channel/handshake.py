@@ -44,6 +44,20 @@ TOKEN_LIMIT: Final = 128
 """Bytes of a decrypted ``token`` a master echoes; Salt's are 76."""
 
 
+REJECTED: Final = (
+    "the master has rejected this minion's key: somebody rejected it, or another key is known "
+    "there for the id {id} (a second machine with this id, or this one before its key was made "
+    "anew). If this machine is the right one: salt-key -d {id} on the master, then accept the new "
+    "key; if not, give it an id of its own"
+)
+KEY_CHANGED: Final = (
+    "the master's key is not the one this minion knows: the master was set up anew, or somebody "
+    "answers in its place. Compare its fingerprint (salt-key -F master); if that is right, remove "
+    "{path}, and the minion trusts the next key it is shown"
+)
+"""What an administrator needs to know: the cause, and what to do."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Accepted:
     """What a minion has after the master let it in.
@@ -77,6 +91,7 @@ class MinionHandshake:
         hash_type: str = "sha256",
         autosign_grains: Mapping[str, Plain] | None = None,
         token: str | None = None,
+        pinned_path: object = "minion_master.pub",
     ) -> None:
         """Prepare.
 
@@ -93,6 +108,7 @@ class MinionHandshake:
             hash_type: of ``master_finger``.
             autosign_grains: sent along for the master to accept the key by.
             token: what the master must give back; random unless a test fixes it.
+            pinned_path: where ``pinned`` is kept, for what is said to the administrator.
         """
         self._key = key
         self._id = minion_id
@@ -106,6 +122,7 @@ class MinionHandshake:
         self._hash_type = hash_type
         self._autosign_grains = dict(autosign_grains or {})
         self._token = token or new_key_string()
+        self._pinned_path = pinned_path
         self._nonce = ""
 
     def request(self, nonce: str | None = None) -> bytes:
@@ -157,14 +174,14 @@ class MinionHandshake:
 
     def _refused(self, inner: Mapping[str, Any], signed: bytes, signature: bytes) -> None:
         """Raise what the master's refusal means; it is only as good as the pinned key."""
-        if self._pinned is not None:
-            self._check_signed(self._pinned, signed, signature)
+        if self._pinned is not None and not self._pinned.verify(signed, signature, self._sig_algo):
+            raise CryptoError(KEY_CHANGED.format(path=self._pinned_path))
         self._check_nonce(inner)
         ret = inner.get("ret")
         if ret is True:
             raise KeyPending("the master has not accepted this key yet")
         if ret is False:
-            raise KeyRejected("the master has rejected this key")
+            raise KeyRejected(REJECTED.format(id=self._id))
         if ret == "full":
             raise MasterFull("the master serves as many minions as it may")
         raise AuthError("the master answered neither yes nor no")
@@ -179,7 +196,8 @@ class MinionHandshake:
         if self._pinned is None or self._open_mode:
             return key
         if not same and not vouched:
-            raise MasterUntrusted("the master's key is not the one this minion knows")
+            changed = KEY_CHANGED.format(path=self._pinned_path)
+            raise MasterUntrusted(f"{changed}. Offered: {key.fingerprint(self._hash_type)}")
         if same:
             self._check_token(inner)
         return key

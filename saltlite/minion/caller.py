@@ -81,6 +81,7 @@ class Caller:
             enc_algo=auth.encryption_algorithm,
             sig_algo=auth.signing_algorithm,
             pinned=self._keys.pinned(),
+            pinned_path=self._keys.pinned_path,
             sign_key=self._signing_key(),
             always_verify=auth.always_verify_signature,
             open_mode=auth.open_mode,

@@ -248,9 +248,9 @@ class Link:
         except KeyPending:
             self._shut_out()
             return fsm.Pending()
-        except KeyRejected:
+        except KeyRejected as error:
             self._shut_out()
-            return fsm.Rejected()
+            return fsm.Rejected(str(error))
         except MasterUntrusted as error:
             if auth.master_finger and "fingerprint" in str(error):
                 return fsm.WrongFinger(str(error))
@@ -288,6 +288,7 @@ class Link:
             enc_algo=auth.encryption_algorithm,
             sig_algo=auth.signing_algorithm,
             pinned=self._identity.files.pinned(),
+            pinned_path=self._identity.files.pinned_path,
             sign_key=self._identity.sign_key,
             always_verify=auth.always_verify_signature,
             open_mode=auth.open_mode,

@@ -49,6 +49,11 @@ class MinionKeys:
             self._write_public(key)
         return key
 
+    @property
+    def pinned_path(self) -> Path:
+        """Where the master's key is kept."""
+        return self._dir / "minion_master.pub"
+
     def pinned(self) -> PublicKey | None:
         """The master's key of the first contact, ``None`` before it.
 
@@ -63,7 +68,7 @@ class MinionKeys:
         Raises:
             StoreError: it cannot be written.
         """
-        write_file(self._dir / "minion_master.pub", key.pem.encode(), mode=PUBLIC_KEY_MODE)
+        write_file(self.pinned_path, key.pem.encode(), mode=PUBLIC_KEY_MODE)
 
     def signing(self, name: str) -> PublicKey:
         """The key that vouches for masters' keys, ``<name>.pub``.

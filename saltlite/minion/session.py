@@ -59,7 +59,9 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The key was rejected or denied."""
+    """The key was rejected or denied; ``reason`` says what may be behind it."""
+
+    reason: str = "the master has rejected this minion's key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +218,9 @@ class Session:
         if isinstance(event, Accepted):
             return self._accepted(event, now_s)
         if isinstance(event, Pending):
-            return self._wait_for_acceptance("has to accept this minion's key", now_s)
+            return self._wait_for_acceptance("this minion's key has to be accepted", now_s)
         if isinstance(event, Rejected):
-            return self._rejected(now_s)
+            return self._rejected(event.reason, now_s)
         if isinstance(event, WrongFinger):
             return [
                 Say(logging.CRITICAL, f"Master {self.master}: {event.reason}"),
@@ -238,14 +240,14 @@ class Session:
         self._connected = True
         return [Say(logging.INFO, f"Authenticated with master {self.master}"), Connect()]
 
-    def _rejected(self, now_s: float) -> list[Instruction]:
+    def _rejected(self, reason: str, now_s: float) -> list[Instruction]:
         if self.options.rejected_retry:
-            return self._wait_for_acceptance("has rejected this minion's key", now_s)
+            return self._wait_for_acceptance(reason, now_s)
         self.state = State.LEAVING
         self._exit_code = REJECTED_EXIT
         shortest, longest = REJECTED_WAIT_S
         wait_s = shortest + (longest - shortest) * self.chance()
-        text = f"Master {self.master} has rejected this minion's key; ending in {wait_s:.0f} s"
+        text = f"Master {self.master}: {reason}; ending in {wait_s:.0f} s"
         return [Say(logging.CRITICAL, text), Wait(wait_s)]
 
     def _wait_for_acceptance(self, text: str, now_s: float) -> list[Instruction]:
@@ -255,7 +257,7 @@ class Session:
         longest = max(self.options.acceptance_wait_time_max_s, first)
         wait_s = min(longest, self._acceptance_wait_s * 2 or first)
         self._acceptance_wait_s = wait_s
-        line = f"Master {self.master} {text}; asking again in {wait_s:.0f} s"
+        line = f"Master {self.master}: {text}; asking again in {wait_s:.0f} s"
         return [self._say(logging.WARNING, text, line, now_s), Wait(wait_s)]
 
     def _failed(self, reason: str, now_s: float) -> list[Instruction]:

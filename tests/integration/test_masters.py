@@ -86,6 +86,10 @@ def test_another_master_key_is_refused_until_the_right_one_is_back(alone: Cluste
     minion = alone.minions["m1"]
 
     eventually(lambda: "not the one this minion knows" in minion.log(), what="it is refused")
+    pinned = alone.root / "m1" / "pki" / "minion_master.pub"
+    refused = [one for one in minion.log().splitlines() if "not the one this minion knows" in one]
+    assert "set up anew, or somebody answers in its place" in refused[0]
+    assert f"remove {pinned}, and the minion trusts the next key" in refused[0]
     assert not pings(alone)
     assert minion.alive()
     alone.master.stop()
@@ -94,6 +98,26 @@ def test_another_master_key_is_refused_until_the_right_one_is_back(alone: Cluste
         shutil.copy2(kept / name, alone.pki_dir / name)
     alone.start_master()
     eventually(lambda: pings(alone), within_s=90, what="it is served again, without a restart")
+
+
+def test_a_taken_id_is_explained_on_both_sides(alone: Cluster) -> None:
+    """What is behind it, and what to do. With the remedy the minion is served."""
+    alone.start()
+    minion = alone.minions["m1"]
+    minion.stop()
+    pki = alone.root / "m1" / "pki"
+    for name in ("minion.pem", "minion.pub"):
+        (pki / name).unlink()
+    alone.reconfigure(alone.minion_dir("m1") / "minion", rejected_retry=True)
+    minion.start()
+    said = "another key is known there for the id m1 (a second machine with this id"
+    eventually(lambda: said in minion.log(), what="the minion says why")
+    assert "salt-key -d m1 on the master, then accept the new key" in minion.log()
+    logged = [one for one in alone.master.log().splitlines() if "another key is known for" in one]
+    assert "_auth: m1: " in logged[0]
+    assert "salt-key -d the id" in logged[0]
+    assert alone.salt_key("-d", "m1", "-y").exit_code == 0
+    eventually(lambda: pings(alone), what="the minion is served with its new key")
 
 
 def test_master_finger_is_checked(alone: Cluster) -> None:

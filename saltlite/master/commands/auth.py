@@ -39,6 +39,15 @@ _FILED_AS = {
 }
 
 
+_REMEDIES = {
+    "denied": "another key is known for this id: a second machine has the id, or the machine has "
+    "a new key (now in minions_denied). If the new key is right: salt-key -d the id, then accept "
+    "what it offers next; if not, give that machine another id",
+    "reject": "its key was rejected; salt-key -d the id lets it ask again",
+}
+"""Why a key is refused, and what an administrator may do, by ``Decision.act``."""
+
+
 def auth(ctx: MasterContext, load: Mapping[str, Any]) -> bytes:
     """The signed reply frame to an offered key."""
     request = AuthRequest.from_wire(load)
@@ -188,7 +197,7 @@ def _pub_sig(ctx: MasterContext, request: AuthRequest) -> str | None:
 
 def _announce(ctx: MasterContext, request: AuthRequest, decision: Decision) -> None:
     if decision.answer is Answer.NO:
-        ctx.refusals.refuse("_auth", f"{request.id}: {decision.act}")
+        ctx.refusals.refuse("_auth", f"{request.id}: {_REMEDIES.get(decision.act, decision.act)}")
     if ctx.config.keys.auth_events:
         ctx.events.fire(
             tags.AUTH,
