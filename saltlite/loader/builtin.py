@@ -15,6 +15,7 @@ from types import FunctionType, ModuleType
 MODULES: Mapping[str, str] = {
     name: f"saltlite.modules.{name}"
     for name in (
+        "acl",
         "aliases",
         "alternatives",
         "apache",
@@ -62,6 +63,7 @@ MODULES: Mapping[str, str] = {
         "ps",
         "publish",
         "random",
+        "rsync",
         "saltutil",
         "schedule",
         "sdb",
@@ -86,6 +88,7 @@ MODULES: Mapping[str, str] = {
 """Salt's name of a module and the Python module that has its functions."""
 
 NAMED_OTHERWISE: Mapping[str, str] = {
+    "acl": "linux_acl",
     "cmd": "cmdmod",
     "debconf": "debconfmod",
     "group": "groupadd",

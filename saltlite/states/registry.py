@@ -22,6 +22,7 @@ from saltlite.loader.builtin import functions_of
 
 _NAMES: tuple[str, ...] = (
     # one a line, sorted
+    "acl",
     "alias",
     "alternatives",
     "apache_conf",
@@ -64,6 +65,7 @@ _NAMES: tuple[str, ...] = (
     "postgres_privileges",
     "postgres_schema",
     "postgres_user",
+    "rsync",
     "salt",
     "schedule",
     "selinux",

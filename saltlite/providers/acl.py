@@ -1,0 +1,128 @@
+"""Access lists of files beyond owner, group and others, through ``getfacl`` and ``setfacl``.
+
+Source: getfacl(1), setfacl(1), acl(5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from saltlite.errors import FunctionError, ProgramMissing
+from saltlite.host import Completed, Host
+
+KINDS = {
+    "acl": "",
+    **dict.fromkeys(("user", "u", "users"), "u"),
+    **dict.fromkeys(("group", "g", "groups"), "g"),
+    **dict.fromkeys(("mask", "m"), "m"),
+    **dict.fromkeys(("other", "o"), "o"),
+}
+_FULL = {"u": "user", "g": "group", "m": "mask", "o": "other"}
+_FLAGS = (("s", "suid"), ("s", "sgid"), ("t", "sticky"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a list: ``kind`` is user, group, mask or other. The owner's has no name."""
+
+    kind: str
+    name: str
+    permissions: str
+    effective: str
+    default: bool = False
+
+
+@dataclass(slots=True)
+class Listed:
+    """What ``getfacl`` tells of one file."""
+
+    path: str = ""
+    owner: str = ""
+    group: str = ""
+    flags: str = ""
+    entries: list[Entry] = field(default_factory=list)
+
+    def name_of(self, entry: Entry) -> str:
+        """Whom an entry is about."""
+        own = {"user": self.owner, "group": self.group}
+        return entry.name or own.get(entry.kind, "")
+
+
+def kind_of(acl_type: str) -> tuple[str, bool]:
+    """What ``acl_type`` means: user, group, mask or other, and whether it is for new files.
+
+    Raises:
+        FunctionError: it is none of these.
+    """
+    head, colon, rest = str(acl_type).partition(":")
+    default = bool(colon) and head in ("d", "default")
+    word = rest if default else str(acl_type)
+    letter = KINDS.get(word)
+    if not letter:
+        raise FunctionError(
+            f"{acl_type!r} is no kind of entry: user, group, mask, other, or one of them after"
+            " 'default:'"
+        )
+    return _FULL[letter], default
+
+
+def spec(acl_type: str, name: str, permissions: str | None = None) -> str:
+    """An entry as setfacl takes it."""
+    kind, default = kind_of(acl_type)
+    word = f"{'default:' if default else ''}{kind}:{name}"
+    return word if permissions is None else f"{word}:{permissions}"
+
+
+def parse(text: str) -> Iterator[Listed]:
+    """The files in what ``getfacl --absolute-names`` prints."""
+    found = Listed()
+    for line in text.splitlines():
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            if key == "file":
+                found = Listed(path=_unescaped(value))
+                yield found
+            elif key in ("owner", "group", "flags"):
+                setattr(found, key, _unescaped(value))
+        elif line.strip():
+            found.entries.append(_entry(line))
+
+
+def _entry(line: str) -> Entry:
+    text, _, comment = line.partition("#effective:")
+    default = text.startswith("default:")
+    kind, name, permissions = text.removeprefix("default:").strip().rsplit(":", 2)
+    return Entry(kind, _unescaped(name), permissions, comment.strip() or permissions, default)
+
+
+def _unescaped(text: str) -> str:
+    import re
+
+    data = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), text.encode())
+    return data.decode("utf-8", "replace")
+
+
+def flags_of(listed: Listed) -> list[str]:
+    """The special bits that are set, by Salt's names."""
+    return [
+        word for letter, (mark, word) in zip(listed.flags, _FLAGS, strict=False) if letter == mark
+    ]
+
+
+def listed(host: Host, paths: Sequence[str], *, recursive: bool = False) -> list[Listed]:
+    """The lists of files; those that are not there are left out."""
+    words = ["--absolute-names", *(["--recursive"] if recursive else []), "--", *paths]
+    return list(parse(_run(host, "getfacl", *words).stdout))
+
+
+def change(host: Host, action: str, *words: str, recursive: bool = False) -> Completed:
+    """Run setfacl with ``-m``, ``-x`` or ``-b``."""
+    return _run(host, "setfacl", *(["-R"] if recursive else []), action, *words)
+
+
+def _run(host: Host, name: str, *words: str) -> Completed:
+    program = host.which(name)
+    if program is None:
+        raise ProgramMissing(name)
+    return host.run([program, *words], env={"LC_ALL": "C.UTF-8"})
