@@ -83,8 +83,12 @@ def parse(text: str) -> Iterator[Listed]:
             if key == "file":
                 found = Listed(path=_unescaped(value))
                 yield found
-            elif key in ("owner", "group", "flags"):
-                setattr(found, key, _unescaped(value))
+            elif key == "owner":
+                found.owner = _unescaped(value)
+            elif key == "group":
+                found.group = _unescaped(value)
+            elif key == "flags":
+                found.flags = value
         elif line.strip():
             found.entries.append(_entry(line))
 
