@@ -64,6 +64,8 @@ def synchronized(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
+    """What rsync did, or would do."""
+
     comment: str
     changes: Mapping[str, Any]
 
