@@ -3,17 +3,22 @@
 A pure table over a buffer, so that the same code runs over a ``bytearray`` in a test and over
 memory shared by all workers. It is made of segments that are filled one after the other; a segment
 is used again when everything in it is out of date, so only as much memory is touched as the load
-needs. Nothing that may still matter is ever pushed out: a full table refuses.
+needs. Nothing that may still matter is ever pushed out: a full table refuses. Before it comes to
+that, it refuses those who fill it: once it is half full, each minion may have a quarter of what is
+free, so that something is always left for the others. How many entries a minion has is estimated,
+never too low, by a count-min sketch for each segment.
 
-Source: security.md 3.5.
+Source: security.md 3.5; Cormode and Muthukrishnan, "An improved data stream summary".
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import struct
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from enum import Enum
 from typing import Final, Protocol
 
 SEGMENT_SLOTS: Final = 1 << 17
@@ -29,6 +34,17 @@ _DIGEST_BYTES = 15
 _SLOT_BYTES = 16
 _HEAD = struct.Struct("<dQ")  # until when its latest entry matters; entries
 _HEAD_BYTES = 16
+_ROWS = 2
+_COLUMNS = 4096
+_COUNT = struct.Struct("<I")
+_SKETCH_BYTES = _ROWS * _COLUMNS * _COUNT.size
+
+
+class NoRoom(Enum):
+    """Why a pair was not taken."""
+
+    TABLE = "memory of nonces is full"
+    SHARE = "more requests than one minion's share of the memory of nonces"
 
 
 class Buffer(Protocol):
@@ -43,7 +59,7 @@ class Buffer(Protocol):
 
 def table_bytes(segments: int = SEGMENTS, slots: int = SEGMENT_SLOTS) -> int:
     """How large a buffer must be; it has to be all zeros at first."""
-    return segments * (_HEAD_BYTES + slots * _SLOT_BYTES)
+    return segments * (_HEAD_BYTES + slots * _SLOT_BYTES + _SKETCH_BYTES)
 
 
 class ReplayTable:
@@ -57,15 +73,19 @@ class ReplayTable:
         self._slots = slots
         self._segment_bytes = slots * _SLOT_BYTES
         self._heads_bytes = segments * _HEAD_BYTES
+        self._sketches_at = self._heads_bytes + segments * self._segment_bytes
+        self._most = segments * slots // 2
 
-    def seen(self, minion_id: str, nonce: str, *, now_s: float, until_s: float) -> int | None:
+    def seen(self, minion_id: str, nonce: str, *, now_s: float, until_s: float) -> int | NoRoom:
         """Note the pair until ``until_s``, and say how often it was noted before.
 
-        ``None`` means that the table is full of pairs that still matter: refuse the request.
+        ``NoRoom`` means that the table has no place for it: refuse the request.
         """
         digest = _digest(minion_id, nonce)
         free: int | None = None
         filling: int | None = None
+        live: list[int] = []
+        taken = 0
         for segment, (ends_s, entries) in enumerate(self._heads()):
             if not entries or ends_s < now_s:
                 free = segment if free is None else free
@@ -73,12 +93,17 @@ class ReplayTable:
             at = self._find(segment, digest)
             if self._slot(at)[:_DIGEST_BYTES] == digest:
                 return self._repeat(segment, at, until_s)
+            live.append(segment)
+            taken += entries
             if entries < self._slots // 2:
                 filling = segment
         chosen = free if filling is None else filling
         if chosen is None:
-            return None
+            return NoRoom.TABLE
+        if 2 * taken >= self._most and self._count(minion_id, live) * 4 >= self._most - taken:
+            return NoRoom.SHARE
         self._add(chosen, digest, now_s, until_s)
+        self._count_up(minion_id, chosen)
         return 0
 
     def dump(self, now_s: float) -> Iterator[tuple[bytes, float]]:
@@ -132,6 +157,24 @@ class ReplayTable:
     def _clear(self, segment: int) -> None:
         at = self._at(segment, 0)
         self._buffer[at : at + self._segment_bytes] = bytes(self._segment_bytes)
+        at = self._sketches_at + segment * _SKETCH_BYTES
+        self._buffer[at : at + _SKETCH_BYTES] = bytes(_SKETCH_BYTES)
+
+    def _count(self, minion_id: str, segments: list[int]) -> int:
+        """How many entries of a minion there are in these segments, at the most."""
+        return sum(
+            min(_COUNT.unpack(self._buffer[at : at + _COUNT.size])[0] for at in places)
+            for places in (self._counters(minion_id, segment) for segment in segments)
+        )
+
+    def _count_up(self, minion_id: str, segment: int) -> None:
+        for at in self._counters(minion_id, segment):
+            (count,) = _COUNT.unpack(self._buffer[at : at + _COUNT.size])
+            self._buffer[at : at + _COUNT.size] = _COUNT.pack(count + 1)
+
+    def _counters(self, minion_id: str, segment: int) -> list[int]:
+        start = self._sketches_at + segment * _SKETCH_BYTES
+        return [start + offset for offset in _offsets(minion_id)]
 
     def _at(self, segment: int, index: int) -> int:
         return self._heads_bytes + segment * self._segment_bytes + index * _SLOT_BYTES
@@ -156,6 +199,16 @@ class ReplayTable:
 def _digest(minion_id: str, nonce: str) -> bytes:
     pair = minion_id.encode() + b"\0" + nonce.encode("utf-8", "surrogateescape")
     return hashlib.blake2b(pair, digest_size=_DIGEST_BYTES).digest()
+
+
+@functools.lru_cache(maxsize=4096)
+def _offsets(minion_id: str) -> tuple[int, ...]:
+    """Where the counters of a minion are in a sketch, one in each row."""
+    digest = hashlib.blake2b(minion_id.encode(), digest_size=2 * _ROWS).digest()
+    columns = struct.unpack(f"<{_ROWS}H", digest)
+    return tuple(
+        (row * _COLUMNS + column % _COLUMNS) * _COUNT.size for row, column in enumerate(columns)
+    )
 
 
 class LockFactory(Protocol):
@@ -196,8 +249,8 @@ class ReplayGuard:
             times = self._table.seen(
                 minion_id, nonce, now_s=steady_s, until_s=steady_s + max(remember_s, 1.0)
             )
-        if times is None:
-            return "memory of nonces is full"
+        if isinstance(times, NoRoom):
+            return times.value
         if times > (READ_REPEATS if reads_only else 0):
             return "nonce was used before"
         return None

@@ -23,6 +23,7 @@ from saltlite.master.context import MasterContext, Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.master.mworker import HANDLER_FAILED, answer_all
+from saltlite.master.replay import table_bytes
 from saltlite.master.shared import SharedArea
 from saltlite.master.turns import ASK_ALONE, ASK_SLOW
 from saltlite.transport.codec import pack, unpack
@@ -125,7 +126,7 @@ def world(tmp_path: Path, rsa: list[PrivateKey], options: str) -> Iterator[World
         sign_key=None,
         pub_sig=None,
         user=process_user(),
-        nonces=SharedArea("test", 33_554_432 + 256),
+        nonces=SharedArea("test", table_bytes()),
     )
     shared.publication.rotate(new_key_string(), 0.0)
     KeyStore(shared.pki_dir).prepare()

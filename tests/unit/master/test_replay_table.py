@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saltlite.master import noncefile
-from saltlite.master.replay import READ_REPEATS, ReplayGuard, ReplayTable, table_bytes
+from saltlite.master.replay import READ_REPEATS, NoRoom, ReplayGuard, ReplayTable, table_bytes
 
 SLOTS = 16
 
@@ -36,9 +36,31 @@ def test_the_same_nonce_of_another_minion_is_another_pair() -> None:
 def test_a_full_table_refuses_and_keeps_what_it_knows() -> None:
     table = small_table()
     for number in range(SLOTS):  # two segments, each counts as full at half its slots
-        assert table.seen("a", nonce(number), now_s=10, until_s=20) == 0
-    assert table.seen("a", nonce(99), now_s=10, until_s=20) is None
-    assert table.seen("a", nonce(3), now_s=10, until_s=20) == 1
+        assert table.seen(f"m{number}", nonce(number), now_s=10, until_s=20) == 0
+    assert table.seen("a", nonce(99), now_s=10, until_s=20) is NoRoom.TABLE
+    assert table.seen("m3", nonce(3), now_s=10, until_s=20) == 1
+
+
+def fill(table: ReplayTable, minion_id: str, most: int, *, now_s: float = 10) -> int:
+    """How many new pairs of one minion are taken, until one is not."""
+    for number in range(most):
+        answer = table.seen(minion_id, nonce(number), now_s=now_s, until_s=now_s + 10)
+        if answer is not NoRoom.SHARE:
+            assert answer == 0
+            continue
+        return number
+    return most
+
+
+def test_who_fills_the_table_is_refused_and_the_others_are_not() -> None:
+    table = ReplayTable(bytearray(table_bytes(4, 512)), segments=4, slots=512)
+    assert fill(table, "rogue", 5000) == 512  # half of the table
+    assert table.seen("rogue", nonce(3), now_s=10, until_s=20) == 1
+    accomplices = [fill(table, f"rogue{number}", 5000) for number in range(8)]
+    assert max(accomplices) <= 512 // 4
+    for number in range(20):
+        assert table.seen(f"honest{number}", nonce(1), now_s=10, until_s=20) == 0
+    assert fill(table, "rogue", 5000, now_s=31) == 512  # all of that is out of date
 
 
 def test_out_of_date_segments_are_used_again() -> None:
@@ -60,9 +82,9 @@ def test_an_entry_matters_as_long_as_the_latest_in_its_segment() -> None:
 def test_many_pairs_in_many_segments_are_all_found_again() -> None:
     table = small_table(segments=8)
     for number in range(60):
-        assert table.seen("m", nonce(number), now_s=1, until_s=9) == 0
+        assert table.seen(f"m{number}", nonce(number), now_s=1, until_s=9) == 0
     for number in range(60):
-        assert table.seen("m", nonce(number), now_s=2, until_s=9) == 1
+        assert table.seen(f"m{number}", nonce(number), now_s=2, until_s=9) == 1
 
 
 def guard(table: ReplayTable, **options: float) -> ReplayGuard:
@@ -113,7 +135,7 @@ def test_without_a_window_the_memory_still_works() -> None:
 def test_a_full_memory_refuses() -> None:
     watch = guard(small_table(segments=1))
     problems = [
-        watch.problem("a", nonce(n), 1000.0, reads_only=False, wall_s=1000.0, steady_s=5.0)
+        watch.problem(f"m{n}", nonce(n), 1000.0, reads_only=False, wall_s=1000.0, steady_s=5.0)
         for n in range(SLOTS)
     ]
     assert problems[-1] == "memory of nonces is full"
