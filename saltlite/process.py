@@ -73,6 +73,15 @@ def die_with_parent(parent_pid: int, number: int = signal.SIGTERM) -> None:
         os.kill(os.getpid(), number)
 
 
+def release_memory() -> None:
+    """Give the system back what was freed; the C library keeps it where it can be used again.
+
+    Without effect where the C library has no ``malloc_trim``.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        _libc().malloc_trim(0)
+
+
 def notify(state: str) -> None:
     """Tell systemd, e.g. ``READY=1``; without effect outside a service of type notify.
 

@@ -1,13 +1,12 @@
 """Publisher: PULL takes job maps from workers, PUB gives them, sealed and signed, to minions.
 
 Each job gets the next serial under the current publication key. After this process was replaced,
-the first job waits until the minions that were there are back, or two seconds. Source: protocol.md
-3.2, 10; reliability.md 2.5.
+the first job waits until the minions that were there are back, or half a second; those that come
+later get it then (``repeats.py``). Source: protocol.md 3.2, 10; reliability.md 2.5.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import time
@@ -20,11 +19,13 @@ from saltlite.core.messages import as_map
 from saltlite.core.plain import PlainMap
 from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import StoreError, WireError
-from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.child import BEAT_S, EXIT_CANNOT_START, Life
+from saltlite.master.connections import EVENTS, Connections, available_descriptors
 from saltlite.master.context import Shared
+from saltlite.master.repeats import SETTLE_S, Repeats
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack_bin, unpack_bin
-from saltlite.transport.monitor import recv_monitor_event
+from saltlite.transport.monitor import open_monitor
 from saltlite.transport.pub import bind_publisher
 from saltlite.transport.tcp import TcpOptions
 
@@ -34,9 +35,7 @@ WAITING_LIMIT: Final = 1000
 """Jobs that wait for the Publisher; a worker then waits, and gives up after HAND_OVER_S."""
 
 HAND_OVER_S: Final = 5.0
-REJOIN_S: Final = 2.0
-SETTLE_S: Final = 0.1
-"""From a connection to the subscription that follows it."""
+REJOIN_S: Final = 0.5
 
 LINGER_MS: Final = 1000
 
@@ -47,18 +46,19 @@ class Publisher:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._crypticle: tuple[int, Crypticle] | None = None
-        self._connections: set[int] = set()
+        self._repeats: Repeats | None = None
 
     def run(self, life: Life) -> None:
         """Open the sockets, publish until told to stop, then empty the line."""
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         try:
+            self._connections = Connections(available_descriptors())
             publisher = self._bind_publisher(context)
+            monitor = self._monitor
             pull = _bind_pull(context, self._shared.sockets)
         except (zmq.ZMQError, ValueError) as error:
             log.error("Publisher cannot listen: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
-        monitor = publisher.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         poller = zmq.Poller()
         poller.register(monitor, zmq.POLLIN)
         life.register(poller)
@@ -68,7 +68,9 @@ class Publisher:
             poller.register(pull, zmq.POLLIN)
             while not life.stopping:
                 self._count(monitor)
-                if life.poll(poller):
+                self._connections.release_memory(time.monotonic())
+                self._repeat(publisher)
+                if life.poll(poller, self._patience_s()):
                     self._publish_all(pull, publisher)
             self._publish_all(pull, publisher)
         finally:
@@ -80,6 +82,7 @@ class Publisher:
         return bind_publisher(
             context,
             tcp(network.interface, network.publish_port),
+            before_bind=self._open_monitor,
             hwm=network.pub_hwm,
             backlog=network.zmq_backlog,
             heartbeat_ivl_ms=network.zmq_heartbeat_ivl,
@@ -93,12 +96,19 @@ class Publisher:
             ),
         )
 
+    def _open_monitor(self, publisher: zmq.Socket[bytes]) -> None:
+        """Before anybody can connect, so that everybody is counted."""
+        self._monitor = open_monitor(publisher, EVENTS)
+
     # --- who is there --------------------------------------------------------------------
 
     def _wait_for_minions(self, life: Life, poller: zmq.Poller, monitor: zmq.Socket[bytes]) -> None:
         """After a restart only: a job sent into the void reaches nobody."""
+        if not life.restarts:
+            return
+        self._repeats = Repeats(time.monotonic())
         before = self._shared.subscribers.get()
-        if not life.restarts or not before:
+        if not before:
             return
         until_s = time.monotonic() + REJOIN_S
         while len(self._connections) < before and time.monotonic() < until_s and not life.stopping:
@@ -110,21 +120,28 @@ class Publisher:
             self._count(monitor)
 
     def _count(self, monitor: zmq.Socket[bytes]) -> None:
-        """Keep the number of connections, for us and for a successor.
-
-        By descriptor: whoever goes before the handshake is over must not be taken for a minion.
-        """
-        changed = False
-        with contextlib.suppress(zmq.Again):
-            while True:
-                event, peer = recv_monitor_event(monitor)
-                if event == zmq.EVENT_ACCEPTED:
-                    self._connections.add(peer)
-                else:
-                    self._connections.discard(peer)
-                changed = True
-        if changed:
+        """Keep the number of connections, for us and for a successor."""
+        before, arrived = len(self._connections), self._connections.admitted
+        self._connections.take_events(monitor)
+        if self._repeats is not None and self._connections.admitted != arrived:
+            self._repeats.arrived(time.monotonic())
+        if len(self._connections) != before:
             self._shared.subscribers.set(len(self._connections))
+
+    def _patience_s(self) -> float:
+        if self._repeats is None:
+            return BEAT_S
+        return min(BEAT_S, self._repeats.wait_s(time.monotonic()))
+
+    def _repeat(self, publisher: zmq.Socket[bytes]) -> None:
+        """Publish again what those could not get who have connected since."""
+        if self._repeats is None:
+            return
+        now_s = time.monotonic()
+        for kept in self._repeats.due(now_s):
+            self._publish(publisher, kept.job, kept.topics)
+        if self._repeats.is_over(now_s):
+            self._repeats = None
 
     # --- jobs ----------------------------------------------------------------------------
 
@@ -136,7 +153,10 @@ class Publisher:
                 return
             try:
                 order = as_map(unpack_bin(frame), "order")
-                self._publish(publisher, as_map(order.get("job"), "job"), order.get("topics"))
+                job = as_map(order.get("job"), "job")
+                self._publish(publisher, job, order.get("topics"))
+                if self._repeats is not None:
+                    self._repeats.keep(job, order.get("topics"))
             except WireError as error:
                 log.error("A job could not be published: %s", error)
 

@@ -6,7 +6,9 @@ carries a number that the worker's REP socket hands back, so that replies always
 A worker hands back what it will only do alone, and what takes long when it may not: such requests
 have a line of their own, and one worker is always kept from them. When a worker's connection ends
 with requests in hand, their callers are told at once. While the line is full nothing more is read:
-ZeroMQ's own bounds and TCP then slow the callers down. Source: protocol.md 3.1; reliability.md 2.1,
+ZeroMQ's own bounds and TCP then slow the callers down. What a connection sends before it has the
+reply to what it sent before waits its turn (``pipelines.py``), and no address can use up the
+descriptors (``connections.py``). Source: protocol.md 3.1; reliability.md 2.1,
 2.2, 6.4; zguide, "Load Balancing Pattern".
 """
 
@@ -27,11 +29,13 @@ import zmq
 from saltlite.config.master import NetworkOptions
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.connections import EVENTS, Connections, available_descriptors
 from saltlite.master.late import LATE, Owed
+from saltlite.master.pipelines import Pipelines
 from saltlite.master.turns import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
-from saltlite.transport.monitor import recv_monitor_event
+from saltlite.transport.monitor import open_monitor, recv_monitor_event
 from saltlite.transport.req import server_options
 
 log = logging.getLogger(__name__)
@@ -55,6 +59,9 @@ LINGER_MS: Final = 1000
 DRAIN_S: Final = 10.0
 BATCH: Final = 64
 """Messages taken from one socket before the others are looked at."""
+
+PORT_DESCRIPTORS: Final = 8
+"""What the way to one worker costs: its sockets, their monitors and connections."""
 
 WORKER_LOST: Final = pack("Some exception handling minion payload")
 
@@ -108,12 +115,16 @@ class ReqServer:
         self._free: deque[Port] = deque()
         self._last_number = 0
         self._owed = Owed()
+        self._pipelines = Pipelines()
 
     def run(self, life: Life) -> None:
         """Open the sockets, serve until told to stop, then finish what is in hand."""
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._poller = zmq.Poller()
         try:
+            self._connections = Connections(
+                available_descriptors() - PORT_DESCRIPTORS * self._workers
+            )
             self._router = self._bind_router(context)
             self._ports = [self._open_port(context, number) for number in range(self._workers)]
             self._late = self._bind_late(context)
@@ -131,6 +142,7 @@ class ReqServer:
                 self._turn(life, 5.0)
             self._drain(life)
         finally:
+            self._router.disable_monitor()
             context.destroy(linger=LINGER_MS)
 
     # --- sockets -------------------------------------------------------------------------
@@ -142,6 +154,8 @@ class ReqServer:
             backlog=self._network.zmq_backlog,
             ipv6=bool(self._network.ipv6) or ":" in self._network.interface,
         )
+        self._peers = open_monitor(router, EVENTS)
+        self._poller.register(self._peers, zmq.POLLIN)
         router.bind(tcp(self._network.interface, self._network.ret_port))
         return router
 
@@ -179,8 +193,12 @@ class ReqServer:
                 self._note_connection(self._by_monitor[socket])
             elif socket is self._late:
                 self._take_late_replies()
+            elif socket is self._peers:
+                self._connections.take_events(self._peers)
         for identity in self._owed.given_up(time.monotonic()):
-            self._send(identity, WORKER_LOST)
+            self._answer(identity, WORKER_LOST)
+        self._hand_out()
+        self._connections.release_memory(time.monotonic())
 
     def _read_if_room(self) -> None:
         """Listen to the port only while there is room in the line."""
@@ -198,18 +216,24 @@ class ReqServer:
         with contextlib.suppress(zmq.Again):
             for _ in range(BATCH):
                 self._take_request(self._router.recv_multipart(zmq.NOBLOCK))
-        self._hand_out()
 
     def _take_request(self, frames: list[bytes]) -> None:
         if len(frames) != 3 or frames[1]:
             self._reply_to_odd(frames)
-            return
-        self._waiting.append(Request(frames[0], frames[2]))
-        self._waiting_bytes += len(frames[2])
+        elif self._pipelines.admit(frames[0], frames[2]):
+            self._queue(Request(frames[0], frames[2]))
+
+    def _queue(self, request: Request) -> None:
+        self._waiting.append(request)
+        self._waiting_bytes += len(request.body)
 
     def _reply_to_odd(self, frames: list[bytes]) -> None:
-        """Not ``[identity][empty][body]``: one reply if it can be addressed."""
-        if len(frames) >= 2 and not frames[1]:
+        """Not ``[identity][empty][body]``: one reply if it can be addressed, in its turn."""
+        if len(frames) < 2 or frames[1]:
+            return
+        if self._pipelines.is_open(frames[0]):
+            self._pipelines.admit(frames[0], b"")  # which is as bad a load to a worker
+        else:
             self._send(frames[0], pack("bad load"))
 
     def _hand_out(self) -> None:
@@ -269,7 +293,7 @@ class ReqServer:
                 other.joined.append(request.identity)
                 return
         if len(self._slow) >= SLOW_LIMIT or self._slow_bytes >= SLOW_LIMIT_BYTES:
-            self._send(request.identity, WORKER_LOST)
+            self._answer(request.identity, WORKER_LOST)
             return
         self._slow.append(Request(request.identity, request.body, slow=True))
         self._slow_bytes += len(request.body)
@@ -301,7 +325,7 @@ class ReqServer:
     def _promise(self, identity: bytes, frame: bytes) -> None:
         reply = self._owed.promise(frame, identity, time.monotonic())
         if reply is not None:
-            self._send(identity, reply)
+            self._answer(identity, reply)
 
     def _take_late_replies(self) -> None:
         with contextlib.suppress(zmq.Again):
@@ -309,7 +333,7 @@ class ReqServer:
                 frames = self._late.recv_multipart(zmq.NOBLOCK)
                 identity = self._owed.arrived(*frames) if len(frames) == 2 else None
                 if identity is not None:
-                    self._send(identity, frames[1])
+                    self._answer(identity, frames[1])
 
     def _note_connection(self, port: Port) -> None:
         """A peer came or went. When one of two goes, the other is handed work again."""
@@ -342,7 +366,16 @@ class ReqServer:
 
     def _reply(self, request: Request, body: bytes) -> None:
         for identity in (request.identity, *request.joined):
-            self._send(identity, body)
+            self._answer(identity, body)
+
+    def _answer(self, identity: bytes, body: bytes) -> None:
+        """Send the one reply to a request, and go on with what its connection has sent since."""
+        self._send(identity, body)
+        following, refused = self._pipelines.go_on(identity)
+        if following is not None:
+            self._queue(Request(identity, following))
+        for _ in range(refused):
+            self._send(identity, WORKER_LOST)
 
     def _send(self, identity: bytes, body: bytes) -> None:
         """A caller that is gone, or that does not read, loses its reply; nobody else waits."""

@@ -28,8 +28,11 @@ def bind_publisher(
     heartbeat_ivl_ms: int = 10_000,
     heartbeat_timeout_ms: int = 30_000,
     tcp: TcpOptions = DEFAULT_TCP,
+    before_bind: Callable[[_S], object] = lambda _socket: None,
 ) -> _S:
     """A bound PUB socket. A subscriber that is ``hwm`` messages behind loses the further ones.
+
+    ``before_bind`` is called with it while nobody can connect yet.
 
     Raises:
         zmq.ZMQError: the address cannot be bound; the socket has been closed.
@@ -44,6 +47,7 @@ def bind_publisher(
             socket.setsockopt(zmq.HEARTBEAT_IVL, heartbeat_ivl_ms)
             socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, heartbeat_timeout_ms)
         tcp.apply(socket, address)
+        before_bind(socket)
         socket.bind(address)
     except BaseException:
         socket.close(linger=0)
