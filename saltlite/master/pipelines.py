@@ -23,6 +23,8 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class _Behind:
+    """What waits behind the request of a connection that is under way."""
+
     bodies: deque[bytes] = field(default_factory=deque)
     refused: int = 0
     """At most so many as ZeroMQ would keep replies for one connection."""
