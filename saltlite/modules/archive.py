@@ -18,6 +18,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.fileserver.client import file_client
 from saltlite.modules._file import place
+from saltlite.openat import reach_folder
 from saltlite.providers import archives, command
 from saltlite.providers.command import Options
 
@@ -250,6 +251,8 @@ def cmd_unzip(
     words = shlex.split(options or "")
     secret = ["-P", password] if password else []
     left_out = ["-x", *_texts(excludes)] if excludes else []
+    if runas is None and os.path.isdir(dest):
+        reach_folder(dest).close()  # it raises if another user's link leads there
     argv = [_program(ctx, "unzip"), *secret, *words, zip_file, "-d", dest, *left_out]
     settings = Options(
         python_shell=False, runas=runas, redirect_stderr=True, output_loglevel="quiet"
@@ -294,6 +297,8 @@ def unrar(
         salt '*' archive.unrar /tmp/rarfile.rar /home/strongbad/ excludes=file_1,file_2
     """
     left_out = [word for name in _texts(excludes) for word in ("-x", name)]
+    if runas is None and os.path.isdir(dest):
+        reach_folder(dest).close()
     argv = [_program(ctx, "unrar", "rar"), "x", "-idp", rarfile, *left_out, dest]
     said = _said(ctx, _rendered(ctx, argv, template), None, runas)
     return _trimmed(said, trim_output)

@@ -255,7 +255,7 @@ def _options(opts: Any) -> str:
 
 def _make(path: str) -> None:
     try:
-        disk.make_dir(Path(path), 0o755)
+        disk.make_way(Path(path))
     except StoreError as error:
         raise FunctionError(str(error)) from error
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltlite.errors import FunctionError
+from saltlite.providers import staging
 
 if TYPE_CHECKING:
     import zipfile
@@ -185,25 +186,29 @@ def unzip(
         wanted = [info for info in archive.infolist() if info.filename not in excludes]
         links = [info for info in wanted if _is_link(info)]
         secret = password.encode() if password else None
+        names = [info.filename for info in wanted]
+        for name in names:
+            _refuse_outside(dest, name, dest)
         try:
-            for info in wanted:
-                if not _is_link(info):
-                    _refuse_outside(dest, info.filename)
-                    _extract(archive, info, dest, secret, modes)
-            for info in links:  # last, so that nothing is written through them
-                _refuse_outside(dest, info.filename)
-                _link(archive, info, dest, secret)
+            with staging.room(dest, names) as folder:
+                for info in wanted:
+                    if not _is_link(info):
+                        _refuse_outside(folder, info.filename, dest)
+                        _extract(archive, info, folder, secret, modes)
+                for info in links:  # last, so that nothing is written through them
+                    _refuse_outside(folder, info.filename, dest)
+                    _link(archive, info, folder, secret)
         except (RuntimeError, zipfile.BadZipFile, NotImplementedError, zlib.error) as error:
             raise FunctionError(str(error)) from error
-        return [info.filename for info in wanted]
+        return names
 
 
-def _refuse_outside(dest: str, name: str) -> None:
+def _refuse_outside(dest: str, name: str, shown: str) -> None:
     parts = name.split("/")
     place = os.path.realpath(os.path.join(dest, os.path.dirname(name)))
     top = os.path.realpath(dest)
     if name.startswith("/") or ".." in parts or not f"{place}/".startswith(f"{top.rstrip('/')}/"):
-        raise FunctionError(f"{name} would be written outside of {dest}")
+        raise FunctionError(f"{name} would be written outside of {shown}")
 
 
 def _extract(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from saltlite.openat import Spot, is_closed, reach_folder, remove_tree, trusted_
 DEPTH_LIMIT = 400
 """How deep the directories of an archive may be."""
 
+_HELD = re.compile(r"/proc/\d+/fd/\d+")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,6 +35,8 @@ class Existing:
 
 def is_shared(top: str, members: Iterable[str]) -> bool:
     """Whether others may write to a directory, one above it, or one that the members go into."""
+    if _HELD.fullmatch(top):
+        return not is_closed(os.stat(top))  # it is open already
     top, real = os.path.abspath(top), os.path.realpath(top)
     if not _is_closed(real) or not all(map(_is_steady, {*_parents(top), *_parents(real)})):
         return True
@@ -58,6 +62,19 @@ def _is_steady(path: str) -> bool:
     return is_closed(found) or bool(
         found.st_mode & stat.S_ISVTX and found.st_uid in trusted_users()
     )
+
+
+@contextlib.contextmanager
+def room(top: str, members: Iterable[str]) -> Iterator[str]:
+    """The directory to unpack these members in: ``top`` itself where nobody else may write.
+
+    Raises: as :func:`aside`.
+    """
+    if os.path.isdir(top) and is_shared(top, members):
+        with aside(top, user=None, existing=Existing()) as folder:
+            yield folder
+    else:
+        yield top
 
 
 @contextlib.contextmanager

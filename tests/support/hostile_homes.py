@@ -503,6 +503,18 @@ def archives_replace_links_and_names(home: Home) -> None:
 
 
 @case
+def zip_files_unpacked_by_a_function(home: Home) -> None:
+    home.link("away", home.outside)
+    home.call("archive.unzip", zip_of(home, away__new="x", away__secret="x"), str(home.path))
+    home.call("archive.unzip", zip_of(home, new="x"), str(home.path / "away"))
+    home.call("archive.cmd_unzip", zip_of(home, new="x"), str(home.path / "away"))
+    assert home.look() == home.before
+    home.hard("x")
+    home.call("archive.unzip", zip_of(home, x="new"), str(home.path))
+    assert (home.path / "x").read_text() == "new"
+
+
+@case
 def archives_below_a_link(home: Home) -> None:
     home.link("away", home.outside)
     for make in ARCHIVES:

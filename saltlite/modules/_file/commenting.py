@@ -27,5 +27,6 @@ def comment_file(
     if not found.old:
         return False
     place.keep_copy(path, backup)
-    place.put(given, "".join(found.lines).encode(encoding), was=content.status)
+    data = "".join(found.lines).encode(encoding)
+    place.put(given, data, keep_names=False, was=content.status)
     return found.difference()

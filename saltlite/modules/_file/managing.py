@@ -220,7 +220,7 @@ def _replace(ctx: MinionContext, file: File, target: str, data: Any) -> None:
     if not file.follow and os.path.islink(target):
         place.create(target, data())
         return
-    place.put(file.name, data(), user=file.user_id())
+    place.put(file.name, data(), keep_names=False, user=file.user_id())
 
 
 def _backup_mode(ctx: MinionContext, file: File) -> bool:

@@ -68,12 +68,14 @@ def put(
     data: bytes | Iterable[bytes],
     *,
     keep: bool = False,
+    keep_names: bool = True,
     user: int | None = None,
     was: os.stat_result | None = None,
 ) -> None:
     """Give an existing file new content, or make a new one; links are followed.
 
-    ``keep``: it stays the same file, for whoever has it open or mounted. ``was`` is the status of
+    ``keep``: it stays the same file, for whoever has it open or mounted; ``keep_names``: if it has
+    other names. ``was`` is the status of
     the file that the content was made from: nothing else is changed, and nothing that one user may
     not read becomes another one's.
 
@@ -87,7 +89,7 @@ def put(
         if found is None:
             _create(spot, data, None, None)
         else:
-            _put(spot, found, data, keep)
+            _put(spot, found, data, keep or (keep_names and found.st_nlink > 1))
 
 
 def _put(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes], keep: bool) -> None:
@@ -96,7 +98,7 @@ def _put(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes], keep:
         return
     with spot.hold() as held:
         more, label = _has_more(held.path), _label(held.path)
-    if not spot.is_foreign(found) and (keep or found.st_nlink > 1 or more):
+    if not spot.is_foreign(found) and (keep or more):
         write_in_place(spot, _whole(data), found)
         return
     owner = _other((found.st_uid, found.st_gid))

@@ -133,7 +133,7 @@ def blockreplace(
     new = block_replaced(old, block)
     if new != old and not dry_run:
         place.keep_copy(path, backup)
-        place.put(path, new.encode(), was=was)
+        place.put(path, new.encode(), keep_names=False, was=was)
     return texts.difference(old, new) if show_changes else new != old
 
 
@@ -192,7 +192,7 @@ def line(
         return False
     if backup:
         place.copy(path, timestamped(path))
-    place.put(given, "".join(new).encode(), was=found.status)
+    place.put(given, "".join(new).encode(), keep_names=False, was=found.status)
     return texts.unified(old, new) if show_changes else True
 
 

@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -90,7 +92,7 @@ class Mounted(Resource[Place]):
             steps = [
                 Step(
                     would=f"{self.name} would be created, but not mounted.",
-                    run=lambda ctx: os.makedirs(self.name),
+                    run=lambda ctx: disk.make_way(Path(self.name)),
                 )
             ]
         if self.persist and self.line.answer(now.table) != "present":

@@ -17,7 +17,16 @@ from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
 from saltlite.modules._file import place
 from saltlite.modules._file.backups import Backups
-from saltlite.modules.file import backups, editing, making, managed, ownership, searching, sums
+from saltlite.modules.file import (
+    backups,
+    content,
+    editing,
+    making,
+    managed,
+    ownership,
+    searching,
+    sums,
+)
 
 ROOT = os.geteuid() == 0
 PLAIN = "plain\nsrc\n"
@@ -394,6 +403,27 @@ def test_a_file_keeps_its_other_names(tmp_path):
     os.link(path, other)
     place.put(str(path), b"new")
     assert other.read_bytes() == b"new"
+
+
+def test_the_name_is_replaced_where_salt_does(ctx, tmp_path):
+    """Source: Salt 3006.30, inodes before and after."""
+    path, other = tmp_path / "a", tmp_path / "b"
+    for change, stays in (
+        (lambda name: manage(ctx, path, contents="new\n"), False),
+        (lambda name: editing.line(name, "new", mode="insert", location="end"), False),
+        (lambda name: editing.blockreplace(name, content="x", append_if_not_found=True), False),
+        (lambda name: editing.comment(name, "^old"), False),
+        (lambda name: editing.replace(name, "old", "new"), True),
+        (lambda name: content.append(name, "new"), True),
+        (lambda name: content.prepend(name, "new"), True),
+    ):
+        other.write_text("old\n")
+        path.unlink(missing_ok=True)
+        os.link(other, path)
+        change(str(path))
+        assert (other.read_text() != "old\n") is stays
+        assert path.samefile(other) is stays
+        assert path.read_text() != "old\n"
 
 
 def test_what_fails_half_way_changes_nothing(tmp_path):
