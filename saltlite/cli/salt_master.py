@@ -56,7 +56,7 @@ def _execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
 def _warn_of_unread(config: MasterConfig) -> None:
     from saltlite.config.known import without_effect
 
-    warning = without_effect(config.source)
+    warning = without_effect(config.source, "master")
     if warning:
         log.warning("%s", warning)
 

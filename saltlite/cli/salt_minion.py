@@ -63,7 +63,7 @@ def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
 
     options, _ = _parser().parse_command(arguments)
     config = load_config(load_minion, options)
-    return config, {"daemon": options.daemon, "unread": without_effect(config.source)}
+    return config, {"daemon": options.daemon, "unread": without_effect(config.source, "minion")}
 
 
 def _parser() -> CommandParser:

@@ -6,7 +6,7 @@ Source: the names in ``salt --config-dump`` and ``test.get_opts`` of 3006.30 and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _NAMES = """
 archive_jobs arg args_stdin auth_dirs auth_events_pend_autosign_grains auth_mode auth_retries
@@ -95,14 +95,55 @@ WITHOUT_EFFECT = frozenset(_UNREAD.split())
 A test holds this to the code, and docs/differences.md to this.
 """
 
+_OBEYED_NAMES = """
+decrypt_pillar decrypt_pillar_default decrypt_pillar_delimiter decrypt_pillar_renderers
+executors_dirs extmod_blacklist extmod_whitelist git_pillar_base git_pillar_branch git_pillar_env
+git_pillar_fallback git_pillar_includes git_pillar_insecure_auth git_pillar_password
+git_pillar_privkey git_pillar_proxy git_pillar_refspecs git_pillar_root git_pillar_ssl_verify
+git_pillar_update_interval git_pillar_user git_pillar_verify_config gitfs_base
+gitfs_disable_saltenv_mapping gitfs_fallback gitfs_insecure_auth gitfs_mountpoint gitfs_password
+gitfs_privkey gitfs_proxy gitfs_ref_types gitfs_refspecs gitfs_remotes gitfs_root gitfs_saltenv
+gitfs_saltenv_blacklist gitfs_saltenv_whitelist gitfs_ssl_verify gitfs_update_interval gitfs_user
+gpg_decrypt_must_succeed gpg_keydir include master_tops master_tops_first minionfs_blacklist
+minionfs_env minionfs_mountpoint minionfs_whitelist pillar_dirs sdb_dirs serializers_dirs top_dirs
+wheel_dirs
+"""
+
+_OBEYED = frozenset(_OBEYED_NAMES.split())
+"""Those of the options without a section that are obeyed all the same, where they are used."""
+
+_OBEYED_BY = {"minion": _OBEYED | {"schedule"}, "master": _OBEYED}
+
+_OF_THE_OTHERS = {
+    "master": frozenset(("clean_dynamic_modules", "enable_gpu_grains", "file_client")),
+    "minion": frozenset(
+        (
+            "auto_accept", "autosign_timeout", "ext_job_cache", "file_recv",
+            "file_recv_max_size", "interface", "on_demand_ext_pillar", "pillar_cache",
+            "pillar_cache_backend", "pillar_cache_ttl", "publisher_acl",
+            "publisher_acl_blacklist", "salt_cp_chunk_size",
+        )
+    ),
+}  # fmt: skip
+"""Options that Salt's daemon of this role has too, but that here are the other one's."""
+
 LIKENESS = 0.88
 """How like a name must be to count as misspelt: one letter in eight or so."""
 
 
-def without_effect(names: Iterable[str]) -> str:
-    """The warning that goes with options that are set, ``""`` if none of them is without effect."""
-    unread = sorted(WITHOUT_EFFECT.intersection(names))
+def without_effect(places: Mapping[str, object], role: str) -> str:
+    """The warning that goes with options that are set, ``""`` if none of them is without effect.
+
+    ``places`` are the names with the place where each is set; ``role`` is whose they are.
+    """
+    unread = [f"{name} ({places[name]})" for name in sorted(places) if _is_unread(name, role)]
     return f"Set, but without effect yet: {', '.join(unread)}" if unread else ""
+
+
+def _is_unread(name: str, role: str) -> bool:
+    if name in WITHOUT_EFFECT or name in _OF_THE_OTHERS[role]:
+        return True
+    return name in OTHER_OPTIONS and name not in _OBEYED_BY[role]
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:

@@ -2,23 +2,84 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
 from saltlite.cli import salt_minion
+from saltlite.config import known, master, minion
 from saltlite.config.known import OTHER_OPTIONS, WITHOUT_EFFECT, nearest, without_effect
+from saltlite.config.load import load_master
+from saltlite.config.schema import option_name, options
+
+CASES = Path(__file__).parents[2] / "cases"
 
 
 def test_what_is_set_without_effect_is_named_once() -> None:
-    assert without_effect(["retry_dns", "id", "source_address"]) == (
-        "Set, but without effect yet: retry_dns, source_address"
+    places = {"retry_dns": "/m:2", "id": "/m:1", "source_address": "/m:7", "no_such_option": "/m"}
+    assert without_effect(places, "minion") == (
+        "Set, but without effect yet: retry_dns (/m:2), source_address (/m:7)"
     )
-    assert without_effect(["id", "no_such_option"]) == ""
+    assert without_effect({"id": "/m:1", "no_such_option": "/m:2"}, "minion") == ""
+
+
+NOT_BUILT = ("reactor", "engines", "beacons", "rest_cherrypy", "order_masters", "syndic_master")
+
+
+@pytest.mark.parametrize("role", ["master", "minion"])
+def test_what_is_not_built_is_named(role: str) -> None:
+    places = {name: f"/etc/salt/{role}:{line}" for line, name in enumerate(NOT_BUILT, 1)}
+    warning = without_effect(places, role)
+    assert all(f"{name} ({place})" in warning for name, place in places.items())
+
+
+def test_a_schedule_is_the_minions() -> None:
+    assert without_effect({"schedule": "/m:1"}, "minion") == ""
+    assert without_effect({"schedule": "/m:1"}, "master").endswith("schedule (/m:1)")
+
+
+def test_the_master_names_them_with_their_files(tmp_path: Path) -> None:
+    (tmp_path / "master.d").mkdir()
+    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\nreactor: []\n")
+    (tmp_path / "master.d/a.conf").write_text("\nengines: [x]\n")
+    config = load_master(tmp_path, environ={})
+    assert without_effect(config.source, "master") == (
+        "Set, but without effect yet: "
+        f"engines ({tmp_path}/master.d/a.conf:2), reactor ({tmp_path}/master:2)"
+    )
+
+
+@pytest.mark.parametrize("role", ["master", "minion"])
+def test_every_option_of_salt_is_obeyed_or_named(role: str) -> None:
+    """tests/cases/salt_option_names.json: of config dumps of 3006.30 and 3008.5."""
+    recorded = json.loads((CASES / "salt_option_names.json").read_text())[role]
+    sections = {"master": master.SECTIONS, "minion": minion.SECTIONS}[role]
+    declared = {option_name(field) for section in sections.values() for field in options(section)}
+    # a master's orchestrations obey these as a minion's states do (config/asminion.py)
+    as_minion = {"lock_saltenv", "saltenv", "state_max_parallel", "utils_dirs"}
+    unknown = set(recorded) - declared - OTHER_OPTIONS - as_minion
+    assert all(without_effect({name: "here"}, role) for name in unknown)
+
+
+def test_what_is_obeyed_without_a_section_is_looked_for_somewhere() -> None:
+    """By its name, or as ``gitfs_<option>`` and the like, whose options are in these files."""
+    package = Path(known.__file__).parents[1]
+    code = "\n".join(
+        path.read_text() for path in sorted(package.rglob("*.py")) if path.name != "known.py"
+    )
+    for name in known._OBEYED:
+        short = name.removeprefix("gitfs_").removeprefix("git_pillar_")
+        assert f'"{name}"' in code or f'"{short}"' in code, name
 
 
 def test_the_minion_hands_the_warning_to_its_log(tmp_path: Path) -> None:
     (tmp_path / "minion").write_text(f"id: m1\nroot_dir: {tmp_path}\nretry_dns: 5\n")
     _config, values = salt_minion._read(["-c", str(tmp_path)])
-    assert values == {"daemon": False, "unread": "Set, but without effect yet: retry_dns"}
+    assert values == {
+        "daemon": False,
+        "unread": f"Set, but without effect yet: retry_dns ({tmp_path}/minion:3)",
+    }
 
 
 def test_no_option_is_in_both_lists() -> None:
