@@ -43,6 +43,9 @@ COLUMNS: Final = "columns"
 COLUMNS_KEPT: Final = 32
 """In memory, and on disk; the oldest go first."""
 
+DECODED_BYTES: Final = 32 * 1024 * 1024
+"""Of files that are kept decoded; a map takes a few times as much as its file."""
+
 SAVE_FROM: Final = 64
 """A column with so many new values is written to disk."""
 
@@ -61,7 +64,8 @@ class MinionCache:
     def __init__(self, cachedir: Path, *, cached: int = 2000) -> None:
         self._cachedir = cachedir
         self._cached = cached
-        self._decoded: OrderedDict[Path, tuple[Stamp, dict[str, Any]]] = OrderedDict()
+        self._decoded: OrderedDict[Path, tuple[Stamp, dict[str, Any], int]] = OrderedDict()
+        self._decoded_bytes = 0
         self._columns: OrderedDict[tuple[str, str], Column] = OrderedDict()
         self._new: dict[tuple[str, str], int] = {}
 
@@ -74,18 +78,28 @@ class MinionCache:
         try:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
-            self._decoded.pop(path, None)
+            self._let_go(path)
             return None
         stamp = (status.st_mtime_ns, status.st_ino)
         known = self._decoded.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
         value = _decode(path)
+        self._let_go(path)
         if value is not None:
-            self._decoded[path] = (stamp, value)
-            while len(self._decoded) > self._cached:
-                self._decoded.popitem(last=False)
+            self._decoded[path] = (stamp, value, status.st_size)
+            self._decoded_bytes += status.st_size
+            while len(self._decoded) > 1 and self._keeps_too_much():
+                self._let_go(next(iter(self._decoded)))
         return value
+
+    def _keeps_too_much(self) -> bool:
+        return len(self._decoded) > self._cached or self._decoded_bytes > DECODED_BYTES
+
+    def _let_go(self, path: Path) -> None:
+        known = self._decoded.pop(path, None)
+        if known is not None:
+            self._decoded_bytes -= known[2]
 
     def write(self, bank: str, minion_id: str, value: Mapping[str, Plain]) -> bool:
         """Replace what is kept; ``False`` if it was the same already.
@@ -221,7 +235,12 @@ class MinionCache:
                 self._save(name, self._columns.get((bank, name), {}))
 
     def _save(self, name: str, column: Column) -> None:
-        """Best effort: without it the next process reads the files."""
+        """Best effort: without it the next process reads the files.
+
+        Minions that are gone go from the column too.
+        """
+        for gone in column.keys() - set(self.ids(GRAINS)):
+            del column[gone]
         rows = [
             [minion, *stamp] if value is _NOTHING else [minion, *stamp, value]
             for minion, (stamp, value) in column.items()

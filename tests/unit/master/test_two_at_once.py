@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from saltlite import disk
+from saltlite.master import minioncache
 from saltlite.master.autosign import AutoSign
 from saltlite.master.maintenance import LEFTOVER_AGE_S, remove_leftovers
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR, MinionCache
@@ -180,3 +181,42 @@ def test_files_by_age_without_what_vanishes(tmp_path: Path, vanishing: None) -> 
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (0, 1000 - age))
     assert [path.name for path in disk.newest_first(tmp_path, ".p")] == ["new.p", "old.p"]
+
+
+# --- what a worker keeps in memory ---------------------------------------------------------
+
+
+def test_decoded_files_are_bounded_in_bytes(
+    minions: MinionCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minioncache, "DECODED_BYTES", 100_000)
+    for number in range(50):
+        minions.write(MINE, f"m{number}", {"x": "y" * 10_000})
+        assert minions.read(MINE, f"m{number}") == {"x": "y" * 10_000}
+    assert len(minions._decoded) == 9
+    assert minions._decoded_bytes <= 100_000
+    minions.write(MINE, "m49", {"x": 1})  # another file of the same minion takes its place
+    minions.read(MINE, "m49")
+    assert len(minions._decoded) == 9
+    minions.write(MINE, "large", {"x": "y" * 200_000})
+    assert minions.read(MINE, "large") is minions.read(MINE, "large")
+    assert len(minions._decoded) == 1
+    minions.delete("large", MINE)
+    assert minions.read(MINE, "large") is None
+    assert (len(minions._decoded), minions._decoded_bytes) == (0, 0)
+
+
+def test_a_column_forgets_minions_that_are_gone(minions: MinionCache) -> None:
+    names = [f"m{number}" for number in range(100)]
+    for name in names:
+        minions.write(GRAINS, name, {"os": "Debian"})
+    assert all(facts.grains and facts.grains.get("os") for facts in minions.facts(names))
+    for name in names[:50]:
+        minions.delete(name, GRAINS)
+    others = [f"n{number}" for number in range(minioncache.SAVE_FROM)]
+    for name in others:
+        minions.write(GRAINS, name, {"os": "Debian"})
+    for facts in minions.facts([*names[50:], *others]):
+        assert facts.grains is not None
+        facts.grains.get("os")
+    assert set(minions._columns[GRAINS, "os"]) == {*names[50:], *others}
