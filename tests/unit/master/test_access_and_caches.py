@@ -413,7 +413,7 @@ def test_minion_data_stay_where_they_belong(tmp_path: Path, minion_id: str) -> N
 
 
 def test_a_mine_has_a_limit(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="larger than"):
+    with pytest.raises(StoreError, match="at most 10485760 bytes"):
         MinionCache(tmp_path).write(MINE, "web1", {"x": "y" * 11_000_000})
 
 
