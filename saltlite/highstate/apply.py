@@ -64,6 +64,8 @@ class Wishes:
     """The environment that the call itself names: a top file is looked at for no other one."""
     pillarenv: str | None = None
     """The environment of pillar that the call itself names."""
+    force: bool = False
+    """Whether errors in the pillar are no reason to refuse."""
 
     @classmethod
     def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Wishes:
@@ -99,6 +101,7 @@ class Wishes:
             config=config,
             only_env=given.get("saltenv"),
             pillarenv=given.get("pillarenv"),
+            force=bool(given.get("force", False)),
         )
 
 
@@ -164,12 +167,29 @@ def refusal(ctx: MinionContext, wishes: Wishes) -> list[str] | None:
             ctx.state["retcode"] = COMPILE_ERROR
             return others
         time.sleep(POLL_S)
-    errors: Any = ctx.pillar.get("_errors")
+    errors = [] if wishes.force else pillar_errors(ctx)
     if not errors:
         return None
     ctx.state["retcode"] = PILLAR_FAILURE
-    listed = [errors] if isinstance(errors, str) else list(map(str, errors))
-    return ["Pillar failed to render with the following messages:", *listed]
+    return ["Pillar failed to render with the following messages:", *errors]
+
+
+def pillar_errors(ctx: MinionContext) -> list[str]:
+    """What went wrong when the pillar was compiled."""
+    errors: Any = ctx.pillar.get("_errors") or []
+    return [errors] if isinstance(errors, str) else list(map(str, errors))
+
+
+def need_pillar(ctx: MinionContext) -> None:
+    """Refuse to show what would be run with a pillar that is not whole, as Salt does.
+
+    Raises:
+        FunctionError: the pillar has errors.
+    """
+    errors = pillar_errors(ctx)
+    if errors:
+        listed = "\n".join(f"- {error}" for error in errors)
+        raise FunctionError(f"Pillar failed to render. Additional info follows:\n\n{listed}")
 
 
 def running(ctx: MinionContext) -> list[str]:

@@ -16,6 +16,7 @@ from saltlite.highstate.apply import (
     apply,
     apply_some,
     compiled,
+    need_pillar,
     no_states,
     prepared,
     refusal,
@@ -66,7 +67,7 @@ def sls(
     ``pillar`` lies on top of the pillar; ``exclude`` names SLS files or ids that are left out;
     ``queue`` waits for other runs; with ``state_events`` each state is told to the master;
     ``localconfig`` is a file of options that lie over the minion's meanwhile; ``terse`` leaves what
-    is clean out of the return.
+    is clean out of the return; ``force`` runs them though the pillar has errors.
 
     CLI Example:
 
@@ -161,7 +162,9 @@ def single(
 
         salt '*' state.single pkg.installed name=vim
     """
-    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "localconfig": None})
+    wishes = Wishes.of(
+        ctx, {**kwargs, "test": test, "queue": queue, "localconfig": None, "force": True}
+    )
     state, dot, function = str(fun).partition(".")
     if not dot:
         ctx.state["retcode"] = COMPILE_ERROR
@@ -194,7 +197,13 @@ def low(ctx: MinionContext, data: dict[str, Any], queue: Any = None, **kwargs: A
 
         salt '*' state.low '{"state": "pkg", "fun": "installed", "name": "vi"}'
     """
-    kwargs = {"test": ctx.config.files.test, **kwargs, "queue": queue, "localconfig": None}
+    kwargs = {
+        "test": ctx.config.files.test,
+        **kwargs,
+        "queue": queue,
+        "localconfig": None,
+        "force": True,
+    }
     wishes = Wishes.of(ctx, kwargs)
     refused = refusal(ctx, wishes)
     if refused is not None:
@@ -224,7 +233,7 @@ def high(
     """
     from saltlite.highstate.compile import compile_high
 
-    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "force": True})
     return _applied(ctx, wishes, lambda own: compile_high(own, data, exclude=wishes.exclude))
 
 
@@ -259,9 +268,12 @@ def _of_text(
     from saltlite.highstate.compile import compile_template
     from saltlite.renderers.engine import Source, render
 
-    wishes = Wishes.of(ctx, {**given, "queue": queue})
+    wishes = Wishes.of(ctx, {**given, "queue": queue, "force": True})
+    pillar_counts = bool(path) and not given.get("force")
 
     def make(own: MinionContext) -> Compiled:
+        if pillar_counts:
+            need_pillar(own)
         data = render(Source(text=text, saltenv=wishes.saltenv), own)
         return compile_template(own, data, path)
 
@@ -281,7 +293,7 @@ def top(
 
         salt '*' state.top reverse_top.sls
     """
-    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "force": False})
     return _applied(ctx, wishes, lambda own: of_top(own, wishes, str(topfn)), is_top=True)
 
 

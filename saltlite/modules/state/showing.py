@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.highstate.apply import COMPILE_ERROR, STATE_FAILURE, Wishes, prepared
+from saltlite.highstate.apply import COMPILE_ERROR, STATE_FAILURE, Wishes, need_pillar, prepared
 from saltlite.highstate.apply import running as runs
 from saltlite.modules._state import of_sls, of_top, shown, words
 
@@ -76,6 +76,8 @@ def show_top(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
 
     wishes = Wishes.of(ctx, kwargs)
     with prepared(ctx, wishes) as own:
+        if not wishes.force:
+            need_pillar(own)
         found = top_of(own, saltenv=wishes.only_env)
         if found.errors:
             own.state["retcode"] = COMPILE_ERROR
@@ -103,7 +105,7 @@ def show_state_usage(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> An
 
         salt '*' state.show_state_usage
     """
-    wishes = Wishes.of(ctx, kwargs)
+    wishes = Wishes.of(ctx, {**kwargs, "force": True})
     found = shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
     if not isinstance(found, dict):
         return found

@@ -15,6 +15,7 @@ import pytest
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import as_plain
@@ -85,6 +86,66 @@ def test_pillar_that_failed_lets_nothing_run(ctx: MinionContext) -> None:
     found = ctx.functions.call("state.apply", "others")
     assert found == ["Pillar failed to render with the following messages:", "bad"]
     assert ctx.state["retcode"] == 5
+
+
+REFUSES = "Pillar failed to render. Additional info follows:\n\n- bad\n- worse"
+SHOWING = (  # whether ``force`` is asked for, as on Salt 3006.30
+    ("state.show_sls", "others"), ("state.show_low_sls", "others"), ("state.show_highstate",),
+    ("state.show_lowstate",), ("state.show_top",), ("state.show_states",),
+    ("state.sls_exists", "others"), ("state.id_exists", "a", "others"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", SHOWING, ids=lambda call: call[0])
+def test_pillar_that_failed_shows_nothing_unless_forced(
+    ctx: MinionContext, call: tuple[str, ...]
+) -> None:
+    ctx.pillar = {"_errors": ["bad", "worse"]}
+    with pytest.raises(FunctionError) as caught:
+        ctx.functions.call(*call)
+    assert str(caught.value) == REFUSES
+    ctx.functions.call(*call, force=True)
+
+
+def test_a_file_of_the_minion_needs_a_pillar_too(ctx: MinionContext, tmp_path: Path) -> None:
+    ctx.pillar = {"_errors": ["bad", "worse"]}
+    (tmp_path / "here.sls").write_text("a: test.nop\n")
+    with pytest.raises(FunctionError) as caught:
+        ctx.functions.call("state.template", str(tmp_path / "here"))
+    assert str(caught.value) == REFUSES
+    assert len(ctx.functions.call("state.template", str(tmp_path / "here"), force=True)) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("state.single", "test.nop", "x"), ("state.high", {"x": {"test": ["nop"]}}),
+        ("state.template_str", "x: test.nop"),
+    ],
+    ids=lambda call: call[0],
+)  # fmt: skip
+def test_what_the_call_says_itself_needs_no_pillar(ctx: MinionContext, call: Any) -> None:
+    ctx.pillar = {"_errors": ["bad"]}
+    (answer,) = ctx.functions.call(*call).values()
+    assert answer["result"] is True
+
+
+@pytest.mark.parametrize(
+    ("call", "is_run"),
+    [
+        (("state.apply", "others"), True), (("state.sls", "others"), True),
+        (("state.sls_id", "{id}", "others"), True), (("state.top", "top.sls"), False),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)  # fmt: skip
+def test_force_runs_with_a_pillar_that_failed(
+    ctx: MinionContext, call: tuple[str, ...], is_run: bool
+) -> None:
+    (first, *_) = ctx.functions.call("state.show_sls", "others")
+    ctx.pillar = {"_errors": ["bad"]}
+    words = [word.format(id=first) for word in call]
+    assert isinstance(ctx.functions.call(*words), list)
+    assert isinstance(ctx.functions.call(*words, force=True), dict) is is_run
 
 
 def test_another_run_is_waited_for_or_refuses_this_one(ctx: MinionContext) -> None:
