@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
 from saltlite.cli.command import EX_FAILED, EX_OK, complain, master_config, run
+from saltlite.core.ids import valid_jid
 from saltlite.errors import FunctionUnavailable
 
 if TYPE_CHECKING:
@@ -32,7 +33,20 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
     groups.refuse_eauth(parser, options)
     if options.doc and len(arguments) > 1:
         parser.error(groups.ONE_METHOD)
+    _check_jid(parser, options.jid)
     return _run(master_config(options, own_files=True), options, arguments)
+
+
+def _check_jid(parser: groups.CommandParser, jid: str) -> None:
+    """A job id becomes part of the record, of tags and of file names."""
+    if not jid:
+        return
+    from datetime import datetime, timezone
+
+    from saltlite.core.jid import usable_jid
+
+    if not valid_jid(jid) or not usable_jid(jid, datetime.now(timezone.utc)):
+        parser.error(f"--jid: {jid} is not the time of a job (20 digits, UTC), or in the future")
 
 
 def _parser() -> groups.CommandParser:

@@ -728,8 +728,9 @@ def _packed_return(ret: Mapping[str, Plain]) -> bytes:
     packed = _packed(ret)
     if len(packed) <= RETURN_LIMIT_BYTES:
         return packed
-    cut = {**ret, "return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
-    return _packed(cut)
+    cut = {"return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
+    packed = _packed({**ret, **cut})
+    return packed if len(packed) <= RETURN_LIMIT_BYTES else _packed(cut)
 
 
 def _return_row(jid: str, minion_id: str, ret: Mapping[str, Plain]) -> tuple[str, str, int, bytes]:

@@ -10,8 +10,7 @@ import pytest
 from attacks import Victim, unharmed
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
-
-OWN = r"/cache/(grains|pillar|mine)/({id}\.p)?$"
+from saltlite.master.jobcache import JobQuery, SqliteJobStore
 
 
 def nested(levels: int) -> Any:
@@ -50,10 +49,32 @@ def test_large_grains_are_refused_and_not_kept(
 def test_a_mine_has_an_end(victim: Victim, rogue: Rogue) -> None:
     large = {"big": "x" * 11 * 2**20}
     many = {f"f{number}": 1 for number in range(1001)}
-    with unharmed(victim):
+    with unharmed(victim, written=r"/cache/\.minions\.lock$"):
         replies = rogue.send_many([rogue.make({"cmd": "_mine", "data": one}) for one in
                                    (large, many)], within_s=30)  # fmt: skip
     assert replies == [Sealed(False)] * 2
+
+
+def test_what_nobody_asked_for_is_short(victim: Victim, rogue: Rogue) -> None:
+    """The job that such a return gets is the minion's word alone."""
+    load = {"cmd": "_return", "jid": "req", "return": 1, "retcode": 0, "success": True}
+    wrong = ["x" * 2**20, "x" * 129, ["test.ping"] * 101]
+    with unharmed(victim):
+        replies = rogue.send_many([rogue.make({**load, "fun": fun}) for fun in wrong])
+    assert replies == [Sealed(False)] * len(wrong)
+    time.sleep(1)
+    large = {"fun": "test.ping", "fun_args": ["x" * 2**20], "user": "u" * 2**20}
+    with unharmed(victim, events=rf"salt/job/\d{{20}}/ret/{rogue.id}|\d{{20}}"):
+        assert rogue.send({**load, **large}) == Sealed(None)
+    job = next(SqliteJobStore(victim.cluster.cache_dir).jobs(JobQuery(newest_first=True, limit=1)))
+    assert job.load["arg"] == []
+    assert job.load["user"] == "u" * 128
+
+
+def test_not_everything_at_once_is_asked_of_the_mine(victim: Victim, rogue: Rogue) -> None:
+    asked = {"cmd": "_mine_get", "tgt": "*", "fun": [f"f{one}" for one in range(101)]}
+    with unharmed(victim):
+        assert rogue.send(asked) == Sealed({})
 
 
 def test_the_minion_says_which_grain_is_large() -> None:

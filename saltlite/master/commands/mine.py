@@ -17,6 +17,8 @@ from saltlite.master.minioncache import MINE
 
 _ACL_MARK: Final = "__saltmine_acl__"
 _DATA: Final = "__data__"
+FUNCTIONS_LIMIT: Final = 100
+"""Names asked for at once."""
 
 
 def store(ctx: MasterContext, request: OpenedRequest) -> bool:
@@ -88,10 +90,14 @@ def flush(ctx: MasterContext, request: OpenedRequest) -> bool:
 
 def _functions(fun: object) -> list[str]:
     if isinstance(fun, str):
-        return [one.strip() for one in fun.split(",") if one.strip()]
-    if isinstance(fun, Sequence):
-        return [as_text(one, "fun") for one in fun]
-    raise WireError("fun is neither text nor a list")
+        found = [one.strip() for one in fun.split(",") if one.strip()]
+    elif isinstance(fun, Sequence):
+        found = [as_text(one, "fun") for one in fun]
+    else:
+        raise WireError("fun is neither text nor a list")
+    if len(found) > FUNCTIONS_LIMIT:
+        raise WireError(f"more than {FUNCTIONS_LIMIT} functions in one request")
+    return found
 
 
 def _may_ask(ctx: MasterContext, minion_id: str, function: str) -> bool:

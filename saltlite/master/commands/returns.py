@@ -18,17 +18,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest, verify_signed_load
 from saltlite.core import tags
-from saltlite.core.ids import UNASKED_JID, UNSTORED_JID
+from saltlite.core.ids import FUNCTION_LIMIT, UNASKED_JID, UNSTORED_JID
 from saltlite.core.messages import JobReturn
 from saltlite.master.context import MasterContext
 from saltlite.master.jobcache import Stored
 from saltlite.master.rates import UNASKED_PER_S
+from saltlite.transport.codec import pack_bin
 
 log = logging.getLogger(__name__)
+
+
+FUNCTIONS_LIMIT: Final = 100
+ARGS_LIMIT_BYTES: Final = 64 * 1024
+USER_LIMIT: Final = 128
+"""What the job of a return that nobody asked for may say; its result has a bound of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,10 @@ def _accept_unasked(
     if not ctx.rates.allows("unasked", request.id, UNASKED_PER_S, ctx.steady_s()):
         ctx.refusals.refuse("return", f"too many unasked ones of minion {request.id}")
         return False
+    functions = [returned.fun] if isinstance(returned.fun, str) else returned.fun
+    if len(functions) > FUNCTIONS_LIMIT or any(len(one) > FUNCTION_LIMIT for one in functions):
+        ctx.refusals.refuse("return", f"minion {request.id}: fun is too long")
+        return False
     if returned.jid == UNSTORED_JID:
         ctx.events.fire(tags.job_ret(UNSTORED_JID, request.id), request.load)
         return None
@@ -101,12 +112,12 @@ def _accept_unasked(
     job = {
         "cmd": "_return",
         "fun": returned.fun,
-        "arg": returned.fun_args,
+        "arg": returned.fun_args if len(pack_bin(returned.fun_args)) <= ARGS_LIMIT_BYTES else [],
         "tgt": request.id,
         "tgt_type": "glob",
         "ret": "",
         "jid": jid,
-        "user": returned.user or "",
+        "user": (returned.user or "")[:USER_LIMIT],
     }
     load = {**request.load, "jid": jid}
     ctx.jobs.new_job(jid, job, [request.id])

@@ -186,3 +186,11 @@ def test_credentials_are_not_passed_over(run, capsys, words):
         run(*words, "test.arg")
     assert end.value.code == 64
     assert "external authentication is not supported yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jid", ["x", "../x", "99999999999999999999", "30000101000000000000", "1"])
+def test_a_job_id_is_a_time_that_has_come(run, capsys, jid):
+    with pytest.raises(SystemExit) as end:
+        run("test.arg", "--jid", jid)
+    assert end.value.code == 64
+    assert f"--jid: {jid} is not the time of a job" in capsys.readouterr().err
