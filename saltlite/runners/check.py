@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.core.data import DELIMITER
 from saltlite.errors import SaltliteError
 from saltlite.runners.context import RunnerContext
 
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+
 ERRORS: Final = "_errors"
+
+LARGEST_BYTES: Final = 1024 * 1024
+
+UNQUOTED: Final = (
+    "a grain becomes part of YAML as it is, so a minion can add keys to its pillar with it; "
+    "put | yaml_encode or | json behind it"
+)
 
 _NOTHING: Final = object()
 
@@ -25,7 +36,8 @@ def pillar(
 
     Return every error once, with file and line and the minions that it concerns; and, of those
     without errors, which keys differ from the pillar they were given last. Values are shown only
-    with ``show_values``, and so are the lines around an error. The exit code is 1 if there are
+    with ``show_values``, and so are the lines around an error. Warnings name the lines where a
+    grain becomes part of YAML unquoted. The exit code is 1 if there are
     errors. Nothing is sent to any minion.
 
     tgt
@@ -42,6 +54,7 @@ def pillar(
     if not minions:
         raise SaltliteError(f"check.pillar: no minion with an accepted key fits {tgt!r}")
     report = _Report(show_values=show_values)
+    report.warnings = list(_unquoted_grains(ctx.config))
     for minion in sorted(minions):
         grains = ctx.cache.fetch("grains", minion)
         if not isinstance(grains, Mapping):
@@ -57,6 +70,33 @@ def pillar(
     return report.as_map()
 
 
+def _unquoted_grains(config: MasterConfig) -> Iterator[str]:
+    """A line for each place of the pillar's files where a minion's word becomes YAML."""
+    from saltlite.renderers.engine import pipe
+    from saltlite.renderers.unquoted import find_unquoted
+
+    for path in _pillar_files(config):
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeError):  # told as an error, where it is rendered
+            continue
+        stages = {stage.name for stage in pipe(text, config.files.renderer)}
+        if not {"jinja", "yaml"} <= stages:
+            continue
+        for line in find_unquoted(text):
+            yield f"{path}:{line}: {UNQUOTED}"
+
+
+def _pillar_files(config: MasterConfig) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for roots in config.pillar.pillar_roots.values():
+        for root in roots:
+            for path in sorted(Path(root).rglob("*.sls")):
+                if path not in seen and path.is_file() and path.stat().st_size <= LARGEST_BYTES:
+                    seen.add(path)
+                    yield path
+
+
 class _Report:
     """What was found, grouped: equal things of many minions are one."""
 
@@ -64,6 +104,7 @@ class _Report:
         self._show_values = show_values
         self.checked: list[str] = []
         self.without_grains: list[str] = []
+        self.warnings: list[str] = []
         self._without_pillar: list[str] = []
         self._errors: dict[str, dict[str, Any]] = {}
         self._changes: list[dict[str, Any]] = []
@@ -113,6 +154,8 @@ class _Report:
             "errors": list(self._errors.values()),
             "changes": self._changes,
         }
+        if self.warnings:
+            found["warnings"] = self.warnings
         if self.without_grains:
             found["without cached grains, not checked"] = self.without_grains
         if self._without_pillar:

@@ -14,7 +14,7 @@ from saltlite.runners import check
 TREE = {
     "top.sls": "base:\n  '*':\n    - common\n  'os:Debian':\n    - match: grain\n    - debian\n",
     "common.sls": "users: {ann: {password: s3cr3t}}\nports: [80]\n",
-    "debian.sls": "include: [part]\nrepo: {{ grains.oscodename }}\n",
+    "debian.sls": "include: [part]\nrepo: {{ grains.oscodename | yaml_encode }}\n",
     "part.sls": "part: 1\n",
 }
 GRAINS = {
@@ -145,3 +145,19 @@ def test_nothing_goes_to_the_log(world, caplog):
     world.write("common.sls", "a: {{ nosuch.x }}\n")
     assert world.run()["retcode"] == 1
     assert caplog.text == ""
+
+
+def test_grains_that_become_yaml_unquoted_are_warned_of(world):
+    world.write("common.sls", "users: {ann: {password: s3cr3t}}\nports: [80]\nx: {{ grains.os }}\n")
+    world.write("data.sls", "#!py\n'{{ grains.os }}'\n")
+    found = world.run()
+    assert found["warnings"] == [f"{world.root}/common.sls:3: {check.UNQUOTED}"]
+    assert found["retcode"] == 0
+
+
+def test_such_a_grain_does_add_a_key(world):
+    """What the warning is about."""
+    world.write("common.sls", "users: {ann: {password: s3cr3t}}\nports: [80]\nx: {{ grains.os }}\n")
+    world.banks["grains"]["rh1"] = {"os": "a\nsecret: b"}
+    (changes,) = [each for each in world.run()["changes"] if "rh1" in each["minions"]]
+    assert changes["added"] == ["secret", "x"]
