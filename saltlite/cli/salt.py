@@ -51,6 +51,7 @@ NO_TARGET = "Cannot execute command without defining a target."
 NO_FUNCTION = "Incomplete options passed."
 TOO_FEW = "Cannot execute compound command without defining all arguments."
 TOO_MANY = "Cannot execute compound command with more arguments than commands."
+MANY_MINIONS = "NOTICE: Too many minions targeted, switching to batch execution."
 BAD_BATCH = "Invalid batch data sent: {}\nData must be in the form of %10, 10% or 3"
 
 
@@ -366,6 +367,8 @@ class _Salt:
         limit = self.options.batch_safe_limit
         if limit <= 0 or len(self._expected()) < limit:
             return ""
+        if not self.options.static:
+            self.screen.line(f"\n{MANY_MINIONS}")
         return str(self.options.batch_safe_size)
 
     def _nobody(self, reason: str) -> int:
@@ -491,7 +494,7 @@ class _Salt:
                 if client.malformed:
                     complain(f"ERROR: {client.malformed}", EX_NOBODY)
             return complain(NOBODY_RETURNED, EX_NOBODY)
-        return seen.highest
+        return EX_OK if options.static else seen.highest
 
     def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
         from saltlite.cli.live import followed_batch
@@ -528,7 +531,8 @@ class _Salt:
             seen.together[outcome.id] = outcome.return_
             seen.outputter = outcome.out or seen.outputter
             return
-        self.screen.show({outcome.id: outcome.return_}, outcome.out, retcode=outcome.exit_code)
+        data = {"retcode": outcome.exit_code, "jid": outcome.jid, outcome.id: outcome.return_}
+        self.screen.show(data, outcome.out, retcode=outcome.exit_code)
 
     def _summary(self, seen: _Seen) -> None:
         if not (self.options.summary or self.config.output.cli_summary):

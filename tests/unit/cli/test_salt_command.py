@@ -401,13 +401,41 @@ def test_batch(run, master):
     assert (code, err) == (0, "")
     assert out == (
         "Minion ghost did not respond. No job will be sent.\n"
-        "\nExecuting run on ['db1']\n\ndb1:\n    hi\n"
-        "\nExecuting run on ['web1']\n\nweb1:\n    hi\n"
+        f"\nExecuting run on ['db1']\n\ndb1:\n    hi\n{entries(master, 0)}"
+        f"\nExecuting run on ['web1']\n\n{entries(master, 1)}web1:\n    hi\n"
     )
 
 
-def test_batch_and_static(run):
+def jid_of(master, number):
+    """The jid of the stand-in's number-th job that was no ping of a batch."""
+    jobs = [load["fun"] for load in master.published].index("test.echo") + 1 + number
+    return f"20260102030405{jobs:06}"
+
+
+def entries(master, number):
+    return f"jid:\n    {jid_of(master, number)}\nretcode:\n    0\n"
+
+
+@pytest.mark.parametrize(
+    ("out", "text"),
+    [
+        ("txt", "retcode: 3\njid: {jid}\nweb1: x\n"),
+        ("raw", "{{'retcode': 3, 'jid': '{jid}', 'web1': 'x'}}\n"),
+        ("json", '{{\n    "retcode": 3,\n    "jid": "{jid}",\n    "web1": "x"\n}}\n'),
+        ("highstate", "retcode:\n    3\njid:\n    {jid}\nweb1:\n    x\n"),
+    ],
+)
+def test_batch_has_jid_and_retcode_in_every_output(run, master, out, text):
+    master.minions = {"web1": says("x", retcode=3)}
+    code, told, _err = run("web1", "test.echo", "x", "-b", "1", f"--out={out}")
+    assert code == 3
+    assert told == f"\nExecuting run on ['web1']\n\n{text.format(jid=jid_of(master, 0))}"
+
+
+def test_batch_and_static(run, master):
     assert run("web1", "test.ping", "-b", "1", "-s") == (0, "web1:\n    True\n", "")
+    master.minions = {"web1": says("x", retcode=3)}
+    assert run("web1", "test.echo", "x", "-b", "1", "-s") == (0, "web1:\n    x\n", "")
 
 
 def test_batch_ends_with_the_highest_retcode(run, master):
@@ -438,6 +466,7 @@ def test_batch_of_no_size(run):
 def test_batch_safe_limit(run, master):
     code, out, _err = run("*", "test.ping", "--batch-safe-limit", "2", "--batch-safe-size", "1")
     assert code == 0
+    assert "\nNOTICE: Too many minions targeted, switching to batch execution.\n" in out
     assert "Executing run on ['web1']" in out
     assert "Executing run" not in run("*", "test.ping", "--batch-safe-limit", "9")[1]
 
