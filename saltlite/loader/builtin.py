@@ -62,6 +62,7 @@ MODULES: Mapping[str, str] = {
         "postgres",
         "ps",
         "publish",
+        "rabbitmq",
         "random",
         "rsync",
         "saltutil",
