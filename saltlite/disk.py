@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from saltlite.errors import StoreError, UntrustedPath
-from saltlite.openat import SPECIAL_BITS, Spot, reach
+from saltlite.openat import SPECIAL_BITS, Spot, has_proc, reach
 
 log = logging.getLogger(__name__)
 
@@ -208,13 +208,23 @@ def _replace(
                 os.fsync(fd)
         finally:
             os.close(fd)
-        os.rename(temporary, path, src_dir_fd=folder, dst_dir_fd=folder)
+        _rename(temporary, path, folder)
         if flush:
             flush_dir(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+
+
+def _rename(old: Path, new: Path, folder: int | None) -> None:
+    """Rename within a directory; the last part of a path is never followed."""
+    if folder is None:
+        os.rename(old, new)
+    elif has_proc():
+        os.rename(f"/proc/self/fd/{folder}/{old}", f"/proc/self/fd/{folder}/{new}")
+    else:
+        os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _fill(

@@ -184,7 +184,7 @@ class Held:
     def chown(self, uid: int, gid: int) -> None:
         """Give it away; -1 leaves a part as it is."""
         self._refuse_foreign()
-        if self.is_link or not _has_proc():
+        if self.is_link or not has_proc():
             self._refuse_other()
             os.chown(self.spot.name, uid, gid, dir_fd=self.spot.fd, follow_symlinks=False)
         else:
@@ -194,7 +194,7 @@ class Held:
         """Set the mode; not of a link, which has none."""
         self._refuse_foreign()
         self._refuse_gift(mode)
-        if _has_proc():
+        if has_proc():
             os.chmod(self.path, mode)
             return
         fd = self.spot.open(os.O_RDONLY)
@@ -231,7 +231,8 @@ class Held:
 
 
 @functools.lru_cache(maxsize=1)
-def _has_proc() -> bool:
+def has_proc() -> bool:
+    """Whether a descriptor has a path, as long as it is open."""
     return os.path.exists("/proc/self/fd")
 
 

@@ -15,6 +15,7 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import tarfile
 import time
@@ -442,6 +443,26 @@ def links_in_directories_of_root_are_followed(home: Home) -> None:
     home.link("closed/link", target)
     home.done("file.managed", folder / "link", contents="y")
     assert target.read_text() == "y\n"
+
+
+@case
+def what_is_mounted_is_written_in_place(home: Home) -> None:
+    """As ``/etc/hosts`` in a container; and a directory that is mounted has no link in its path."""
+    source, path = home.top / "source", home.file("hosts")
+    source.write_text("old\n")
+    folder = home.folder("mounted")
+    for one, other in ((source, path), (home.path, folder)):
+        subprocess.run(["mount", "--bind", str(one), str(other)], check=True)
+    try:
+        for fun in ("file.append", "file.prepend", "file.managed", "file.replace"):
+            home.done(fun, path, **EDITS[fun])
+        assert source.stat().st_ino == path.stat().st_ino
+        assert source.read_text() != "old\n"
+        home.done("file.managed", folder / "x", contents="x", user="mallory")
+        assert (home.path / "x").read_text() == "x\n"
+    finally:
+        for one in (folder, path):
+            subprocess.run(["umount", str(one)], check=True)
 
 
 @case

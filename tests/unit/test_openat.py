@@ -169,7 +169,7 @@ def test_what_is_held_stays_the_same_file(home):
 @needs_root
 @pytest.mark.parametrize("proc", [True, False])
 def test_owner_and_mode_never_go_through_a_link(home, monkeypatch, proc):
-    monkeypatch.setattr(openat, "_has_proc", lambda: proc)
+    monkeypatch.setattr(openat, "has_proc", lambda: proc)
     path = link(home / "x", "../outside/file")
     before = os.stat(home.parent / "outside" / "file")
     with reach(str(path)) as spot, spot.hold() as held:
@@ -181,7 +181,7 @@ def test_owner_and_mode_never_go_through_a_link(home, monkeypatch, proc):
 
 @needs_root
 def test_without_proc_a_swapped_file_is_noticed(home, monkeypatch):
-    monkeypatch.setattr(openat, "_has_proc", lambda: False)
+    monkeypatch.setattr(openat, "has_proc", lambda: False)
     (home / "x").touch()
     (home / "y").touch()
     with reach(str(home / "x")) as spot, spot.hold() as held:

@@ -156,9 +156,9 @@ def test_a_new_file_is_never_open_to_more(ctx, tmp_path, monkeypatch):
     seen = []
     rename = os.rename
 
-    def watched(source, target, *, src_dir_fd, dst_dir_fd):
-        seen.append(stat.S_IMODE(os.stat(source, dir_fd=src_dir_fd).st_mode))
-        rename(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+    def watched(source, target):
+        seen.append(stat.S_IMODE(os.stat(source).st_mode))
+        rename(source, target)
 
     monkeypatch.setattr(os, "rename", watched)
     manage(ctx, tmp_path / "key", contents="secret", mode="0400")

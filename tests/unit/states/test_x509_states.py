@@ -107,9 +107,9 @@ def test_nobody_else_can_read_a_key_at_any_moment(
     modes: set[int] = set()
     rename = os.rename
 
-    def seen(old: Any, new: Any, *, src_dir_fd: int, dst_dir_fd: int) -> None:
-        modes.add(os.stat(old, dir_fd=src_dir_fd).st_mode & 0o077)
-        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+    def seen(old: Any, new: Any) -> None:
+        modes.add(os.stat(old).st_mode & 0o077)
+        rename(old, new)
 
     monkeypatch.setattr(os, "rename", seen)
     monkeypatch.setattr(os, "replace", seen)
