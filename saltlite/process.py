@@ -150,14 +150,45 @@ def write_pid_file(path: Path) -> None:
         StoreError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, f"{os.getpid()}\n".encode(), mode=PUBLIC_FILE, flush=False)
+    text = f"{os.getpid()}\n".encode()
+    if os.access(path.parent, os.W_OK):
+        write_file(path, text, mode=PUBLIC_FILE, flush=False)
+        return
+    try:
+        _write_in_place(path, text)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _write_in_place(path: Path, text: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.write(fd, text)
+    finally:
+        os.close(fd)
+
+
+def prepare_pid_file(path: Path, owner: tuple[int, int]) -> None:
+    """As root, make the file for the user (and group) that is going to write it.
+
+    Its directory, ``/var/run`` for one, is not that user's. A file that is there is left alone.
+    """
+    with contextlib.suppress(FileExistsError):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PUBLIC_FILE)
+        os.fchown(fd, *owner)
+        os.fchmod(fd, PUBLIC_FILE)
+        os.close(fd)
 
 
 def remove_pid_file(path: Path) -> None:
     """Remove the pid file if it is still ours."""
     with contextlib.suppress(OSError, ValueError, StoreError):
-        if int(path.read_text()) == os.getpid():
+        if int(path.read_text()) != os.getpid():
+            return
+        if os.access(path.parent, os.W_OK):
             path.unlink()
+        else:
+            _write_in_place(path, b"")
 
 
 def start_ticks(pid: int) -> int:

@@ -16,10 +16,12 @@ import sys
 import time
 from collections.abc import Mapping
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.display import LOG_LEVELS
 from saltlite.core.terminal import UNSAFE
+from saltlite.errors import StoreError
 
 if TYPE_CHECKING:
     from saltlite.config.display import LogOptions
@@ -94,6 +96,30 @@ def setup(
             handler.addFilter(_Threshold(file_level, granular))
             handlers.append(handler)
     _install(handlers)
+
+
+def prepare_for(user: str, target: str) -> None:
+    """As root, make a log file that is not there for the user that a daemon is going to be.
+
+    Its directory is given to that user too if it is made here. A file that is there is left alone:
+    who owns the directory may have put a link to another one there.
+    """
+    if os.geteuid() != 0 or not user or not target or "://" in target:
+        return
+    import pwd
+
+    from saltlite import disk
+
+    with contextlib.suppress(KeyError, OSError, StoreError):
+        account = pwd.getpwnam(user)
+        path = Path(target)
+        with disk.masked(0o022):
+            if not path.parent.is_dir():
+                disk.make_dir(path.parent, 0o755)
+                os.chown(path.parent, account.pw_uid, account.pw_gid)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, LOG_FILE_MODE)
+        os.fchown(fd, account.pw_uid, account.pw_gid)
+        os.close(fd)
 
 
 def reopen() -> None:
@@ -310,8 +336,10 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _opener(path: str, flags: int) -> int:
-    with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+    from saltlite import disk
+
+    with contextlib.suppress(StoreError), disk.masked(0o022):
+        disk.make_dir(Path(path).parent, 0o755)
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, LOG_FILE_MODE)
 
 

@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         process.go_background()
     os.umask(0o077)
     try:
+        logs.prepare_for(config.process.user, config.log.log_file)
         logs.setup(config.log, console=not options["daemon"], at_once=True)
         _warn_of_unread(config)
         from saltlite.master.daemon import Master

@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from saltlite.minion.process import Setup
 
     regexes.match_outside()
+    logs.prepare_for(config.process.user, config.log.log_file)
     setup = Setup(config, config.identity.id, os.umask(0o077))
 
     def start_logging() -> None:

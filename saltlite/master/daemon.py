@@ -126,6 +126,8 @@ class Master:
                 os.chown(path, *owner)
             check_private(path, owner)
         disk.make_dir(Path(paths.pidfile).parent, 0o755)
+        if owner is not None:
+            process.prepare_pid_file(Path(paths.pidfile), owner)
 
     def _owner(self) -> tuple[int, int] | None:
         """Whom the directories are to belong to, if that is not who we are."""

@@ -68,6 +68,8 @@ class Publisher:
             poller.register(pull, zmq.POLLIN)
             while not life.stopping:
                 self._count(monitor)
+                # Only whoever calls into a socket has it let go of those who have left.
+                publisher.getsockopt(zmq.EVENTS)
                 self._connections.release_memory(time.monotonic())
                 self._repeat(publisher)
                 if life.poll(poller, self._patience_s()):
