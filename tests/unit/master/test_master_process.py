@@ -68,6 +68,7 @@ class RunningMaster:
             *more,
         ]
         (root / "master").write_text("\n".join(lines) + "\n")
+        (root / "master").chmod(0o644)  # whatever the umask of a test: it is not the master's
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
