@@ -29,6 +29,7 @@ MODULES: Mapping[str, str] = {
         "defaults",
         "dig",
         "disk",
+        "dnsutil",
         "environ",
         "event",
         "file",

@@ -9,6 +9,9 @@ from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import Options
 
+INTERNAL = ("ask",)
+"""Functions for other modules; nobody calls them by name."""
+
 
 def check_ip(addr: object) -> bool:
     """Whether a text is an address of IPv4 or IPv6; a length of a prefix may follow.
@@ -47,7 +50,7 @@ def CNAME(ctx: MinionContext, host: str, nameserver: str | None = None) -> str |
 
         salt '*' dig.CNAME www.example.org
     """
-    said = _asked(ctx, ["-q", host, "-t", "CNAME"], nameserver)
+    said = ask(ctx, ["-q", host, "-t", "CNAME"], nameserver)
     return [] if said is None else said
 
 
@@ -58,7 +61,7 @@ def TXT(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[st
 
         salt '*' dig.TXT example.org
     """
-    return _lines(_asked(ctx, ["-q", host, "-t", "TXT"], nameserver))
+    return _lines(ask(ctx, ["-q", host, "-t", "TXT"], nameserver))
 
 
 def PTR(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[str]:
@@ -68,7 +71,7 @@ def PTR(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[st
 
         salt '*' dig.PTR 192.0.2.1
     """
-    return _lines(_asked(ctx, ["-x", host], nameserver))
+    return _lines(ask(ctx, ["-x", host], nameserver))
 
 
 a = A
@@ -80,7 +83,7 @@ ptr = PTR
 def _addresses(
     ctx: MinionContext, host: str, record: str, version: int, nameserver: str | None
 ) -> list[str]:
-    lines = _lines(_asked(ctx, ["-q", host, "-t", record], nameserver))
+    lines = _lines(ask(ctx, ["-q", host, "-t", record], nameserver))
     return [line for line in lines if _is_address(line, version)]
 
 
@@ -95,7 +98,7 @@ def _lines(said: str | None) -> list[str]:
     return [] if said is None else said.split("\n")
 
 
-def _asked(ctx: MinionContext, question: list[str], nameserver: str | None) -> str | None:
+def ask(ctx: MinionContext, question: list[str], nameserver: str | None) -> str | None:
     """What ``dig`` says, in short; ``None`` if it fails. A name is never taken for an option."""
     if ctx.host.which("dig") is None:
         raise FunctionError("dig is not installed (on Debian in the package bind9-dnsutils)")
