@@ -210,6 +210,7 @@ def _announce(
     minions: Sequence[str],
     missing: Sequence[str],
 ) -> None:
+    ctx.events.fire(jid, {"minions": list(minions)})  # Salt 3006 and 3007 do so, for old listeners
     ctx.events.fire(
         tags.job_new(jid),
         {

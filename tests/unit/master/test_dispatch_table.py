@@ -399,7 +399,7 @@ def test_a_job_is_recorded_announced_and_handed_over(world: World, web1: Minion)
     reply = world.publish(fun="test.arg", arg=[1, {"__kwarg__": True, "k": "v"}])["load"]
     jid = reply["jid"]
     assert reply == {"jid": jid, "minions": ["web1"], "missing": []}
-    assert world.bus.tags() == [f"salt/job/{jid}/new"]
+    assert world.bus.tags() == [jid, f"salt/job/{jid}/new"]
     assert world.jobs.published == [
         {
             "fun": "test.arg",
