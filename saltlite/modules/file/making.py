@@ -13,6 +13,9 @@ from saltlite.modules._file.given import absolute, home
 from saltlite.modules._file.permissions import Wanted
 from saltlite.openat import reach
 
+INTERNAL = ("place_link",)
+"""Functions for states; nobody calls them by name."""
+
 
 def _owner_and_mode(user: Any, group: Any, mode: Any) -> tuple[int | None, tuple[int, int]]:
     number = None if mode is None else owners.mode_number(mode)
