@@ -77,4 +77,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         with (place / "door").open("w") as door:  # so that nobody passes one who waits
             fcntl.flock(door, fcntl.LOCK_EX)
             fcntl.flock(room, how)
-        return (yield)
+        try:
+            return (yield)
+        finally:  # in so many words: a process that the test has left holds the open file as well
+            fcntl.flock(room, fcntl.LOCK_UN)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 from collections.abc import Callable
 
@@ -23,18 +24,20 @@ class Tethers:
     def __init__(self) -> None:
         self._read_fd, self._write_fd = os.pipe2(os.O_CLOEXEC)
         self._ties: dict[int, int] = {}
+        self._own_fd: int | None = None
 
     def fork(self, fork: Callable[[], int]) -> int:
         """Have ``fork`` make a child, and tie it; its process id. Raises OSError."""
         tie_fd = os.open(f"/proc/self/fd/{self._read_fd}", os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.fcntl(tie_fd, fcntl.F_SETSIG, signal.SIGKILL)
+        _send_signals(tie_fd, on=True)  # to nobody yet
+        self._own_fd = tie_fd
         try:
             pid = fork()
         except OSError:
             os.close(tie_fd)
             raise
-        fcntl.fcntl(tie_fd, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(tie_fd, fcntl.F_SETOWN, pid)
-        _send_signals(tie_fd, on=True)
         self._ties[pid] = tie_fd
         return pid
 
@@ -50,11 +53,30 @@ class Tethers:
             _send_signals(tie_fd, on=False)
 
     def leave(self) -> None:
-        """In a child: nothing of this is ours, but for the tie that we were born with."""
+        """In a child: nothing of this is ours, but for the tie that we were born with.
+
+        The parent may have been killed before it told the kernel whom to signal, so the child says
+        it too, and looks whether it is too late.
+        """
         for fd in (self._read_fd, self._write_fd, *self._ties.values()):
             os.close(fd)
+        if self._own_fd is None:
+            return
+        fcntl.fcntl(self._own_fd, fcntl.F_SETOWN, os.getpid())
+        if _sends_signals(self._own_fd) and _is_without_writer(self._own_fd):
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _send_signals(fd: int, *, on: bool) -> None:
     flags = fcntl.fcntl(fd, fcntl.F_GETFL)
     fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_ASYNC if on else flags & ~os.O_ASYNC)
+
+
+def _sends_signals(fd: int) -> bool:
+    return bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ASYNC)
+
+
+def _is_without_writer(fd: int) -> bool:
+    poller = select.poll()
+    poller.register(fd, 0)  # a hang-up is told whatever is asked for
+    return bool(poller.poll(0))
