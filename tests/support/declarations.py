@@ -1085,9 +1085,15 @@ FORMS: Mapping[str, Form] = {
 }
 
 _DATABASE = "needs a server of its own: tests/unit/states/test_database_states.py has the law"
+_ACCESS_LISTS = "the law's look does not see access lists: tests/unit/states/test_acl_and_rsync.py"
+_COPIES = "a test run hears from rsync itself what comes: tests/unit/states/test_acl_and_rsync.py"
+_KEYRING = "its agent and clock write into the keyring at each look: tests/unit/modules/test_gpg.py"
+_BROKER = "needs a broker: tests/unit/states/test_rabbitmq.py has the law on one that keeps state"
 _ORCHESTRATION = "acts on other machines: tests/unit/states/test_orchestration_states.py has runs"
 
 EXEMPT: Mapping[str, str] = {
+    "acl": _ACCESS_LISTS,
+    "gpg": _KEYRING,
     "mysql_database": _DATABASE,
     "mysql_grants": _DATABASE,
     "mysql_user": _DATABASE,
@@ -1097,6 +1103,13 @@ EXEMPT: Mapping[str, str] = {
     "postgres_privileges": _DATABASE,
     "postgres_schema": _DATABASE,
     "postgres_user": _DATABASE,
+    "rabbitmq_cluster": _BROKER,
+    "rabbitmq_plugin": _BROKER,
+    "rabbitmq_policy": _BROKER,
+    "rabbitmq_upstream": _BROKER,
+    "rabbitmq_user": _BROKER,
+    "rabbitmq_vhost": _BROKER,
+    "rsync": _COPIES,
     "salt": _ORCHESTRATION,
     "pkg.mod_aggregate": "no declaration: it joins those of one run",
 }
