@@ -56,6 +56,7 @@ SHORT = 160
 
 SETUP = """
 set -e
+PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin  # what PATH had may be hidden below
 sed -i 's,^root:\\(.*\\):/root:,root:\\1:/home/root:,' /etc/passwd
 sed -i 's,^daemon:\\(.*\\):/usr/sbin:,daemon:\\1:/home/d:,' /etc/passwd
 mkdir -p /home/root

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import need
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -127,6 +128,7 @@ def git(cwd: Path, *words: str) -> str:
 
 @pytest.fixture
 def upstream(tmp_path: Path) -> Path:
+    need("git")
     place = tmp_path / "up"
     place.mkdir()
     git(place, "init", "-q", "-b", "main", ".")
