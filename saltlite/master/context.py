@@ -176,10 +176,10 @@ def make_context(
 ) -> MasterContext:
     """The context of one worker; ``workers`` share the budget of log lines."""
     config = shared.config
-    minions = MinionCache(shared.cachedir)
+    minions, keys = MinionCache(shared.cachedir), KeyStore(shared.pki_dir)
     context = MasterContext(
         shared=shared,
-        keys=KeyStore(shared.pki_dir),
+        keys=keys,
         sessions=shared.sessions(),
         jobs=shared.job_store(),
         minions=minions,
@@ -199,6 +199,11 @@ def make_context(
         publisher=publisher,
         runs=RunQueue(shared.sockets.runs),
         mirror=JobMirror(config),
-        pillars=PillarCache(config.pillar, minions, overrides.get("wall_s", time.time)),
+        pillars=PillarCache(
+            config.pillar,
+            minions,
+            overrides.get("wall_s", time.time),
+            lambda minion_id: keys.accepted_key(minion_id) is not None,
+        ),
     )
     return replace(context, **overrides)

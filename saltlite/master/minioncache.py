@@ -25,6 +25,7 @@ from saltlite.core.ids import valid_minion_id
 from saltlite.core.plain import Plain
 from saltlite.core.targets import FactsUnread, MinionFacts
 from saltlite.errors import StoreError, WireError
+from saltlite.master import pushed
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 log = logging.getLogger(__name__)
@@ -266,13 +267,9 @@ class MinionCache:
 
     def forget(self, minion_id: str) -> None:
         """Forget a minion: also its pushed files and what Salt 3006 kept of it."""
-        import shutil  # with the archive modules it brings; seldom needed
-
         for bank in BANKS:
             self.delete(minion_id, bank)
-        folder = disk.child(self._cachedir / "minions", minion_id)
-        if folder.is_dir() and not folder.is_symlink():
-            shutil.rmtree(folder, ignore_errors=True)
+        pushed.forget(self._cachedir, minion_id)
 
     def ids(self, bank: str) -> list[str]:
         """The minions of which this bank knows something."""

@@ -31,9 +31,15 @@ class PillarCache:
     """Compiled pillar by minion and environment. Times are of the wall clock, in seconds."""
 
     def __init__(
-        self, options: PillarOptions, minions: MinionCache, wall_s: Callable[[], float]
+        self,
+        options: PillarOptions,
+        minions: MinionCache,
+        wall_s: Callable[[], float],
+        has_key: Callable[[str], bool],
     ) -> None:
+        """``has_key`` says whether a minion is accepted still; nothing is kept of others."""
         self._options = options
+        self._has_key = has_key
         self._minions = minions
         self._wall_s = wall_s
         self._memory: OrderedDict[tuple[str, str], tuple[float, dict[str, Any]]] = OrderedDict()
@@ -109,7 +115,10 @@ class PillarCache:
     def _update(
         self, minion_id: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
     ) -> None:
+        def checked(kept: dict[str, Any]) -> dict[str, Any] | None:
+            return change(kept) if self._has_key(minion_id) else None
+
         try:
-            self._minions.update(COMPILED, minion_id, change)
+            self._minions.update(COMPILED, minion_id, checked)
         except StoreError as error:
             log.error("The compiled pillar of minion %s is not kept: %s", minion_id, error)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,8 @@ from saltlite.fileserver.paths import safe_name
 QUOTA_BYTES: Final = 1024**3
 QUOTA_FILES: Final = 10_000
 DEPTH_LIMIT: Final = 64
+LOCKS: Final = ".pushed.lock"
+"""A file of locks, one for each minion; see ``disk.locked_slot``."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -29,13 +33,25 @@ class PushRefused(Exception):
 
 
 def store_piece(
-    cachedir: Path, minion_id: str, path: object, begin: object, data: object, *, limit_bytes: int
+    cachedir: Path,
+    minion_id: str,
+    path: object,
+    begin: object,
+    data: object,
+    *,
+    limit_bytes: int,
+    has_key: Callable[[], bool],
 ) -> None:
     """Write one piece of a file; the first one (``begin`` 0) empties it.
 
+    The quota is looked at and the piece written in one step. ``has_key`` says then whether the
+    minion still has its key: it may have been deleted since the request came.
+
     Raises:
-        PushRefused: the path is not safe, the piece does not continue the file, it is too large, or
-            the minion has pushed its share (1 GiB, 10,000 files) already.
+        PushRefused: the minion has no key any more, the path is not safe, the piece does not
+            continue the file, it is too large, or the minion has pushed its share (1 GiB, 10,000
+            files and directories) already.
+        StoreError: another piece of this minion's is being written for too long.
         OSError: the disk does not take it.
     """
     parts = _checked_path(path)
@@ -46,11 +62,36 @@ def store_piece(
     piece = _bytes(data)
     if begin + len(piece) > limit_bytes:
         raise PushRefused(f"larger than {limit_bytes} bytes")
-    _check_quota(cachedir / "minions" / minion_id / "files", len(piece))
-    names = ["minions", minion_id, "files", *parts[:-1]]
-    folder = _folder(cachedir, names, make=begin == 0)
+    with _locked(cachedir, minion_id):
+        if not has_key():
+            raise PushRefused("key was removed")
+        _check_quota(cachedir / "minions" / minion_id / "files", len(piece))
+        _store(cachedir, ["minions", minion_id, "files", *parts], begin, piece)
+
+
+def forget(cachedir: Path, minion_id: str) -> None:
+    """Remove all that a minion has pushed, and what else is in its directory.
+
+    Raises:
+        StoreError: a piece of this minion's is being written for too long.
+    """
+    import shutil  # with the archive modules it brings; seldom needed
+
+    folder = disk.child(cachedir / "minions", minion_id)
+    if not folder.is_dir() or folder.is_symlink():
+        return
+    with _locked(cachedir, minion_id):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _locked(cachedir: Path, minion_id: str) -> AbstractContextManager[None]:
+    return disk.locked_slot(cachedir / LOCKS, zlib.crc32(minion_id.encode()))
+
+
+def _store(cachedir: Path, names: Sequence[str], begin: int, piece: bytes) -> None:
+    folder = _folder(cachedir, names[:-1], make=begin == 0)
     try:
-        _write(folder, parts[-1], begin, piece)
+        _write(folder, names[-1], begin, piece)
     finally:
         os.close(folder)
 
@@ -77,8 +118,8 @@ def _checked_path(path: object) -> list[str]:
 
 def _check_quota(top: Path, more_bytes: int) -> None:
     files, size = 0, more_bytes
-    for folder, _folders, names in os.walk(top):
-        files += len(names)
+    for folder, folders, names in os.walk(top):
+        files += len(names) + len(folders)
         size += sum(status.st_size for _entry, status in disk.entries_of(folder))
         if files >= QUOTA_FILES or size > QUOTA_BYTES:
             raise PushRefused("this minion has pushed its share")

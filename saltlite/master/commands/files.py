@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from saltlite.channel.master import OpenedRequest
 from saltlite.core.datalimits import grains_problem
 from saltlite.core.plain import Plain
-from saltlite.errors import WireError
+from saltlite.errors import StoreError, WireError
 from saltlite.fileserver import bundle
 from saltlite.fileserver.hashes import HashTakesLong
 from saltlite.fileserver.paths import split_url
@@ -142,8 +142,9 @@ def file_recv(ctx: MasterContext, request: OpenedRequest) -> bool:
             load.get("loc"),
             load.get("data"),
             limit_bytes=files.file_recv_max_size * MEGABYTE,
+            has_key=lambda: ctx.keys.accepted_key(request.id) is not None,
         )
-    except (PushRefused, OSError) as error:
+    except (PushRefused, StoreError, OSError) as error:
         ctx.refusals.refuse("_file_recv", f"minion {request.id}: {error}")
         return False
     return True

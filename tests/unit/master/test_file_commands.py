@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,10 @@ from saltlite.master.pushed import PushRefused, store_piece
 LIMIT = 1000
 
 
+def always() -> bool:
+    return True
+
+
 class World:
     """What the handlers reach."""
 
@@ -32,6 +37,7 @@ class World:
             config=SimpleNamespace(
                 files=config, paths=SimpleNamespace(cachedir=str(root / "cache"))
             ),
+            keys=SimpleNamespace(accepted_key=lambda _minion: object()),
             refusals=SimpleNamespace(refuse=lambda *words: self.refused.append(" ".join(words))),
         )
 
@@ -175,7 +181,7 @@ def test_pieces_that_do_not_continue_the_file(world: World, root: Path, loc: Any
 
 def test_a_later_piece_makes_no_file(world: World, root: Path) -> None:
     assert push(world, ["d", "f"], b"more", loc=4) is False
-    assert not list((root / "cache").iterdir())
+    assert os.listdir(root / "cache") == [pushed.LOCKS]
 
 
 @pytest.mark.parametrize("data", [None, 5, ["x"], {}, "\ud800"], ids=repr)
@@ -186,7 +192,7 @@ def test_data_that_is_none(world: World, data: Any) -> None:
 @pytest.mark.parametrize("minion", ["../x", "..", "", "a/b", ".hidden"])
 def test_minions_that_are_none(root: Path, minion: str) -> None:
     with pytest.raises(PushRefused):
-        store_piece(root / "cache", minion, ["f"], 0, b"x", limit_bytes=LIMIT)
+        store_piece(root / "cache", minion, ["f"], 0, b"x", limit_bytes=LIMIT, has_key=always)
     assert not list((root / "cache").iterdir())
 
 
@@ -207,7 +213,9 @@ def test_links_and_fifos_in_the_way_are_not_followed(world: World, root: Path) -
 
 def test_limits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def store(path: str, begin: int, size: int) -> None:
-        store_piece(root / "cache", "web1", [path], begin, b"x" * size, limit_bytes=LIMIT)
+        store_piece(
+            root / "cache", "web1", [path], begin, b"x" * size, limit_bytes=LIMIT, has_key=always
+        )
 
     store("f", 0, LIMIT)
     with pytest.raises(PushRefused, match="larger"):
@@ -221,6 +229,45 @@ def test_limits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pushed, "QUOTA_FILES", 2)
     with pytest.raises(PushRefused, match="share"):
         store("h", 0, 0)
+
+
+def test_directories_count_as_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pushed, "QUOTA_FILES", 4)
+    store_piece(
+        root / "cache", "web1", ["a", "b", "c", "f"], 0, b"", limit_bytes=LIMIT, has_key=always
+    )
+    with pytest.raises(PushRefused, match="share"):
+        store_piece(root / "cache", "web1", ["f"], 0, b"", limit_bytes=LIMIT, has_key=always)
+
+
+def test_two_pieces_at_once_share_one_quota(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one looks at what the first one has written, however long that takes."""
+    monkeypatch.setattr(pushed, "QUOTA_BYTES", 10)
+    outcomes: list[str] = []
+
+    def store(name: str) -> None:
+        try:
+            store_piece(
+                root / "cache", "web1", [name], 0, b"x" * 6, limit_bytes=LIMIT, has_key=always
+            )
+            outcomes.append("stored")
+        except PushRefused:
+            outcomes.append("refused")
+
+    write, others = pushed._write, []
+
+    def write_slowly(*given: Any) -> None:
+        if not others:
+            others.append(threading.Thread(target=store, args=("second",)))
+            others[0].start()
+            others[0].join(0.3)  # one that does not stand in line is done by then
+        write(*given)
+
+    monkeypatch.setattr(pushed, "_write", write_slowly)
+    store("first")
+    others[0].join()
+    assert outcomes == ["stored", "refused"]
+    assert os.listdir(root / "cache/minions/web1/files") == ["first"]
 
 
 def test_off_by_default(root: Path) -> None:

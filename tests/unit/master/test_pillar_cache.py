@@ -22,7 +22,7 @@ class Clock:
 
 def cache(tmp_path: Path, backend: str, clock: Clock) -> PillarCache:
     options = PillarOptions(pillar_cache=True, pillar_cache_ttl=60, pillar_cache_backend=backend)
-    return PillarCache(options, MinionCache(tmp_path), clock)
+    return PillarCache(options, MinionCache(tmp_path), clock, lambda _minion: True)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
