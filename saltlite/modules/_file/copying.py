@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 
+from saltlite.errors import UntrustedPath
 from saltlite.modules._file import place
 from saltlite.openat import reach
 
@@ -78,8 +79,10 @@ def move(src: str, dst: str) -> None:
         with reach(src) as old, reach(dst) as new:
             old.rename(new)
     except OSError as error:
-        if error.errno != errno.EXDEV:
+        if isinstance(error, UntrustedPath):
             raise
+        if error.errno != errno.EXDEV:  # its own path is that of a name in an open directory
+            raise OSError(error.errno, error.strerror, src) from error
         _copy_away(src, dst)
 
 

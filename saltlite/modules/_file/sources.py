@@ -187,7 +187,9 @@ def managed(
 
 
 def has_content(name: str, wanted: Mapping[str, str]) -> bool:
-    """Whether a file has the wanted hash already."""
+    """Whether a file has the wanted hash already; it has not where none is wanted."""
+    if not wanted:
+        return False
     try:
         return (
             os.path.isfile(name) and hashes.file_hash(name, wanted["hash_type"]) == wanted["hsum"]

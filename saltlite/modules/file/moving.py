@@ -146,5 +146,6 @@ def _rmdir(folder: str) -> str:
         with reach(folder) as spot:
             os.rmdir(spot.name, dir_fd=spot.fd)
     except OSError as error:
+        error.filename = folder
         return str(error)
     return ""

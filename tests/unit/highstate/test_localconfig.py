@@ -147,7 +147,7 @@ def test_nor_one_that_includes_such_a_file(over):
     more = path.with_name("more")
     more.write_text("my_option: more\n")
     more.chmod(0o666)
-    assert f"{more} is writable by everybody" in refused(ctx, str(path), ConfigError)
+    assert f"{more}: everybody may write here" in refused(ctx, str(path), ConfigError)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
