@@ -36,15 +36,17 @@ HIGHSTATE_DISABLED = {
 # --- what may not run ----------------------------------------------------------------------------
 
 
-def disabled(ctx: MinionContext) -> list[str]:
+def disabled(grains: Mapping[str, Any]) -> list[str]:
     """The SLS names and globs that may not run; ``highstate`` is the top file's run."""
-    found = ctx.grains.get(GRAIN)
+    found = grains.get(GRAIN)
     return [str(name) for name in found] if isinstance(found, (list, tuple)) else []
 
 
-def set_disabled(ctx: MinionContext, names: Iterable[str], *, off: bool) -> dict[str, Any]:
-    """Disable or enable; Salt's answer, with a line for each name."""
-    now, told = disabled(ctx), []
+def switch(
+    grains: Mapping[str, Any], names: Iterable[str], *, off: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Disable or enable: Salt's answer, with a line for each name, and the grain then."""
+    now, told = disabled(grains), []
     word = "disabled" if off else "enabled"
     for name in names:
         if (name in now) is off:
@@ -52,13 +54,12 @@ def set_disabled(ctx: MinionContext, names: Iterable[str], *, off: bool) -> dict
             continue
         now = [*now, name] if off else [each for each in now if each != name]
         told.append(f"Info: {name} state {word}.")
-    ctx.functions.call("grains.setval", GRAIN, now)
-    return {"res": True, "msg": "\n".join(told)}
+    return {"res": True, "msg": "\n".join(told)}, {GRAIN: now}
 
 
 def refused(ctx: MinionContext, names: Iterable[str]) -> list[str]:
     """A sentence for each SLS that is disabled."""
-    patterns = disabled(ctx)
+    patterns = disabled(ctx.grains)
     found = []
     for name in names if patterns else ():
         by = next((each for each in patterns if fnmatch.fnmatchcase(name, each)), None)

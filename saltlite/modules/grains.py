@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,11 @@ from saltlite.core.data import DELIMITER, choose, copied, traverse
 from saltlite.disk import locked, make_dir, read_regular, write_file
 from saltlite.errors import ConfigError, FunctionError, SaltliteError
 
-INTERNAL = ("refusal",)
-"""Functions for states; nobody calls them by name."""
+INTERNAL = ("refusal", "update")
+"""Functions for states and other modules; nobody calls them by name."""
+
+Work = Callable[[Mapping[str, Any]], tuple[Any, Mapping[str, Any] | None]]
+"""Makes of the grains that hold now an answer and new values; ``None`` changes nothing."""
 
 log = logging.getLogger(__name__)
 
@@ -177,21 +180,46 @@ def setvals(
     """
     if not isinstance(grains, Mapping):
         raise SaltliteError("setvals grains must be a dictionary.")
+    update(ctx, lambda _now: (None, grains), destructive, refresh_pillar)
+    return dict(grains)
+
+
+def update(
+    ctx: MinionContext, work: Work, destructive: bool = False, refresh_pillar: bool = True
+) -> Any:
+    """Set the grains that ``work`` makes of those that hold now; its answer.
+
+    What the file has counts, not what it had when this job began: nobody else writes it between
+    its reading and its writing, so that of two changes none is lost.
+
+    Raises:
+        FunctionError: the file cannot be read.
+        StoreError: it cannot be written.
+    """
     path = Path(os.path.dirname(ctx.config.paths.conf_file), FILE)
     make_dir(path.parent, 0o755)
     with locked(path.with_name(f".{FILE}.lock")):
         kept = _kept(path)
-        known = dict(ctx.grains)
-        for name, value in grains.items():
-            for place in (kept, known):
-                if value is None and destructive is True:
-                    place.pop(name, None)
-                else:
-                    place[name] = value
+        known = {**ctx.grains, **kept, **ctx.config.grains.grains}
+        answer, values = work(known)
+        if values is None:
+            return answer
+        _set_in((kept, known), values, destructive)
         _write(path, kept)
     ctx.grains = known
     _refresh(ctx, refresh_pillar)
-    return dict(grains)
+    return answer
+
+
+def _set_in(
+    places: tuple[dict[str, Any], ...], values: Mapping[str, Any], destructive: bool
+) -> None:
+    for name, value in values.items():
+        for place in places:
+            if value is None and destructive is True:
+                place.pop(name, None)
+            else:
+                place[name] = value
 
 
 def _kept(path: Path) -> dict[str, Any]:
@@ -241,15 +269,17 @@ def append(
 
         salt '*' grains.append key val
     """
-    found = get(ctx, key, [], delimiter)
+    return _change_list(ctx, key, delimiter, lambda found: _appended(found, key, val, convert))
+
+
+def _appended(found: Any, key: str, val: Any, convert: bool) -> list[Any] | str:
     if convert and not isinstance(found, list):
         found = [] if found is None else [found]
     if not isinstance(found, list):
         return f"The key {key} is not a valid list"
     if val in found:
         return f"The val {val} was already in the list {key}"
-    values = [*found, *val] if isinstance(val, list) else [*found, val]
-    return _set_below(ctx, key, values, delimiter)
+    return [*found, *val] if isinstance(val, list) else [*found, val]
 
 
 def remove(ctx: MinionContext, key: str, val: Any, delimiter: str = DELIMITER) -> Any:
@@ -259,26 +289,44 @@ def remove(ctx: MinionContext, key: str, val: Any, delimiter: str = DELIMITER) -
 
         salt '*' grains.remove key val
     """
-    found = get(ctx, key, [], delimiter)
+    return _change_list(ctx, key, delimiter, lambda found: _without(found, key, val))
+
+
+def _without(found: Any, key: str, val: Any) -> list[Any] | str:
     if not isinstance(found, list):
         return f"The key {key} is not a valid list"
     if val not in found:
         return f"The val {val} was not in the list {key}"
     at = found.index(val)
-    return _set_below(ctx, key, [*found[:at], *found[at + 1 :]], delimiter)
+    return [*found[:at], *found[at + 1 :]]
 
 
-def _set_below(ctx: MinionContext, key: str, value: Any, delimiter: str) -> dict[str, Any]:
-    """Set a value below ``a:b:c``; what is on the way and no map is replaced by one."""
+def _change_list(
+    ctx: MinionContext, key: str, delimiter: str, change: Callable[[Any], list[Any] | str]
+) -> Any:
+    """Set the list that is made of what is there; or the text that says why there is none."""
+
+    def work(now: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
+        values = change(traverse(now, key, [], delimiter))
+        if isinstance(values, str):
+            return values, None
+        changed = _with_below(now, key, values, delimiter)
+        return changed, changed
+
+    return update(ctx, work)
+
+
+def _with_below(grains: Mapping[str, Any], key: str, value: Any, delimiter: str) -> dict[str, Any]:
+    """The top grain with a value below ``a:b:c``; what is on the way and no map becomes one."""
     top, *way = key.split(delimiter)
     if not way:
-        return setval(ctx, top, value)
-    whole = _as_map(copied(ctx.grains.get(top)))
+        return {top: value}
+    whole = _as_map(copied(grains.get(top)))
     below = whole
     for name in way[:-1]:
         below[name] = below = _as_map(below.get(name))
     below[way[-1]] = value
-    return setval(ctx, top, whole)
+    return {top: whole}
 
 
 def _as_map(value: Any) -> dict[Any, Any]:
@@ -321,15 +369,18 @@ def set_(
 
         salt '*' grains.set 'apps:myApp:port' 2209
     """
-    found = traverse(ctx.grains, key, _MISSING, delimiter)
-    if found is not _MISSING and found == val and not (val is None and destructive):
-        return _outcome("Grain is already set", {})
-    refused = "" if force else refusal(ctx.grains, key, val, delimiter)
-    if refused:
-        return _outcome(refused, {}, result=False)
-    top, value = _nested(ctx.grains, key, val, delimiter, destructive)
-    setval(ctx, top, value, destructive)
-    return _outcome("", {top: value})
+
+    def work(now: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        found = traverse(now, key, _MISSING, delimiter)
+        if found is not _MISSING and found == val and not (val is None and destructive):
+            return _outcome("Grain is already set", {}), None
+        refused = "" if force else refusal(now, key, val, delimiter)
+        if refused:
+            return _outcome(refused, {}, result=False), None
+        top, value = _nested(now, key, val, delimiter, destructive)
+        return _outcome("", {top: value}), {top: value}
+
+    return dict(update(ctx, work, destructive))
 
 
 def _outcome(comment: str, changes: dict[str, Any], *, result: bool = True) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def highstate(
 
         salt '*' state.highstate exclude=bar,baz
     """
-    if control.HIGHSTATE in control.disabled(ctx):
+    if control.HIGHSTATE in control.disabled(ctx.grains):
         ctx.state["retcode"] = COMPILE_ERROR
         return dict(control.HIGHSTATE_DISABLED)
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})

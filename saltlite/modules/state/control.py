@@ -7,6 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate import control
+from saltlite.modules import grains
 from saltlite.modules._state import words
 
 
@@ -20,7 +21,7 @@ def disable(ctx: MinionContext, states: Any) -> dict[str, Any]:
         salt '*' state.disable highstate
         salt '*' state.disable "['web.*', db]"
     """
-    return control.set_disabled(ctx, words(states), off=True)
+    return _switch(ctx, states, off=True)
 
 
 def enable(ctx: MinionContext, states: Any) -> dict[str, Any]:
@@ -30,7 +31,12 @@ def enable(ctx: MinionContext, states: Any) -> dict[str, Any]:
 
         salt '*' state.enable highstate
     """
-    return control.set_disabled(ctx, words(states), off=False)
+    return _switch(ctx, states, off=False)
+
+
+def _switch(ctx: MinionContext, states: Any, *, off: bool) -> dict[str, Any]:
+    names = words(states)
+    return dict(grains.update(ctx, lambda now: control.switch(now, names, off=off)))
 
 
 def list_disabled(ctx: MinionContext) -> list[str]:
@@ -40,7 +46,7 @@ def list_disabled(ctx: MinionContext) -> list[str]:
 
         salt '*' state.list_disabled
     """
-    return control.disabled(ctx)
+    return control.disabled(ctx.grains)
 
 
 def pause(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 import yaml
 
-from saltlite.config.minion import IdentityOptions, MinionConfig, PathOptions
+from saltlite.config.minion import GrainOptions, IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.host import Host
@@ -138,3 +139,54 @@ def test_a_value_that_would_be_lost_refuses_at_any_depth(key):
     assert grains.refusal(held, key, 1).startswith(said)
     assert grain_states.present(key, 1).plan(held).comment.startswith(said)
     assert grains.refusal(held, key.replace("b", "x", 1), 1) == ""
+
+
+# --- two jobs, of which each began before the other one had written ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("calls", "result"),
+    [
+        ([("append", "l", 1), ("append", "l", 2)], {"l": [0, 1, 2]}),
+        ([("append", "l", 1), ("remove", "l", 0)], {"l": [1]}),
+        ([("append", "a:l", 1), ("append", "a:l", 2)], {"a": {"l": [1, 2]}}),
+        ([("set", "a:x", 1), ("set", "a:y", 2)], {"a": {"x": 1, "y": 2}}),
+        ([("set", "a:x", 1), ("delkey", "a:old")], {"a": {"x": 1}}),
+    ],
+    ids=str,
+)
+def test_of_two_jobs_with_old_grains_none_is_lost(calls, result, tmp_path, file):
+    before = {"l": [0], "a": {"old": 1}} if result.get("a") == {"x": 1} else {"l": [0]}
+    file.write_text(yaml.safe_dump(before))
+    jobs = [make(tmp_path, dict(before)) for _call in calls]
+    for ctx, (name, *given) in zip(jobs, calls, strict=True):
+        ctx.functions.call(f"grains.{name}", *given)
+    assert {name: kept(file)[name] for name in result} == result
+
+
+def test_reading_changing_and_writing_are_one_step(tmp_path, file, monkeypatch):
+    """Another job that comes between the look at a list and its writing waits."""
+    file.write_text("l: []\n")
+    appended, others = grains._appended, []
+
+    def append_slowly(*given):
+        if not others:
+            other = make(tmp_path, {"l": []})
+            run = threading.Thread(target=other.functions.call, args=("grains.append", "l", 2))
+            others.append(run)
+            run.start()
+            run.join(0.3)  # one that does not stand in line is done by then
+        return appended(*given)
+
+    monkeypatch.setattr(grains, "_appended", append_slowly)
+    make(tmp_path, {"l": []}).functions.call("grains.append", "l", 1)
+    others[0].join()
+    assert kept(file) == {"l": [1, 2]}
+
+
+def test_what_is_set_beside_the_file_counts_above_it(tmp_path, file):
+    file.write_text("l: [file]\n")
+    ctx = make(tmp_path, {"l": ["config"]})
+    ctx.config = replace(ctx.config, grains=GrainOptions(grains={"l": ["config"]}))
+    ctx.functions.call("grains.append", "l", 1)
+    assert kept(file) == {"l": ["config", 1]}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -71,6 +72,15 @@ def test_disabling_is_told_and_kept_as_a_grain(make: Make, tmp_path: Path) -> No
     assert ctx.functions.call("state.list_disabled") == ["one", "web.*"]
     assert ctx.functions.call("state.disable", "one")["msg"] == "Info: one state already disabled."
     assert ctx.functions.call("state.enable", "one")["msg"] == "Info: one state enabled."
+
+
+def test_of_two_jobs_that_disable_none_is_lost(make: Make, tmp_path: Path) -> None:
+    first, second, third = make(), make(), make()
+    first.functions.call("state.disable", "one")
+    second.functions.call("state.disable", "two")
+    assert yaml.safe_load((tmp_path / "grains").read_text()) == {control.GRAIN: ["one", "two"]}
+    third.functions.call("state.enable", "one")
+    assert third.functions.call("state.list_disabled") == ["two"]
 
 
 def test_what_is_disabled_is_not_run(make: Make) -> None:
