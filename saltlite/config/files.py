@@ -41,6 +41,7 @@ class Origins:
         self._ours = (0, os.geteuid())
         self._seen: set[str] = set()
         self._strangers: dict[str, int] = {}
+        self._of_groups: dict[str, int] = {}
 
     def add(self, path: str, status: os.stat_result) -> None:
         """Look at a file that was opened, at its directory, and at that of what a link leads to.
@@ -62,6 +63,19 @@ class Origins:
             raise UntrustedFile(f"everybody may write here; chmod o-w {path}", path=path)
         if status.st_uid not in self._ours:
             self._strangers[path] = status.st_uid
+        if status.st_mode & stat.S_IWGRP:
+            self._of_groups[path] = status.st_gid
+
+    def open_to_groups(self, user: Any = None) -> list[str]:
+        """What members of a group may change that is neither root's, ours nor that of ``user``.
+
+        Each with the group. It is no reason to refuse a file: sites have administrators' groups.
+        """
+        if not self._of_groups:
+            return []
+        own = {0, os.getegid(), _gid_of(user)}
+        found = [(path, gid) for path, gid in self._of_groups.items() if gid not in own]
+        return [f"{path} (group {_group_name(gid)})" for path, gid in sorted(found)]
 
     def refuse_strangers(self, user: Any = None) -> None:
         """Raise UntrustedFile for what belongs to neither root, us nor ``user``."""
@@ -84,6 +98,24 @@ def _uid_of(user: Any) -> int | None:
         return pwd.getpwnam(str(user)).pw_uid if user else None
     except KeyError:
         return None
+
+
+def _gid_of(user: Any) -> int | None:
+    import pwd
+
+    try:
+        return pwd.getpwnam(str(user)).pw_gid if user else None
+    except KeyError:
+        return None
+
+
+def _group_name(gid: int) -> str:
+    import grp
+
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
 
 
 def _name_of(uid: int) -> str:

@@ -42,12 +42,13 @@ def load_master(
     *,
     environ: Mapping[str, str] | None = None,
     client: bool = False,
+    daemon: bool = False,
 ) -> MasterConfig:
     """The master's configuration.
 
     ``overrides`` are options from the command line. ``config_dir`` may also be the file itself;
     ``None`` means ``SALT_CONFIG_DIR``, else ``/etc/salt``. A ``client`` command also reads
-    ``~/.saltrc``.
+    ``~/.saltrc``. A ``daemon`` also names files that a group may write.
 
     Raises:
         ConfigError: the first thing that is wrong, in one line with file, line and option.
@@ -59,6 +60,8 @@ def load_master(
     if client:
         found.settings.update(_client_settings(environ))
     found.override(overrides)
+    if daemon:
+        found.warn_of_groups()
     schema = _Schema("master", SECTIONS)
     values, extra = schema.checked(found.settings)
     _prefer_hours(values)
@@ -75,6 +78,7 @@ def load_minion(
     *,
     environ: Mapping[str, str] | None = None,
     cache_id: bool = True,
+    daemon: bool = False,
 ) -> MinionConfig:
     """The minion's configuration, its id found out if none is set; see :func:`load_master`.
 
@@ -86,6 +90,8 @@ def load_minion(
     environ = os.environ if environ is None else environ
     found = _gather("minion", config_dir, environ)
     found.override(overrides)
+    if daemon:
+        found.warn_of_groups()
     _rename_environment(found.settings)
     _forget_odd_grains(found.settings)
     schema = _Schema("minion", SECTIONS)
@@ -185,6 +191,17 @@ class _Found:
             self.settings[name] = Setting(value, COMMAND_LINE)
         user = self.settings.get("user")
         self.origins.refuse_strangers(user.value if user else None)
+
+    def warn_of_groups(self) -> None:
+        """Name in one line what members of groups may change."""
+        user = self.settings.get("user")
+        found = self.origins.open_to_groups(user.value if user else None)
+        if found:
+            log.warning(
+                "Whoever is in a group that may write the configuration decides what this daemon "
+                "does; chmod g-w if that is not meant: %s",
+                ", ".join(found),
+            )
 
     def sources(self) -> dict[str, Source]:
         return {name: setting.source for name, setting in self.settings.items()}

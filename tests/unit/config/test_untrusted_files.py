@@ -92,6 +92,24 @@ def test_the_client_file_of_another_user_does_not_count(
     assert "Not used: " in caplog.text
 
 
+@as_root
+@pytest.mark.parametrize("role", ["master", "minion"])
+def test_what_a_group_may_write_is_named_in_one_line_by_the_daemon(
+    directory: Path, tmp_path: Path, role: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for path, gid in ((directory / role, NOBODY.pw_gid), (directory / f"{role}.d", 0)):
+        path.chmod(0o770)
+        os.chown(path, 0, gid)
+    loader = {"master": load_master, "minion": load_minion}[role]
+    loader(directory, environ={})
+    assert caplog.messages == []  # commands are quiet
+    loader(directory, environ={}, daemon=True)
+    (line,) = caplog.messages
+    assert line.endswith(f"chmod g-w if that is not meant: {directory / role} (group nogroup)")
+    loader(directory, {"user": "nobody"}, environ={}, daemon=True)
+    assert len(caplog.messages) == 1  # its own group
+
+
 # --- Saltfile ------------------------------------------------------------------------------------
 
 
