@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,13 +45,31 @@ _COLOURS = (
 )
 _PLAIN = "\x1b[0;0m"
 
+EARLY_RECORDS = 200
+"""How many records of the start are kept for the log file; a configuration gives a few at most."""
+
 _ours: list[logging.Handler] = []
 
 
 def early(level: str = "warning") -> None:
-    """Log to the console until the configuration says more."""
+    """Log to the console until the configuration says more; keep warnings for the log file."""
     _name_levels()
-    _install([_console(EARLY_FORMAT, "%H:%M:%S", _Threshold(LOG_LEVELS[level], {}))])
+    console = _console(EARLY_FORMAT, "%H:%M:%S", _Threshold(LOG_LEVELS[level], {}))
+    _install([console, _Kept()])
+
+
+def kept() -> list[dict[str, Any]]:
+    """What was logged since :func:`early`, as plain values that another process can take over."""
+    return [each for handler in _ours if isinstance(handler, _Kept) for each in handler.records]
+
+
+def write_kept(records: Iterable[Mapping[str, Any]]) -> None:
+    """Log what was kept where the console is not: there it has been seen already."""
+    for fields in records:
+        record = logging.makeLogRecord(dict(fields))
+        for handler in _ours:
+            if not _is_console(handler):
+                handler.handle(record)
 
 
 def setup(
@@ -266,6 +284,31 @@ class _QuietStream(_Stream):
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Nobody is there to be told."""
+
+
+def _is_console(handler: logging.Handler) -> bool:
+    return isinstance(handler, _QuietStream)
+
+
+class _Kept(logging.Handler):
+    """Keeps warnings and worse as plain maps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[dict[str, Any]] = []
+        self.addFilter(_Threshold(logging.WARNING, {}))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the record, with its text made; what is too much is left out."""
+        if len(self.records) < EARLY_RECORDS:
+            plain = {name: vars(record)[name] for name in _KEPT_FIELDS}
+            self.records.append({**plain, "msg": record.getMessage()})
+
+
+_KEPT_FIELDS = (
+    "name", "levelname", "levelno", "created", "msecs", "process", "processName",
+    "filename", "funcName", "lineno", "module", "pathname", "threadName",
+)  # fmt: skip
 
 
 class LogFile(logging.FileHandler):

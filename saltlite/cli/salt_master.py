@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         logs.prepare_for(config.process.user, config.log.log_file)
         logs.setup(config.log, console=not options["daemon"], at_once=True)
+        logs.write_kept(options["kept"])
         _warn_of_unread(config)
         from saltlite.master.daemon import Master
 
@@ -64,6 +65,7 @@ def _warn_of_unread(config: MasterConfig) -> None:
 
 def _read(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
+    from saltlite.cli import logs
     from saltlite.cli.options import load_config, overrides
 
     options, _ = _parser().parse_command(arguments)
@@ -72,13 +74,14 @@ def _read(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
         "config_dir": options.config_dir,
         "overrides": overrides(options),
     }
-    return load_config(_load, options), values
+    config = load_config(_load, options)
+    return config, {**values, "kept": logs.kept()}
 
 
 def _load(config_dir: str, given: Mapping[str, Any]) -> MasterConfig:
     from saltlite.config.load import load_master
 
-    config = load_master(config_dir, given)
+    config = load_master(config_dir, given, daemon=True)
     if config.extra.get("git_pillar_verify_config") is not False:
         _check_git_pillar(config)
     return config

@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def start_logging() -> None:
         logs.setup(config.log, console=not options["daemon"])
+        logs.write_kept(options["kept"])
         if options["unread"]:
             log.warning("%s", options["unread"])
 
@@ -58,13 +59,17 @@ def _load() -> None:
 
 def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
+    from functools import partial
+
+    from saltlite.cli import logs
     from saltlite.cli.options import load_config
     from saltlite.config.known import without_effect
     from saltlite.config.load import load_minion
 
     options, _ = _parser().parse_command(arguments)
-    config = load_config(load_minion, options)
-    return config, {"daemon": options.daemon, "unread": without_effect(config.source, "minion")}
+    config = load_config(partial(load_minion, daemon=True), options)
+    unread = without_effect(config.source, "minion")
+    return config, {"daemon": options.daemon, "unread": unread, "kept": logs.kept()}
 
 
 def _parser() -> CommandParser:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
+import re
 import socket
 import time
 
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saltlite.cli import logs
+from saltlite.cli import logs, salt_master, salt_minion
 from saltlite.config.display import LOG_LEVELS, LogOptions
 
 log = logging.getLogger("saltlite.test.logs")
@@ -212,6 +214,46 @@ def test_setup_again_replaces(target, capsys):
     logs.setup(LogOptions(log_file=str(target)))
     log.warning("late")
     assert capsys.readouterr().err == "[WARNING ] early\n[WARNING ] late\n"
+
+
+def test_warnings_of_the_start_reach_the_file_and_the_console_once(target, capsys):
+    logs.early("quiet")
+    log.info("no matter")
+    log.warning("an %s\noption", "odd")
+    kept = logs.kept()
+    assert json.loads(json.dumps(kept)) == kept  # it goes through a pipe
+    logs.setup(LogOptions(log_file=str(target)))
+    logs.write_kept(kept)
+    assert capsys.readouterr().err == ""
+    (line,) = target.read_text().splitlines()
+    assert re.search(r"[.]logs:\d+ *\]\[WARNING \]\[\d+\] an odd\\noption$", line), line
+    assert logs.kept() == []
+
+
+def test_what_the_file_is_not_to_have_is_not_repeated_there(target):
+    logs.early()
+    log.warning("odd")
+    kept = logs.kept()
+    logs.setup(LogOptions(log_file=str(target), log_level_logfile="error"))
+    logs.write_kept(kept)
+    assert not target.exists()
+
+
+def test_no_more_of_the_start_is_kept_than_its_bound(target):
+    logs.early("quiet")
+    for number in range(logs.EARLY_RECORDS + 5):
+        log.warning("%d", number)
+    assert len(logs.kept()) == logs.EARLY_RECORDS
+
+
+@pytest.mark.parametrize("daemon", [salt_master, salt_minion])
+def test_the_daemons_hand_warnings_of_their_options_over(daemon, tmp_path):
+    for name in ("master", "minion"):
+        (tmp_path / name).write_text(f"id: x\nroot_dir: {tmp_path}\ntcp_keepalive_idle: many\n")
+    _config, values = daemon._read(["-c", str(tmp_path)])
+    (record,) = values["kept"]
+    assert f"{daemon.__name__.rpartition('_')[2]}:3: tcp_keepalive_idle: " in record["msg"]
+    assert record["msg"].endswith("the default is used")
 
 
 @pytest.mark.parametrize("form", ["file://{path}", "file://{path}/LOG_DAEMON"])

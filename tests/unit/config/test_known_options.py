@@ -78,6 +78,7 @@ def test_the_minion_hands_the_warning_to_its_log(tmp_path: Path) -> None:
     _config, values = salt_minion._read(["-c", str(tmp_path)])
     assert values == {
         "daemon": False,
+        "kept": [],
         "unread": f"Set, but without effect yet: retry_dns ({tmp_path}/minion:3)",
     }
 
