@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -20,17 +21,17 @@ log = logging.getLogger(__name__)
 class Depends:
     """``@depends("yaml", fallback_function=f)``: a function that is there only with what it needs.
 
-    A name is looked for in the globals of the function's file, once that has been executed; the
-    loader asks :func:`unmet` for it. ``True`` and ``False`` say it at once.
+    A name must have a true value in the globals of the function's file, once that has been
+    executed; the loader asks :func:`unmet` for it. With ``retcode`` or ``nonzero_retcode`` the
+    names are commands, which must end so. ``params`` counts for nothing, as in Salt. Source:
+    observed on Salt 3006.30.
     """
 
     def __init__(self, *dependencies: Any, **kwargs: Any) -> None:
         self.dependencies = dependencies
         self.fallback: Callable[..., Any] | None = kwargs.get("fallback_function")
-        self.command: str | None = None
-        if len(dependencies) == 1 and kwargs.get("retcode") is not None:
-            self.command = str(dependencies[0])
-            self.retcode = kwargs["retcode"]
+        self.retcode: int | None = kwargs.get("retcode")
+        self.nonzero: bool | None = kwargs.get("nonzero_retcode")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, marked with what it needs."""
@@ -40,17 +41,35 @@ class Depends:
 
     def is_met(self, names: dict[str, Any]) -> bool:
         """Whether all is there, in the globals ``names``."""
-        if self.command is not None:
-            done = subprocess.run(self.command.split(), capture_output=True, check=False)
-            return bool(done.returncode == self.retcode)
-        return all(self._has(one, names) for one in self.dependencies)
+        return all(self._has(each, names) for each in self.dependencies)
 
     def _has(self, dependency: Any, names: dict[str, Any]) -> bool:
-        if dependency is True or dependency is False:
-            return bool(dependency)
-        if callable(dependency):
-            return bool(dependency())
-        return str(dependency) in names
+        if isinstance(dependency, bool):
+            return dependency
+        if self.retcode is None and self.nonzero is None:
+            return isinstance(dependency, str) and bool(names.get(dependency))
+        return self._ends_as_wanted(_retcode_of(str(dependency)))
+
+    def _ends_as_wanted(self, code: int | None) -> bool:
+        """Whether a command with that retcode, ``None`` for one that cannot run, is what it needs.
+
+        One that cannot run counts as one that fails.
+        """
+        if self.retcode is not None:
+            return code == self.retcode
+        return bool(self.nonzero) is (code != 0)
+
+
+def _retcode_of(command: str) -> int | None:
+    """How a command ends, which is run without a shell; ``None`` if it cannot be run."""
+    try:
+        done = subprocess.run(
+            shlex.split(command), capture_output=True, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, ValueError) as error:
+        log.debug("the command %r of a dependency does not run: %s", command, error)
+        return None
+    return done.returncode
 
 
 depends = Depends

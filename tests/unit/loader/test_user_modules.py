@@ -547,3 +547,52 @@ def test_a_kind_of_its_own_for_a_master(tmp_path):
 
     ctx = Ctx(load_master(tmp_path), local=Local())
     assert UserModules(ctx, "runners").resolve("fleet.ids").call() == ["a", "b"]
+
+
+# --- what a function needs -----------------------------------------------------------------------
+
+NEEDS = """
+from salt.utils.decorators import depends
+import os
+FALSY = 0
+def _instead(*args): return "instead"
+"""
+
+
+@pytest.mark.parametrize(
+    ("needs", "is_there"),
+    [
+        ("'os', 'FALSY_NOT'", False),
+        ("'FALSY'", False),
+        ("'later'", True),
+        ("'os.path'", False),
+        ("'test.ping'", False),  # functions are not looked for, only names of the file
+        ("lambda: True", False),
+        ("True, 'os'", True),
+        ("False", False),
+        ("'true', retcode=0", True),
+        ("'false', retcode=0", False),
+        ("'true', 'false', retcode=0", False),
+        ("\"sh -c 'exit 4'\", retcode=4", True),
+        ("'exit 3', retcode=3", False),  # no shell
+        ("'false', nonzero_retcode=True", True),
+        ("'true', nonzero_retcode=True", False),
+        ("'false', nonzero_retcode=False", False),
+        ("'true', nonzero_retcode=False", True),
+        ("'no-such-program-here', nonzero_retcode=True", True),
+        ("'no-such-program-here', retcode=127", False),
+        ("'os', params={'x': 1}", True),
+    ],
+)
+def test_a_function_is_there_with_what_it_needs(tree, needs, is_there):
+    tree.write(f"{NEEDS}\n@depends({needs})\ndef f(): return 'f'\nlater = 1\n")
+    if is_there:
+        assert tree.call("custom.f") == "f"
+    else:
+        assert "custom.f" in reason_of(tree, "custom.f")
+
+
+@pytest.mark.parametrize("needs", ["'nothing'", "'false', retcode=0", "False"])
+def test_another_function_stands_in_for_one_that_lacks_something(tree, needs):
+    tree.write(f"{NEEDS}\n@depends({needs}, fallback_function=_instead)\ndef f(): return 'f'\n")
+    assert tree.call("custom.f") == "instead"
