@@ -70,9 +70,10 @@ def set_target(ctx: MinionContext, alias: str, target: Any) -> bool:
         raise FunctionError("alias can not be an empty string")
     if target == "":
         raise FunctionError("target can not be an empty string")
-    if get_target(ctx, alias) != target:
-        _write(ctx, _table.with_target(_read(ctx), alias, _table.shown(target)))
-    return True
+    with textfile.hold(ctx, _path(ctx)):
+        if get_target(ctx, alias) != target:
+            _write(ctx, _table.with_target(_read(ctx), alias, _table.shown(target)))
+        return True
 
 
 def rm_alias(ctx: MinionContext, alias: str) -> bool:
@@ -82,9 +83,10 @@ def rm_alias(ctx: MinionContext, alias: str) -> bool:
 
         salt '*' aliases.rm_alias alias
     """
-    if get_target(ctx, alias):
-        _write(ctx, _table.without(_read(ctx), alias))
-    return True
+    with textfile.hold(ctx, _path(ctx)):
+        if get_target(ctx, alias):
+            _write(ctx, _table.without(_read(ctx), alias))
+        return True
 
 
 def _write(ctx: MinionContext, text: str) -> None:

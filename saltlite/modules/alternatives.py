@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
+from saltlite.providers import textfile
 
 DIRECTORY = "/etc/alternatives"
 PROGRAMS = ("update-alternatives", "alternatives")
@@ -26,6 +27,12 @@ def _said(ctx: MinionContext, *words: str) -> str:
     """What the program wrote: errors if it failed."""
     done = ctx.host.run([_program(ctx), *words], env={"LC_ALL": "C"})
     return (done.stderr if done.exit_code > 0 and done.stderr else done.stdout).rstrip()
+
+
+def _change(ctx: MinionContext, *words: str) -> str:
+    """The same, one at a time: the program reads and writes its files without a lock."""
+    with textfile.hold(ctx, DIRECTORY):
+        return _said(ctx, *words)
 
 
 def display(ctx: MinionContext, name: str) -> str:
@@ -90,7 +97,7 @@ def install(ctx: MinionContext, name: str, link: str, path: str, priority: int) 
 
         salt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs23 50
     """
-    return _said(ctx, "--install", link, name, path, str(priority))
+    return _change(ctx, "--install", link, name, path, str(priority))
 
 
 def remove(ctx: MinionContext, name: str, path: str) -> str:
@@ -100,7 +107,7 @@ def remove(ctx: MinionContext, name: str, path: str) -> str:
 
         salt '*' alternatives.remove editor /usr/bin/emacs23
     """
-    return _said(ctx, "--remove", name, path)
+    return _change(ctx, "--remove", name, path)
 
 
 def auto(ctx: MinionContext, name: str) -> str:
@@ -110,7 +117,7 @@ def auto(ctx: MinionContext, name: str) -> str:
 
         salt '*' alternatives.auto editor
     """
-    return _said(ctx, "--auto", name)
+    return _change(ctx, "--auto", name)
 
 
 def set_(ctx: MinionContext, name: str, path: str) -> str:
@@ -120,4 +127,4 @@ def set_(ctx: MinionContext, name: str, path: str) -> str:
 
         salt '*' alternatives.set editor /usr/bin/emacs23
     """
-    return _said(ctx, "--set", name, path)
+    return _change(ctx, "--set", name, path)

@@ -10,7 +10,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.host import Completed
-from saltlite.providers import command
+from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import Job, Table
@@ -126,12 +126,13 @@ def _set(
     )
     if "\n" in "".join((wanted.cmd, wanted.identifier or "", *when)):
         raise FunctionError("A line of a crontab cannot hold a line feed")
-    table = _load(ctx, user)
-    answer = crontab.put(table, wanted)
-    if answer == "present":
-        return answer
-    table.jobs[-1] = _drawn(table.jobs[-1])
-    return _saved(ctx, user, table, answer)
+    with textfile.hold(ctx, f"crontab of {user}"):
+        table = _load(ctx, user)
+        answer = crontab.put(table, wanted)
+        if answer == "present":
+            return answer
+        table.jobs[-1] = _drawn(table.jobs[-1])
+        return _saved(ctx, user, table, answer)
 
 
 def _identifier(given: Any) -> str | None:
@@ -211,9 +212,10 @@ def _drop(
     *,
     special: bool,
 ) -> str:
-    table = _load(ctx, user)
-    answer = crontab.drop(table, str(cmd), when, _identifier(identifier), special=special)
-    return answer if answer == "absent" else _saved(ctx, user, table, answer)
+    with textfile.hold(ctx, f"crontab of {user}"):
+        table = _load(ctx, user)
+        answer = crontab.drop(table, str(cmd), when, _identifier(identifier), special=special)
+        return answer if answer == "absent" else _saved(ctx, user, table, answer)
 
 
 def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
@@ -224,12 +226,13 @@ def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
         salt '*' cron.set_env root MAILTO user@example.com
     """
     text = '""' if value in (None, "") else str(value)
-    table = _load(ctx, user)
-    if table.env.get(name) == text and isinstance(value, str):
-        return "present"
-    answer = "new" if table.env.pop(name, None) is None else "updated"
-    table.env[name] = text
-    return _saved(ctx, user, table, answer)
+    with textfile.hold(ctx, f"crontab of {user}"):
+        table = _load(ctx, user)
+        if table.env.get(name) == text and isinstance(value, str):
+            return "present"
+        answer = "new" if table.env.pop(name, None) is None else "updated"
+        table.env[name] = text
+        return _saved(ctx, user, table, answer)
 
 
 def rm_env(ctx: MinionContext, user: str, name: str) -> str:
@@ -239,11 +242,12 @@ def rm_env(ctx: MinionContext, user: str, name: str) -> str:
 
         salt '*' cron.rm_env root MAILTO
     """
-    table = _load(ctx, user)
-    if name not in table.env:
-        return "absent"
-    del table.env[name]
-    return _saved(ctx, user, table, "removed")
+    with textfile.hold(ctx, f"crontab of {user}"):
+        table = _load(ctx, user)
+        if name not in table.env:
+            return "absent"
+        del table.env[name]
+        return _saved(ctx, user, table, "removed")
 
 
 def write_cron_file(ctx: MinionContext, user: str, path: str) -> bool:

@@ -62,8 +62,9 @@ def set_host(ctx: MinionContext, ip: str, alias: str, comment: str | None = None
         salt '*' hosts.set_host <ip> <alias>
     """
     names = "".join(("", alias))  # a list of names is not taken
-    _write(ctx, table.with_names(_read(ctx), ip, names.strip(), comment))
-    return True
+    with textfile.hold(ctx, _path(ctx)):
+        _write(ctx, table.with_names(_read(ctx), ip, names.strip(), comment))
+        return True
 
 
 def rm_host(ctx: MinionContext, ip: str, alias: str) -> bool:
@@ -73,9 +74,10 @@ def rm_host(ctx: MinionContext, ip: str, alias: str) -> bool:
 
         salt '*' hosts.rm_host <ip> <alias>
     """
-    if has_pair(ctx, ip, alias):
-        _write(ctx, table.without_name(_read(ctx), ip, alias))
-    return True
+    with textfile.hold(ctx, _path(ctx)):
+        if has_pair(ctx, ip, alias):
+            _write(ctx, table.without_name(_read(ctx), ip, alias))
+        return True
 
 
 def add_host(ctx: MinionContext, ip: str, alias: str) -> bool:
@@ -85,9 +87,10 @@ def add_host(ctx: MinionContext, ip: str, alias: str) -> bool:
 
         salt '*' hosts.add_host <ip> <alias>
     """
-    if not has_pair(ctx, ip, alias):
-        _write(ctx, table.with_name(_read(ctx), ip, alias))
-    return True
+    with textfile.hold(ctx, _path(ctx)):
+        if not has_pair(ctx, ip, alias):
+            _write(ctx, table.with_name(_read(ctx), ip, alias))
+        return True
 
 
 def set_comment(ctx: MinionContext, ip: str, comment: str) -> bool:
@@ -97,11 +100,12 @@ def set_comment(ctx: MinionContext, ip: str, comment: str) -> bool:
 
         salt '*' hosts.set_comment <ip> <comment>
     """
-    changed = table.with_comment(_read(ctx), ip, comment)
-    if changed is None:
-        return False
-    _write(ctx, changed)
-    return True
+    with textfile.hold(ctx, _path(ctx)):
+        changed = table.with_comment(_read(ctx), ip, comment)
+        if changed is None:
+            return False
+        _write(ctx, changed)
+        return True
 
 
 def _path(ctx: MinionContext) -> str:

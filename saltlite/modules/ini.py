@@ -28,24 +28,25 @@ def set_option(
 
         salt '*' ini.set_option /path/to/ini '{section_foo: {key: value}}'
     """
-    was = textfile.load(ctx.host, file_name)
-    found = _parse(was or "", file_name, separator, encoding)
-    before = found.text(no_spaces=no_spaces)
-    changes: dict[str, Any] = {}
-    for name, value in (sections or {}).items():
-        if not isinstance(value, Mapping):
-            changes |= _set(found.top, {name: value})
-            continue
-        is_new = str(name) not in found.sections
-        changed = _set(found.section(str(name)), value)
-        if is_new:
-            after = {key: each["after"] for key, each in changed.items()}
-            changes[str(name)] = {"before": None, "after": after}
-        elif changed:
-            changes[str(name)] = changed
-    if changes or found.text(no_spaces=no_spaces) != before:
-        _save(file_name, found, encoding, was, no_spaces=no_spaces)
-    return changes
+    with textfile.hold(ctx, file_name):
+        was = textfile.load(ctx.host, file_name)
+        found = _parse(was or "", file_name, separator, encoding)
+        before = found.text(no_spaces=no_spaces)
+        changes: dict[str, Any] = {}
+        for name, value in (sections or {}).items():
+            if not isinstance(value, Mapping):
+                changes |= _set(found.top, {name: value})
+                continue
+            is_new = str(name) not in found.sections
+            changed = _set(found.section(str(name)), value)
+            if is_new:
+                after = {key: each["after"] for key, each in changed.items()}
+                changes[str(name)] = {"before": None, "after": after}
+            elif changed:
+                changes[str(name)] = changed
+        if changes or found.text(no_spaces=no_spaces) != before:
+            _save(file_name, found, encoding, was, no_spaces=no_spaces)
+        return changes
 
 
 def _set(section: Section, options: Mapping[Any, Any]) -> dict[str, Any]:
@@ -90,12 +91,13 @@ def remove_option(
 
         salt '*' ini.remove_option /path/to/ini section_name option_name
     """
-    was = textfile.load(ctx.host, file_name)
-    found = _parse(was or "", file_name, separator, encoding)
-    value = _section(found, section).drop(option)
-    if value is not None:
-        _save(file_name, found, encoding, was)
-    return value
+    with textfile.hold(ctx, file_name):
+        was = textfile.load(ctx.host, file_name)
+        found = _parse(was or "", file_name, separator, encoding)
+        value = _section(found, section).drop(option)
+        if value is not None:
+            _save(file_name, found, encoding, was)
+        return value
 
 
 def get_section(
@@ -127,13 +129,14 @@ def remove_section(
 
         salt '*' ini.remove_section /path/to/ini section_name
     """
-    was = textfile.load(ctx.host, file_name)
-    found = _parse(was or "", file_name, separator, encoding)
-    removed = found.sections.pop(section, None)
-    if removed is None:
-        return None
-    _save(file_name, found, encoding, was)
-    return dict(removed.options)
+    with textfile.hold(ctx, file_name):
+        was = textfile.load(ctx.host, file_name)
+        found = _parse(was or "", file_name, separator, encoding)
+        removed = found.sections.pop(section, None)
+        if removed is None:
+            return None
+        _save(file_name, found, encoding, was)
+        return dict(removed.options)
 
 
 def get_ini(

@@ -116,23 +116,25 @@ def _persistent_file(ctx: MinionContext) -> str:
 
 def _persist(ctx: MinionContext, mod: str) -> set[str]:
     path = _persistent_file(ctx)
-    text = textfile.load(ctx.host, path) or ""
-    if mod in modules.parse_persistent(text):
-        return set()
-    if not check_available(ctx, mod):
-        return set()
-    _make_parent(path)
-    textfile.save(path, modules.with_module(text, mod))
-    return {mod}
+    with textfile.hold(ctx, path):
+        text = textfile.load(ctx.host, path) or ""
+        if mod in modules.parse_persistent(text):
+            return set()
+        if not check_available(ctx, mod):
+            return set()
+        _make_parent(path)
+        textfile.save(path, modules.with_module(text, mod))
+        return {mod}
 
 
 def _forget(ctx: MinionContext, names: Iterable[str], *, comment: bool) -> set[str]:
     path = _persistent_file(ctx)
-    text = textfile.load(ctx.host, path) or ""
-    there = set(names) & set(modules.parse_persistent(text))
-    if there:
-        textfile.save(path, modules.without_modules(text, there, comment=comment))
-    return there
+    with textfile.hold(ctx, path):
+        text = textfile.load(ctx.host, path) or ""
+        there = set(names) & set(modules.parse_persistent(text))
+        if there:
+            textfile.save(path, modules.without_modules(text, there, comment=comment))
+        return there
 
 
 def _make_parent(path: str) -> None:

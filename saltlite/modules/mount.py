@@ -143,13 +143,14 @@ def set_fstab(
         pass_num=str(pass_num),
     )
     keys = table.criteria(match_on, fstype)
-    text = textfile.load(ctx.host, config)
-    if text is None:
-        raise FunctionError(_BAD_FILE.format(config))
-    changed, answer = table.with_entry(text, wanted, keys, not_change=not_change)
-    if changed != text and not test:
-        textfile.save(config, changed)
-    return answer
+    with textfile.hold(ctx, config):
+        text = textfile.load(ctx.host, config)
+        if text is None:
+            raise FunctionError(_BAD_FILE.format(config))
+        changed, answer = table.with_entry(text, wanted, keys, not_change=not_change)
+        if changed != text and not test:
+            textfile.save(config, changed)
+        return answer
 
 
 def rm_fstab(ctx: MinionContext, name: str, device: str | None, config: str = "/etc/fstab") -> bool:
@@ -159,15 +160,16 @@ def rm_fstab(ctx: MinionContext, name: str, device: str | None, config: str = "/
 
         salt '*' mount.rm_fstab /mnt/foo /dev/sdg
     """
-    text = textfile.load(ctx.host, config)
-    if text is None:
-        raise FunctionError(
-            f"Couldn't read from {config}: [Errno 2] No such file or directory: '{config}'"
-        )
-    changed = table.without_entry(text, name, device)
-    if changed != text:
-        textfile.save(config, changed)
-    return True
+    with textfile.hold(ctx, config):
+        text = textfile.load(ctx.host, config)
+        if text is None:
+            raise FunctionError(
+                f"Couldn't read from {config}: [Errno 2] No such file or directory: '{config}'"
+            )
+        changed = table.without_entry(text, name, device)
+        if changed != text:
+            textfile.save(config, changed)
+        return True
 
 
 def mount(
@@ -324,7 +326,8 @@ def write_mount_cache(
         salt '*' mount.write_mount_cache /mnt/share /dev/sdz1 False ext4 defaults,nosuid
     """
     noted = {"device": device, "fstype": fstype, "mkmnt": mkmnt, "opts": mount_opts}
-    _write_cache(ctx, {**_cache(ctx), real_name: noted})
+    with textfile.hold(ctx, _cache_path(ctx)):
+        _write_cache(ctx, {**_cache(ctx), real_name: noted})
     return True
 
 
@@ -335,14 +338,20 @@ def delete_mount_cache(ctx: MinionContext, real_name: str) -> bool:
 
         salt '*' mount.delete_mount_cache /mnt/share
     """
-    _write_cache(ctx, {name: noted for name, noted in _cache(ctx).items() if name != real_name})
+    with textfile.hold(ctx, _cache_path(ctx)):
+        kept = {name: noted for name, noted in _cache(ctx).items() if name != real_name}
+        _write_cache(ctx, kept)
     return True
+
+
+def _cache_path(ctx: MinionContext) -> str:
+    return os.path.join(ctx.config.paths.cachedir, "mounts")
 
 
 def _cache(ctx: MinionContext) -> dict[str, Any]:
     from saltlite.config.yaml import load  # Salt writes this file as YAML
 
-    path = os.path.join(ctx.config.paths.cachedir, "mounts")
+    path = _cache_path(ctx)
     text = ctx.host.read_text(path)
     found = load(text, path) if text else None
     noted = found.get("mounts") if isinstance(found, dict) else None
@@ -350,6 +359,6 @@ def _cache(ctx: MinionContext) -> dict[str, Any]:
 
 
 def _write_cache(ctx: MinionContext, noted: dict[str, Any]) -> None:
-    path = os.path.join(ctx.config.paths.cachedir, "mounts")
+    path = _cache_path(ctx)
     _make(os.path.dirname(path))
     textfile.save(path, json.dumps({"mounts": noted}) + "\n", mode=0o600)  # which is YAML too

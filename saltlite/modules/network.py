@@ -381,9 +381,10 @@ def mod_hostname(ctx: MinionContext, hostname: str | None) -> bool:
         argv = ["hostname", name]
     if command.run(ctx, argv, Options(python_shell=False)).retcode != 0:
         return False
-    hosts = textfile.load(ctx.host, HOSTS_FILE)
-    if hosts is not None:
-        textfile.save(HOSTS_FILE, tools.with_hostname(hosts, old, name))
+    with textfile.hold(ctx, HOSTS_FILE):
+        hosts = textfile.load(ctx.host, HOSTS_FILE)
+        if hosts is not None:
+            textfile.save(HOSTS_FILE, tools.with_hostname(hosts, old, name))
     if argv[0] == "hostname":
         textfile.save(HOSTNAME_FILE, f"{name}\n")
     return True

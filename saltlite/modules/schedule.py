@@ -17,6 +17,7 @@ from saltlite.config.yaml import load as load_yaml
 from saltlite.context import MinionContext, NoEvents
 from saltlite.core.schedule import DEFAULTS, MIXED_TEXT, TIME_FORMAT, BadSchedule, entry_of
 from saltlite.disk import make_dir, write_file
+from saltlite.providers import textfile
 
 MANAGE = "manage_schedule"
 ANSWERS = "/salt/minion/minion_schedule_"
@@ -165,7 +166,8 @@ def delete(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     if kwargs.get("test"):
         return answer | {"comment": f"Job: {name} would be deleted from schedule.", "result": True}
     if kwargs.get("offline"):
-        _save(ctx, {key: value for key, value in _saved(ctx).items() if key != name})
+        with textfile.hold(ctx, str(_path(ctx))):
+            _save(ctx, {key: value for key, value in _saved(ctx).items() if key != name})
     elif _ask(ctx, "delete", "delete_complete", name=name, **_persist(kwargs)) is None:
         return answer
     return {
@@ -263,7 +265,10 @@ def _switch_job(
         comment = f"Job: {name} would be {verb}d in schedule."
         return answer | {"comment": comment, "result": True}
     if kwargs.get("offline"):
-        _save(ctx, {**found, name: {**found[name], "enabled": verb == "enable"}})
+        with textfile.hold(ctx, str(_path(ctx))):
+            saved = _saved(ctx)
+            entry = {**saved.get(name, found[name]), "enabled": verb == "enable"}
+            _save(ctx, {**saved, name: entry})
     elif _ask(ctx, f"{verb}_job", f"{verb}d_job_complete", name=name, **_persist(kwargs)) is None:
         return answer | {"comment": f"Failed to {verb} job {name} in schedule."}
     return {
@@ -441,7 +446,8 @@ def _put(
 ) -> bool:
     """Add or change an entry, in the minion or in the file."""
     if kwargs.get("offline"):
-        _save(ctx, {**_saved(ctx), name: entry})
+        with textfile.hold(ctx, str(_path(ctx))):
+            _save(ctx, {**_saved(ctx), name: entry})
         return True
     given = {"name": name, "schedule": {name: entry}, **_persist(kwargs)}
     return _ask(ctx, func, f"{func}_complete", **given) is not None

@@ -16,6 +16,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import merge, traverse
 from saltlite.errors import ConfigError, FunctionError, UsageError
+from saltlite.providers import textfile
 
 PREFIX = "sdb://"
 
@@ -91,11 +92,12 @@ def get_or_set_hash(
 
         salt '*' sdb.get_or_set_hash sdb://mymemcached/foo
     """
-    value = get(ctx, uri)
-    if value is None or value == uri:
-        value = "".join(secrets.choice(chars) for _ in range(int(length)))
-        set_(ctx, uri, value)
-    return value
+    with textfile.hold(ctx, str(uri)):
+        value = get(ctx, uri)
+        if value is None or value == uri:
+            value = "".join(secrets.choice(chars) for _ in range(int(length)))
+            set_(ctx, uri, value)
+        return value
 
 
 def _find(

@@ -141,8 +141,13 @@ def set_auth_key(
     if account is None:
         return "fail"
     path = _path_of(account, config)
+    with textfile.hold(ctx, path):
+        return _authorize(ctx, path, account, wanted)
+
+
+def _authorize(ctx: MinionContext, path: str, account: Account, wanted: Authorized) -> str:
     text = textfile.load(ctx.host, path)
-    there = {each.key: each for each in keys.parse_authorized(text or "")}.get(key)
+    there = {each.key: each for each in keys.parse_authorized(text or "")}.get(wanted.key)
     if there == wanted:
         return "no change"
     _write(path, keys.with_authorized(text or "", wanted), account, was=text)
@@ -209,9 +214,16 @@ def rm_auth_key(
         salt '*' ssh.rm_auth_key <user> <key>
     """
     account = _account(ctx, user)
-    path = None if account is None else _path_of(account, config)
-    text = textfile.load(ctx.host, path) if path else None
-    if account is None or path is None or text is None:
+    if account is None:
+        return "Key not present"
+    path = _path_of(account, config)
+    with textfile.hold(ctx, path):
+        return _drop(ctx, path, account, key)
+
+
+def _drop(ctx: MinionContext, path: str, account: Account, key: str) -> str:
+    text = textfile.load(ctx.host, path)
+    if text is None:
         return "Key not present"
     changed = keys.without_authorized(text, key)
     if changed == text:
@@ -475,14 +487,15 @@ def _kind_in(key: str) -> str | None:
 def _trust(
     ctx: MinionContext, path: str, user: str | None, host: str, wanted: list[dict[str, Any]]
 ) -> None:
-    was = textfile.load(ctx.host, path)
-    text = keys.without_known(was or "", host, [each["enc"] for each in wanted])
-    names = [each["hostname"] if "fingerprint" in each else host for each in wanted]
-    lines = [
-        f"{name} {each['enc']} {each['key']}" for name, each in zip(names, wanted, strict=True)
-    ]
-    account = _account(ctx, user) if user else None
-    _write(path, keys.with_known(text, lines), account, was=was)
+    with textfile.hold(ctx, path):
+        was = textfile.load(ctx.host, path)
+        text = keys.without_known(was or "", host, [each["enc"] for each in wanted])
+        names = [each["hostname"] if "fingerprint" in each else host for each in wanted]
+        lines = [
+            f"{name} {each['enc']} {each['key']}" for name, each in zip(names, wanted, strict=True)
+        ]
+        account = _account(ctx, user) if user else None
+        _write(path, keys.with_known(text, lines), account, was=was)
 
 
 def rm_known_host(

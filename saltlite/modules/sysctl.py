@@ -88,19 +88,20 @@ def persist(ctx: MinionContext, name: str, value: Any, config: str | None = None
         salt '*' sysctl.persist net.ipv4.ip_forward 1
     """
     path = config or default_config(ctx)
-    text = textfile.load(ctx.host, path)
-    if text is None:
-        _make_parent(path)
-        text = parameters.NEW_FILE
-    changed = parameters.with_setting(text, name, str(value))
-    if changed is None:
-        if parameters.same(get(ctx, name), str(value)):
-            return "Already set"
+    with textfile.hold(ctx, path):
+        text = textfile.load(ctx.host, path)
+        if text is None:
+            _make_parent(path)
+            text = parameters.NEW_FILE
+        changed = parameters.with_setting(text, name, str(value))
+        if changed is None:
+            if parameters.same(get(ctx, name), str(value)):
+                return "Already set"
+            assign(ctx, name, value)
+            return "Updated"
+        textfile.save(path, changed)
         assign(ctx, name, value)
         return "Updated"
-    textfile.save(path, changed)
-    assign(ctx, name, value)
-    return "Updated"
 
 
 def _make_parent(path: str) -> None:

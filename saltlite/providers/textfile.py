@@ -5,11 +5,39 @@ Bytes that are no UTF-8 come back as they were. Owner and mode stay.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from saltlite import disk
+from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, StoreError
 from saltlite.host import Host
+
+LOCKS: Final = ".edits.lock"
+"""A file of locks in the cache directory, one for each text; see ``disk.locked_slot``."""
+
+PATIENCE_S: Final = 60.0
+
+
+@contextlib.contextmanager
+def hold(ctx: MinionContext, path: str) -> Iterator[None]:
+    """Keep other jobs of this minion from a text between its reading and its writing.
+
+    ``path`` may also be another name of a text that programs read and write. What is held already
+    is not to be held again.
+
+    Raises:
+        StoreError: another job had it for too long, or there can be no such lock.
+    """
+    folder = Path(ctx.config.paths.cachedir)
+    disk.make_dir(folder)
+    slot = zlib.crc32(os.path.realpath(path).encode("utf-8", "surrogateescape"))
+    with disk.locked_slot(folder / LOCKS, slot, patience_s=PATIENCE_S):
+        yield
 
 
 def load(host: Host, path: str) -> str | None:

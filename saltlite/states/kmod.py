@@ -146,8 +146,9 @@ class Unloaded(Resource[Modules]):
 
     def _forget(self, ctx: MinionContext, name: str) -> None:
         path = modules.SYSTEMD_FILE if ctx.grains.get("systemd") else modules.MODULES_FILE
-        text = textfile.load(ctx.host, path) or ""
-        textfile.save(path, modules.without_modules(text, [name], comment=self.comment))
+        with textfile.hold(ctx, path):
+            text = textfile.load(ctx.host, path) or ""
+            textfile.save(path, modules.without_modules(text, [name], comment=self.comment))
 
     def settled(self, now: Modules) -> str:
         return _said(self.modules, "already removed")

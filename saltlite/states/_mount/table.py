@@ -63,7 +63,8 @@ class Wanted:
 
     def write(self, ctx: MinionContext) -> None:
         """Bring it into the table as it is by now."""
-        textfile.save(self.path, self._with(table_at(ctx, self.path))[0])
+        with textfile.hold(ctx, self.path):
+            textfile.save(self.path, self._with(table_at(ctx, self.path))[0])
 
     def _with(self, text: str) -> tuple[str, str]:
         return fstab.with_entry(text, self.entry, self.keys, not_change=self.keeps)
