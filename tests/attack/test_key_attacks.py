@@ -341,6 +341,23 @@ def test_no_more_minions_than_allowed_at_the_same_time(
     assert len(list(accepted.iterdir())) == most
 
 
+def test_no_more_keys_wait_than_allowed_at_the_same_time(other_pem: str) -> None:
+    """``max_pending_keys`` holds for all workers together."""
+    options = {"worker_threads": 5, "max_pending_keys": 7}
+    with Cluster(minions=0, master_options=options, auto_accept=False) as cluster:
+        cluster.start_master()
+        stranger = Stranger(cluster.ret_port)
+        pending = cluster.pki_dir / "minions_pre"
+        for turn in range(10):
+            offers = [offer(other_pem, f"crowd{turn}-{n}") for n in range(60)]
+            replies = stranger.send_many(offers, within_s=30)
+            told = [auth_answer(reply)["ret"] for reply in replies]
+            assert (told.count(True), told.count("full")) == (7, 53)
+            for path in pending.iterdir():
+                path.unlink()
+        stranger.close()
+
+
 def test_of_two_keys_for_one_new_id_one_waits(victim: Victim, other_pem: str) -> None:
     """Nobody is accepted unseen: one key waits for the operator, the other one is denied."""
     cluster = victim.cluster

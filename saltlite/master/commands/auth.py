@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Final
 
 from saltlite.channel.handshake import sign_public_key
@@ -89,12 +90,21 @@ def _settle(ctx: MasterContext, request: AuthRequest) -> Decision:
     decision = decide(_offer(ctx, request))
     if decision.filing is Filing.NOTHING:
         return decision
-    limited = ctx.config.keys.max_minions > 0
-    with ctx.keys.hold(request.id), ctx.keys.hold_count() if limited else nullcontext():
+    with ctx.keys.hold(request.id):
         offer = _offer(ctx, request)
-        decision = decide(offer)
-        _file(ctx, request, decision, offer)
+        with ctx.keys.hold_count() if _is_limited(ctx, decide(offer)) else nullcontext():
+            full, pending_full = _full(ctx)
+            offer = replace(offer, full=full, pending_full=pending_full)
+            decision = decide(offer)
+            _file(ctx, request, decision, offer)
     return decision
+
+
+def _is_limited(ctx: MasterContext, decision: Decision) -> bool:
+    """Whether the decision adds to a state that may hold so many keys only."""
+    options = ctx.config.keys
+    limits = {Filing.ACCEPT: options.max_minions, Filing.PEND: options.max_pending_keys}
+    return limits.get(decision.filing, 0) > 0
 
 
 def _offered_key(ctx: MasterContext, request: AuthRequest) -> PublicKey:
@@ -109,14 +119,24 @@ def _offer(ctx: MasterContext, request: AuthRequest) -> Offer:
     same = filed is not None and same_pem(filed, request.pub)
     if known is KeyState.ACCEPTED:
         return Offer(Known.ACCEPTED, same_key=same, open_mode=options.open_mode)
+    full, pending_full = _full(ctx)
     return Offer(
         _KNOWN[known],
         same_key=same,
         auto_sign=ctx.autosign.signs(request.id, request.autosign_grains, ctx.wall_s()),
         auto_reject=ctx.autosign.rejects(request.id),
         open_mode=options.open_mode,
-        full=_reached(ctx, KeyState.ACCEPTED, options.max_minions),
-        pending_full=_reached(ctx, KeyState.UNACCEPTED, options.max_pending_keys),
+        full=full,
+        pending_full=pending_full,
+    )
+
+
+def _full(ctx: MasterContext) -> tuple[bool, bool]:
+    """Whether as many keys are accepted, and wait, as may."""
+    options = ctx.config.keys
+    return (
+        _reached(ctx, KeyState.ACCEPTED, options.max_minions),
+        _reached(ctx, KeyState.UNACCEPTED, options.max_pending_keys),
     )
 
 
