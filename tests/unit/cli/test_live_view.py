@@ -188,7 +188,9 @@ def test_a_batch_on_a_terminal(master):
     data = {"jid": jid, "id": "slow", "fun": "test.echo", "return": "hi", "retcode": 0}
     master.fire(job_ret(jid, "slow"), data)
     assert command.rest() == 0
-    assert command.seen().endswith("['slow', 'web1']\n\nweb1:\n    hi\nslow:\n    hi\n")
+    head = f"jid:\n    {jid}\nretcode:\n    0\n"
+    shown = f"['slow', 'web1']\n\n{head}web1:\n    hi\n{head}slow:\n    hi\n"
+    assert command.seen().endswith(shown)
 
 
 def says_ping_only(load):
