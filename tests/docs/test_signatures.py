@@ -148,7 +148,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-@pytest.mark.parametrize(("kind", "name"), shared())
+@pytest.mark.parametrize(("kind", "name"), list(shared()))
 def test_signature(kind: str, name: str) -> None:
     assert not list(_differences(kind, name))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,8 @@ def run(ctx: MinionContext, state: str, /, *, test: bool = False, **kwargs: Any)
 def _has_lists() -> bool:
     if not shutil.which("setfacl"):
         return False
-    place = Path("/tmp/saltlite-acl-probe")
-    place.mkdir(exist_ok=True)
-    done = subprocess.run(["setfacl", "-m", "u:daemon:r", str(place)], capture_output=True)
-    place.rmdir()
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["setfacl", "-m", "u:daemon:r", folder], capture_output=True)
     return done.returncode == 0
 
 
