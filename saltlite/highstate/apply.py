@@ -55,7 +55,6 @@ class Wishes:
     saltenv: str
     queue: bool | int
     concurrent: bool
-    state_events: bool
     pillar: Mapping[str, Any]
     config: MinionConfig
     """The options that count: the minion's, or those with a file of the call over them."""
@@ -64,14 +63,17 @@ class Wishes:
     """The environment that the call itself names: a top file is looked at for no other one."""
     pillarenv: str | None = None
     """The environment of pillar that the call itself names."""
+    state_events: bool | None = None
+    """Whether each state is told to the master; ``None`` if the call tells of none at all."""
     force: bool = False
     """Whether errors in the pillar are no reason to refuse."""
 
     @classmethod
-    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Wishes:
+    def of(cls, ctx: MinionContext, given: Mapping[str, Any], *, tells: bool = False) -> Wishes:
         """From the keyword arguments; where they say nothing, from the options.
 
-        ``test: true`` in the pillar counts like the option. Source: observed on Salt 3006.30.
+        ``test: true`` in the pillar counts like the option. Only calls with ``tells`` heed
+        ``state_events``. Source: observed on Salt 3006.30.
 
         Raises:
             UsageError: ``pillar`` is not a map.
@@ -93,16 +95,19 @@ class Wishes:
             saltenv=str(given.get("saltenv") or files.saltenv or "base"),
             queue=_queue(files.state_queue if given.get("queue") is None else given["queue"]),
             concurrent=bool(given.get("concurrent", False)),
-            state_events=bool(
-                files.state_events if given.get("state_events") is None else given["state_events"]
-            ),
             pillar=pillar or {},
             exclude=given.get("exclude"),
             config=config,
             only_env=given.get("saltenv"),
             pillarenv=given.get("pillarenv"),
+            state_events=_state_events(config, given) if tells else None,
             force=bool(given.get("force", False)),
         )
+
+
+def _state_events(config: MinionConfig, given: Mapping[str, Any]) -> bool:
+    asked = given.get("state_events")
+    return bool(config.files.state_events if asked is None else asked)
 
 
 def _queue(given: Any) -> bool | int:
@@ -255,11 +260,18 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | di
         ctx.state["retcode"] = COMPILE_ERROR
         return list(found.first_errors)
     settled = order(found.low, found.names)
-    answers = _run(ctx, settled.low, settled, wishes)
+    answers = _run(ctx, settled.low, settled, wishes, tells_all=_tells_all(found, wishes))
     if found.wanted:
         asked = Asked(found.wanted, wishes.pillar, wishes.exclude)
         keep(ctx, asked, answers, test=wishes.test)
     return answers
+
+
+def _tells_all(found: Compiled, wishes: Wishes) -> bool:
+    """Whether the call, the minion or its master wants an event of each state."""
+    if wishes.state_events is None:
+        return False
+    return wishes.state_events or found.state_events
 
 
 def apply_some(
@@ -290,13 +302,15 @@ def _run(
     low: Sequence[Chunk],
     settled: Ordered,
     wishes: Wishes,
+    *,
+    tells_all: bool = False,
 ) -> dict[str, Answer]:
     chunks = {low_tag(chunk): chunk for chunk in low}
     for circle in settled.circles.values():
         log.error("recursive requisite: %s", " -> ".join(circle))
 
     def told(tag: str, answer: Answer, total: int) -> None:
-        _fire(ctx, chunks.get(tag, {}), answer, total, wishes)
+        _fire(ctx, chunks.get(tag, {}), answer, total, tells_all=tells_all)
 
     answers = run_low(
         ctx,
@@ -318,12 +332,12 @@ def retcode_of(answers: Mapping[str, Answer]) -> int:
     return STATE_FAILURE if failed else 0
 
 
-def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, wishes: Wishes) -> None:
+def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, *, tells_all: bool) -> None:
     """Tell the master of a finished state, if that is wanted."""
     minion, jid = ctx.config.identity.id, str(ctx.job.get("jid", "req"))
     asked = chunk.get("fire_event")
     tags = []
-    if wishes.state_events:
+    if tells_all:
         tags.append(job_progress(jid, minion, answer["__run_num__"]))
     if asked:
         name = asked if isinstance(asked, str) else answer.get("name")

@@ -49,6 +49,8 @@ class Compiled:
     """Those that came up after that, before ``_in`` forms were turned round."""
     names: frozenset[str] = frozenset()
     """The SLS that were read: who requires one that has no states waits for nothing."""
+    state_events: bool = False
+    """Whether the master wants an event of each state."""
 
     def as_written(self) -> Compiled:
         """The same with nothing excluded, extended or turned round.
@@ -167,4 +169,13 @@ def _compiled(
     done = finished(high, split(exclude))
     errors = [*files.errors, *done.errors]
     low = [] if errors else low_of(done.high)
-    return Compiled(high, low, errors, wanted, files.errors, done.checking, files.names)
+    return Compiled(
+        high,
+        low,
+        errors,
+        wanted,
+        files.errors,
+        done.checking,
+        files.names,
+        options.state_events,
+    )

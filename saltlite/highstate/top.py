@@ -41,6 +41,8 @@ class TopOptions:
     nodegroups: Mapping[str, Any] = field(default_factory=dict)
     state_auto_order: bool = True
     master_tops_first: bool = False
+    state_events: bool = False
+    """Whether the master wants an event of each state; the minion's own option is not here."""
 
 
 @dataclass(slots=True)
@@ -63,12 +65,14 @@ def options_of(ctx: MinionContext) -> TopOptions:
         "state_auto_order": files.state_auto_order,
         "nodegroups": ctx.config.extra.get("nodegroups") or {},
         "master_tops_first": bool(ctx.config.extra.get("master_tops_first")),
+        "state_events": False,
     }
     if ctx.master is not None and files.file_client != "local":
         said = ctx.master.request({"cmd": "_master_opts"})
         if isinstance(said, Mapping):
             own.update({key: said[key] for key in own if said.get(key) is not None})
     own["state_top"] = str(own["state_top"]).removeprefix("salt://")
+    own["state_events"] = bool(own["state_events"])
     return TopOptions(**own)
 
 

@@ -74,7 +74,7 @@ def sls(
         salt '*' state.sls core,edit.vim exclude="[{'id': 'id_to_exclude'}]"
     """
     kwargs |= {"test": test, "exclude": exclude, "queue": queue, "state_events": state_events}
-    wishes = Wishes.of(ctx, kwargs)
+    wishes = Wishes.of(ctx, kwargs, tells=True)
     for kind in words(sync_mods):
         ctx.functions.call(f"saltutil.sync_{kind}", saltenv=wishes.saltenv)
     if no := control.refused(ctx, words(mods)):
@@ -100,7 +100,8 @@ def highstate(
     if control.HIGHSTATE in control.disabled(ctx.grains):
         ctx.state["retcode"] = COMPILE_ERROR
         return dict(control.HIGHSTATE_DISABLED)
-    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})
+    kwargs |= {"test": test, "queue": queue, "state_events": state_events}
+    wishes = Wishes.of(ctx, kwargs, tells=True)
     answers = _applied(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
     return _returned(ctx, answers, kwargs)
 
@@ -133,7 +134,7 @@ def sls_id(
 
         salt '*' state.sls_id my_state my_module,a_common_module
     """
-    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "state_events": state_events})
+    wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
     with prepared(ctx, wishes) as own:
         refused = refusal(own, wishes)
         if refused is not None:

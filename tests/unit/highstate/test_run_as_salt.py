@@ -212,7 +212,7 @@ def test_slots_are_filled_before_a_state_runs(ctx: MinionContext) -> None:
     assert answer["comment"] == "v"
 
 
-def test_each_finished_state_is_told_to_the_master(ctx: MinionContext) -> None:
+def test_each_finished_state_is_told_to_the_master(ctx: MinionContext, tmp_path: Path) -> None:
     heard: list[dict[str, Any]] = []
 
     class Master:
@@ -221,8 +221,10 @@ def test_each_finished_state_is_told_to_the_master(ctx: MinionContext) -> None:
 
     ctx.job = {"jid": "1"}
     ctx.master = Master()  # type: ignore[assignment]
-    high = {"a": {"test": ["nop", {"fire_event": "done"}]}, "b": {"test": ["nop"]}}
-    ctx.functions.call("state.high", high, state_events=True)
+    (tmp_path / "tree" / "told.sls").write_text(
+        "a: {test.nop: [{fire_event: done}]}\nb: {test.nop: []}\n"
+    )
+    ctx.functions.call("state.sls", "told", state_events=True)
     assert [load["tag"] for load in heard] == [
         "salt/job/1/prog/web1/0",
         "salt/state_result/1/web1/done",
