@@ -111,6 +111,8 @@ class Reader:
     """Those of the errors that are files that do not render: which, and why."""
     included: set[Place] = field(default_factory=set)
     """The SLS that others include."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What the renderers of one file keep for those of the next."""
     _seen: set[Place] = field(default_factory=set)
     _paths: set[tuple[str, str]] = field(default_factory=set)
     """Environment and path of what was read, which may have two names: ``a`` and ``a.``."""
@@ -183,6 +185,7 @@ class Reader:
                 saltenv=place.saltenv,
                 sls=place.sls,
                 variables=file_names(place.sls, found[0], path),
+                shared=self.shared,
             )
             return render(source, self.ctx)
         except SaltliteError as error:

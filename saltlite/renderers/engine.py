@@ -26,6 +26,7 @@ RENDERERS: Mapping[str, str] = {
         ("json", "serialized"),
         ("mako", "texts"),
         ("py", "python"),
+        ("stateconf", "stateconf"),
         ("text", "serialized"),
         ("toml", "serialized"),
         ("yaml", "serialized"),
@@ -40,7 +41,8 @@ class Source:
     """What is to be rendered.
 
     ``path`` is the file on disk (or what errors shall call it), ``name`` its path below the root
-    of its environment. ``variables`` lie on top of what templates see anyway.
+    of its environment. ``variables`` lie on top of what templates see anyway. ``shared`` is what
+    the files of one compilation tell one another.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Source:
     saltenv: str = "base"
     sls: str = ""
     variables: Mapping[str, Any] = field(default_factory=dict)
+    shared: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,20 @@ def render(source: Source, ctx: MinionContext, *, renderer: str | None = None) -
     stages = pipe(source.text, renderer or files.renderer)
     data: Any = source.text
     for stage in stages:
-        if not allowed(stage.name, files.renderer_whitelist, files.renderer_blacklist):
-            raise RenderError(f"renderer {stage.name!r} is not allowed here", path=source.path)
-        data = _find(stage.name, source, ctx)(data, source, ctx, stage.argument)
+        data = run_stage(stage, data, source, ctx)
     return {} if data is None else data
+
+
+def run_stage(stage: Stage, data: Any, source: Source, ctx: MinionContext) -> Any:
+    """What one renderer of a pipe makes of what came before it.
+
+    Raises:
+        RenderError: as :func:`render`.
+    """
+    files = ctx.config.files
+    if not allowed(stage.name, files.renderer_whitelist, files.renderer_blacklist):
+        raise RenderError(f"renderer {stage.name!r} is not allowed here", path=source.path)
+    return _find(stage.name, source, ctx)(data, source, ctx, stage.argument)
 
 
 def stage_on_data(name: str, data: Any, source: Source, ctx: MinionContext) -> Any:

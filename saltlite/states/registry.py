@@ -78,6 +78,7 @@ _NAMES: tuple[str, ...] = (
     "service",
     "ssh_auth",
     "ssh_known_hosts",
+    "stateconf",
     "supervisord",
     "sysctl",
     "test",
