@@ -96,13 +96,13 @@ def ext(
 ) -> dict[str, Any]:
     """The pillar with what one more outer source says, if the master has it for being asked so.
 
-    The master's option ``on_demand_ext_pillar`` names these sources.
+    The master's option ``on_demand_ext_pillar`` names these sources. Without one it is the pillar.
 
     CLI Example:
 
         salt '*' pillar.ext '{my_source: my_argument}'
     """
-    if not isinstance(external, Mapping) or len(external) != 1:
+    if not isinstance(external, Mapping) or len(external) > 1:
         raise UsageError("pillar.ext takes a dictionary with one source in it")
     if pillar is not None and not isinstance(pillar, Mapping):
         raise FunctionError("Pillar data must be formatted as a dictionary")

@@ -86,6 +86,16 @@ def test_a_refresh_is_not_waited_for_without_a_minion(tmp_path: Path) -> None:
 def test_ext_takes_one_source(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         pillar.ext(context(tmp_path), {"a": 1, "b": 2})
+    with pytest.raises(UsageError):
+        pillar.ext(context(tmp_path), [])  # type: ignore[arg-type]
+
+
+def test_ext_without_a_source_is_the_pillar(tmp_path: Path) -> None:
+    (tmp_path / "top.sls").write_text("base: {'*': [p]}")
+    (tmp_path / "p.sls").write_text("bar: 1")
+    ctx = context(tmp_path, file_client="local", pillar_roots={"base": [str(tmp_path)]})
+    assert pillar.ext(ctx, {}) == {"bar": 1}
+    assert pillar.ext(ctx, {}, pillar={"a": 1}) == {"a": 1, "bar": 1}
 
 
 def master(tmp_path: Path, **options: Any) -> Any:
