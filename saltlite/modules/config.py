@@ -133,13 +133,18 @@ def merge(
     omit_master: bool = False,
     omit_pillar: bool = False,
 ) -> Any:
-    """A map or list joined from options and pillar; the options' entries win.
+    """A map or list joined from options, the master's options in pillar, and pillar.
+
+    In this order the first one's entry wins, and lists follow one another.
 
     CLI Example:
 
         salt '*' config.merge schedule
     """
-    places = _places(ctx, omit_opts, True, omit_pillar, omit_master)
+    places = [
+        *_places(ctx, omit_opts, True, True, omit_master),
+        *_places(ctx, True, True, omit_pillar, True),
+    ]
     found = [place[value] for place in places if value in place]
     if not found:
         return default
