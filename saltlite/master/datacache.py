@@ -8,12 +8,14 @@ minion id may be, and no bank may be a directory of the master's own. Source: CV
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
 from saltlite.core.ids import valid_minion_id
 from saltlite.errors import StoreError, WireError
+from saltlite.master.minioncache import MinionCache
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 RESERVED: Final = frozenset(
@@ -63,12 +65,28 @@ class DataCache:
         except WireError as error:
             raise StoreError(f"{bank}/{key}: {error}") from error
         disk.make_dir(path.parent)
-        disk.write_file(path, packed, flush=False)
+        with self._locked(key):
+            disk.write_file(path, packed, flush=False)
+
+    def drop(self, bank: str, key: str, name: str) -> None:
+        """Take one entry out of a map; a minion that stores others meanwhile loses none.
+
+        Raises:
+            StoreError: it cannot be read or written.
+        """
+        path = self._path(bank, key)
+        with self._locked(key):
+            found = self.fetch(bank, key)
+            if not isinstance(found, dict) or name not in found:
+                return
+            del found[name]
+            disk.write_file(path, pack_bin(found), flush=False)
 
     def flush(self, bank: str, key: str | None = None) -> None:
         """Forget one key of a bank, or all of them."""
         for one in self.list(bank) if key is None else [key]:
-            disk.remove(self._path(bank, one))
+            with self._locked(one):
+                disk.remove(self._path(bank, one))
 
     def list(self, bank: str) -> list[str]:
         """The keys of a bank, sorted."""
@@ -84,6 +102,10 @@ class DataCache:
             return self._path(bank, key).stat().st_mtime
         except OSError:
             return None
+
+    def _locked(self, key: str) -> AbstractContextManager[None]:
+        """The lock of the workers, who change what they keep of a minion under it."""
+        return MinionCache(self._cachedir).locked(key)
 
     def _folder(self, bank: str) -> Path:
         parts = bank.split("/")

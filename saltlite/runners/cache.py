@@ -96,10 +96,7 @@ def clear_mine_func(
     if tgt is None:
         return False
     for one in _meant(ctx, tgt, tgt_type):
-        data = ctx.cache.fetch("mine", one)
-        if isinstance(data, dict) and clear_mine_func_flag in data:
-            kept = {name: value for name, value in data.items() if name != clear_mine_func_flag}
-            ctx.cache.store("mine", one, kept)
+        ctx.cache.drop("mine", one, str(clear_mine_func_flag))
     return True
 
 

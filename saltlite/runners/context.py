@@ -104,6 +104,9 @@ class Cache(Protocol):
     def store(self, bank: str, key: str, data: Any) -> None:
         """Replace what is kept; raises ValueError, StoreError."""
 
+    def drop(self, bank: str, key: str, name: str) -> None:
+        """Take one entry out of a map, in one step."""
+
     def flush(self, bank: str, key: str | None = None) -> None:
         """Forget one key of a bank, or all of them."""
 

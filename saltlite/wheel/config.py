@@ -11,6 +11,9 @@ from saltlite.config.opts import flat_opts
 from saltlite.runners.context import RunnerContext
 from saltlite.runners.test import SECRETS
 
+LOCK = ".config.lock"
+"""Held in the cache directory from the reading of the main file to its writing."""
+
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _OPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
@@ -40,10 +43,13 @@ def apply(ctx: RunnerContext, key: str, value: Any) -> bool:
     if not _OPTION.fullmatch(str(key)):
         raise ValueError(f"this cannot be an option: {key!r}")
     path = Path(ctx.config.paths.conf_file)
-    text = (disk.read_regular(path) or b"").decode()
     nested = isinstance(value, (dict, list))
     line = f"{key}: {dump(value, flow=True)}" if nested else dump({str(key): value})
-    disk.write_file(path, _with_option(text, str(key), line).encode(), mode=0o640)
+    cachedir = Path(ctx.config.paths.cachedir)
+    disk.make_dir(cachedir)
+    with disk.locked_slot(cachedir / LOCK, 0):
+        text = (disk.read_regular(path) or b"").decode()
+        disk.write_file(path, _with_option(text, str(key), line).encode(), mode=0o640)
     return True
 
 

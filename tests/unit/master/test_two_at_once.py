@@ -14,6 +14,7 @@ import pytest
 from saltlite import disk
 from saltlite.master import minioncache
 from saltlite.master.autosign import AutoSign
+from saltlite.master.datacache import DataCache
 from saltlite.master.maintenance import LEFTOVER_AGE_S, remove_leftovers
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR, MinionCache
 
@@ -86,6 +87,58 @@ def test_a_flush_waits_for_a_store(minions: MinionCache) -> None:
     minions.update(MINE, "m", slowly)
     assert os.waitpid(pids[0], 0)[1] == 0
     assert minions.read(MINE, "m") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        (lambda cache: cache.drop(MINE, "m", "a"), {"b": 1, "c": 3}),
+        (lambda cache: cache.flush(MINE, "m"), None),
+        (lambda cache: cache.store(MINE, "m", {"own": 1}), {"own": 1}),
+    ],
+    ids=["drop", "flush", "store"],
+)
+def test_runners_wait_for_a_worker(
+    minions: MinionCache,
+    tmp_path: Path,
+    change: Callable[[DataCache], None],
+    left: dict[str, int] | None,
+) -> None:
+    """``cache.clear_mine_func`` and its kin change what workers change."""
+    minions.write(MINE, "m", {"a": 1, "b": 1})
+    pids = []
+
+    def slowly(kept: dict[str, Any]) -> dict[str, Any]:
+        pids.append(in_another_process(lambda: change(DataCache(tmp_path))))
+        let_it_try(pids[0])
+        return {**kept, "c": 3}
+
+    minions.update(MINE, "m", slowly)
+    assert os.waitpid(pids[0], 0)[1] == 0
+    assert minions.read(MINE, "m") == left
+
+
+def test_a_worker_waits_for_a_runner(
+    minions: MinionCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minions.write(MINE, "m", {"a": 1, "b": 1})
+    cache, pids = DataCache(tmp_path), []
+    fetch = cache.fetch
+
+    def fetch_slowly(bank: str, key: str) -> Any:
+        found = fetch(bank, key)
+        pids.append(in_another_process(lambda: minions.update(MINE, "m", with_c)))
+        let_it_try(pids[0])
+        return found
+
+    monkeypatch.setattr(cache, "fetch", fetch_slowly)
+    cache.drop(MINE, "m", "a")
+    assert os.waitpid(pids[0], 0)[1] == 0
+    assert minions.read(MINE, "m") == {"b": 1, "c": 3}
+
+
+def with_c(kept: dict[str, Any]) -> dict[str, Any]:
+    return {**kept, "c": 3}
 
 
 def test_another_minion_does_not_wait(minions: MinionCache) -> None:

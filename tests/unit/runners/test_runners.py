@@ -89,6 +89,9 @@ class Cache:
     def store(self, bank, key, data):
         self.banks.setdefault(bank, {})[key] = data
 
+    def drop(self, bank, key, name):
+        self.banks.get(bank, {}).get(key, {}).pop(name, None)
+
     def flush(self, bank, key=None):
         if key is None:
             self.banks.pop(bank, None)

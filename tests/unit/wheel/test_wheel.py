@@ -1,5 +1,6 @@
 """Wheel functions over key directories and roots that are real files."""
 
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -171,6 +172,25 @@ def test_an_environment_is_looked_up_never_joined(ctx, saltenv):
         file_roots.write(ctx, "x", "a", saltenv)
     with pytest.raises(FunctionError, match="no root number"):
         file_roots.write(ctx, "x", "a", "base", 7)
+
+
+def test_of_two_changes_of_options_none_is_lost(ctx, tmp_path, monkeypatch):
+    read, others = config.disk.read_regular, []
+
+    def read_slowly(path):
+        found = read(path)
+        if not others:
+            others.append(threading.Thread(target=config.apply, args=(ctx, "second", 2)))
+            others[0].start()
+            others[0].join(0.3)  # one that does not stand in line is done by then
+        return found
+
+    monkeypatch.setattr(config.disk, "read_regular", read_slowly)
+    assert config.apply(ctx, "first", 1) is True
+    others[0].join()
+    text = (tmp_path / "master").read_text()
+    assert "first: 1\n" in text
+    assert "second: 2\n" in text
 
 
 def test_options_are_changed_in_their_file(ctx, tmp_path):
