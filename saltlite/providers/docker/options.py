@@ -1,0 +1,342 @@
+"""Options of containers and networks as Salt names them, in the words of the Engine API.
+
+What is not in the tables is refused. Source: Docker Engine API v1.43, ContainerCreate and
+NetworkCreate; forms of values observed on Salt 3006.30.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saltlite.errors import UsageError
+
+Convert = Callable[[Any], Any]
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bkmgt]?)b?", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+def _text(value: Any) -> str:
+    return str(value)
+
+
+def _words(value: Any) -> list[str]:
+    return shlex.split(value) if isinstance(value, str) else [str(one) for one in value]
+
+
+def listed(value: Any) -> list[Any]:
+    """A list, or text with commas, as a list."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in listed(value)]
+
+
+def _value(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def mapped(value: Any) -> dict[str, str]:
+    """Names and values from a map, a list of maps or of ``name=value``, or text with commas."""
+    if isinstance(value, Mapping):
+        return {str(name): _value(one) for name, one in value.items()}
+    found: dict[str, str] = {}
+    for one in listed(value):
+        name, _, text = str(one).partition("=")
+        found.update(mapped(one) if isinstance(one, Mapping) else {name: text})
+    return found
+
+
+def _environment(value: Any) -> list[str]:
+    return [f"{name}={text}" for name, text in mapped(value).items()]
+
+
+def _hosts(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [f"{name}:{address}" for name, address in value.items()]
+    found: list[str] = []
+    for one in listed(value):
+        found += _hosts(one) if isinstance(one, Mapping) else [str(one)]
+    return found
+
+
+def _size(value: Any) -> int:
+    match = _SIZE.fullmatch(str(value).strip())
+    if match is None:
+        raise UsageError(f"{value!r} is no size: a number, and perhaps k, m, g or t")
+    return int(float(match[1]) * _UNITS[match[2].lower()])
+
+
+def port(value: Any) -> str:
+    """A port as the API names it: ``80/tcp``."""
+    number, _, protocol = str(value).partition("/")
+    if not number.isascii() or not number.isdigit() or not 0 < int(number) < 65536:
+        raise UsageError(f"{value!r} is no port")
+    if protocol not in ("", "tcp", "udp", "sctp"):
+        raise UsageError(f"{value!r} is no port: its protocol is none of tcp, udp, sctp")
+    return f"{number}/{protocol or 'tcp'}"
+
+
+def _exposed(value: Any) -> dict[str, dict[str, Any]]:
+    return {port(one): {} for one in listed(value)}
+
+
+def _bindings(value: Any) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = {}
+    for one in listed(value):
+        text, _, protocol = str(one).partition("/")
+        host, _, inner = text.rpartition(":")
+        address, _, outer = host.rpartition(":")
+        name = port(f"{inner}/{protocol}" if protocol else inner)
+        found.setdefault(name, []).append({"HostIp": address.strip("[]"), "HostPort": outer})
+    return found
+
+
+def _volumes(value: Any) -> dict[str, dict[str, Any]]:
+    return {path: {} for path in _texts(value)}
+
+
+def _restart(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    name, _, count = str(value).partition(":")
+    if count and not count.isdigit():
+        raise UsageError(f"restart_policy: {value!r} has no number after the colon")
+    return {"Name": name, "MaximumRetryCount": int(count or 0)}
+
+
+def _devices(value: Any) -> list[dict[str, str]]:
+    found = []
+    for one in _texts(value):
+        outer, _, rest = one.partition(":")
+        inner, _, rights = rest.partition(":")
+        found.append(
+            {
+                "PathOnHost": outer,
+                "PathInContainer": inner or outer,
+                "CgroupPermissions": rights or "rwm",
+            }
+        )
+    return found
+
+
+def _ulimits(value: Any) -> list[dict[str, Any]]:
+    found = []
+    for one in _texts(value):
+        name, _, limits = one.partition("=")
+        soft, _, hard = limits.partition(":")
+        try:
+            found.append({"Name": name, "Soft": int(soft), "Hard": int(hard or soft)})
+        except ValueError as error:
+            raise UsageError(f"ulimits: {one!r} is not of the form name=soft:hard") from error
+    return found
+
+
+CONFIG: Mapping[str, tuple[str, Convert]] = {
+    "command": ("Cmd", _words),
+    "domainname": ("Domainname", _text),
+    "entrypoint": ("Entrypoint", _words),
+    "environment": ("Env", _environment),
+    "hostname": ("Hostname", _text),
+    "interactive": ("OpenStdin", bool),
+    "labels": ("Labels", mapped),
+    "ports": ("ExposedPorts", _exposed),
+    "stop_signal": ("StopSignal", _text),
+    "stop_timeout": ("StopTimeout", int),
+    "tty": ("Tty", bool),
+    "user": ("User", _text),
+    "volumes": ("Volumes", _volumes),
+    "working_dir": ("WorkingDir", _text),
+}
+"""Options of a container itself."""
+
+HOST_CONFIG: Mapping[str, tuple[str, Convert]] = {
+    "auto_remove": ("AutoRemove", bool),
+    "binds": ("Binds", _texts),
+    "cap_add": ("CapAdd", _texts),
+    "cap_drop": ("CapDrop", _texts),
+    "cpu_shares": ("CpuShares", int),
+    "cpuset_cpus": ("CpusetCpus", _text),
+    "devices": ("Devices", _devices),
+    "dns": ("Dns", _texts),
+    "dns_opt": ("DnsOptions", _texts),
+    "dns_search": ("DnsSearch", _texts),
+    "extra_hosts": ("ExtraHosts", _hosts),
+    "group_add": ("GroupAdd", _texts),
+    "init": ("Init", bool),
+    "ipc_mode": ("IpcMode", _text),
+    "links": ("Links", _hosts),
+    "mem_limit": ("Memory", _size),
+    "memswap_limit": ("MemorySwap", _size),
+    "network_mode": ("NetworkMode", _text),
+    "pid_mode": ("PidMode", _text),
+    "pids_limit": ("PidsLimit", int),
+    "port_bindings": ("PortBindings", _bindings),
+    "privileged": ("Privileged", bool),
+    "read_only": ("ReadonlyRootfs", bool),
+    "restart_policy": ("RestartPolicy", _restart),
+    "security_opt": ("SecurityOpt", _texts),
+    "shm_size": ("ShmSize", _size),
+    "sysctls": ("Sysctls", mapped),
+    "tmpfs": ("Tmpfs", mapped),
+    "ulimits": ("Ulimits", _ulimits),
+    "userns_mode": ("UsernsMode", _text),
+    "volumes_from": ("VolumesFrom", _texts),
+}
+"""Options of what the machine gives to a container."""
+
+ALIASES: Mapping[str, str] = {
+    "add_host": "extra_hosts",
+    "bind": "binds",
+    "cmd": "command",
+    "cpuset": "cpuset_cpus",
+    "device": "devices",
+    "env": "environment",
+    "expose": "ports",
+    "ipc": "ipc_mode",
+    "label": "labels",
+    "link": "links",
+    "memory": "mem_limit",
+    "memory_swap": "memswap_limit",
+    "pid": "pid_mode",
+    "publish": "port_bindings",
+    "restart": "restart_policy",
+    "rm": "auto_remove",
+    "stdin_open": "interactive",
+    "sysctl": "sysctls",
+    "ulimit": "ulimits",
+    "userns": "userns_mode",
+    "workdir": "working_dir",
+}
+"""Further names."""
+
+IGNORED = ("detach",)
+"""What says how a client waits, not what a container is."""
+
+
+def container(image: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body that makes a container; raises UsageError for what is not understood."""
+    config: dict[str, Any] = {}
+    host: dict[str, Any] = {}
+    given = _named(options)
+    log = {"Type": given.pop("log_driver", None), "Config": given.pop("log_opt", None)}
+    for name, value in given.items():
+        table, part = (CONFIG, config) if name in CONFIG else (HOST_CONFIG, host)
+        if name not in table:
+            raise UsageError(f"{name} is no option of containers that is known here")
+        key, convert = table[name]
+        part[key] = _converted(name, convert, value)
+    if any(value is not None for value in log.values()):
+        host["LogConfig"] = {
+            "Type": log["Type"] or "json-file",
+            "Config": mapped(log["Config"] or {}),
+        }
+    _expose(config, host)
+    config.update(AttachStdout=True, AttachStderr=True)
+    if config.get("OpenStdin"):
+        config.update(AttachStdin=True, StdinOnce=True)
+    return {"Image": image, **config, "HostConfig": host}
+
+
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for given, value in options.items():
+        name = ALIASES.get(given, given)
+        if value is None or given.startswith("__") or name in IGNORED:
+            continue
+        if name in found:
+            raise UsageError(f"{name} and {given} are one option: only one of them")
+        found[name] = value
+    return found
+
+
+def _converted(name: str, convert: Convert, value: Any) -> Any:
+    try:
+        return convert(value)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{name}: {value!r} is not understood: {error}") from error
+
+
+def _expose(config: dict[str, Any], host: Mapping[str, Any]) -> None:
+    """Bound ports are exposed, and what is mounted is a volume, as Salt has it."""
+    ports = {
+        **config.get("ExposedPorts", {}),
+        **{name: {} for name in host.get("PortBindings", {})},
+    }
+    paths: dict[str, Any] = {
+        bind.split(":")[1]: {} for bind in host.get("Binds", []) if ":" in bind
+    }
+    volumes = {**config.get("Volumes", {}), **paths}
+    config.update({"ExposedPorts": ports} if ports else {})
+    config.update({"Volumes": volumes} if volumes else {})
+
+
+_NETWORK = ("driver", "driver_opts", "labels", "internal", "attachable", "enable_ipv6",
+            "check_duplicate", "ipam_driver", "ipam_opts", "ipam_pools", "subnet", "gateway",
+            "iprange", "aux_addresses")  # fmt: skip
+_POOL = {"subnet": "Subnet", "gateway": "Gateway", "iprange": "IPRange"}
+
+
+def network(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body that makes a network; raises UsageError for what is not understood."""
+    given = {
+        key: value
+        for key, value in options.items()
+        if value is not None and not key.startswith("__")
+    }
+    unknown = sorted(set(given) - set(_NETWORK))
+    if unknown:
+        raise UsageError(f"{', '.join(unknown)}: no option of networks that is known here")
+    pools = [_pool(pool) for pool in listed(given.get("ipam_pools") or [])]
+    if set(given) & {*_POOL, "aux_addresses"}:
+        pools.insert(0, _pool(given))
+    body: dict[str, Any] = {"Name": name, "Driver": given.get("driver") or "bridge"}
+    for key, word in (("driver_opts", "Options"), ("labels", "Labels")):
+        body.update({word: mapped(given[key])} if key in given else {})
+    for key, word in (("internal", "Internal"), ("attachable", "Attachable")):
+        body.update({word: bool(given[key])} if key in given else {})
+    body.update({"EnableIPv6": bool(given["enable_ipv6"])} if "enable_ipv6" in given else {})
+    ipam = {
+        **({"Driver": str(given["ipam_driver"])} if "ipam_driver" in given else {}),
+        **({"Options": mapped(given["ipam_opts"])} if "ipam_opts" in given else {}),
+        **({"Config": pools} if pools else {}),
+    }
+    return {**body, "IPAM": ipam} if ipam else body
+
+
+def _pool(given: Mapping[str, Any]) -> dict[str, Any]:
+    pool: dict[str, Any] = {
+        word: str(given[key]) for key, word in _POOL.items() if given.get(key) is not None
+    }
+    if "Subnet" not in pool:
+        raise UsageError("a subnet is needed for gateway, iprange and aux_addresses")
+    if given.get("aux_addresses"):
+        pool["AuxiliaryAddresses"] = mapped(given["aux_addresses"])
+    return pool
+
+
+def endpoint(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a container is attached to a network; raises UsageError."""
+    given = {key: value for key, value in options.items() if not key.startswith("__")}
+    unknown = sorted(set(given) - {"ipv4_address", "ipv6_address", "aliases", "links"})
+    if unknown:
+        raise UsageError(f"{', '.join(unknown)}: no option of a network's container known here")
+    addresses = {
+        word: str(given[key])
+        for key, word in (("ipv4_address", "IPv4Address"), ("ipv6_address", "IPv6Address"))
+        if given.get(key)
+    }
+    found: dict[str, Any] = {"IPAMConfig": addresses} if addresses else {}
+    if given.get("aliases"):
+        found["Aliases"] = _texts(given["aliases"])
+    if given.get("links"):
+        found["Links"] = _hosts(given["links"])
+    return found
