@@ -1069,6 +1069,8 @@ ACTION_FORMS: dict[str, Form] = {
                 "string": ("motd",), "listing": ("lines",), "dictionary": ("a",),
             },
         },
+        "stateconf.set": {"always": {"name": ("t",)}, "may": {"n": (1, "v")}},
+        "stateconf.context": {"always": {"name": ("t",)}, "may": {"n": (1, "v")}},
         "test.show_notification": {"always": {"name": ("t",)}, "may": {"text": ("said",)}},
         "test.mod_watch": {"always": {"name": ("t",), "sfun": ("nop",)}},
     }.items()
