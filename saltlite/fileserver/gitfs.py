@@ -13,6 +13,7 @@ import logging
 import operator
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from saltlite.core.patterns import fits_whole
+from saltlite.disk import entries_of
 from saltlite.errors import SaltliteError, TargetError
 from saltlite.fileserver.gitrepo import ALL_REFS, Access, Names, Repository
 from saltlite.fileserver.mounts import Mounted, list_all, open_in, tree
@@ -138,7 +140,8 @@ class Gitfs:
     def __init__(self, options: FileOptions, cachedir: Path, extra: Mapping[str, Any]) -> None:
         self._options = options
         self._extra = extra
-        self._remotes = list(remotes(extra, cachedir / "gitfs"))
+        self._directory = cachedir / "gitfs"
+        self._remotes = list(remotes(extra, self._directory))
         self._seen: list[Names] = []
         self._envs: set[str] = set()
         self._served: dict[Path, Roots] = {}
@@ -154,6 +157,16 @@ class Gitfs:
         """Fetch all; whether anything is another now."""
         changed = [remote.fetch() for remote in self._remotes]
         return any(changed)
+
+    def clear(self) -> bool:
+        """Remove all copies, also of remotes that are not configured any more."""
+        for remote in self._remotes:
+            remote.repository.clear()
+        configured = {remote.repository.place for remote in self._remotes}
+        for entry, _ in entries_of(self._directory):
+            if Path(entry.path) not in configured and entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+        return True
 
     def envs(self) -> list[str]:
         """The environments of all remotes."""

@@ -117,6 +117,18 @@ class Repository:
         with self._lock(wait=True):
             return self._fetch()
 
+    def clear(self) -> None:
+        """Remove the copy; who needs it next fetches it again.
+
+        Raises:
+            OSError: something stays.
+        """
+        with self._lock(wait=True):
+            self._index.unlink(missing_ok=True)  # first: without it nobody uses the rest
+            for kept in ("trees", "repository"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(self.place / kept)
+
     def tree(self, commit: str) -> Path | None:
         """The directory with the files of a commit; ``None`` if it cannot be had."""
         if not COMMIT.fullmatch(commit):

@@ -72,6 +72,10 @@ class Minionfs:
     def forget(self) -> None:
         """Nothing is kept."""
 
+    def clear(self) -> bool:
+        """Nothing is kept on disk."""
+        return False
+
     def update(self) -> bool:
         """What was pushed is there."""
         return False

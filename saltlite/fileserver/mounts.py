@@ -50,6 +50,10 @@ class Mounts:
         for roots, _below in self._places:
             roots.forget()
 
+    def clear(self) -> bool:
+        """What is on disk is another's."""
+        return False
+
     def update(self) -> bool:
         """The directories are as they are."""
         return False

@@ -140,6 +140,10 @@ class Roots:
         """Read all lists again when they are asked for."""
         self._listings.clear()
 
+    def clear(self) -> bool:
+        """Nothing is kept on disk."""
+        return False
+
     def update(self) -> bool:
         """The directories of this machine are as they are."""
         return False

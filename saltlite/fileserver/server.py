@@ -54,6 +54,9 @@ class Backend(Protocol):
     def update(self) -> bool:
         """Fetch what lies elsewhere; whether anything is another now."""
 
+    def clear(self) -> bool:
+        """Remove copies of what lies elsewhere; whether it keeps any at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -95,6 +98,14 @@ class Found:
     rel: str
     status: os.stat_result
     backend: str
+
+
+def _clear(backend: Backend) -> tuple[bool, str]:
+    """Whether a back end removed its copies, and what it could not remove."""
+    try:
+        return backend.clear(), ""
+    except OSError as error:
+        return False, f"{backend.name}: {error.filename}: {error.strerror}"
 
 
 class FileServer:
@@ -230,6 +241,12 @@ class FileServer:
         """Fetch what back ends serve from elsewhere; whether anything is another now."""
         changed = [backend.update() for backend in self._chosen(only)]
         return any(changed)
+
+    def clear(self, only: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+        """Remove the copies that back ends keep: the names of those that did, and what failed."""
+        done = {one.name: _clear(one) for one in self._chosen(only)}
+        cleared = [name for name, (did, _) in done.items() if did]
+        return cleared, [error for _, error in done.values() if error]
 
     def _chosen(self, only: Sequence[str]) -> list[Backend]:
         return [one for one in self._backends if not only or one.name in only]

@@ -1,8 +1,8 @@
 """``fileserver.*``: what the master's file server has. Source: modules.md 4; Salt 3006.30.
 
-The server reads directories again when they change, in every process for itself, and keeps nothing
-on disk. So there is no cache to clear and no lock to hold, and the functions for these say so as
-Salt does.
+The server reads directories again when they change, in every process for itself; only ``gitfs``
+keeps something on disk. There are no locks to hold, and the functions for these say so as Salt
+does.
 """
 
 from __future__ import annotations
@@ -84,14 +84,24 @@ def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
     return True
 
 
-def clear_cache(ctx: RunnerContext, backend: Any = None) -> str:
-    """Forget what back ends have fetched from elsewhere.
+def clear_cache(ctx: RunnerContext, backend: Any = None) -> dict[str, list[str]] | str:
+    """Remove what back ends have fetched from elsewhere; it is fetched again when it is needed.
 
     CLI Example:
 
         salt-run fileserver.clear_cache
+        salt-run fileserver.clear_cache backend=gitfs
     """
-    return "No cache was cleared"
+    asked = dict(zip(_backends(backend), _names(backend), strict=True))
+    cleared, errors = file_server(ctx.config).clear(list(asked))
+    told = {
+        "cleared": [
+            f"The {asked.get(name, name)} fileserver cache was successfully cleared"
+            for name in cleared
+        ],
+        "errors": errors,
+    }
+    return {kind: lines for kind, lines in told.items() if lines} or "No cache was cleared"
 
 
 def clear_file_list_cache(
@@ -128,7 +138,10 @@ def clear_lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> s
 
 def _backends(wanted: Any) -> list[str]:
     """Names of back ends, in a list or with commas; none for all."""
-    if not wanted:
-        return []
-    names = wanted.split(",") if isinstance(wanted, str) else wanted
-    return [BACKENDS.get(str(name).strip(), str(name).strip()) for name in names]
+    return [BACKENDS.get(name, name) for name in _names(wanted)]
+
+
+def _names(wanted: Any) -> list[str]:
+    """The names as they were given."""
+    names = wanted.split(",") if isinstance(wanted, str) else wanted or ()
+    return [str(name).strip() for name in names if str(name).strip()]

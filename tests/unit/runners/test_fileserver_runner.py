@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from saltlite.config.master import FileOptions
+from saltlite.fileserver.roots import Roots
 from saltlite.runners import fileserver
 
 
@@ -47,3 +50,38 @@ def test_what_there_is_nothing_to_do_for(ctx: Any) -> None:
     assert fileserver.clear_file_list_cache(ctx) == {}
     assert fileserver.lock(ctx) == "No locks were set"
     assert fileserver.clear_lock(ctx) == "No locks were removed"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_the_copies_of_gitfs_are_cleared_and_made_again(ctx: Any, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    for words in (["init", "-qb", "master"], ["commit", "-qm", "x", "--allow-empty"]):
+        work.mkdir(exist_ok=True)
+        command = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "-C", str(work), *words]
+        subprocess.run(command, check=True)
+    ctx.config.files = FileOptions(fileserver_backend=["gitfs", "roots"])
+    ctx.config.extra = {"gitfs_remotes": [f"file://{work}"]}
+    copies = tmp_path / "cache/gitfs"
+    assert fileserver.envs(ctx, backend="git") == ["base"]
+    (copies / "of-a-remote-that-is-gone").mkdir()
+    (copy,) = copies.glob("*/repository")
+    assert fileserver.clear_cache(ctx, backend="roots") == "No cache was cleared"
+    assert fileserver.clear_cache(ctx, backend="nope") == "No cache was cleared"
+    assert copy.is_dir()
+    told = {"cleared": ["The git fileserver cache was successfully cleared"]}
+    assert fileserver.clear_cache(ctx, backend="git,roots") == told
+    assert [path.name for path in copies.glob("*/*")] == [".lock"]
+    assert not (copies / "of-a-remote-that-is-gone").exists()
+    told = {"cleared": ["The gitfs fileserver cache was successfully cleared"]}
+    assert fileserver.clear_cache(ctx) == told
+    assert fileserver.envs(ctx, backend="git") == ["base"]
+    assert copy.is_dir()
+
+
+def test_what_cannot_be_removed_is_told(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_roots: Roots) -> bool:
+        raise PermissionError(13, "Permission denied", "/x")
+
+    monkeypatch.setattr(Roots, "clear", fail)
+    told = {"errors": ["roots: /x: Permission denied"]}
+    assert fileserver.clear_cache(ctx) == told
