@@ -22,14 +22,19 @@ from saltlite.master.runs import RunRequest
 
 
 def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
-    """Publish for a minion; ``{"jid", "minions"}``, ``{}`` if it may not."""
+    """Publish for a minion; ``{"jid", "minions"}``, ``{}`` if it may not.
+
+    With ``error`` nothing was published: real minions do not know that field, and get a job id and
+    no minions, as they expect.
+    """
     wanted = _wanted(request)
     publisher = _publisher(ctx.config.access.peer, request.id)
     try:
         decision = decide(publisher, wanted, partial(matching.minions_of, ctx))
     except PatternTooSlow as error:
         ctx.refusals.refuse("minion_pub", f"minion {request.id}: {error}")
-        return {"error": f"Not published: {error}"}
+        jid = ctx.shared.jids.next(ctx.now())
+        return {"jid": jid, "minions": [], "error": f"Not published: {error}"}
     if isinstance(decision, Refused):
         ctx.refusals.refuse("minion_pub", f"minion {request.id}: {decision.reason}")
         return {}

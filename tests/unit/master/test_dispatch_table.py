@@ -16,9 +16,9 @@ from saltlite.config.load import load_master
 from saltlite.core.messages import as_bytes
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
-from saltlite.errors import KeyPending, KeyRejected, MasterFull, StoreError
+from saltlite.errors import KeyPending, KeyRejected, MasterFull, PatternTooSlow, StoreError
 from saltlite.master.acl import key_path, process_user, write_keys
-from saltlite.master.commands import COMMANDS, Caller, Repeats
+from saltlite.master.commands import COMMANDS, Caller, Repeats, matching
 from saltlite.master.context import MasterContext, Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.keystore import KeyState, KeyStore
@@ -649,6 +649,22 @@ def test_peer_publishing(world: World, web1: Minion, rsa: list[PrivateKey]) -> N
         assert web1.ask("minion_pub", fun=fun, arg=[], tgt="*") == {}
     assert web2.ask("minion_pub", fun="test.ping", arg=[], tgt="*") == {}
     assert len(world.jobs.published) == 1
+
+
+@pytest.mark.parametrize("options", ["auto_accept: True\npeer:\n  web1:\n    - test\\..*\n"])
+def test_a_target_that_takes_too_long(
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real minions read ``minions`` of any answer that has something in it."""
+
+    def minions_of(*_given: Any, **_options: Any) -> None:
+        raise PatternTooSlow("it takes more than 1 s")
+
+    monkeypatch.setattr(matching, "minions_of", minions_of)
+    asked = web1.ask("minion_pub", fun="test.ping", arg=[], tgt="w*", tgt_type="glob", ret="")
+    assert asked.pop("jid").isdigit()
+    assert asked == {"minions": [], "error": "Not published: it takes more than 1 s"}
+    assert world.jobs.published == []
 
 
 @pytest.mark.parametrize("options", ["auto_accept: True\npeer:\n  web1: [test.arg]\n"])
