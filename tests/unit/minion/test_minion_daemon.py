@@ -136,6 +136,15 @@ class Scene:
         await self.until(lambda: jid in self.returns)
         return self.returns[jid]
 
+    async def begun(self, jid: str) -> None:
+        """The job runs, and has told the loop so: from then on it lives on without it."""
+        deadline_s = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline_s:
+            running = (await self.run("saltutil.running"))["return"]
+            if any(one["jid"] == jid and one["pid"] for one in running):
+                return
+        raise AssertionError(f"job {jid} does not begin: {running}")
+
     async def here(self, times: int = 1) -> None:
         """The minion has said that it is there."""
         await self.until(lambda: self.tags.count("salt/minion/m1/start") >= times)
@@ -331,7 +340,7 @@ def test_after_kill_9_of_everything_the_job_has_a_return(fun: str) -> None:
         process = now.minion.start()
         await now.here()
         jid = await now.publish(fun, 60)
-        await now.until(lambda: any("test.sleep" in title for title in now.minion.titles(process)))
+        await now.begun(jid)
         for one in now.minion.family(process):
             one.kill()
         await asyncio.to_thread(process.wait, 10)
@@ -351,7 +360,7 @@ def test_a_job_that_outlives_the_minion_returns_when_it_is_back() -> None:
         process = now.minion.start()
         await now.here()
         jid = await now.publish("test.sleep", 2)
-        await now.until(lambda: any("test.sleep" in title for title in now.minion.titles(process)))
+        await now.begun(jid)
         process.terminate()
         assert await asyncio.to_thread(process.wait, 10) == 0
         now.minion.start()
@@ -367,7 +376,7 @@ def test_the_loop_is_started_again_and_the_parent_keeps_its_jobs() -> None:
         process = now.minion.start()
         await now.here()
         jid = await now.publish("test.sleep", 2)
-        await now.until(lambda: any("test.sleep" in title for title in now.minion.titles(process)))
+        await now.begun(jid)
         loop = now.minion.loop_of(process)
         assert loop is not None
         loop.kill()
