@@ -1091,10 +1091,14 @@ _ACCESS_LISTS = "the law's look does not see access lists: tests/unit/states/tes
 _COPIES = "a test run hears from rsync itself what comes: tests/unit/states/test_acl_and_rsync.py"
 _KEYRING = "its agent and clock write into the keyring at each look: tests/unit/modules/test_gpg.py"
 _BROKER = "needs a broker: tests/unit/states/test_rabbitmq.py has the law on one that keeps state"
+_ENGINE = "needs an engine: tests/unit/states/test_docker_states.py has the law on one of ours"
 _ORCHESTRATION = "acts on other machines: tests/unit/states/test_orchestration_states.py has runs"
 
 EXEMPT: Mapping[str, str] = {
     "acl": _ACCESS_LISTS,
+    "docker_container": _ENGINE,
+    "docker_image": _ENGINE,
+    "docker_volume": _ENGINE,
     "gpg": _KEYRING,
     "mysql_database": _DATABASE,
     "mysql_grants": _DATABASE,

@@ -1,0 +1,130 @@
+"""Containers of a Docker Engine. Comments observed on Salt 3006.30."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Declared, Resource, Step, Verdict
+from saltlite.modules.docker import containers as module
+from saltlite.providers.docker.engine import EngineError
+
+
+def absent(name: str, force: bool = False) -> Declared:
+    """No container of this name; one that runs is removed with ``force``."""
+    return Absent(name=name, force=bool(force))
+
+
+def stopped(
+    name: str | None = None,
+    containers: Any = None,
+    shutdown_timeout: float | None = None,
+    unpause: bool = False,
+    error_on_absent: bool = True,
+    **kwargs: Any,
+) -> Declared:
+    """None of ``containers``, or the container ``name`` does not run."""
+    names = [str(one) for one in containers or ([] if name is None else [name])]
+    if not names:
+        return Verdict(result=False, comment="One of 'name' and 'containers' must be provided")
+    return Stopped(
+        names=tuple(names),
+        timeout_s=shutdown_timeout,
+        unpause=bool(unpause),
+        strict=bool(error_on_absent),
+    )
+
+
+def _state(ctx: MinionContext, name: str) -> str | None:
+    try:
+        return module.state(ctx, name)
+    except EngineError as error:
+        if error.status != 404:
+            raise
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent(Resource[Mapping[str, str] | None]):
+    """A container that is not there."""
+
+    drawn = frozenset({"removed"})
+
+    name: str
+    force: bool
+
+    def read(self, ctx: MinionContext) -> Mapping[str, str] | None:
+        state = _state(ctx, self.name)
+        if state is None:
+            return None
+        return {"state": state, "id": str(module.inspect_container(ctx, self.name)["Id"])}
+
+    def plan(self, now: Mapping[str, str] | None) -> Sequence[Step] | Verdict:
+        if now is None:
+            return []
+        runs = now["state"] != "stopped"
+        if runs and not self.force:
+            said = "Container is running, set force to True to forcibly remove it"
+            return Verdict(result=False, comment=said)
+        verb = "Forcibly removed" if runs else "Removed"
+        return [
+            Step(
+                would=f"Container '{self.name}' will be removed",
+                did=f"{verb} container '{self.name}'",
+                changes={"removed": [now["id"]]},
+                run=lambda ctx: module.rm_(ctx, self.name, force=self.force),
+            )
+        ]
+
+    def settled(self, now: Mapping[str, str] | None) -> str:
+        return f"Container '{self.name}' does not exist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped(Resource[Mapping[str, str | None]]):
+    """Containers that do not run."""
+
+    names: tuple[str, ...]
+    timeout_s: float | None
+    unpause: bool
+    strict: bool
+
+    def read(self, ctx: MinionContext) -> Mapping[str, str | None]:
+        return {name: _state(ctx, name) for name in self.names}
+
+    def plan(self, now: Mapping[str, str | None]) -> Sequence[Step] | Verdict:
+        missing = [name for name, state in now.items() if state is None]
+        if missing and self.strict:
+            said = f"The following container(s) are absent: {', '.join(missing)}"
+            return Verdict(result=False, comment=said)
+        paused = [name for name, state in now.items() if state == "paused"]
+        if paused and not self.unpause:
+            said = f"The following container(s) are paused: {', '.join(paused)}"
+            return Verdict(result=False, comment=said)
+        there = {name: state for name, state in now.items() if state not in (None, "stopped")}
+        return [self._stopping(name, str(state)) for name, state in there.items()]
+
+    def _stopping(self, name: str, state: str) -> Step:
+        def run(ctx: MinionContext) -> None:
+            done = module.stop(ctx, name, self.timeout_s, unpause=self.unpause)
+            if not done["result"]:
+                raise FunctionError(str(done.get("comment", f"{name} was not stopped")))
+
+        changed = {"result": True, "state": {"old": state, "new": "stopped"}}
+        return Step(would=name, did=name, changes={name: changed}, run=run)
+
+    def would(self, now: Mapping[str, str | None], steps: Sequence[Step]) -> str:
+        names = ", ".join(step.would for step in steps)
+        return f"The following container(s) will be stopped: {names}"
+
+    def done(self, before: Any, after: Any, steps: Sequence[Step]) -> str:
+        return f"The following container(s) were stopped: {', '.join(step.did for step in steps)}"
+
+    def settled(self, now: Mapping[str, str | None]) -> str:
+        state = "not running" if self.strict else "absent or not running"
+        if len(self.names) > 1:
+            return f"All specified containers are {state}"
+        return f"Container '{self.names[0]}' is {state}"

@@ -1,0 +1,131 @@
+"""Images of a Docker Engine. Comments observed on Salt 3006.30."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError
+from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
+from saltlite.modules.docker import images as module
+
+
+def present(
+    ctx: MinionContext,
+    name: str,
+    tag: str | None = None,
+    build: str | None = None,
+    load: str | None = None,
+    force: bool = False,
+    insecure_registry: bool = False,
+    client_timeout: int = 60,
+    dockerfile: str | None = None,
+    sls: Any = None,
+    base: str = "opensuse/python",
+    saltenv: str = "base",
+    pillarenv: str | None = None,
+    pillar: Any = None,
+    **kwargs: Any,
+) -> Declared:
+    """An image of this name and ``tag`` is here; it is pulled, with ``force`` in each run."""
+    if sum(one is not None for one in (build, load, sls)) > 1:
+        said = "Only one of 'build', 'load', or 'sls' is permitted."
+        return Verdict(result=False, comment=said)
+    for option, value in (("build", build), ("load", load), ("sls", sls)):
+        if value is not None:
+            said = f"{option}: images are pulled here; cmd.run can build and load them"
+            return Verdict(result=False, comment=said)
+    full = name if tag is None else f"{name}:{tag}"
+    if force:
+        return _pulling_again(full, client_timeout)
+    return Present(name=full, timeout_s=int(client_timeout))
+
+
+def absent(name: str | None = None, images: Any = None, force: bool = False) -> Declared:
+    """None of ``images``, or no image ``name``."""
+    names = [str(one) for one in images or ([] if name is None else [name])]
+    if not names:
+        return Verdict(result=False, comment="One of 'name' and 'images' must be provided")
+    return Absent(names=tuple(names), force=bool(force))
+
+
+def _pulling_again(full: str, timeout_s: int) -> Action:
+    def run(ctx: MinionContext) -> Verdict:
+        before = module.resolve_image_id(ctx, full)
+        done = _pull(ctx, full, timeout_s)
+        if before == module.resolve_image_id(ctx, full):
+            said = f"Image '{full}' was pulled, but there were no changes"
+            return Verdict(result=True, comment=said)
+        return Verdict(result=True, comment=f"Image '{full}' was pulled", changes=done)
+
+    return Action(would=f"Image {full} will be pulled", run=run)
+
+
+def _pull(ctx: MinionContext, full: str, timeout_s: int) -> dict[str, Any]:
+    try:
+        return module.pull(ctx, full, client_timeout=timeout_s)
+    except FunctionError as error:
+        raise FunctionError(f"Encountered error pulling {full}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present(Resource[bool]):
+    """An image that is here."""
+
+    name: str
+    timeout_s: int
+
+    def read(self, ctx: MinionContext) -> bool:
+        return module.resolve_image_id(ctx, self.name) is not False
+
+    def plan(self, now: bool) -> Sequence[Step]:
+        if now:
+            return []
+        return [
+            Step(
+                would=f"Image {self.name} will be pulled",
+                did=f"Image '{self.name}' was pulled",
+                changes={"Status": f"Downloaded newer image for {self.name}"},
+                run=lambda ctx: _pull(ctx, self.name, self.timeout_s),
+            )
+        ]
+
+    def settled(self, now: bool) -> str:
+        return f"Image {self.name} already present"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent(Resource[list[str]]):
+    """Images that are not here."""
+
+    names: tuple[str, ...]
+    force: bool
+
+    def read(self, ctx: MinionContext) -> list[str]:
+        return [name for name in self.names if module.resolve_image_id(ctx, name) is not False]
+
+    def plan(self, now: list[str]) -> Sequence[Step]:
+        return [self._removing(name) for name in now]
+
+    def _removing(self, name: str) -> Step:
+        def run(ctx: MinionContext) -> None:
+            done = module.rmi(ctx, name, force=self.force)
+            if done["retcode"] != 0:
+                raise FunctionError("\n".join(done["Errors"]))
+
+        return Step(
+            would=f"Image {name} will be removed",
+            did=f"Image {name} was removed",
+            changes={"Tags": [name]},
+            run=run,
+        )
+
+    def changes(self, before: Any, after: Any, steps: Sequence[Step]) -> dict[str, Any]:
+        return {"Tags": [name for name in before if name not in after]}
+
+    def settled(self, now: list[str]) -> str:
+        if len(self.names) > 1:
+            return "All specified images are not present"
+        return f"Image {self.names[0]} is not present"
