@@ -2,7 +2,8 @@
 
 What is disabled is a list in the grain ``state_runs_disabled``, as in Salt. What is said to a run
 is a file, ``cachedir/state_pause/<jid>``: a JSON map of state id, or ``__all__``, to ``{"kill":
-true}`` or ``{"duration": seconds}``; it goes with the run. Source: observed on Salt 3006.30.
+true}`` or ``{"duration": seconds}``; it goes with the run. It may be said before the run begins,
+and then goes after a day if none came. Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import fnmatch
 import json
 import os
+import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,13 +20,19 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.disk import entries_of, locked, write_file
+from saltlite.errors import UsageError
 
+_JID = re.compile(r"[0-9]{20}(_[0-9]+)?")
 GRAIN = "state_runs_disabled"
 HIGHSTATE = "highstate"
 ALL = "__all__"
 DIRECTORY = "state_pause"
 LOCK = ".state_pause.lock"
 POLL_S = 0.5
+KEPT_S = 24 * 3600
+"""How long something counts that was said to a run that has not begun."""
+MOST = 1000
+"""To so many runs that have not begun something may be said, the latest ones."""
 
 HIGHSTATE_DISABLED = {
     "name": "Salt highstate run is disabled. To re-enable, run state.enable highstate",
@@ -92,9 +100,15 @@ def all_pauses(ctx: MinionContext) -> dict[str, Any]:
 
 
 def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None) -> None:
-    """Say something to a run that goes on here, about a state id; ``None`` takes it back."""
-    if not _goes_on(ctx, jid):
-        return
+    """Say something to a run, also to one to come, about a state id; ``None`` takes it back.
+
+    Raises:
+        UsageError: ``jid`` is no job id.
+    """
+    if not _JID.fullmatch(jid):
+        raise UsageError(f"{jid[:40]!r} is no job id: it must be 20 digits")
+    _directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
+    went_on = _goes_on(ctx, jid)
     with locked(Path(ctx.config.paths.cachedir, LOCK)):
         said = pauses(ctx, jid)
         if what is None:
@@ -104,20 +118,28 @@ def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None
         if not said:
             forget(ctx, jid)
             return
-        _directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
+        _forget_unheard(ctx)
         write_file(_path(ctx, jid), json.dumps(said).encode(), mode=0o600)
-        _forget_ended(ctx)
+        if went_on and not _goes_on(ctx, jid):  # the run has ended meanwhile
+            forget(ctx, jid)
 
 
 def _goes_on(ctx: MinionContext, jid: str) -> bool:
     return Path(ctx.config.paths.cachedir, "proc", Path(jid).name).exists()
 
 
-def _forget_ended(ctx: MinionContext) -> None:
-    """A run may have ended between the look for it and what was said to it."""
-    for entry, _status in entries_of(_directory(ctx)):
-        if not entry.name.startswith(".") and not _goes_on(ctx, entry.name):
-            forget(ctx, entry.name)
+def _forget_unheard(ctx: MinionContext) -> None:
+    """Drop what was said to runs that have ended since or never began: the old, the too many."""
+    waiting = [
+        (status.st_mtime, entry.name)
+        for entry, status in entries_of(_directory(ctx))
+        if not entry.name.startswith(".") and not _goes_on(ctx, entry.name)
+    ]
+    newest = sorted(waiting, reverse=True)
+    oldest_s = time.time() - KEPT_S
+    for number, (said_s, jid) in enumerate(newest, 1):
+        if number >= MOST or said_s < oldest_s:
+            forget(ctx, jid)
 
 
 def forget(ctx: MinionContext, jid: str) -> None:

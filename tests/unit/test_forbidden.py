@@ -57,6 +57,7 @@ DYNAMIC_ATTRIBUTES = {
     "loader/places.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
+    "highstate/control.py": "age of what was said to a run, by its mtime",
     "grains/cached.py": "age of a file, by its mtime",
     "modules/_file/find.py": "ages of files, by their mtime",
     "modules/file/content.py": "times of files, for touch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +15,13 @@ import yaml
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
 from saltlite.core.plain import PlainMap
-from saltlite.errors import FunctionError
+from saltlite.errors import FunctionError, UsageError
 from saltlite.highstate import control
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
 JID = "20240101000000000000"
+OTHER = "20240101000000000001"
 SLS = "a: {test.nop: []}\nb: {test.nop: []}\n"
 
 Make = Callable[..., MinionContext]
@@ -142,9 +144,63 @@ def test_a_pause_with_an_end_ends_by_itself(make: Make) -> None:
     assert ids(ctx.functions.call("state.apply", "one")) == ["a", "b"]
 
 
-def test_nothing_is_said_to_a_run_that_is_not_there(make: Make) -> None:
+@pytest.mark.parametrize(("ident", "ran"), [(None, []), ("b", ["a"])])
+def test_a_run_may_be_told_to_end_before_it_begins(
+    make: Make, ident: str | None, ran: list[str]
+) -> None:
     ctx = make()
+    ctx.functions.call("state.soft_kill", JID, ident)
+    ctx.functions.call("state.soft_kill", OTHER)  # what is said to another does not end it
+    assert sorted(ctx.functions.call("state.get_pauses")) == sorted([JID, OTHER])
+    assert ids(goes_on(ctx).functions.call("state.apply", "one")) == ran
+    assert list(ctx.functions.call("state.get_pauses")) == [OTHER]
+
+
+def test_a_run_that_was_paused_before_it_began_waits(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx = make()
+    ctx.functions.call("state.pause", JID, "b")
+    slept: list[float] = []
+
+    def sleep(wait_s: float) -> None:
+        slept.append(wait_s)
+        ctx.functions.call("state.resume", JID, "b")
+
+    monkeypatch.setattr("saltlite.highstate.control.time.sleep", sleep)
+    assert ids(goes_on(ctx).functions.call("state.apply", "one")) == ["a", "b"]
+    assert slept == [control.POLL_S]
+
+
+def test_what_no_run_has_heard_is_dropped_in_the_end(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx = make()
+    ctx.functions.call("state.soft_kill", JID)
+    said = Path(ctx.config.paths.cachedir, control.DIRECTORY, JID)
+    day_before_s = said.stat().st_mtime - control.KEPT_S - 1
+    os.utime(said, (day_before_s, day_before_s))
+    ctx.functions.call("state.soft_kill", OTHER)
+    assert list(ctx.functions.call("state.get_pauses")) == [OTHER]
+    monkeypatch.setattr(control, "MOST", 3)
+    for number in range(6):
+        ctx.functions.call("state.soft_kill", f"2026010203040500000{number}")
+    assert len(ctx.functions.call("state.get_pauses")) == 3
+
+
+def test_what_is_said_to_a_run_that_goes_on_is_kept_whatever_its_age(make: Make) -> None:
+    ctx = goes_on(make())
     ctx.functions.call("state.pause", JID)
+    os.utime(Path(ctx.config.paths.cachedir, control.DIRECTORY, JID), (0, 0))
+    ctx.functions.call("state.soft_kill", OTHER)
+    assert sorted(ctx.functions.call("state.get_pauses")) == sorted([JID, OTHER])
+
+
+@pytest.mark.parametrize("jid", ["", "..", "a/b", "../" + "1" * 20, "1" * 19, "1" * 20 + "\n"])
+def test_nothing_is_said_to_what_is_no_job(make: Make, jid: str) -> None:
+    ctx = make()
+    with pytest.raises(UsageError, match="no job id"):
+        ctx.functions.call("state.pause", jid)
     assert ctx.functions.call("state.get_pauses") == {}
 
 
@@ -223,15 +279,16 @@ def test_of_two_who_speak_to_a_run_at_once_both_are_heard(
     assert control.pauses(ctx, JID) == {"a": {"kill": True}, "b": {"duration": 5}}
 
 
-def test_what_is_said_as_a_run_ends_does_not_stay(make: Make) -> None:
-    ctx = make()
-    proc = Path(ctx.config.paths.cachedir) / "proc"
-    proc.mkdir(parents=True)
-    later = "20240101000000000001"
-    for jid in (JID, later):
-        (proc / jid).touch()
-        control.say(ctx, jid, "a", {"kill": True})
-    assert list(control.all_pauses(ctx)) == [JID, later]
-    (proc / JID).unlink()  # it ended after it had been looked for
-    control.say(ctx, later, "b", {"kill": True})
-    assert list(control.all_pauses(ctx)) == [later]
+def test_what_is_said_as_a_run_ends_does_not_stay(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx = goes_on(make())
+    write = control.write_file
+
+    def write_as_it_ends(path: Path, data: bytes, *, mode: int) -> None:
+        write(path, data, mode=mode)
+        Path(ctx.config.paths.cachedir, "proc", JID).unlink()
+
+    monkeypatch.setattr(control, "write_file", write_as_it_ends)
+    control.say(ctx, JID, "a", {"kill": True})
+    assert control.all_pauses(ctx) == {}

@@ -142,8 +142,12 @@ def test_an_orchestration_is_told_to_end(tmp_path: Path) -> None:
     found = state.orchestrate(ctx, "paused")
     assert results(found) == {"first": True}
     assert not list(tmp_path.rglob(JID)), "nothing is left of what was said"
-    state.pause(ctx, JID)
-    assert not list(tmp_path.rglob(JID)), "nothing is said to a run that is not there"
+
+
+def test_an_orchestration_is_told_to_end_before_it_begins(tmp_path: Path) -> None:
+    ctx, _, _ = orchestra(tmp_path, paused="first: {test.nop: []}\nsecond: {test.nop: []}\n")
+    state.soft_kill(ctx, JID, "second")
+    assert results(state.orchestrate(ctx, "paused")) == {"first": True}
 
 
 def test_a_runner_of_users_says_by_its_context_that_it_failed(tmp_path: Path) -> None:
