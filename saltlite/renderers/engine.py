@@ -26,6 +26,7 @@ RENDERERS: Mapping[str, str] = {
         ("json", "serialized"),
         ("mako", "texts"),
         ("py", "python"),
+        ("pyobjects", "pyobjects"),
         ("stateconf", "stateconf"),
         ("text", "serialized"),
         ("toml", "serialized"),

@@ -39,6 +39,15 @@ class _Text(importlib.abc.SourceLoader):
         return self._text.encode()
 
 
+def execute(text: str, path: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a file that begins with these names; all names it has then."""
+    module = ModuleType(MODULE)
+    module.__file__ = path
+    vars(module).update(names)
+    _Text(text, path).exec_module(module)
+    return vars(module)
+
+
 def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
     """What the function ``run`` of a Python file returns.
 
@@ -48,20 +57,16 @@ def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
     Raises:
         RenderError: it is not Python, has no ``run``, or raises; line of the file where known.
     """
-    module = ModuleType(MODULE)
-    module.__file__ = path
-    vars(module).update(variables)
-    vars(module).update(_dunders(variables))
     try:
-        _Text(text, path).exec_module(module)
-        function = vars(module).get("run")
+        names = execute(text, path, {**variables, **_dunders(variables)})
+        function = names.get("run")
         if not callable(function):
             raise RenderError("has no function run", path=path)
         return function()
     except RenderError:
         raise
     except Exception as error:
-        raise _failed(error, text, path) from error
+        raise failed(error, text, path) from error
 
 
 def _dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +75,8 @@ def _dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "__env__": variables.get("saltenv")}
 
 
-def _failed(error: Exception, text: str, path: str) -> RenderError:
+def failed(error: Exception, text: str, path: str) -> RenderError:
+    """What an error of a Python file is told as: with the line of the file, where known."""
     from saltlite.renderers.excerpt import excerpt
 
     line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
@@ -111,14 +117,23 @@ def py(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     from saltlite.renderers.names import file_names
     from saltlite.renderers.template import base_variables
 
-    if not os.path.isabs(source.path) and "://" not in source.path:
-        raise RenderError(f"Template {source.path or ':string:'} is not a file!", path="")
+    require_file(source)
     variables = {
         **base_variables(ctx, source.saltenv, source.sls),
         **(file_names(source.sls, source.path, source.name) if source.sls else {}),
         **source.variables,
     }
     return run(str(data), source.path, variables)
+
+
+def require_file(source: Source) -> None:
+    """Refuse a text of Python that a caller gave.
+
+    Raises:
+        RenderError: it is no file.
+    """
+    if not os.path.isabs(source.path) and "://" not in source.path:
+        raise RenderError(f"Template {source.path or ':string:'} is not a file!", path="")
 
 
 STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"py": py}

@@ -39,6 +39,7 @@ BROAD_HANDLERS = {
     "client/runner.py": "the job runner of runners",
     "renderers/jinja.py": "a template calls anything: its fault has a file and a line",
     "renderers/mako.py": "a template runs any code: its fault has a file",
+    "renderers/pyobjects.py": "a file of states runs any code: its fault has a file and a line",
     "renderers/python.py": "a template runs any code: its fault has a file and a line",
     "minion/link.py": "the minion's loop: one publication must not end it",
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
