@@ -274,6 +274,13 @@ class FileOptions:
         0, "So many states marked `parallel` run at once; 0 is 16.", minimum=0
     )
     state_auto_order: bool = option(True, "Run states in the order they are written.")
+    saltcheck_test_location: str = option(
+        "saltcheck-tests", "Where the tests of a state are, below its directory."
+    )
+    saltcheck_parallel: bool = option(False, "Let `saltcheck` run tests at the same time.")
+    saltcheck_processes: int = option(
+        0, "So many tests at a time; 0 is one per processor, at most 16.", minimum=0
+    )
     autoload_dynamic_modules: bool = option(True, "Synchronise custom code before states.")
     clean_dynamic_modules: bool = option(True, "Remove custom code that is gone.")
     backup_mode: str = option("", "Keep the old file: `minion`, `master` or `both`.")

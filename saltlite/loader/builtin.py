@@ -67,6 +67,7 @@ MODULES: Mapping[str, str] = {
         "rabbitmq",
         "random",
         "rsync",
+        "saltcheck",
         "saltutil",
         "schedule",
         "sdb",

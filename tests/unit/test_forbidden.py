@@ -30,6 +30,7 @@ BROAD_HANDLERS = {
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",
     "modules/mine.py": "a job runner of its own: one mine function must not lose the others",
+    "modules/saltcheck.py": "a job runner of its own: one test must not lose the others",
     "master/mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
     "master/eventreturn.py": "a plug-in's callback: a returner must not end the process",
     "master/runs.py": "a forked child must never return into its parent's code",

@@ -1,0 +1,2 @@
+conf:
+  test.nop: []

@@ -1,0 +1,5 @@
+include:
+  - .config
+
+up:
+  test.nop: []

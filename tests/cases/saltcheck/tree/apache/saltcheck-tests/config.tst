@@ -1,0 +1,3 @@
+conf_ok:
+  module_and_function: test.ping
+  assertion: assertTrue

@@ -1,0 +1,3 @@
+extra_ok:
+  module_and_function: test.ping
+  assertion: assertTrue

@@ -1,0 +1,3 @@
+ok_bad:
+  module_and_function: test.ping
+  assertion: assertTrue

@@ -1,0 +1,2 @@
+bare:
+  test.nop: []

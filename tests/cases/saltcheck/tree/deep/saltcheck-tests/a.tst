@@ -1,0 +1,3 @@
+deep_a:
+  module_and_function: test.ping
+  assertion: assertTrue

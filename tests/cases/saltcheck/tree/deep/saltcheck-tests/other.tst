@@ -1,0 +1,3 @@
+deep_other:
+  module_and_function: test.ping
+  assertion: assertFalse

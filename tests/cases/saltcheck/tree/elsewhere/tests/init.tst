@@ -1,0 +1,3 @@
+moved:
+  module_and_function: test.ping
+  assertion: assertTrue

@@ -1,0 +1,3 @@
+lone_lone:
+  module_and_function: test.ping
+  assertion: assertTrue

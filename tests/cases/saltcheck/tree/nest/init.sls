@@ -1,0 +1,7 @@
+include:
+  - .sub
+  - plain
+  - bare
+
+n:
+  test.nop: []

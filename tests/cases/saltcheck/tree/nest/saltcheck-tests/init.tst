@@ -1,0 +1,3 @@
+nest_init:
+  module_and_function: test.ping
+  assertion: assertTrue

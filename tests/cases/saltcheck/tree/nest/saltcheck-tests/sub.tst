@@ -1,0 +1,3 @@
+nest_sub:
+  module_and_function: test.ping
+  assertion: assertFalse

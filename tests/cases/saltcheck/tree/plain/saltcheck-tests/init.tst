@@ -1,0 +1,3 @@
+plain_init:
+  module_and_function: test.ping
+  assertion: assertTrue

@@ -1,0 +1,2 @@
+single:
+  test.nop: []
