@@ -37,6 +37,8 @@ class Tethers:
         except OSError:
             os.close(tie_fd)
             raise
+        finally:
+            self._own_fd = None
         fcntl.fcntl(tie_fd, fcntl.F_SETOWN, pid)
         self._ties[pid] = tie_fd
         return pid

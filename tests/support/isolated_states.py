@@ -41,6 +41,8 @@ drop group "$1/etc" gshadow
 for id in 998 997 996 100 101; do echo "sys$id:x:$id:$id::/:/bin/false" >> "$1/etc/passwd"; done
 for id in 999 998 997 996 101 102; do echo "sys$id:x:$id:" >> "$1/etc/group"; done
 echo 'users:x:100:' >> "$1/etc/group"
+# As whom psql is run:
+for each in passwd group; do grep '^postgres:' "/etc/$each" >> "$1/etc/$each" || :; done
 echo 'someone:x:1000:1000::/home/someone:/bin/bash' >> "$1/etc/passwd"
 echo 'someone:x:1000:' >> "$1/etc/group"
 printf '127.0.0.1\\tlocalhost\\n' > "$1/etc/hosts"

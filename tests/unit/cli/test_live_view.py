@@ -198,7 +198,7 @@ def says_ping_only(load):
 
 
 def test_ctrl_c_on_a_terminal_leaves_no_line(master):
-    command = Command(master, "*", "test.ping")
+    command = Command(master, "*", "test.ping", "-t", "60")
     command.read_until("1/2 returned")
     command.interrupt()
     assert command.rest() == 1

@@ -77,7 +77,7 @@ class Installation:
         found = []
         for one in self.family(process):
             with contextlib.suppress(psutil.NoSuchProcess):  # also a zombie
-                found.append(one.cmdline()[0].strip())
+                found += [title.strip() for title in one.cmdline()[:1]]
         return found
 
     def loop_of(self, process: subprocess.Popen[bytes]) -> psutil.Process | None:
