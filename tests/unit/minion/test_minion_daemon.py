@@ -342,7 +342,8 @@ def test_after_kill_9_of_everything_the_job_has_a_return(fun: str) -> None:
         jid = await now.publish(fun, 60)
         await now.begun(jid)
         for one in now.minion.family(process):
-            one.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
         await asyncio.to_thread(process.wait, 10)
         now.minion.start()
         await now.until(lambda: jid in now.returns)
