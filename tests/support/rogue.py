@@ -139,9 +139,13 @@ class Rogue:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[Ear]:
-        """Hear what the master publishes."""
-        assert self.accepted is not None
-        ear = Ear(self.stranger.context, self.accepted.publish_port, self.accepted.aes)
+        """Hear what the master publishes.
+
+        A key that an earlier test deleted may have changed the publication key since this one
+        signed in, or change it in a moment: like an honest minion it signs in anew for what it
+        cannot read.
+        """
+        ear = Ear(self.stranger.context, self.authenticate)
         try:
             yield ear
         finally:
@@ -162,13 +166,17 @@ class Rogue:
 class Ear:
     """A subscriber to 4505 that can read what all accepted minions can."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], port: int, aes: str) -> None:
-        self._crypticle = Crypticle(aes)
+    def __init__(
+        self, context: zmq.Context[zmq.Socket[bytes]], authenticate: Callable[[], Accepted]
+    ) -> None:
+        self._authenticate = authenticate
+        accepted = authenticate()
+        self._crypticle = Crypticle(accepted.aes)
         self._socket = context.socket(zmq.SUB)
         self._socket.linger = 0
         self._socket.setsockopt(zmq.SUBSCRIBE, b"")
         monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
-        self._socket.connect(f"tcp://127.0.0.1:{port}")
+        self._socket.connect(f"tcp://127.0.0.1:{accepted.publish_port}")
         assert monitor.poll(5_000), "no connection to the publish port"
         self._socket.disable_monitor()
         time.sleep(0.1)  # the subscription follows the handshake at once, and nothing tells of it
@@ -183,9 +191,16 @@ class Ear:
         if frame is None:
             return None
         message: Any = unpack(frame)
-        job = open_sealed(self._crypticle, as_bytes(message["load"], "load"))
+        job = self._open(as_bytes(message["load"], "load"))
         assert isinstance(job, dict)
         return job
+
+    def _open(self, sealed: bytes) -> Any:
+        try:
+            return open_sealed(self._crypticle, sealed)
+        except CryptoError:
+            self._crypticle = Crypticle(self._authenticate().aes)
+            return open_sealed(self._crypticle, sealed)
 
     def close(self) -> None:
         self._socket.close(0)
