@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 from dataclasses import replace
@@ -126,7 +127,7 @@ def _set(
     )
     if "\n" in "".join((wanted.cmd, wanted.identifier or "", *when)):
         raise FunctionError("A line of a crontab cannot hold a line feed")
-    with textfile.hold(ctx, f"crontab of {user}"):
+    with _hold(ctx, user):
         table = _load(ctx, user)
         answer = crontab.put(table, wanted)
         if answer == "present":
@@ -212,7 +213,7 @@ def _drop(
     *,
     special: bool,
 ) -> str:
-    with textfile.hold(ctx, f"crontab of {user}"):
+    with _hold(ctx, user):
         table = _load(ctx, user)
         answer = crontab.drop(table, str(cmd), when, _identifier(identifier), special=special)
         return answer if answer == "absent" else _saved(ctx, user, table, answer)
@@ -226,7 +227,7 @@ def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
         salt '*' cron.set_env root MAILTO user@example.com
     """
     text = '""' if value in (None, "") else str(value)
-    with textfile.hold(ctx, f"crontab of {user}"):
+    with _hold(ctx, user):
         table = _load(ctx, user)
         if table.env.get(name) == text and isinstance(value, str):
             return "present"
@@ -242,7 +243,7 @@ def rm_env(ctx: MinionContext, user: str, name: str) -> str:
 
         salt '*' cron.rm_env root MAILTO
     """
-    with textfile.hold(ctx, f"crontab of {user}"):
+    with _hold(ctx, user):
         table = _load(ctx, user)
         if name not in table.env:
             return "absent"
@@ -268,8 +269,13 @@ def write_cron_file_verbose(ctx: MinionContext, user: str, path: str) -> dict[st
 
         salt '*' cron.write_cron_file_verbose root /tmp/new_cron
     """
-    options = Options(python_shell=False)
-    return command.run(ctx, [*_crontab(ctx, user), _local(ctx, path)], options).as_map()
+    argv = [*_crontab(ctx, user), _local(ctx, path)]
+    with _hold(ctx, user):
+        return command.run(ctx, argv, Options(python_shell=False)).as_map()
+
+
+def _hold(ctx: MinionContext, user: str) -> contextlib.AbstractContextManager[None]:
+    return textfile.hold_name(ctx, f"crontab of {user}")
 
 
 def _local(ctx: MinionContext, path: str) -> str:

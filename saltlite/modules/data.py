@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.disk import make_dir, read_regular, write_file
+from saltlite.providers import textfile
 
 FILE = "datastore"
 
@@ -45,9 +47,18 @@ def dump(ctx: MinionContext, new_data: Any) -> bool:
     values = new_data if isinstance(new_data, Mapping) else ast.literal_eval(str(new_data))
     if not isinstance(values, Mapping):
         return False
+    with _hold(ctx):
+        _dump(ctx, values)
+    return True
+
+
+def _hold(ctx: MinionContext) -> AbstractContextManager[None]:
+    return textfile.hold(ctx, str(_path(ctx)))
+
+
+def _dump(ctx: MinionContext, values: Mapping[str, Any]) -> None:
     make_dir(_path(ctx).parent)
     write_file(_path(ctx), json.dumps(dict(values)).encode())
-    return True
 
 
 def clear(ctx: MinionContext) -> bool:
@@ -68,7 +79,9 @@ def update(ctx: MinionContext, key: str, value: Any) -> bool:
 
         salt '*' data.update <key> <value>
     """
-    return dump(ctx, {**load(ctx), key: value})
+    with _hold(ctx):
+        _dump(ctx, {**load(ctx), key: value})
+    return True
 
 
 def cas(ctx: MinionContext, key: str, value: Any, old_value: Any) -> bool:
@@ -78,10 +91,12 @@ def cas(ctx: MinionContext, key: str, value: Any, old_value: Any) -> bool:
 
         salt '*' data.cas <key> <value> <old_value>
     """
-    stored = load(ctx)
-    if key not in stored or stored[key] != old_value:
-        return False
-    return dump(ctx, {**stored, key: value})
+    with _hold(ctx):
+        stored = load(ctx)
+        if key not in stored or stored[key] != old_value:
+            return False
+        _dump(ctx, {**stored, key: value})
+    return True
 
 
 def pop(ctx: MinionContext, key: str, default: Any = None) -> Any:
@@ -91,9 +106,10 @@ def pop(ctx: MinionContext, key: str, default: Any = None) -> Any:
 
         salt '*' data.pop <key> "there was no val"
     """
-    stored = load(ctx)
-    value = stored.pop(key, default)
-    dump(ctx, stored)
+    with _hold(ctx):
+        stored = load(ctx)
+        value = stored.pop(key, default)
+        _dump(ctx, stored)
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules import dig
+from saltlite.providers import textfile
 
 HOSTS = "/etc/hosts"
 
@@ -54,14 +55,15 @@ def hosts_append(
     """
     if not ip_addr or not dig.check_ip(ip_addr) or "/" in str(ip_addr):
         raise UsageError(f"{ip_addr!r} is no address")
-    text = ctx.host.read_text(hostsfile) or ""
-    known = _names(text).get(str(ip_addr), [])
-    new = [name for name in _words(entries) if name not in known]
-    if not new:
-        return f"No additional hosts were added to {hostsfile}"
-    line = f"{ip_addr} {' '.join(new)}"
-    end = "" if not text or text.endswith("\n") else "\n"
-    _write(hostsfile, f"{text}{end}{line}\n")
+    with textfile.hold(ctx, hostsfile):
+        text = ctx.host.read_text(hostsfile) or ""
+        known = _names(text).get(str(ip_addr), [])
+        new = [name for name in _words(entries) if name not in known]
+        if not new:
+            return f"No additional hosts were added to {hostsfile}"
+        line = f"{ip_addr} {' '.join(new)}"
+        end = "" if not text or text.endswith("\n") else "\n"
+        _write(hostsfile, f"{text}{end}{line}\n")
     return f"The following line was added to {hostsfile}:\n{line}"
 
 
@@ -72,12 +74,13 @@ def hosts_remove(ctx: MinionContext, hostsfile: str = HOSTS, entries: Any = None
 
         salt '*' dnsutil.hosts_remove /etc/hosts ad1.yuk.co
     """
-    text = ctx.host.read_text(hostsfile)
-    if text is None:
-        raise FunctionError(f"{hostsfile} is not there")
     gone = set(_words(entries))
-    lines = [_without(line, gone) for line in text.splitlines(keepends=True)]
-    _write(hostsfile, "".join(lines))
+    with textfile.hold(ctx, hostsfile):
+        text = ctx.host.read_text(hostsfile)
+        if text is None:
+            raise FunctionError(f"{hostsfile} is not there")
+        lines = [_without(line, gone) for line in text.splitlines(keepends=True)]
+        _write(hostsfile, "".join(lines))
 
 
 def _without(line: str, gone: set[str]) -> str:

@@ -40,8 +40,9 @@ def build_interface(
     ifupdown.only_debian(ctx)
     lines = stanza.of_declared(iface, iface_type, bool(enabled), given)
     if not given.get("test"):
-        text = textfile.load(ctx.host, ifupdown.FILE) or ""
-        textfile.save(ifupdown.FILE, ifupdown.with_interface(text, iface, lines))
+        with textfile.hold(ctx, ifupdown.FILE):
+            text = textfile.load(ctx.host, ifupdown.FILE) or ""
+            textfile.save(ifupdown.FILE, ifupdown.with_interface(text, iface, lines))
     return lines
 
 
@@ -152,10 +153,11 @@ def build_network_settings(ctx: MinionContext, **given: Any) -> list[str]:
     old, new = settings.as_map(now), settings.as_map(lines)
     changed = {name for name in new if old.get(name) != new[name]}
     for path in settings.FILES:
-        text = textfile.load(ctx.host, path) or ""
-        altered = settings.altered(text, {name: new[name] for name in changed}, path)
-        if altered != text:
-            textfile.save(path, altered)
+        with textfile.hold(ctx, path):
+            text = textfile.load(ctx.host, path) or ""
+            altered = settings.altered(text, {name: new[name] for name in changed}, path)
+            if altered != text:
+                textfile.save(path, altered)
     if "HOSTNAME" in changed and not network.mod_hostname(ctx, new["HOSTNAME"]):
         raise FunctionError(f"The name of the machine could not become {new['HOSTNAME']}")
     return lines

@@ -147,12 +147,12 @@ def save(ctx: MinionContext, filename: str | None = None, family: str = "ipv4") 
         salt '*' iptables.save /etc/sysconfig/iptables
     """
     path = filename or default_file(ctx, family)
-    text = running(ctx, family)
     try:
         disk.make_dir(Path(os.path.dirname(path) or "/"), 0o755)
     except StoreError as error:
         raise FunctionError(str(error)) from error
-    textfile.save(path, text)
+    with textfile.hold(ctx, path):  # so that later rules are never replaced by earlier ones
+        textfile.save(path, running(ctx, family))
     return f'Wrote 1 lines to "{path}"'
 
 

@@ -92,7 +92,7 @@ def get_or_set_hash(
 
         salt '*' sdb.get_or_set_hash sdb://mymemcached/foo
     """
-    with textfile.hold(ctx, str(uri)):
+    with textfile.hold_name(ctx, str(uri)):
         value = get(ctx, uri)
         if value is None or value == uri:
             value = "".join(secrets.choice(chars) for _ in range(int(length)))

@@ -63,6 +63,12 @@ def setenforce(ctx: MinionContext, mode: str) -> str:
     wanted = mode_of(mode)
     if wanted is None:
         return f"Invalid mode {mode}"
+    with textfile.hold(ctx, policy.CONFIG):
+        _set_mode(ctx, wanted)
+    return getenforce(ctx)
+
+
+def _set_mode(ctx: MinionContext, wanted: str) -> None:
     text = ctx.host.read_text(policy.CONFIG)
     place = selinux_fs_path(ctx)
     if text is None and (place is None or wanted == "Disabled"):
@@ -71,7 +77,6 @@ def setenforce(ctx: MinionContext, mode: str) -> str:
         _write_mode(f"{place}/enforce", "1" if wanted == "Enforcing" else "0")
     if text is not None and policy.configured(text) != wanted:
         textfile.save(policy.CONFIG, policy.with_mode(text, wanted))
-    return getenforce(ctx)
 
 
 def mode_of(mode: Any) -> str | None:

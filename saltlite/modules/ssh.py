@@ -518,7 +518,8 @@ def rm_known_host(
         return path
     if not ctx.host.exists(path):
         return _error(f"Known hosts file {path} does not exist")
-    said = _keygen(ctx, path, user, "-R", keys.place_of(hostname, port))
+    with textfile.hold(ctx, path):
+        said = _keygen(ctx, path, user, "-R", keys.place_of(hostname, port))
     return {"status": "removed", "comment": said}
 
 
@@ -536,7 +537,9 @@ def hash_known_hosts(
         return path
     if not ctx.host.exists(path):
         return _error(f"Known hosts file {path} does not exist")
-    return {"status": "updated", "comment": _keygen(ctx, path, user, "-H")}
+    with textfile.hold(ctx, path):
+        said = _keygen(ctx, path, user, "-H")
+    return {"status": "updated", "comment": said}
 
 
 def _keygen(ctx: MinionContext, path: str, user: str | None, *words: str) -> str:

@@ -262,9 +262,10 @@ def set_computer_desc(ctx: MinionContext, desc: str) -> bool:
         argv = ["hostnamectl", "set-hostname", "--pretty", str(desc)]
         return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
     quoted = str(desc).replace("\n", " ").replace('"', '\\"')
-    lines = (textfile.load(ctx.host, MACHINE_INFO) or "").splitlines()
-    kept = [line for line in lines if not _PRETTY.match(line)]
-    textfile.save(MACHINE_INFO, "\n".join([*kept, f'PRETTY_HOSTNAME="{quoted}"']) + "\n")
+    with textfile.hold(ctx, MACHINE_INFO):
+        lines = (textfile.load(ctx.host, MACHINE_INFO) or "").splitlines()
+        kept = [line for line in lines if not _PRETTY.match(line)]
+        textfile.save(MACHINE_INFO, "\n".join([*kept, f'PRETTY_HOSTNAME="{quoted}"']) + "\n")
     return True
 
 

@@ -23,21 +23,35 @@ LOCKS: Final = ".edits.lock"
 PATIENCE_S: Final = 60.0
 
 
-@contextlib.contextmanager
-def hold(ctx: MinionContext, path: str) -> Iterator[None]:
-    """Keep other jobs of this minion from a text between its reading and its writing.
+def hold(ctx: MinionContext, path: str) -> contextlib.AbstractContextManager[None]:
+    """Keep other jobs of this minion from a file between its reading and its writing.
 
-    ``path`` may also be another name of a text that programs read and write. What is held already
-    is not to be held again.
+    As :func:`hold_name`, of the file that the path leads to.
+    """
+    return hold_name(ctx, os.path.realpath(path))
+
+
+@contextlib.contextmanager
+def hold_name(ctx: MinionContext, name: str) -> Iterator[None]:
+    """Keep other jobs of this minion from a text that programs read and write for us.
+
+    What is held already is not to be held again.
 
     Raises:
         StoreError: another job had it for too long, or there can be no such lock.
     """
     folder = Path(ctx.config.paths.cachedir)
     disk.make_dir(folder)
-    slot = zlib.crc32(os.path.realpath(path).encode("utf-8", "surrogateescape"))
+    slot = zlib.crc32(name.encode("utf-8", "surrogateescape"))
     with disk.locked_slot(folder / LOCKS, slot, patience_s=PATIENCE_S):
         yield
+
+
+def hold_to_edit(
+    ctx: MinionContext, path: str, *, dry_run: bool = False
+) -> contextlib.AbstractContextManager[None]:
+    """As :func:`hold`, for a function that can also be tried; then nothing is held."""
+    return contextlib.nullcontext() if dry_run else hold(ctx, path)
 
 
 def load(host: Host, path: str) -> str | None:

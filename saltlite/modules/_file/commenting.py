@@ -5,28 +5,37 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from saltlite.context import MinionContext
 from saltlite.errors import UsageError
 from saltlite.modules._file import comments, place, texts
 from saltlite.modules._file.given import home
+from saltlite.providers import textfile
 
 
 def comment_file(
-    path: str, regex: str, char: str, out: bool, backup: Any, encoding: str = "utf-8"
+    ctx: MinionContext,
+    path: str,
+    regex: str,
+    char: str,
+    out: bool,
+    backup: Any,
+    encoding: str = "utf-8",
 ) -> Any:
     """As ``comment_line``, for a file of any encoding."""
     given = home(path)
     path = os.path.realpath(given)
     if not os.path.isfile(path):
         raise UsageError(f"File not found: {path}")
-    content = place.load(given)
-    if encoding == "utf-8":
-        place.require_text(path, content.data)
-    lines = texts.split_lines(content.data.decode(encoding))
-    change = comments.commented if out else comments.uncommented
-    found = change(lines, regex, char)
-    if not found.old:
-        return False
-    place.keep_copy(path, backup)
-    data = "".join(found.lines).encode(encoding)
-    place.put(given, data, keep_names=False, was=content.status)
+    with textfile.hold(ctx, path):
+        content = place.load(given)
+        if encoding == "utf-8":
+            place.require_text(path, content.data)
+        lines = texts.split_lines(content.data.decode(encoding))
+        change = comments.commented if out else comments.uncommented
+        found = change(lines, regex, char)
+        if not found.old:
+            return False
+        place.keep_copy(path, backup)
+        data = "".join(found.lines).encode(encoding)
+        place.put(given, data, keep_names=False, was=content.status)
     return found.difference()

@@ -7,10 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file import place
+from saltlite.modules._file import adding, place
 from saltlite.modules._file.given import home
 from saltlite.openat import reach
+from saltlite.providers import textfile
 
 
 def read(path: str, binary: bool = False) -> str | bytes:
@@ -40,7 +42,7 @@ def seek_read(path: str, size: Any, offset: Any) -> bytes:
         os.close(fd)
 
 
-def seek_write(path: str, data: Any, offset: Any) -> int:
+def seek_write(ctx: MinionContext, path: str, data: Any, offset: Any) -> int:
     """Write a piece into a file; how many bytes were written.
 
     CLI Example:
@@ -48,19 +50,21 @@ def seek_write(path: str, data: Any, offset: Any) -> int:
         salt '*' file.seek_write /path/to/file 'some data' 4096
     """
     piece = data if isinstance(data, bytes) else str(data).encode()
-    with place.opened(home(path), os.O_WRONLY) as fd:
+    path = home(path)
+    with textfile.hold(ctx, path), place.opened(path, os.O_WRONLY) as fd:
         os.lseek(fd, int(offset), os.SEEK_SET)
         return os.write(fd, piece)
 
 
-def truncate(path: str, length: Any) -> None:
+def truncate(ctx: MinionContext, path: str, length: Any) -> None:
     """Cut a file off after so many bytes.
 
     CLI Example:
 
         salt '*' file.truncate /path/to/file 512
     """
-    with place.opened(home(path), os.O_RDWR) as fd:
+    path = home(path)
+    with textfile.hold(ctx, path), place.opened(path, os.O_RDWR) as fd:
         os.ftruncate(fd, int(length))
 
 
@@ -95,7 +99,7 @@ def _texts_given(args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     return [str(text) for text in given]
 
 
-def append(path: str, *args: str, **kwargs: Any) -> str:
+def append(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     """Add lines to the end of a file.
 
     CLI Example:
@@ -105,17 +109,12 @@ def append(path: str, *args: str, **kwargs: Any) -> str:
     """
     path = home(path)
     lines = _texts_given(args, kwargs)
-    data = "".join(f"{line}\n" for line in lines).encode()
-    with place.opened(path, os.O_RDWR) as fd, open(fd, "rb+", closefd=False) as file:
-        if file.seek(0, os.SEEK_END):
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n" and lines:
-                data = b"\n" + data
-        file.write(data)
+    with textfile.hold(ctx, path):
+        adding.append_lines(path, lines)
     return f'Wrote {len(lines)} lines to "{path}"'
 
 
-def prepend(path: str, *args: str, **kwargs: Any) -> str:
+def prepend(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     """Put lines before those of a file.
 
     CLI Example:
@@ -124,18 +123,12 @@ def prepend(path: str, *args: str, **kwargs: Any) -> str:
     """
     path = home(path)
     lines = _texts_given(args, kwargs)
-    new = "".join(f"{line}\n" for line in lines).encode()
-    try:
-        old = place.load(path)
-    except FileNotFoundError:
-        place.put(path, new)
-    else:
-        old.data.decode()  # a file of another encoding is left alone
-        place.put(path, new + old.data, was=old.status)
+    with textfile.hold(ctx, path):
+        adding.prepend_lines(path, lines)
     return f'Prepended {len(lines)} lines to "{path}"'
 
 
-def write(path: str, *args: str, **kwargs: Any) -> str:
+def write(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     """Write lines into a file, in place of all that is in it.
 
     CLI Example:
@@ -144,5 +137,6 @@ def write(path: str, *args: str, **kwargs: Any) -> str:
     """
     path = home(path)
     lines = _texts_given(args, kwargs)
-    place.put(path, "".join(f"{line}\n" for line in lines).encode())
+    with textfile.hold(ctx, path):
+        place.put(path, adding.encode_lines(lines))
     return f'Wrote {len(lines)} lines to "{path}"'

@@ -15,9 +15,11 @@ from saltlite.modules._file.blocks import Block
 from saltlite.modules._file.blocks import replaced as block_replaced
 from saltlite.modules._file.commenting import comment_file
 from saltlite.modules._file.given import home
+from saltlite.providers import textfile
 
 
 def replace(
+    ctx: MinionContext,
     path: str,
     pattern: str,
     repl: Any,
@@ -52,7 +54,6 @@ def replace(
         if ignore_if_missing:
             return False
         raise UsageError(f"File not found: {path}")
-    old_content = _load_text(given, path, encoding)
     wanted = replacing.Replacement(
         pattern=replacing.required_text(pattern),
         repl=str(repl),
@@ -65,22 +66,30 @@ def replace(
     ).checked(search_only=search_only)
     if isinstance(bufsize, str) and bufsize != "file":
         raise TypeError("'str' object cannot be interpreted as an integer")
-    content = old_content.data
     if search_only:
+        content = _load_text(given, path, encoding).data
         searched: Any = content.decode(encoding) if encoding else content
         return replacing.found(searched, wanted.pattern, wanted.flags)
+    with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
+        was = _load_text(given, path, encoding)
+        data, old, new = _replaced(was.data, wanted, encoding)
+        changed = old != new
+        if changed and not dry_run:
+            place.keep_copy(path, backup, given)
+            place.put(given, data, keep=preserve_inode, was=was.status)
+    return replacing.difference(old, new, wanted) if show_changes else changed
+
+
+def _replaced(
+    content: bytes, wanted: replacing.Replacement, encoding: str | None
+) -> tuple[bytes, str, str]:
+    """The new content, and the text before and after; two empty ones if nothing changes."""
     if encoding:
         old = content.decode(encoding)
         new = replacing.replaced(old, wanted)
-        data = new.encode(encoding)
-    else:
-        data = replacing.replaced(content, wanted)
-        old, new = (content.decode(), data.decode()) if data != content else ("", "")
-    changed = old != new
-    if changed and not dry_run:
-        place.keep_copy(path, backup, given)
-        place.put(given, data, keep=preserve_inode, was=old_content.status)
-    return replacing.difference(old, new, wanted) if show_changes else changed
+        return new.encode(encoding), old, new
+    data = replacing.replaced(content, wanted)
+    return (data, content.decode(), data.decode()) if data != content else (data, "", "")
 
 
 def _load_text(path: str, shown: str, encoding: str | None) -> place.Content:
@@ -94,6 +103,7 @@ def _load_text(path: str, shown: str, encoding: str | None) -> place.Content:
 
 
 def blockreplace(
+    ctx: MinionContext,
     path: str,
     marker_start: str = "#-- start managed zone --",
     marker_end: str = "#-- end managed zone --",
@@ -129,11 +139,12 @@ def blockreplace(
         insert_after=insert_after_match,
         append_newline=append_newline,
     ).checked()
-    old, was = _block_text(path)
-    new = block_replaced(old, block)
-    if new != old and not dry_run:
-        place.keep_copy(path, backup)
-        place.put(path, new.encode(), keep_names=False, was=was)
+    with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
+        old, was = _block_text(path)
+        new = block_replaced(old, block)
+        if new != old and not dry_run:
+            place.keep_copy(path, backup)
+            place.put(path, new.encode(), keep_names=False, was=was)
     return texts.difference(old, new) if show_changes else new != old
 
 
@@ -149,6 +160,7 @@ def _block_text(path: str) -> tuple[str, os.stat_result]:
 
 
 def line(
+    ctx: MinionContext,
     path: str,
     content: Any = None,
     match: Any = None,
@@ -185,39 +197,49 @@ def line(
         after=after,
         indent=indent,
     )
-    found = place.load(given)
-    old = texts.split_lines(found.data.decode())
-    new = line_edits.edited(old, edit)
-    if new == old:
-        return False
-    if backup:
-        place.copy(path, timestamped(path))
-    place.put(given, "".join(new).encode(), keep_names=False, was=found.status)
+    with textfile.hold(ctx, path):
+        found = place.load(given)
+        old = texts.split_lines(found.data.decode())
+        new = line_edits.edited(old, edit)
+        if new == old:
+            return False
+        if backup:
+            place.copy(path, timestamped(path))
+        place.put(given, "".join(new).encode(), keep_names=False, was=found.status)
     return texts.unified(old, new) if show_changes else True
 
 
-def comment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
+def comment(
+    ctx: MinionContext, path: str, regex: str, char: str = "#", backup: Any = ".bak"
+) -> Any:
     """Comment out the lines that begin as a regular expression says.
 
     CLI Example:
 
         salt '*' file.comment /etc/modules pcspkr
     """
-    return comment_line(path, regex, char, True, backup)
+    return comment_line(ctx, path, regex, char, True, backup)
 
 
-def uncomment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
+def uncomment(
+    ctx: MinionContext, path: str, regex: str, char: str = "#", backup: Any = ".bak"
+) -> Any:
     """Take the comment sign from the lines that continue as a regular expression says.
 
     CLI Example:
 
         salt '*' file.uncomment /etc/hosts.deny 'ALL: PARANOID'
     """
-    return comment_line(path, regex, char, False, backup)
+    return comment_line(ctx, path, regex, char, False, backup)
 
 
 def comment_line(
-    path: str, regex: str, char: str = "#", cmnt: bool = True, backup: Any = ".bak"
+    ctx: MinionContext,
+    path: str,
+    regex: str,
+    char: str = "#",
+    cmnt: bool = True,
+    backup: Any = ".bak",
 ) -> Any:
     """Comment lines out or in; the difference, ``False`` if no line matches.
 
@@ -225,7 +247,7 @@ def comment_line(
 
         salt '*' file.comment_line '/etc/modules' '^pcspkr'
     """
-    return comment_file(path, regex, char, cmnt, backup)
+    return comment_file(ctx, path, regex, char, cmnt, backup)
 
 
 def sed(
@@ -251,10 +273,12 @@ def sed(
         return False
     before, after = commands.escaped(before, escape_all), commands.escaped(after, escape_all)
     limit = commands.escaped(limit, escape_all)
-    return commands.sed(ctx, path, before, after, limit, backup, options, flags, negate_match)
+    with textfile.hold(ctx, path):
+        return commands.sed(ctx, path, before, after, limit, backup, options, flags, negate_match)
 
 
 def psed(
+    ctx: MinionContext,
     path: str,
     before: Any,
     after: Any,
@@ -276,16 +300,17 @@ def psed(
         number |= {"I": 2, "L": 4, "M": 8, "S": 16, "U": 32, "X": 64}[flag]
     pattern = re.compile(re.escape(str(before)) if escape_all else str(before), number)
     repl = str(after).replace("\\", "\\\\") if escape_all else str(after)
-    found = place.load(path)
-    old = found.data.decode()
-    parts = [old] if multi else texts.split_lines(old)
-    chosen = [index for index, part in enumerate(parts) if re.search(str(limit), part)]
-    for index in chosen:
-        parts[index], times = pattern.subn(repl, parts[index], 0 if "g" in flags else 1)
-        if times and "g" not in flags:
-            break
-    place.keep_copy(path, backup)
-    place.put(path, "".join(parts).encode(), was=found.status)
+    with textfile.hold(ctx, path):
+        found = place.load(path)
+        old = found.data.decode()
+        parts = [old] if multi else texts.split_lines(old)
+        chosen = [index for index, part in enumerate(parts) if re.search(str(limit), part)]
+        for index in chosen:
+            parts[index], times = pattern.subn(repl, parts[index], 0 if "g" in flags else 1)
+            if times and "g" not in flags:
+                break
+        place.keep_copy(path, backup)
+        place.put(path, "".join(parts).encode(), was=found.status)
 
 
 def patch(
@@ -301,4 +326,6 @@ def patch(
 
         salt '*' file.patch /opt/file.txt /tmp/file.txt.patch
     """
-    return commands.patch(ctx, home(originalfile), home(patchfile), options, dry_run)
+    path = home(originalfile)
+    with textfile.hold_to_edit(ctx, path, dry_run=bool(dry_run)):
+        return commands.patch(ctx, path, home(patchfile), options, dry_run)

@@ -94,6 +94,7 @@ def grep(ctx: MinionContext, path: str, pattern: str, *opts: str) -> dict[str, A
 
 
 def search(
+    ctx: MinionContext,
     path: str,
     pattern: str,
     flags: Any = 8,
@@ -109,6 +110,7 @@ def search(
     """
     number = replacing.flags_of(flags) | (re.MULTILINE if multiline else 0)
     found: bool = replace(
+        ctx,
         path,
         pattern,
         "",

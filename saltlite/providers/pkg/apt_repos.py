@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite import disk
 from saltlite.errors import FunctionError, UsageError
+from saltlite.providers import textfile
 from saltlite.providers.pkg import apt_sources
 from saltlite.providers.pkg.apt_sources import Entry
 from saltlite.providers.pkg.requests import truth, words
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MAIN = "/etc/apt/sources.list"
 PARTS = "/etc/apt/sources.list.d"
+SOURCES = "sources of packages"
+"""The name under which a job holds all these files; see ``textfile.hold_name``."""
 
 
 def entries(ctx: MinionContext) -> list[Entry]:
@@ -75,18 +78,8 @@ def planned(
 def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Make or change a source; ``{repo: what it is}``."""
     wanted = _wanted(repo, options)
-    there = [one for one in entries(ctx) if one.same_place(wanted)]
-    file = options.get("file")
-    chosen = _chosen(there, wanted, None if file is None else str(file))
-    if chosen is None:
-        _append(ctx, replace(wanted, file=str(file or MAIN)))
-        chosen = replace(wanted, file=str(file or MAIN))
-    else:
-        changed = _merged(chosen, wanted, repo, options)
-        if _differ(chosen, changed):
-            _rewrite(ctx, chosen, changed)
-        chosen = changed
-    shown = chosen.as_map()
+    with textfile.hold_name(ctx, SOURCES):
+        shown = _put(ctx, wanted, repo, options).as_map()
     return {
         repo: {
             "architectures": shown["architectures"],
@@ -99,6 +92,20 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[
             "signedby": shown["signedby"],
         }
     }
+
+
+def _put(ctx: MinionContext, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
+    there = [one for one in entries(ctx) if one.same_place(wanted)]
+    file = options.get("file")
+    chosen = _chosen(there, wanted, None if file is None else str(file))
+    if chosen is None:
+        made = replace(wanted, file=str(file or MAIN))
+        _append(ctx, made)
+        return made
+    changed = _merged(chosen, wanted, repo, options)
+    if _differ(chosen, changed):
+        _rewrite(ctx, chosen, changed)
+    return changed
 
 
 def _chosen(there: Sequence[Entry], wanted: Entry, file: str | None) -> Entry | None:
@@ -169,6 +176,11 @@ def del_repo(ctx: MinionContext, repo: str) -> str:
 
     A file without sources goes with its last one.
     """
+    with textfile.hold_name(ctx, SOURCES):
+        return _delete(ctx, repo)
+
+
+def _delete(ctx: MinionContext, repo: str) -> str:
     wanted = apt_sources.parse_line(repo)
     found = [] if wanted is None else [one for one in entries(ctx) if one.same_place(wanted)]
     if wanted is None or not found:
@@ -190,6 +202,11 @@ def consolidate(ctx: MinionContext, keep: str | None) -> None:
 
     Comments of the main file go; files that are left without a source go too.
     """
+    with textfile.hold_name(ctx, SOURCES):
+        _move_to_main(ctx, keep)
+
+
+def _move_to_main(ctx: MinionContext, keep: str | None) -> None:
     found = [one for one in entries(ctx) if one.file.endswith(".list") and one.file != keep]
     if keep == MAIN or not found:
         return

@@ -14,6 +14,7 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, UsageError
+from saltlite.providers import textfile
 from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm, versionlock
 from saltlite.providers.pkg.requests import truth, words
 from saltlite.providers.pkg.tools import act, ask, complaint, output
@@ -194,6 +195,10 @@ class Dnf(rpm.Rpm):
         Raises:
             UsageError: a new one has neither ``baseurl`` nor ``mirrorlist`` nor ``metalink``.
         """
+        with textfile.hold_name(self.ctx, REPOSITORIES):
+            return self._put_repo(repo, options)
+
+    def _put_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         given = _given(options)
         there = self.list_repos(options).get(repo)
         _check_repo(there, given)
@@ -212,6 +217,10 @@ class Dnf(rpm.Rpm):
 
     def del_repo(self, repo: str, options: Mapping[str, Any]) -> str:
         """Remove a repository, and its file if it was the only one there."""
+        with textfile.hold_name(self.ctx, REPOSITORIES):
+            return self._delete_repo(repo, options)
+
+    def _delete_repo(self, repo: str, options: Mapping[str, Any]) -> str:
         there = self.list_repos(options).get(repo)
         if there is None:
             places = words(options.get("basedir")) or [REPOSITORIES]

@@ -11,6 +11,7 @@ from typing import Any
 from saltlite import disk
 from saltlite.errors import FunctionError
 from saltlite.host import Completed
+from saltlite.providers import textfile
 from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm
 from saltlite.providers.pkg.dnf import newest_first
 from saltlite.providers.pkg.requests import truth, words
@@ -148,6 +149,10 @@ class Zypper(rpm.Rpm):
         Raises:
             FunctionError: a new one has neither ``url``, ``baseurl`` nor ``mirrorlist``.
         """
+        with textfile.hold_name(self.ctx, REPOSITORIES):
+            return self._put_repo(repo, options)
+
+    def _put_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         there = self._repos().get(repo)
         values = _values(options)
         _check_repo(repo, there, values)

@@ -13,10 +13,10 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.host import Host
-from saltlite.modules._file import comments, hashes, permissions, place, sources, texts
+from saltlite.modules._file import adding, comments, hashes, permissions, place, sources, texts
 from saltlite.modules._file.commenting import comment_file
 from saltlite.modules._file.permissions import Wanted
-from saltlite.modules.file import content
+from saltlite.providers import textfile
 from saltlite.states._file.checks import (
     Encoding,
     expressions,
@@ -161,7 +161,10 @@ class Added:
     ) -> None:
         self.name, self.begin, self.header = name, begin, header
         self.spaces_differ, self.encoding = spaces_differ, encoding
-        self.old, self.was = text_of(name, encoding)
+        self._read()
+
+    def _read(self) -> None:
+        self.old, self.was = text_of(self.name, self.encoding)
 
     def declared(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
         """What is to be done about the lines that are not there."""
@@ -174,23 +177,30 @@ class Added:
 
         def act(ctx: MinionContext) -> Verdict:
             way_to(name, f"{name}: file not found", Wanted(), makedirs=makedirs)
-            with system_errors():
-                if not exists:
-                    place.create(name, b"", follow=True)
-                self._write(lines)
-            if not lines:
+            with textfile.hold(ctx, name), system_errors():
+                added = self._add(wanted)
+            if not added:
                 return Verdict(result=True, comment=f"File {name} is in correct state")
-            said = f"{'Prepended' if self.begin else 'Appended'} {len(lines)} lines"
-            return Verdict(result=True, comment=said, changes={"diff": self._difference(lines)})
+            said = f"{'Prepended' if self.begin else 'Appended'} {len(added)} lines"
+            return Verdict(result=True, comment=said, changes={"diff": self._difference(added)})
 
         if not exists:
             return Action(would=f"File {name} is set to be created", changes={"new": name}, run=act)
         changes = {"diff": self._difference(lines)}
         return Action(would=f"File {name} is set to be updated", changes=changes, run=act)
 
+    def _add(self, wanted: Sequence[str]) -> Sequence[str]:
+        """Add what is not in the file as it is by now: another job may have added it."""
+        if not os.path.exists(self.name):
+            place.create(self.name, b"", follow=True)
+        self._read()
+        lines = self._missing(wanted)
+        self._write(lines)
+        return lines
+
     def _write(self, lines: Sequence[str]) -> None:
         if self.encoding == UTF_8 and lines:
-            (content.prepend if self.begin else content.append)(self.name, args=lines)
+            (adding.prepend_lines if self.begin else adding.append_lines)(self.name, lines)
         elif lines:
             name, errors = self.encoding.name, self.encoding.errors
             new = "".join(_ended(lines)).encode(name, errors).decode(name)
@@ -268,7 +278,7 @@ def commenting(
 
     def act(ctx: MinionContext) -> Verdict:
         with system_errors():
-            comment_file(name, regex, char, out, backup, encoding.name)
+            comment_file(ctx, name, regex, char, out, backup, encoding.name)
         changes = {"diff": texts.unified(lines, changed.lines)}
         return Verdict(result=True, comment=f"{word} lines successfully", changes=changes)
 

@@ -11,6 +11,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.modules._file import commands, place
+from saltlite.providers import textfile
 from saltlite.states._file.checks import failure
 
 _REFUSED = ("-i", "--input", "-r", "--reject-file", "-o", "--output")
@@ -77,7 +78,7 @@ class Patch:
         return kept if len(kept) < len(self.options) else [*kept, "-R"]
 
     def _apply(self, ctx: MinionContext) -> Verdict:
-        with place.scratch(self.text) as path:
+        with place.scratch(self.text) as path, textfile.hold(ctx, self.name):
             done = commands.patch(ctx, self.name, path, self.options, dry_run=False)
         if done["retcode"]:
             return failure(done["stderr"] or done["stdout"])

@@ -13,6 +13,7 @@ from saltlite.modules._file import managing, owners, place, texts
 from saltlite.modules._file.managing import File
 from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import editing
+from saltlite.providers import textfile
 from saltlite.states._file import accumulators, edits, keyvalues, patching
 from saltlite.states._file.checks import (
     Encoding,
@@ -121,7 +122,7 @@ def replace(
 
     def edit(dry_run: bool) -> Any:
         return editing.replace(
-            name, pattern, repl, count=count, flags=flags, bufsize=bufsize,
+            ctx, name, pattern, repl, count=count, flags=flags, bufsize=bufsize,
             append_if_not_found=append_if_not_found, prepend_if_not_found=prepend_if_not_found,
             not_found_content=not_found_content, backup=backup, dry_run=dry_run,
             show_changes=show_changes, ignore_if_missing=ignore_if_missing,
@@ -171,8 +172,8 @@ def line(
                 number = None if file_mode is None else owners.mode_number(file_mode)
                 place.create(name, b"", number, wanted.owner(), follow=True)
             return editing.line(
-                name, content, match, mode, location, before, after, show_changes, backup, quiet,
-                indent,
+                ctx, name, content, match, mode, location, before, after, show_changes, backup,
+                quiet, indent,
             )  # fmt: skip
         old = edits.lines_of(name)
         new = line_edits.edited(old, edit)
@@ -226,7 +227,7 @@ def blockreplace(
 
     def edit(dry_run: bool) -> Any:
         return editing.blockreplace(
-            name, marker_start, marker_end, block, append_if_not_found, prepend_if_not_found,
+            ctx, name, marker_start, marker_end, block, append_if_not_found, prepend_if_not_found,
             backup, dry_run, show_changes, append_newline, insert_before_match,
             insert_after_match,
         )  # fmt: skip
@@ -300,8 +301,7 @@ def keyvalue(
         append=append_if_not_found, prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
         value_ignore_case=value_ignore_case,
     )  # fmt: skip
-    text, was = edits.text_of(name)
-    found = keyvalues.applied(texts.split_lines(text), wanted)
+    found = keyvalues.applied(edits.lines_of(name), wanted)
     if not found.changed:
         return Verdict(result=True, comment="")
     changes = {"diff": "".join(found.told)} if show_changes else {}
@@ -310,10 +310,12 @@ def keyvalue(
         would += "\nPredicted diff:\n" + "".join(f"\r\t\t{line}" for line in found.told)
 
     def act(ctx: MinionContext) -> Verdict:
-        with system_errors():
-            place.put(name, "".join(found.lines).encode(), was=was)
-        comment = f"Changed {found.changed} lines"
-        return Verdict(result=True, comment=comment, changes=changes)
+        with textfile.hold(ctx, name), system_errors():
+            text, was = edits.text_of(name)
+            done = keyvalues.applied(texts.split_lines(text), wanted)
+            place.put(name, "".join(done.lines).encode(), was=was)
+        told = {"diff": "".join(done.told)} if show_changes else {}
+        return Verdict(result=True, comment=f"Changed {done.changed} lines", changes=told)
 
     return Action(would=would, run=act, changes=changes)
 

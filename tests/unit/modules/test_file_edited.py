@@ -11,7 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saltlite.config.minion import MinionConfig, PathOptions
+from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
+from saltlite.host import Host
 from saltlite.modules._file import comments, replacing, texts
 from saltlite.modules._file.blocks import Block
 from saltlite.modules._file.blocks import replaced as block_replaced
@@ -27,6 +30,12 @@ CALLS = {
 }
 
 
+@pytest.fixture
+def ctx(tmp_path_factory):
+    paths = PathOptions(cachedir=str(tmp_path_factory.mktemp("cache")))
+    return MinionContext(config=MinionConfig(paths=paths), host=Host(), grains={}, pillar={})
+
+
 def recorded():
     for name, function in CALLS.items():
         for number, case in enumerate(yaml.safe_load((CASES / f"{name}.yaml").read_text())):
@@ -34,16 +43,16 @@ def recorded():
 
 
 @pytest.mark.parametrize(("function", "case"), list(recorded()))
-def test_as_real_salt_did(function, case, tmp_path):
+def test_as_real_salt_did(ctx, function, case, tmp_path):
     path = tmp_path / "a"
     path.write_bytes(case["text"].encode())
     if "error" in case:
         with pytest.raises((FunctionError, TypeError, re.error, ValueError, LookupError)) as caught:
-            function(str(path), **case["call"])
+            function(ctx, str(path), **case["call"])
         assert str(caught.value).replace(str(tmp_path), "/tmp/fm/t") == case["error"]
         assert path.read_bytes() == case["text"].encode()
         return
-    assert function(str(path), **case["call"]) == case["says"]
+    assert function(ctx, str(path), **case["call"]) == case["says"]
     assert path.read_bytes().decode() == case["becomes"]
 
 
@@ -103,30 +112,32 @@ def test_a_line_that_is_ensured_stays(text, content, anchor):
     assert len(once) - len(there) in (0, 1)
 
 
-def test_copies_have_the_mode_of_the_file(tmp_path):
+def test_copies_have_the_mode_of_the_file(ctx, tmp_path):
     path = tmp_path / "a"
     path.write_text("secret\n")
     path.chmod(0o640)
-    editing.replace(str(path), "secret", "other", backup=".orig")
+    editing.replace(ctx, str(path), "secret", "other", backup=".orig")
     copy = tmp_path / "a.orig"
     assert copy.read_text() == "secret\n"
     assert copy.stat().st_mode & 0o777 == path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_dry_run_changes_nothing(tmp_path):
+def test_a_dry_run_changes_nothing(ctx, tmp_path):
     path = tmp_path / "a"
     path.write_text("a\n")
-    assert editing.replace(str(path), "a", "b", dry_run=True).endswith("-a\n+b\n")
-    assert editing.blockreplace(str(path), "<", ">", "x", append_if_not_found=True, dry_run=True)
+    assert editing.replace(ctx, str(path), "a", "b", dry_run=True).endswith("-a\n+b\n")
+    assert editing.blockreplace(
+        ctx, str(path), "<", ">", "x", append_if_not_found=True, dry_run=True
+    )
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_text() == "a\n"
 
 
-def test_a_link_is_followed_and_its_copy_linked(tmp_path):
+def test_a_link_is_followed_and_its_copy_linked(ctx, tmp_path):
     (tmp_path / "a").write_text("a\n")
     link = tmp_path / "link"
     link.symlink_to("a")
-    editing.replace(str(link), "a", "b")
+    editing.replace(ctx, str(link), "a", "b")
     assert link.is_symlink()
     assert link.read_text() == "b\n"
     assert os.readlink(tmp_path / "link.bak") == "a.bak"
@@ -134,60 +145,60 @@ def test_a_link_is_followed_and_its_copy_linked(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_the_file_stays_the_same_one_if_asked(keep, tmp_path):
+def test_the_file_stays_the_same_one_if_asked(ctx, keep, tmp_path):
     path = tmp_path / "a"
     path.write_text("longer than after\n")
     before = path.stat().st_ino
     with path.open() as held:  # so that the number is not given to the next file
-        editing.replace(str(path), "longer.*", "b", backup=False, preserve_inode=keep)
+        editing.replace(ctx, str(path), "longer.*", "b", backup=False, preserve_inode=keep)
         assert (path.stat().st_ino == before) is keep
         assert held.read() == ("b\n" if keep else "longer than after\n")
     assert path.read_text() == "b\n"
 
 
-def test_what_is_not_text_is_left_alone(tmp_path):
+def test_what_is_not_text_is_left_alone(ctx, tmp_path):
     path = tmp_path / "a"
     for text in (b"a\0b", b"a\xff", b"a latin \xe9 text that does not decode"):
         path.write_bytes(text)
         with pytest.raises((UsageError, UnicodeDecodeError)):
-            editing.replace(str(path), "a", "b")
+            editing.replace(ctx, str(path), "a", "b")
         assert path.read_bytes() == text
 
 
-def test_an_encoding_is_kept(tmp_path):
+def test_an_encoding_is_kept(ctx, tmp_path):
     path = tmp_path / "a"
     path.write_bytes("é\r\n".encode("utf-16"))
-    editing.replace(str(path), "é", "ü", encoding="utf-16", backup=False)
+    editing.replace(ctx, str(path), "é", "ü", encoding="utf-16", backup=False)
     assert path.read_bytes().decode("utf-16") == "ü\r\n"
 
 
-def test_lines_are_written_appended_and_prepended(tmp_path):
+def test_lines_are_written_appended_and_prepended(ctx, tmp_path):
     path = tmp_path / "a"
-    assert content.write(str(path), "b", 5) == f'Wrote 2 lines to "{path}"'
-    assert content.append(str(path), args="c=d") == f'Wrote 1 lines to "{path}"'
-    assert content.prepend(str(path), "a") == f'Prepended 1 lines to "{path}"'
+    assert content.write(ctx, str(path), "b", 5) == f'Wrote 2 lines to "{path}"'
+    assert content.append(ctx, str(path), args="c=d") == f'Wrote 1 lines to "{path}"'
+    assert content.prepend(ctx, str(path), "a") == f'Prepended 1 lines to "{path}"'
     assert path.read_text() == "a\nb\n5\nc=d\n"
     path.write_text("open end")
-    content.append(str(path), "x")
+    content.append(ctx, str(path), "x")
     assert path.read_text() == "open end\nx\n"
     with pytest.raises(FileNotFoundError):
-        content.append(str(tmp_path / "none"), "x")
+        content.append(ctx, str(tmp_path / "none"), "x")
 
 
-def test_psed_edits_lines_that_its_limit_chooses(tmp_path):
+def test_psed_edits_lines_that_its_limit_chooses(ctx, tmp_path):
     path = tmp_path / "a"
     path.write_text("a1\nb1\n")
-    assert editing.psed(str(path), "1", "2", limit="^b") is None
+    assert editing.psed(ctx, str(path), "1", "2", limit="^b") is None
     assert path.read_text() == "a1\nb2\n"
     assert (tmp_path / "a.bak").read_text() == "a1\nb1\n"
-    editing.psed(str(path), "1\nb", "x", multi=True)
+    editing.psed(ctx, str(path), "1\nb", "x", multi=True)
     assert path.read_text() == "ax2\n"
     with pytest.raises(re.error):
-        editing.psed(str(path), "(", "x")
+        editing.psed(ctx, str(path), "(", "x")
     assert path.read_text() == "ax2\n"
 
 
-def test_contents_are_searched(tmp_path):
+def test_contents_are_searched(ctx, tmp_path):
     path = tmp_path / "a"
     path.write_text("one\ntwo words\n" + "x" * 200_000 + "needle\n")
     name = str(path)
@@ -197,9 +208,9 @@ def test_contents_are_searched(tmp_path):
     assert searching.contains_regex(name, "^wo words$", "t")
     assert not searching.contains_regex(name, "^words")
     assert searching.contains_glob(name, "one*needle*")
-    assert searching.search(name, "one\ntwo")
-    assert searching.search(name, "ONE", flags="IGNORECASE")
-    assert not searching.search(name, "ONE")
-    assert not searching.search(str(tmp_path / "none"), "x", ignore_if_missing=True)
+    assert searching.search(ctx, name, "one\ntwo")
+    assert searching.search(ctx, name, "ONE", flags="IGNORECASE")
+    assert not searching.search(ctx, name, "ONE")
+    assert not searching.search(ctx, str(tmp_path / "none"), "x", ignore_if_missing=True)
     with pytest.raises(FunctionError, match=r"Invalid re flag given: BOGUS"):
-        searching.search(name, "x", flags=["BOGUS"])
+        searching.search(ctx, name, "x", flags=["BOGUS"])

@@ -410,12 +410,15 @@ def test_the_name_is_replaced_where_salt_does(ctx, tmp_path):
     path, other = tmp_path / "a", tmp_path / "b"
     for change, stays in (
         (lambda name: manage(ctx, path, contents="new\n"), False),
-        (lambda name: editing.line(name, "new", mode="insert", location="end"), False),
-        (lambda name: editing.blockreplace(name, content="x", append_if_not_found=True), False),
-        (lambda name: editing.comment(name, "^old"), False),
-        (lambda name: editing.replace(name, "old", "new"), True),
-        (lambda name: content.append(name, "new"), True),
-        (lambda name: content.prepend(name, "new"), True),
+        (lambda name: editing.line(ctx, name, "new", mode="insert", location="end"), False),
+        (
+            lambda name: editing.blockreplace(ctx, name, content="x", append_if_not_found=True),
+            False,
+        ),
+        (lambda name: editing.comment(ctx, name, "^old"), False),
+        (lambda name: editing.replace(ctx, name, "old", "new"), True),
+        (lambda name: content.append(ctx, name, "new"), True),
+        (lambda name: content.prepend(ctx, name, "new"), True),
     ):
         other.write_text("old\n")
         path.unlink(missing_ok=True)

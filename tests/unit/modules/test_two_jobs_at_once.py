@@ -16,11 +16,17 @@ import pytest
 from saltlite.config.minion import IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.errors import StoreError
+from saltlite.highstate.resource import Action
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.modules import mount, schedule, sdb
+from saltlite.modules import data, dnsutil, iptables, mount, schedule, sdb
+from saltlite.modules._file import place
 from saltlite.providers import textfile
 from saltlite.providers.cron import crontab
+from saltlite.providers.network import ifupdown
+from saltlite.providers.pkg import apt_repos
+from saltlite.providers.place import locales
+from saltlite.states.file import editing as state_editing
 
 CRONTAB = """#!/bin/sh
 case "$1" in -u) shift 2;; esac
@@ -38,6 +44,16 @@ def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MinionContext:
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     for name in ("hosts", "aliases", "x.ini", "fstab", "sysctl.conf"):
         (tmp_path / name).write_text("")
+    (tmp_path / "lines").write_text("three one\n")
+    (tmp_path / "crontab").write_text("1 * * * * one two\n")
+    (tmp_path / "supported").write_text("aa_one.UTF-8 UTF-8\naa_two.UTF-8 UTF-8\n")
+    (program.parent / "locale-gen").symlink_to("/bin/true")
+    for module, name, file in (
+        (ifupdown, "FILE", "interfaces"), (locales, "GENERATED", "locale.gen"),
+        (locales, "SUPPORTED", "supported"), (apt_repos, "MAIN", "sources.list"),
+        (apt_repos, "PARTS", "sources.list.d"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, str(tmp_path / file))
     config = MinionConfig(
         identity=IdentityOptions(id="web1"),
         paths=PathOptions(
@@ -49,7 +65,7 @@ def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MinionContext:
         "aliases.file": str(tmp_path / "aliases"),
         "profile": {"driver": "sqlite3", "database": str(tmp_path / "sdb.sqlite")},
     }
-    ctx = MinionContext(config=replace(config, extra=extra), host=Host(), grains={}, pillar={})
+    ctx = MinionContext(config=replace(config, extra=extra), host=Host(), grains=GRAINS, pillar={})
     ctx.functions = Registry(ctx)
     return ctx
 
@@ -72,6 +88,7 @@ def interrupt(
     return others
 
 
+GRAINS = {"os_family": "Debian", "os": "Debian"}
 USER = getpass.getuser()
 CALLS: dict[str, tuple[Any, str, str, list[tuple[str, list[Any]]]]] = {
     "hosts": (textfile, "load", "hosts", [
@@ -98,6 +115,42 @@ CALLS: dict[str, tuple[Any, str, str, list[tuple[str, list[Any]]]]] = {
     "cron variables": (crontab, "parse", "table", [
         ("cron.set_env", [USER, "one", "1"]), ("cron.set_env", [USER, "two", "1"]),
     ]),
+    "file.prepend": (place, "load", "x.ini", [
+        ("file.prepend", ["{tmp}/x.ini", "one"]), ("file.append", ["{tmp}/x.ini", "two"]),
+    ]),
+    "file.replace": (place, "load", "x.ini", [
+        ("file.replace", ["{tmp}/x.ini", "zz", "one", 0, 8, 1, True]),
+        ("file.append", ["{tmp}/x.ini", "two"]),
+    ]),
+    "file.blockreplace": (place, "load", "x.ini", [
+        ("file.blockreplace", ["{tmp}/x.ini", "<", ">", "one", True]),
+        ("file.append", ["{tmp}/x.ini", "two"]),
+    ]),
+    "file.line": (place, "load", "lines", [
+        ("file.line", ["{tmp}/lines", "one", None, "insert", "start"]),
+        ("file.append", ["{tmp}/lines", "two"]),
+    ]),
+    "file.comment": (place, "load", "lines", [
+        ("file.comment", ["{tmp}/lines", "three one", "# one"]),
+        ("file.append", ["{tmp}/lines", "two"]),
+    ]),
+    "file.psed": (place, "load", "lines", [
+        ("file.psed", ["{tmp}/lines", "three", "one"]), ("file.append", ["{tmp}/lines", "two"]),
+    ]),
+    "data": (data, "load", "cache/datastore", [
+        ("data.update", ["one", 1]), ("data.update", ["two", 2]),
+    ]),
+    "dnsutil": (dnsutil, "_names", "hosts", [
+        ("dnsutil.hosts_append", ["{tmp}/hosts", "10.0.0.1", "one"]),
+        ("dnsutil.hosts_append", ["{tmp}/hosts", "10.0.0.1", "two"]),
+    ]),
+    "locale": (textfile, "load", "locale.gen", [
+        ("locale.gen_locale", ["aa_one.UTF-8"]), ("locale.gen_locale", ["aa_two.UTF-8"]),
+    ]),
+    "crontab of a file": (crontab, "parse", "table", [
+        ("cron.set_job", [USER, "1", "*", "*", "*", "*", "one"]),
+        ("cron.write_cron_file", [USER, "{tmp}/crontab"]),
+    ]),
     "mounts": (mount, "_cache", "cache/mounts", [
         ("mount.write_mount_cache", ["/one", "/dev/sdz1", False, "ext4", "defaults"]),
         ("mount.write_mount_cache", ["/two", "/dev/sdz2", False, "ext4", "defaults"]),
@@ -118,6 +171,104 @@ def test_both_changes_hold(
     text = (tmp_path / file).read_text()
     assert "one" in text
     assert "two" in text
+
+
+def test_both_sources_of_packages_hold(
+    ctx: MinionContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add(dist: str) -> None:
+        apt_repos.mod_repo(ctx, f"deb http://a.example/{dist} {dist} main", {})
+
+    others = interrupt(monkeypatch, apt_repos, "entries", lambda: add("two"))
+    add("one")
+    others[0].join()
+    assert [each.dist for each in apt_repos.entries(ctx)] == ["one", "two"]
+
+
+def test_both_interfaces_hold(
+    ctx: MinionContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add(name: str) -> None:
+        ctx.functions.call("ip.build_interface", name, "eth", True, proto="dhcp")
+
+    others = interrupt(monkeypatch, textfile, "load", lambda: add("two"))
+    add("one")
+    others[0].join()
+    text = (tmp_path / "interfaces").read_text()
+    assert "iface one" in text
+    assert "iface two" in text
+
+
+def test_rules_that_were_saved_are_not_replaced_by_earlier_ones(
+    ctx: MinionContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, path = ["one"], str(tmp_path / "rules")
+    monkeypatch.setattr(iptables, "running", lambda _ctx, _family: " ".join(rules))
+
+    def change() -> None:
+        rules.append("two")
+        iptables.save(ctx, path)
+
+    others = interrupt(monkeypatch, iptables, "running", change)
+    iptables.save(ctx, path)
+    others[0].join()
+    assert Path(path).read_text() == "one two"
+
+
+SLOW_KEYGEN = """#!/bin/sh
+kept=$(grep -v gone {known}); touch {known}.read
+sleep 0.4
+echo "$kept" > {known}
+"""
+
+
+def test_a_host_that_is_added_while_another_is_removed(ctx: MinionContext, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    known.write_text("one\ngone\n")
+    program = tmp_path / "bin/ssh-keygen"
+    program.write_text(SLOW_KEYGEN.format(known=known))
+    program.chmod(0o755)
+    removing = threading.Thread(
+        target=ctx.functions.call, args=("ssh.rm_known_host", None, "gone", str(known))
+    )
+    removing.start()
+    while removing.is_alive() and not known.with_suffix(".read").exists():
+        removing.join(0.01)
+    ctx.functions.call("file.append", str(known), "two")
+    removing.join()
+    assert known.read_text() == "one\ntwo\n"
+
+
+STATES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
+    "append": ("file.append", {"text": "one"}, "file.append", {"text": ["one", "two"]}),
+    "prepend": ("file.prepend", {"text": "one"}, "file.prepend", {"text": ["two"]}),
+    "keyvalue": (
+        "file.keyvalue", {"key": "one", "value": "1", "append_if_not_found": True},
+        "file.keyvalue", {"key": "two", "value": "1", "append_if_not_found": True},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STATES)
+def test_a_state_sees_what_another_job_added_meanwhile(
+    case: str, ctx: MinionContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, given, second, others_given = STATES[case]
+    path = tmp_path / "x.ini"
+    path.write_text("begin\n")
+    declared = {"name": str(path), **others_given}
+
+    def declare(function: str, declared: dict[str, Any]) -> Action:
+        made = getattr(state_editing, function.partition(".")[2])(ctx, **declared)
+        assert isinstance(made, Action)
+        return made
+
+    early = declare(first, {"name": str(path), **given})
+    declare(second, declared).run(ctx)
+    early.run(ctx)
+    lines = path.read_text().split()
+    assert sorted(lines) == sorted(set(lines))
+    assert {line[:3] for line in lines} == {"beg", "one", "two"}
 
 
 def _placed(value: Any, tmp_path: Path) -> Any:
