@@ -17,12 +17,14 @@ from saltlite.channel.handshake import MasterHandshake
 from saltlite.channel.master import TokenCache
 from saltlite.config.master import MasterConfig
 from saltlite.core.plain import PlainMap
+from saltlite.crypto.cipher import new_key_string
 from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
 from saltlite.master.asked import AskedMinions
 from saltlite.master.autosign import AutoSign
 from saltlite.master.filehash import HASH_HERE_BYTES
 from saltlite.master.jobcache import SqliteJobStore
+from saltlite.master.keyactions import take_rotation_request
 from saltlite.master.keystore import KeyStore
 from saltlite.master.minioncache import MinionCache
 from saltlite.master.mirror import JobMirror
@@ -92,6 +94,19 @@ class Shared:
         )
         for area in areas:
             area.close()
+
+    def renew_publication_key(self) -> bool:
+        """Change the publication key if ``salt-key`` or ``revoke_auth`` asked; whether it was.
+
+        Called before each publication, so that none can be read by a minion that was deleted
+        before it. One look at the directory entry if nobody has asked.
+
+        Raises:
+            StoreError: the request cannot be removed; the key is as it was.
+        """
+        return self.publication.rotate_if(
+            lambda: take_rotation_request(self.cachedir), new_key_string, time.monotonic()
+        )
 
     def job_store(self) -> SqliteJobStore:
         """A job cache that shares its waits for the disk with the other processes."""

@@ -9,6 +9,8 @@ CVE-2016-9639.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -137,3 +139,19 @@ def request_rotation(cachedir: Path) -> None:
     """
     disk.make_dir(cachedir)
     disk.write_file(cachedir / ROTATE_REQUEST, b"", mode=0o400, flush=False)
+
+
+def take_rotation_request(cachedir: Path) -> bool:
+    """Whether there is a request file of the one accepted mode; it is removed.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    path = cachedir / ROTATE_REQUEST
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if not stat.S_ISREG(status.st_mode) or stat.S_IMODE(status.st_mode) != 0o400:
+        return False
+    return disk.remove(path)

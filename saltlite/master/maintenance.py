@@ -8,8 +8,6 @@ anywhere, and goes on where it was. Source: protocol.md 7.7, 12.2; reliability.m
 from __future__ import annotations
 
 import logging
-import os
-import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +26,6 @@ from saltlite.master.autosign import AutoSign
 from saltlite.master.child import Life
 from saltlite.master.context import Shared
 from saltlite.master.jobcache import jid_before
-from saltlite.master.keyactions import ROTATE_REQUEST
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.master.minioncache import BANKS, MinionCache
 from saltlite.master.presence import connected_minions
@@ -67,6 +64,7 @@ class Maintenance:
         self._sessions = shared.sessions()
         self._present: set[str] = set()
         self._accepted: frozenset[str] = frozenset()
+        self._generation = shared.publication.current().generation
         self._wall_minus_steady_s = time.time() - time.monotonic()
 
     def run(self, life: Life) -> None:
@@ -112,25 +110,20 @@ class Maintenance:
 
     def _look_after_key(self) -> None:
         keys = self._shared.config.keys
-        if self._is_asked_for():
-            self._rotate("asked for")
+        self._shared.renew_publication_key()
+        if self._shared.publication.current().generation != self._generation:
+            self._tell_of_rotation("asked for")
         elif self._shared.publication.age_s(time.monotonic()) > keys.publish_session:
             self._rotate("old")
 
-    def _is_asked_for(self) -> bool:
-        """Whether there is a request file of the one accepted mode; it is removed."""
-        path = self._shared.cachedir / ROTATE_REQUEST
-        try:
-            status = os.lstat(path)
-        except OSError:
-            return False
-        if not stat.S_ISREG(status.st_mode) or stat.S_IMODE(status.st_mode) != 0o400:
-            return False
-        return disk.remove(path)
-
     def _rotate(self, why: str) -> None:
-        generation = self._shared.publication.rotate(new_key_string(), time.monotonic())
-        log.info("The publication key was changed (%s); it is number %d", why, generation)
+        self._shared.publication.rotate(new_key_string(), time.monotonic())
+        self._tell_of_rotation(why)
+
+    def _tell_of_rotation(self, why: str) -> None:
+        """Say that there is another key; the Publisher itself changes it when it is asked to."""
+        self._generation = self._shared.publication.current().generation
+        log.info("The publication key was changed (%s); it is number %d", why, self._generation)
         self._events.fire(tags.KEY_ROTATED, {"rotate_aes_key": True})
         if self._shared.config.keys.ping_on_rotate:
             self._ping_all()

@@ -164,6 +164,7 @@ class Publisher:
 
     def _publish(self, publisher: zmq.Socket[bytes], job: dict[str, Any], topics: Any) -> None:
         shared = self._shared
+        self._renew_key()
         key, serial = shared.publication.next_serial()
         if self._crypticle is None or self._crypticle[0] != key.generation:
             self._crypticle = (key.generation, Crypticle(key.key))
@@ -181,6 +182,12 @@ class Publisher:
             return
         for topic in topics or ():
             publisher.send_multipart((topic, message))
+
+    def _renew_key(self) -> None:
+        try:
+            self._shared.renew_publication_key()
+        except StoreError as error:
+            log.error("The publication key is not changed as asked: %s", error)
 
 
 class PublishQueue:

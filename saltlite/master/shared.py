@@ -85,15 +85,32 @@ class PublicationKeys:
 
     def rotate(self, key: str, now_s: float) -> int:
         """Put ``key`` in place of the current one; serials start again. The new generation."""
+        with self._area.lock():
+            return self._replace(key, now_s)
+
+    def rotate_if(self, asked: Callable[[], bool], key: Callable[[], str], now_s: float) -> bool:
+        """Rotate if ``asked`` says so; whether it did.
+
+        Nobody gets a serial between the question and the new key.
+        """
+        with self._area.lock():
+            return self._rotate_if(asked, key, now_s)
+
+    def _rotate_if(self, asked: Callable[[], bool], key: Callable[[], str], now_s: float) -> bool:
+        if not asked():
+            return False
+        self._replace(key(), now_s)
+        return True
+
+    def _replace(self, key: str, now_s: float) -> int:
         text = key.encode()
         words = self._area.words
-        with self._area.lock():
-            self._area.buffer[self._KEY_AT : self._KEY_AT + len(text)] = text
-            words[self._LENGTH] = len(text)
-            self._area.reals[self._MADE_AT] = now_s
-            words[self._SERIAL] = 0
-            words[self._GENERATION] += 1
-            return words[self._GENERATION]
+        self._area.buffer[self._KEY_AT : self._KEY_AT + len(text)] = text
+        words[self._LENGTH] = len(text)
+        self._area.reals[self._MADE_AT] = now_s
+        words[self._SERIAL] = 0
+        words[self._GENERATION] += 1
+        return words[self._GENERATION]
 
     def current(self) -> PublicationKey:
         """The key as it is now."""

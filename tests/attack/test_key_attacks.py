@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from attacks import Stranger, Victim, auth_answer, clear, unharmed
 from cluster import Cluster, eventually
-from rogue import BAD_LOAD, Rogue, Sealed
+from rogue import BAD_LOAD, Ear, Rogue, Sealed
 from saltlite.crypto.keys import PrivateKey
-from saltlite.errors import KeyPending, KeyRejected
+from saltlite.errors import CryptoError, KeyPending, KeyRejected
 
 
 def offer(pem: Any, minion_id: str, **fields: Any) -> dict[str, Any]:
@@ -227,6 +227,26 @@ def test_the_shared_key_changes_when_a_minion_is_deleted(victim: Victim) -> None
     before = going.accepted.aes
     assert victim.cluster.salt_key("-d", going.id, "-y").exit_code == 0
     eventually(lambda: staying.authenticate().aes != before, within_s=5, what="another key")
+
+
+def test_what_is_published_right_after_a_deletion_is_not_for_the_deleted_one(
+    victim: Victim,
+) -> None:
+    """Not even what is sent before the master has done its chores of that second."""
+    minion(victim, "receiver")
+    for number in range(3):
+        going = minion(victim, f"leaves{number}")
+        accepted = going.accepted
+        assert accepted is not None
+        ear = Ear(going.stranger.context, lambda: accepted)  # noqa: B023 - called at once
+        try:
+            assert victim.cluster.salt_key("-d", going.id, "-y").exit_code == 0
+            sent = victim.cluster.salt("*", "test.ping", "--async")
+            assert sent.exit_code == 0, sent.stderr + sent.stdout
+            with pytest.raises(CryptoError):
+                ear.next(within_s=5.0)
+        finally:
+            ear.close()
 
 
 def test_keys_that_move_while_their_owners_ask(victim: Victim) -> None:

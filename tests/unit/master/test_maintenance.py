@@ -8,13 +8,19 @@ from typing import Any
 
 import pytest
 
+from saltlite.channel.payload import open_sealed
 from saltlite.config.master import MasterConfig, PathOptions
-from saltlite.crypto.cipher import new_key_string
+from saltlite.core import tags
+from saltlite.crypto.cipher import Crypticle, new_key_string
 from saltlite.crypto.keys import PrivateKey
+from saltlite.errors import CryptoError
 from saltlite.master.context import Shared
+from saltlite.master.keyactions import ROTATE_REQUEST, request_rotation
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.master.maintenance import Maintenance
+from saltlite.master.publisher import Publisher
 from saltlite.master.sessions import Sessions
+from saltlite.transport.codec import unpack
 
 
 class Bus:
@@ -111,3 +117,60 @@ def test_a_key_that_went_by_hand_ends_its_session_and_rotates_once(
     maintenance._drop_orphans()
     assert shared.sessions().ids() == ["stays"]
     assert generation(shared) == before + 1
+
+
+class Sent:
+    """In place of the socket of the publish port."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+
+    def send_multipart(self, parts: tuple[bytes, bytes]) -> None:
+        self.frames.append(parts[1])
+
+    def send(self, frame: bytes) -> None:
+        self.frames.append(frame)
+
+
+def publish(shared: Shared) -> Any:
+    """What the load of the next publication is, for who knows the key of now."""
+    sent = Sent()
+    Publisher(shared)._publish(sent, {"fun": "test.ping", "jid": "1"}, [b"broadcast"])  # type: ignore[arg-type]
+    return unpack(sent.frames[0])["load"]
+
+
+def test_the_next_publication_has_the_key_that_was_asked_for(
+    shared: Shared, maintenance: Maintenance
+) -> None:
+    before = shared.publication.current()
+    request_rotation(shared.cachedir)
+    load = publish(shared)
+    with pytest.raises(CryptoError):
+        open_sealed(Crypticle(before.key), load)
+    now = shared.publication.current()
+    assert open_sealed(Crypticle(now.key), load)["serial"] == 1
+    assert now.generation == before.generation + 1
+    maintenance._look_after_key()
+    assert generation(shared) == now.generation
+    assert not (shared.cachedir / ROTATE_REQUEST).exists()
+
+
+def test_whoever_changes_the_key_it_is_told_once(shared: Shared, maintenance: Maintenance) -> None:
+    told: list[str] = []
+    maintenance._events.fire = lambda tag, _data: bool(told.append(tag))  # type: ignore[method-assign,func-returns-value]
+    request_rotation(shared.cachedir)
+    publish(shared)
+    for _ in range(2):
+        maintenance._look_after_key()
+    request_rotation(shared.cachedir)
+    for _ in range(2):
+        maintenance._look_after_key()
+    assert told == [tags.KEY_ROTATED] * 2
+
+
+def test_a_request_of_another_mode_is_none(shared: Shared) -> None:
+    request_rotation(shared.cachedir)
+    (shared.cachedir / ROTATE_REQUEST).chmod(0o600)
+    before = generation(shared)
+    publish(shared)
+    assert generation(shared) == before
