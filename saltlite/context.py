@@ -18,7 +18,7 @@ from saltlite.host import Host
 
 if TYPE_CHECKING:
     from saltlite.loader.registry import Source
-    from saltlite.runners.context import RunnerContext
+    from saltlite.runner_context import RunnerContext
 
 
 class Functions(Protocol):

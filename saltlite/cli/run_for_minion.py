@@ -26,7 +26,7 @@ def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
     from saltlite.cli.runs import run_another, runner_context
     from saltlite.config.load import load_master
     from saltlite.errors import SaltliteError
-    from saltlite.runners.publishing import publish
+    from saltlite.jobs.publishing import publish
 
     lines: list[str] = []
     try:

@@ -19,7 +19,7 @@ from saltlite.errors import MasterAbsent, StoreError
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.master.runs import RunOutcome, RunRequest
-    from saltlite.runners.context import Listener, RunnerContext
+    from saltlite.runner_context import Listener, RunnerContext
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ def runner_context(
     from saltlite.client.identity import sender
     from saltlite.client.local import LocalClient
     from saltlite.core.targets import Target
-    from saltlite.runners.context import RunnerContext
-    from saltlite.runners.registry import RunnerFunctions
+    from saltlite.loader.master_functions import RunnerFunctions
+    from saltlite.runner_context import RunnerContext
 
     regexes.match_outside()
     with ExitStack() as stack:
@@ -85,7 +85,7 @@ def run_another(
         FunctionUnavailable: there is no such function.
     """
     from saltlite.client.runner import RunnerClient, WheelClient
-    from saltlite.runners.registry import RunnerFunctions
+    from saltlite.loader.master_functions import RunnerFunctions
 
     own = dataclasses.replace(ctx, jid="", state={})
     own.functions = RunnerFunctions(own)
@@ -134,7 +134,7 @@ def why_missing(
     Raises:
         MasterAbsent: no master runs here any more.
     """
-    from saltlite.runners.why import reasons
+    from saltlite.jobs.why import reasons
 
     with runner_context(config, lambda _line: None) as ctx:
         try:

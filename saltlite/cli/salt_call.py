@@ -274,7 +274,7 @@ def _deliver(
     """Hand the return to the returners of ``--return`` and of the configuration."""
     if not wanted and not ctx.config.returns.return_:
         return
-    from saltlite.returners.deliver import deliver, returner_names
+    from saltlite.jobs.deliver import deliver, returner_names
 
     names = returner_names(wanted, ctx.config.returns.return_)
     deliver(names, {**fields, "success": outcome.success}, ctx)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from saltlite.cli.show import Screen
     from saltlite.config.master import MasterConfig
-    from saltlite.wheel.keyring import KeyClient
+    from saltlite.keyring import KeyClient
 
 NO_MATCH = "The key glob '{}' does not match any {} keys."
 NO_PRIVATE_KEY = "No usable private-key found"
@@ -109,7 +109,7 @@ def _generation_options(parser: groups.CommandParser) -> None:
 
 
 def _check(parser: groups.CommandParser, options: optparse.Values) -> None:
-    from saltlite.wheel.keyring import states_of
+    from saltlite.keyring import states_of
 
     if options.list and not states_of(options.list):
         parser.error(f"'{options.list}' is not a valid argument to '--list'")
@@ -146,7 +146,7 @@ class _SaltKey:
     def run(self) -> int:
         """Do what is asked for; the exit code."""
         from saltlite.cli.stores import KeyDirectory, LazyEvents
-        from saltlite.wheel.keyring import KeyClient
+        from saltlite.keyring import KeyClient
 
         if self.options.gen_keys:
             return self._gen_keys()
@@ -171,7 +171,7 @@ class _SaltKey:
             return self._show(keys.key_str(options.print_ or "*"))
         if options.finger or options.finger_all:
             return self._finger(keys)
-        from saltlite.wheel.keyring import STATES, states_of
+        from saltlite.keyring import STATES, states_of
 
         return self._show(keys.list_all(states_of(options.list) if options.list else STATES))
 

@@ -100,7 +100,7 @@ def _run(config: MasterConfig, options: optparse.Values, arguments: list[str]) -
 
 def _docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
     from saltlite.cli.runs import runner_context
-    from saltlite.runners.registry import docs
+    from saltlite.loader.master_functions import docs
 
     with runner_context(config, screen.line) as ctx:
         found = docs(wanted, ctx)

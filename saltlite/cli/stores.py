@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from saltlite.core.targets import Target
     from saltlite.master.datacache import DataCache
     from saltlite.master.jobcache import JobRecord, SqliteJobStore
-    from saltlite.runners.context import Job
+    from saltlite.runner_context import Job
     from saltlite.transport.bus import EventPusher
 
 
@@ -153,7 +153,7 @@ class JobReader:
 
 
 class KeyDirectory:
-    """The key directory as :mod:`saltlite.wheel.keyring` sees it; changes are fired as events."""
+    """The key directory as :mod:`saltlite.keyring` sees it; changes are fired as events."""
 
     def __init__(self, config: MasterConfig, *, fire: Callable[[str, PlainMap], None]) -> None:
         from saltlite.master.keyactions import KeyActions

@@ -17,9 +17,14 @@ from typing import Any, ClassVar, Final
 from saltlite.core import tags
 from saltlite.core.jid import new_jid
 from saltlite.errors import MasterAbsent, RequestTimeout, SaltliteError, StoreError, WireError
-from saltlite.runners.context import Listener, RunnerContext
-from saltlite.runners.registry import Runner, call, resolve, wrong_arguments
-from saltlite.wheel.registry import resolve as resolve_wheel
+from saltlite.loader.master_functions import (
+    Runner,
+    call,
+    resolve,
+    resolve_wheel,
+    wrong_arguments,
+)
+from saltlite.runner_context import Listener, RunnerContext
 
 log = logging.getLogger(__name__)
 

@@ -66,12 +66,12 @@ class LazyGrains(Mapping[str, Any]):
         """
         from saltlite.grains.names import RESOLVED
         from saltlite.grains.process import ZMQ_VERSION
-        from saltlite.loader import places
+        from saltlite.loader import catalogue
 
         return (
             name not in (*RESOLVED, ZMQ_VERSION)
             and not self._config.grains.grains_cache
-            and places.is_empty(self._config, "grains")
+            and not catalogue.has_custom_code(self._config, "grains")
         )
 
     def _quick_ones(self) -> dict[str, Any]:

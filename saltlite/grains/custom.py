@@ -16,7 +16,7 @@ from typing import Any
 from saltlite.config.minion import MinionConfig
 from saltlite.context import NoFunctions
 from saltlite.core.data import merge
-from saltlite.loader import places
+from saltlite.loader import catalogue
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class GrainContext:
 
 def add_custom(config: MinionConfig, grains: dict[str, Any]) -> dict[str, Any]:
     """``grains`` with what users' files say on top."""
-    if places.is_empty(config, "grains"):
+    if not catalogue.has_custom_code(config, "grains"):
         return grains
     from saltlite.loader.dunders import Surroundings
 

@@ -14,7 +14,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
 from saltlite.highstate.call import Chunk
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 Aggregator = Callable[..., Any]
 

@@ -15,9 +15,10 @@ from saltlite.highstate.conditions import checked, skipped
 from saltlite.highstate.low import LOWSTATE
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.highstate.slots import filled
+from saltlite.loader.catalogue import STATES
 from saltlite.loader.registry import Function
 from saltlite.loader.signature import keywords
-from saltlite.states.registry import MOD_WATCH, STATES, StateFunction, functions, resolve
+from saltlite.loader.states import MOD_WATCH, StateFunction, functions, resolve
 
 Chunk = Mapping[str, Any]
 

@@ -27,7 +27,7 @@ from saltlite.highstate.placed import placed
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Place, Reader, StateTree
 from saltlite.highstate.top import Wanted
 from saltlite.loader.signature import keywords
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 SALT = "salt://"
 ALIKE = 0.5

@@ -1,9 +1,7 @@
-"""The execution modules that come with saltlite: the one table between a name and an import.
+"""The functions of our own plug-ins, by Salt's names.
 
-A function name comes from a peer. It chooses among these names and can never choose what is
-imported.
-
-A module is one Python file, or a package whose ``PARTS`` say which file has which functions.
+A plug-in is one Python file, or a package whose ``PARTS`` say which file has which functions. Which
+plug-ins there are, :mod:`saltlite.loader.catalogue` knows.
 """
 
 from __future__ import annotations
@@ -11,85 +9,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType, ModuleType
-
-MODULES: Mapping[str, str] = {
-    name: f"saltlite.modules.{name}"
-    for name in (
-        "acl",
-        "aliases",
-        "alternatives",
-        "apache",
-        "archive",
-        "cmd",
-        "config",
-        "cp",
-        "cron",
-        "data",
-        "debconf",
-        "defaults",
-        "dig",
-        "disk",
-        "dnsutil",
-        "docker",
-        "environ",
-        "event",
-        "file",
-        "firewalld",
-        "gem",
-        "git",
-        "gpg",
-        "grains",
-        "group",
-        "hashutil",
-        "hosts",
-        "http",
-        "ini",
-        "ip",
-        "iptables",
-        "jinja",
-        "key",
-        "kmod",
-        "locale",
-        "log",
-        "lvm",
-        "match",
-        "mine",
-        "mount",
-        "mysql",
-        "network",
-        "npm",
-        "pillar",
-        "pip",
-        "pkg",
-        "postgres",
-        "ps",
-        "publish",
-        "rabbitmq",
-        "random",
-        "rsync",
-        "saltcheck",
-        "saltutil",
-        "schedule",
-        "sdb",
-        "selinux",
-        "service",
-        "shadow",
-        "slsutil",
-        "ssh",
-        "state",
-        "status",
-        "supervisord",
-        "sys",
-        "sysctl",
-        "system",
-        "test",
-        "timezone",
-        "user",
-        "virtualenv",
-        "x509",
-    )
-}
-"""Salt's name of a module and the Python module that has its functions."""
 
 NAMED_OTHERWISE: Mapping[str, str] = {
     "acl": "linux_acl",

@@ -14,7 +14,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.targets import MinionFacts, Target, matches
 from saltlite.errors import TargetError
-from saltlite.loader import places
+from saltlite.loader import catalogue
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def fits(
     try:
         return matches(target, facts, nodegroups=nodegroups)
     except TargetError:
-        if places.is_empty(ctx.config, KIND):
+        if not catalogue.has_custom_code(ctx.config, KIND):
             raise
         meant = _asked(ctx, target)
         if meant is None:

@@ -1,13 +1,12 @@
 """From ``module.function`` to something that can be called.
 
 The minion, ``salt-call`` and functions that call functions ask here. A name is looked up in the
-table of built-in modules and only the module it belongs to is imported. Modules of users are
+catalogue of built-in modules and only the module it belongs to is imported. Modules of users are
 consulted first, in :meth:`Registry._source`; where there are none, that is a look at one directory.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,8 +14,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.loader import places
-from saltlite.loader.builtin import MODULES, NAMED_OTHERWISE, functions_of
+from saltlite.loader import catalogue
+from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of
+from saltlite.loader.catalogue import MODULES
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -182,9 +182,10 @@ class Registry:
         """The user's module, ours, or both where their files do not have the same name in Salt."""
         user = self._user_modules()
         theirs = user.source(module) if user is not None else None
-        if module not in MODULES or self._is_hidden(module):
+        loaded = None if self._is_hidden(module) else MODULES.load(module)
+        if loaded is None:
             return theirs
-        ours = builtin_source(module, importlib.import_module(MODULES[module]))
+        ours = builtin_source(module, loaded)
         return ours if theirs is None else _joined(theirs, ours)
 
     def _is_hidden(self, module: str) -> bool:
@@ -203,7 +204,7 @@ class Registry:
     def _user_modules(self) -> UserModules | None:
         """The modules that users wrote, ``None`` if there are none: nothing is imported then."""
         if not self._user_known:
-            if not places.is_empty(self._ctx.config, "modules"):
+            if catalogue.has_custom_code(self._ctx.config, "modules"):
                 from saltlite.loader.dunders import surroundings
 
                 self._user = surroundings(self._ctx).modules("modules")

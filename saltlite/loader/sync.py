@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from saltlite.disk import make_dir, read_regular, write_file
 from saltlite.errors import StoreError
-from saltlite.loader import places
+from saltlite.loader import catalogue
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -89,7 +89,7 @@ def sync_minion(
 
     envs = environments(saltenv, ctx.config.files.saltenv)
     clean = ctx.config.files.clean_dynamic_modules
-    target = Path(places.synced(ctx.config, kind))
+    target = Path(catalogue.synced(ctx.config, kind))
     return copy_code(file_client(ctx), kind, envs, target, choice or Choice(), clean=clean)
 
 
@@ -102,7 +102,7 @@ def sync_master(
     from saltlite.fileserver.sources import LocalSource
 
     files = FileClient(LocalSource(file_server(config)), Path(config.paths.cachedir))
-    target = Path(places.synced(config, kind))
+    target = Path(catalogue.synced(config, kind))
     return copy_code(files, kind, environments(saltenv, None), target, choice or Choice())
 
 

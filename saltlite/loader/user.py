@@ -30,8 +30,8 @@ from typing import Any, Final
 from saltlite.disk import check_origin
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import shim
+from saltlite.loader.catalogue import directories, synced
 from saltlite.loader.dunders import Loads, Surroundings, surroundings
-from saltlite.loader.places import directories, synced
 from saltlite.loader.registry import Function, Source
 
 log = logging.getLogger(__name__)

@@ -71,7 +71,7 @@ class EventReturn:
             self._call(name, events)
 
     def _call(self, name: str, events: Sequence[dict[str, Any]]) -> None:
-        from saltlite.returners.registry import resolve
+        from saltlite.loader.returners import resolve
 
         try:
             resolve(name, self._given).call("event_return", list(events))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saltlite.config.master import MasterConfig
-from saltlite.returners.jobs import OWN
+from saltlite.jobs.stored import OWN
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class JobMirror:
             self._call(name, "returner", dict(load))
 
     def _call(self, name: str, function: str, *args: Any) -> None:
-        from saltlite.returners.registry import resolve
+        from saltlite.loader.returners import resolve
 
         try:
             returner = resolve(name, self._context)

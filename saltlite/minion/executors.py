@@ -73,9 +73,9 @@ def _one(
 
 
 def _of_users(name: str, ctx: MinionContext) -> Callable[..., Any] | None:
-    from saltlite.loader import places
+    from saltlite.loader import catalogue
 
-    if places.is_empty(ctx.config, "executors"):
+    if not catalogue.has_custom_code(ctx.config, "executors"):
         return None
     from saltlite.loader.user import UserModules
 

@@ -228,7 +228,7 @@ def _give_to_returners(load: Mapping[str, Any], ctx: MinionContext) -> None:
     job, option = ctx.job, ctx.config.returns.return_
     if not job.get("ret") and not option:
         return
-    from saltlite.returners.deliver import deliver, returner_names
+    from saltlite.jobs.deliver import deliver, returner_names
 
     wanted = {name: job[name] for name in ("ret_config", "ret_kwargs") if name in job}
     ret = {name: value for name, value in load.items() if name != "cmd"}

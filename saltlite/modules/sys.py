@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.loader import places
+from saltlite.loader import catalogue
+from saltlite.loader.catalogue import RETURNERS, RUNNERS, STATES, Kind
 from saltlite.loader.registry import argspec as spec_of
 from saltlite.loader.registry import builtin_source, documentation, is_user_function
 
@@ -101,14 +102,12 @@ def state_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.state_doc service.running
     """
-    from saltlite.states.registry import STATES
-
     functions = _states(ctx)
     found: dict[str, str | None] = {}
     for name in _fitting(sorted(functions), args):
         module = name.partition(".")[0]
         if module not in found:
-            found[module] = _without_markup(_module_doc(ctx, "states", STATES, module))
+            found[module] = _without_markup(_module_doc(ctx, STATES, module))
         found[name] = _text(functions[name])
     return found
 
@@ -231,26 +230,22 @@ def renderer_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
 
 def _states(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
-    from saltlite.states.registry import STATES, functions
+    from saltlite.loader.states import functions
 
     ours = {
         f"{module}.{name}": _open(call)
         for module in STATES
         for name, call in functions(module).items()
     }
-    return ours | _of_kind(ctx, "states", {})
+    return ours | _of_users(ctx, STATES)
 
 
 def _returners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
-    from saltlite.returners.registry import RETURNERS
-
-    return _of_kind(ctx, "returners", RETURNERS)
+    return _of_ours(RETURNERS) | _of_users(ctx, RETURNERS)
 
 
 def _runners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
-    from saltlite.runners.registry import RUNNERS
-
-    return _of_kind(ctx, "", RUNNERS.table)
+    return _of_ours(RUNNERS)
 
 
 def _renderers(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
@@ -261,21 +256,24 @@ def _renderers(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
         f"{name}.render": vars(importlib.import_module(place))["STAGES"][name]
         for name, place in RENDERERS.items()
     }
-    return ours | _of_kind(ctx, "renderers", {})
+    return ours | _of_users(ctx, catalogue.RENDERERS)
 
 
-def _of_kind(
-    ctx: MinionContext, kind: str, table: Mapping[str, str]
-) -> dict[str, Callable[..., Any]]:
-    """All functions of a kind, ours and users', by Salt's names."""
+def _of_ours(kind: Kind) -> dict[str, Callable[..., Any]]:
+    """All functions of a kind that come with saltlite, by Salt's names."""
     found: dict[str, Callable[..., Any]] = {}
-    for name, place in table.items():
-        ours = builtin_source(name, importlib.import_module(place))
-        found |= {f"{name}.{each}": _open(call) for each, call in ours.functions.items()}
-    if kind and not places.is_empty(ctx.config, kind):
-        theirs = _users(ctx, kind)
-        found |= {name: theirs.resolve(name).call for name in theirs.names()}
+    for name, place in kind.modules().items():
+        source = builtin_source(name, importlib.import_module(place))
+        found |= {f"{name}.{each}": _open(call) for each, call in source.functions.items()}
     return found
+
+
+def _of_users(ctx: MinionContext, kind: Kind) -> dict[str, Callable[..., Any]]:
+    """All functions of a kind that users wrote, by Salt's names."""
+    if not catalogue.has_custom_code(ctx.config, kind.name):
+        return {}
+    theirs = _users(ctx, kind.name)
+    return {name: theirs.resolve(name).call for name in theirs.names()}
 
 
 def _open(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -290,12 +288,14 @@ def _users(ctx: MinionContext, kind: str) -> Any:
     return surroundings(ctx).modules(kind)
 
 
-def _module_doc(ctx: MinionContext, kind: str, table: Mapping[str, str], module: str) -> str | None:
-    theirs = None if places.is_empty(ctx.config, kind) else _users(ctx, kind).source(module)
+def _module_doc(ctx: MinionContext, kind: Kind, module: str) -> str | None:
+    custom = catalogue.has_custom_code(ctx.config, kind.name)
+    theirs = _users(ctx, kind.name).source(module) if custom else None
     if theirs is not None:
         text: str | None = theirs.doc
         return text
-    return importlib.import_module(table[module]).__doc__ if module in table else None
+    loaded = kind.load(module)
+    return None if loaded is None else loaded.__doc__
 
 
 # --- how it is shown -----------------------------------------------------------------------------

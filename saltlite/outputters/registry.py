@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from saltlite.core.plain import Plain
-from saltlite.loader import places
+from saltlite.loader import catalogue
 from saltlite.outputters.options import OutputOptions
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def render(
 
     With a configuration users' own outputters are asked first.
     """
-    if config is not None and name and not places.is_empty(config, "output"):
+    if config is not None and name and catalogue.has_custom_code(config, "output"):
         from saltlite.outputters.custom import custom_text
 
         text = custom_text(config, name, data, options)

@@ -164,9 +164,9 @@ def look_once(ctx: MinionContext) -> None:
 
 
 def _has_own(ctx: MinionContext) -> bool:
-    from saltlite.loader import places
+    from saltlite.loader import catalogue
 
-    return not places.is_empty(ctx.config, "renderers")
+    return catalogue.has_custom_code(ctx.config, "renderers")
 
 
 def source_of_file(path: str, ctx: MinionContext, saltenv: str = "base") -> Source | None:

@@ -121,7 +121,7 @@ class Module:
         return Requisite(self._states, self._module, ident, requisite)
 
     def __getattr__(self, function: str) -> Callable[..., Requisite]:
-        from saltlite.states.registry import resolve
+        from saltlite.loader.states import resolve
 
         if function.startswith("__"):
             raise AttributeError(function)
@@ -234,8 +234,8 @@ def _including(states: States) -> Callable[..., None]:
 
 
 def _modules(ctx: MinionContext) -> Iterator[str]:
+    from saltlite.loader.catalogue import STATES
     from saltlite.loader.dunders import surroundings
-    from saltlite.states.registry import STATES
 
     yield from STATES
     yield from surroundings(ctx).modules("states").modules()

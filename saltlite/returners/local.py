@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from saltlite.returners.context import ReturnerContext
+from saltlite.jobs.returner_context import ReturnerContext
 
 
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:

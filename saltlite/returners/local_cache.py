@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.returners.context import ReturnerContext
-from saltlite.runners.context import Jobs, RunnerContext
-from saltlite.runners.entries import job_entry
+from saltlite.jobs.entries import job_entry
+from saltlite.jobs.returner_context import ReturnerContext
+from saltlite.runner_context import Jobs, RunnerContext
 
 
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:

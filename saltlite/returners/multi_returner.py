@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.returners.context import ReturnerContext
-from saltlite.returners.registry import Returner, resolve
+from saltlite.jobs.returner_context import ReturnerContext
+from saltlite.loader.returners import Returner, resolve
 
 OPTION = "multi_returner"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
-from saltlite.returners.context import ReturnerContext, options
+from saltlite.jobs.returner_context import ReturnerContext, options
 
 DEFAULTS: Final = {"filename": "/var/log/salt/events"}
 

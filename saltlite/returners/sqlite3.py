@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
-from saltlite.returners.context import ReturnerContext, options
-from saltlite.returners.jobs import ReturnerJob
-from saltlite.runners.entries import job_entry
+from saltlite.jobs.entries import job_entry
+from saltlite.jobs.returner_context import ReturnerContext, options
+from saltlite.jobs.stored import ReturnerJob
 
 DEFAULTS: Final = {"database": "/var/lib/salt/salt.db", "timeout": 5.0}
 

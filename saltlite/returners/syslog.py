@@ -12,7 +12,7 @@ import syslog
 from collections.abc import Mapping
 from typing import Any, Final
 
-from saltlite.returners.context import ReturnerContext, options
+from saltlite.jobs.returner_context import ReturnerContext, options
 
 log = logging.getLogger(__name__)
 

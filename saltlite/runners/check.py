@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.core.data import DELIMITER
 from saltlite.errors import SaltliteError
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig

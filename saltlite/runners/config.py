@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.config.opts import flat_opts
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def get(ctx: RunnerContext, key: str, default: Any = "", delimiter: str = ":") -> Any:

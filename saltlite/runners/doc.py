@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def execution(ctx: RunnerContext) -> dict[str, str]:
@@ -29,7 +29,7 @@ def runner() -> dict[str, str]:
 
         salt-run doc.runner
     """
-    from saltlite.runners.registry import docs
+    from saltlite.loader.master_functions import docs
 
     return docs()
 
@@ -41,6 +41,6 @@ def wheel() -> dict[str, str]:
 
         salt-run doc.wheel
     """
-    from saltlite.wheel.registry import docs
+    from saltlite.loader.master_functions import wheel_docs
 
-    return docs()
+    return wheel_docs()

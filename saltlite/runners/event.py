@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def send(ctx: RunnerContext, tag: str, data: Any = None) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from saltlite.config.load import BACKENDS
 from saltlite.fileserver.server import file_server
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def envs(ctx: RunnerContext, backend: Any = None, sources: bool = False) -> list[str]:

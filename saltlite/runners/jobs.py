@@ -8,10 +8,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from saltlite.core.numbers import is_digits
-from saltlite.runners.context import Job, Jobs, RunnerContext
-from saltlite.runners.entries import job_entry, metadata_of, started_at
-from saltlite.runners.history import changes_of, moment_before
-from saltlite.runners.why import reasons
+from saltlite.jobs.entries import job_entry, metadata_of, started_at
+from saltlite.jobs.history import changes_of, moment_before
+from saltlite.jobs.why import reasons
+from saltlite.runner_context import Job, Jobs, RunnerContext
 
 UNKNOWN = "Cannot contact returner or no job with this jid"
 
@@ -293,7 +293,7 @@ def master(ctx: RunnerContext) -> list[Any]:
 
 def _store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
     """Where the jobs are: the returner that is named or configured, else the master's own store."""
-    from saltlite.returners.jobs import OWN, source
+    from saltlite.jobs.stored import OWN, source
 
     options = ctx.config.jobs
     name = ext_source or options.ext_job_cache or options.master_job_cache

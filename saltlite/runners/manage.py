@@ -6,7 +6,7 @@ from typing import Any
 
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 from saltlite.version import SALT_COMPATIBLE
 
 

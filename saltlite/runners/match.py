@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saltlite.errors import PatternTooSlow, TargetError
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def compound_matches(ctx: RunnerContext, expr: str, minion_id: str) -> dict[str, str | None]:

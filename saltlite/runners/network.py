@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def wol(mac: str, bcast: str = "255.255.255.255", destport: int = 9) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.core.keywords import own_keywords
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def show_pillar(ctx: RunnerContext, minion: str = "*", **kwargs: Any) -> dict[str, Any]:

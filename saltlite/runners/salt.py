@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltlite.core.keywords import own_keywords
-from saltlite.runners.context import RunnerContext
-from saltlite.runners.masterside import execution_context
+from saltlite.masterside.context import execution_context
+from saltlite.runner_context import RunnerContext
 
 
 def cmd(ctx: RunnerContext, fun: str, *args: Any, **kwargs: Any) -> Any:

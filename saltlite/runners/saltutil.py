@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.loader import sync
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 _KINDS = (
     "clouds",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.core.eventline import watch
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import UsageError
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -46,7 +46,7 @@ def orchestrate(
         salt-run state.orchestrate webserver
         salt-run state.orchestrate webserver saltenv=dev pillarenv=aws test=True
     """
-    from saltlite.runners import orchestration
+    from saltlite.masterside import orchestration
 
     if pillar_enc:
         raise UsageError(NO_ENCRYPTION)
@@ -100,7 +100,7 @@ def orchestrate_high(
 
         salt-run state.orchestrate_high '{a: {salt.state: [{tgt: "*"}, {sls: vim}]}}'
     """
-    from saltlite.runners import orchestration
+    from saltlite.masterside import orchestration
 
     del queue
     high = orchestration.as_high(data)
@@ -125,7 +125,7 @@ def orchestrate_show_sls(
 
         salt-run state.orchestrate_show_sls webserver pillar='{"hosts": 3}'
     """
-    from saltlite.runners import orchestration
+    from saltlite.masterside import orchestration
 
     del queue
     if pillar_enc:
@@ -180,7 +180,7 @@ def soft_kill(ctx: RunnerContext, jid: str, state_id: str | None = None) -> None
 
 
 def _on_master(ctx: RunnerContext, fun: str, *args: Any) -> None:
-    from saltlite.runners.masterside import execution_context
+    from saltlite.masterside.context import execution_context
 
     execution_context(ctx).functions.call(f"state.{fun}", *args)
 
@@ -189,7 +189,7 @@ def _told(
     ctx: RunnerContext, pillar: Any, fun: str, /, *args: Any, **kwargs: Any
 ) -> dict[str, Any]:
     """Call a function on the master; its value by the master's id, told on the bus as well."""
-    from saltlite.runners import orchestration
+    from saltlite.masterside import orchestration
 
     master = orchestration.master_context(ctx, pillar=pillar)
     own = own_keywords(kwargs)

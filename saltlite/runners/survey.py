@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from saltlite.core.keywords import own_keywords
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def hash_(ctx: RunnerContext, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:

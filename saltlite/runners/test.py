@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from saltlite.core.keywords import own_keywords
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 SECRETS = frozenset({"key_pass", "signing_key_pass"})
 

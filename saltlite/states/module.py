@@ -173,7 +173,7 @@ def _return_to(ctx: MinionContext, returner: Any, name: str, value: Any) -> None
     """Also give the value to a returner, if one is named."""
     if not returner:
         return
-    from saltlite.returners.registry import resolve
+    from saltlite.loader.returners import resolve
 
     ret = {"id": ctx.config.identity.id, "ret": value, "fun": name, "jid": ctx.job.get("jid", "")}
     try:

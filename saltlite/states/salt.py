@@ -264,7 +264,7 @@ def _tell(ctx: MinionContext, data: dict[str, Any]) -> None:
 def _publish(
     ctx: MinionContext, tgt: Any, fun: str, wanted: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    from saltlite.runners.masterside import run_for
+    from saltlite.masterside.context import run_for
 
     asked = {key: value for key, value in wanted.items() if key != "ssh"}
     asked["failhard"] = bool(asked.get("failhard"))
@@ -279,7 +279,7 @@ def _publish(
 def _ran(
     ctx: MinionContext, kind: str, name: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
 ) -> Verdict:
-    from saltlite.runners.masterside import run_for
+    from saltlite.masterside.context import run_for
 
     found = run_for(ctx, kind, name, arg, kwarg)
     good = _is_good(found)
@@ -331,7 +331,7 @@ def _call_of(
 
 def _apart(ctx: MinionContext, call: tuple[str, list[Any], dict[str, Any]]) -> dict[str, Any]:
     """What came of a runner in a process of its own; never raises for its faults."""
-    from saltlite.runners.masterside import run_apart
+    from saltlite.masterside.context import run_apart
 
     try:
         return run_apart(ctx, "runner", *call)

@@ -8,7 +8,7 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.config.opts import flat_opts
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 from saltlite.runners.test import SECRETS
 
 LOCK = ".config.lock"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltlite.core.ids import valid_minion_id
-from saltlite.runners.context import RunnerContext
-from saltlite.wheel.keyring import (
+from saltlite.keyring import (
     ACCEPTED,
     STATES,
     UNACCEPTED,
@@ -15,6 +14,7 @@ from saltlite.wheel.keyring import (
     Keys,
     states_of,
 )
+from saltlite.runner_context import RunnerContext
 
 LOCAL = "local"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def connected(ctx: RunnerContext) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 from saltlite.wheel import _roots
 
 

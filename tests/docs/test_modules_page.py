@@ -14,7 +14,7 @@ from saltlite.context import MinionContext
 from saltlite.host import Host
 from saltlite.loader import shim
 from saltlite.loader.answers import ANSWERS
-from saltlite.loader.places import OPTIONS
+from saltlite.loader.catalogue import KINDS
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import run_job
 
@@ -28,7 +28,7 @@ def test_every_answer_is_listed_and_no_other() -> None:
 
 @pytest.mark.parametrize("kind", ["states", "grains", "renderers", "returners", "utils", "runners"])
 def test_the_options_with_directories_are_named(kind: str) -> None:
-    assert f"`{OPTIONS[kind]}`" in PAGE
+    assert f"`{KINDS[kind].option}`" in PAGE
 
 
 def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from saltlite.loader.builtin import MODULES, functions_of
-from saltlite.runners.registry import RUNNERS
-from saltlite.states.registry import STATES
+from saltlite.loader.builtin import functions_of
+from saltlite.loader.catalogue import MODULES, RUNNERS, STATES
 
 RECORDED = Path(__file__).parents[1] / "cases/signatures"
-KINDS = {"modules": MODULES, "states": STATES, "runners": RUNNERS.table}
+KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS)}
 
 OUR_OWN = {
     "modules": {

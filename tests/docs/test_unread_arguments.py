@@ -13,17 +13,15 @@ from pathlib import Path
 import pytest
 from parameters import Definition, Program, unread
 
-from saltlite.loader.builtin import MODULES, functions_of
-from saltlite.runners.registry import RUNNERS
-from saltlite.states.registry import STATES
-from saltlite.wheel.registry import WHEELS
+from saltlite.loader.builtin import functions_of
+from saltlite.loader.catalogue import MODULES, RUNNERS, STATES, WHEELS
 
 ROOT = Path(__file__).parents[2]
 KINDS = {
-    "module": MODULES,
-    "state": STATES,
-    "runner": RUNNERS.table,
-    "wheel": WHEELS.table,
+    "module": MODULES.modules(),
+    "state": STATES.modules(),
+    "runner": RUNNERS.modules(),
+    "wheel": WHEELS.modules(),
 }
 GIVEN_BY_THE_ENGINE = {"name", "sfun"}
 """What every state function is given, also one whose other arguments say all."""

@@ -18,7 +18,7 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 cachedir, name, arguments = sys.argv[1], sys.argv[2], eval(sys.argv[3])
 config = MinionConfig(
     paths=PathOptions(cachedir=cachedir), files=FileOptions(file_client="local")

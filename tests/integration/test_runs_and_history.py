@@ -15,7 +15,7 @@ from saltlite.cli.runs import runner_context
 from saltlite.client.runner import RunnerClient, WheelClient
 from saltlite.config.load import load_master
 from saltlite.errors import MasterRefused, RequestTimeout
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 @pytest.fixture(scope="module")

@@ -24,12 +24,14 @@ from law import context, held
 from programs import need
 from small_machine import SmallMachine
 
+import saltlite.states
+from saltlite.loader.catalogue import STATES as STATE_MODULES
+from saltlite.loader.states import functions as functions_of_state
 from saltlite.providers import pkg, service
-from saltlite.states import registry
 
 pytestmark = pytest.mark.timeout(300)  # both halves in namespaces, on a machine with other work
 
-STATES = Path(registry.__file__).parent
+STATES = Path(str(saltlite.states.__file__)).parent
 ROUNDS = int(os.environ.get("SALTLITE_LAW_ROUNDS", "1"))
 SEED = int(os.environ.get("SALTLITE_LAW_SEED", "0"))
 HALVES = (
@@ -57,8 +59,8 @@ PACKAGES, SERVICES = ("pkg", "pkgrepo"), ("service",)
 
 
 def functions() -> Iterator[tuple[str, inspect.Signature]]:
-    for module in registry._NAMES:
-        for name, function in registry.functions(module).items():
+    for module in STATE_MODULES:
+        for name, function in functions_of_state(module).items():
             yield f"{module}.{name}", inspect.signature(function)
 
 

@@ -93,7 +93,7 @@ class Home:
     def apply(self, fun: str, name: Path | str, **args: Any) -> Any:
         from saltlite.errors import SaltliteError
         from saltlite.highstate.resource import Verdict, realise
-        from saltlite.states.registry import resolve
+        from saltlite.loader.states import resolve
 
         try:
             declared = resolve(fun, self.ctx).call(name=str(name), **args)

@@ -134,8 +134,8 @@ def main() -> None:
 def _applied(request: Any, ctx: Any) -> Any:
     from saltlite.errors import SaltliteError
     from saltlite.highstate.resource import Verdict, realise
+    from saltlite.loader.states import resolve
     from saltlite.minion.job import as_plain
-    from saltlite.states.registry import resolve
 
     name = request["args"]["name"]
     try:

@@ -275,8 +275,8 @@ class World:
     def apply(self, declaration: Declaration, *, test: bool) -> Answer:
         from saltlite.errors import SaltliteError
         from saltlite.highstate.resource import Action, Resource, Verdict, realise
+        from saltlite.loader.states import resolve
         from saltlite.minion.job import as_plain
-        from saltlite.states.registry import resolve
 
         fun, given = declaration
         kind, drawn = "Verdict", frozenset[str]()

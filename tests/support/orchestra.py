@@ -11,7 +11,7 @@ from typing import Any
 
 from saltlite.cli.runs import run_another
 from saltlite.config.load import load_master
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 from saltlite.transport.bus import Event
 
 JID = "20260102030405000006"

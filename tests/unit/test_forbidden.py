@@ -34,7 +34,7 @@ BROAD_HANDLERS = {
     "master/mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
     "master/eventreturn.py": "a plug-in's callback: a returner must not end the process",
     "master/runs.py": "a forked child must never return into its parent's code",
-    "returners/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
+    "jobs/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
     "modules/test.py": "test.try is a function that does nothing else",
     "cli/salt_call.py": "the job runner of salt-call",
     "client/runner.py": "the job runner of runners",
@@ -56,7 +56,7 @@ DYNAMIC_ATTRIBUTES = {
     "config/opts.py": "walks the fields of the configuration's own dataclasses",
     "config/yaml.py": "a constructor of the YAML library, from a fixed list",
     "core/messages.py": "walks the fields of the message's own dataclass",
-    "loader/places.py": "options of directories, from a fixed table",
+    "loader/catalogue.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
     "highstate/control.py": "age of what was said to a run, by its mtime",

@@ -117,7 +117,7 @@ def _run_here(
     ctx: MinionContext, kind: str, fun: str, arg: list[Any], kwarg: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Run it with the master's options; what came of it as Salt tells it."""
-    from saltlite.runners.masterside import run_for
+    from saltlite.masterside.context import run_for
 
     found = run_for(ctx, kind, fun, arg, kwarg)
     found.pop("wrong", None)
@@ -125,6 +125,6 @@ def _run_here(
 
 
 def _has_master(ctx: MinionContext) -> bool:
-    from saltlite.runners.masterside import has_master
+    from saltlite.masterside.context import has_master
 
     return has_master(ctx)

@@ -27,8 +27,8 @@ from saltlite.highstate.compile import Compiled
 from saltlite.highstate.low import low_tag
 from saltlite.highstate.run import run_chunk
 from saltlite.highstate.sls import SUFFIX
+from saltlite.loader.states import resolve
 from saltlite.modules._state import Make, of_sls, of_top, words
-from saltlite.states.registry import resolve
 
 
 def apply_(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:

@@ -10,6 +10,7 @@ from saltlite.highstate.resource import Declared
 
 def mod_watch(ctx: MinionContext, name: str, sfun: str = "", **kwargs: Any) -> Declared:
     """What is watched has changed: the file is looked at again."""
-    from saltlite.states.registry import resolve
+    from saltlite.loader.states import resolve
 
-    return resolve(f"file.{sfun}", ctx).call(name=name, **kwargs)
+    declared: Declared = resolve(f"file.{sfun}", ctx).call(name=name, **kwargs)
+    return declared

@@ -12,7 +12,7 @@ import pytest
 from saltlite.cli import salt_key
 from saltlite.core import tags
 from saltlite.crypto.keys import PrivateKey
-from saltlite.wheel.keyring import KeyClient, states_of
+from saltlite.keyring import KeyClient, states_of
 
 FOLDERS = {
     "minions": ["db1", "web1"],

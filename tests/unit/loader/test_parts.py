@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from saltlite.loader.builtin import MODULES, Parts, functions_of
-from saltlite.states.registry import STATES
+from saltlite.loader.builtin import Parts, functions_of
+from saltlite.loader.catalogue import MODULES, STATES
 
 IN_PARTS = [
     place
-    for place in (*MODULES.values(), *STATES.values())
+    for place in (*MODULES.modules().values(), *STATES.modules().values())
     if hasattr(importlib.import_module(place), "PARTS")
 ]
 

@@ -6,15 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import RequestTimeout
-from saltlite.loader import builtin, registry
+from saltlite.loader.catalogue import MODULES
 
-_MODULES = MappingProxyType({**builtin.MODULES, "job_functions": "job_functions"})
-registry.MODULES = _MODULES  # type: ignore[attr-defined]
+MODULES._modules = {**MODULES.modules(), "job_functions": "job_functions"}
 
 
 def facts(ctx: MinionContext) -> dict[str, Any]:

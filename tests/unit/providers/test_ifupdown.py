@@ -204,7 +204,7 @@ def test_other_distributions_are_refused_before_anything_has_run(fun: str) -> No
     from saltlite.config.minion import MinionConfig
     from saltlite.context import MinionContext
     from saltlite.host import Host
-    from saltlite.states.registry import resolve
+    from saltlite.loader.states import resolve
 
     grains = {"os_family": "RedHat"}
     ctx = MinionContext(config=MinionConfig(), host=Host(), grains=grains, pillar={})

@@ -12,11 +12,11 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers.service import systemd
 from saltlite.providers.service.openrc import OpenRc
 from saltlite.providers.service.systemd import Systemd, canonical
 from saltlite.providers.service.sysv import SysV
-from saltlite.states.registry import resolve
 
 UNIT = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 STATIC = "[Service]\nExecStart=/bin/true\n"

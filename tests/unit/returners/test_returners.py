@@ -8,11 +8,12 @@ import pytest
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.errors import FunctionUnavailable
+from saltlite.jobs.deliver import deliver, returner_names
+from saltlite.jobs.returner_context import options
+from saltlite.jobs.stored import source
+from saltlite.loader.catalogue import RETURNERS
+from saltlite.loader.returners import resolve
 from saltlite.returners import syslog as syslog_returner
-from saltlite.returners.context import options
-from saltlite.returners.deliver import deliver, returner_names
-from saltlite.returners.jobs import source
-from saltlite.returners.registry import RETURNERS, resolve
 
 JID = "20260102030405000006"
 RET = {

@@ -5,8 +5,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from saltlite.runners.history import changes_of, moment_before
-from saltlite.runners.why import Facts, reason
+from saltlite.jobs.history import changes_of, moment_before
+from saltlite.jobs.why import Facts, reason
 
 NOW = datetime(2026, 1, 3, 4, 5, 6, tzinfo=timezone.utc)
 

@@ -10,9 +10,9 @@ from orchestra import JID, orchestra
 
 from saltlite.client.runner import RunnerClient
 from saltlite.errors import UsageError
+from saltlite.loader.master_functions import resolve
 from saltlite.loader.registry import argspec
 from saltlite.runners import state
-from saltlite.runners.registry import resolve
 
 DEPLOY = """
 ping:

@@ -9,9 +9,9 @@ import pytest
 from saltlite.client.runner import RunnerClient
 from saltlite.config.master import MasterConfig, ProcessOptions, TargetOptions
 from saltlite.errors import FunctionUnavailable, StoreError
+from saltlite.loader.master_functions import RunnerFunctions, docs, resolve
+from saltlite.runner_context import RunnerContext
 from saltlite.runners import cache, jobs, manage, match, mine, saltutil, state, survey
-from saltlite.runners.context import RunnerContext
-from saltlite.runners.registry import RunnerFunctions, docs, resolve
 from saltlite.transport.bus import Event
 
 ONE = "20260102030405000001"
@@ -350,7 +350,7 @@ def test_why_names_each_that_is_missing(ctx):
 
 
 def test_why_does_not_ask_who_is_known_to_be_silent(ctx):
-    from saltlite.runners.why import reasons
+    from saltlite.jobs.why import reasons
 
     assert reasons(ctx, ONE, ["db1"], silent={"db1"})["db1"]["reason"] == "not connected"
     assert ctx.local.asked == []

@@ -16,8 +16,8 @@ from saltlite.errors import FunctionError, SaltliteError, UsageError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers import acl
-from saltlite.states.registry import resolve
 
 LISTED = """\
 # file: /tmp/a\\040b

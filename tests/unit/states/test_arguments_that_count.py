@@ -18,8 +18,8 @@ from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.modules.mysql import has_password
-from saltlite.states.registry import resolve
 
 TEXT = "* * * * * true\n"
 WRONG = "md5=" + "0" * 32

@@ -18,7 +18,7 @@ from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 TESTS = Path(__file__).parents[2]
 sys.path.insert(0, str(TESTS / "support"))

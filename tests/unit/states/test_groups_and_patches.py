@@ -18,8 +18,8 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Completed
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers.pkg import groups, package_files, patches, verifying
-from saltlite.states.registry import resolve
 
 DEVELOPMENT = """
 Group: Development Tools

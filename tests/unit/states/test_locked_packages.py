@@ -14,8 +14,8 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers.pkg import zypper
-from saltlite.states.registry import resolve
 
 MACHINES = {
     "dnf": ("RedHat", fake_packages.DNF, "held-0:1.0-1.*\n"),

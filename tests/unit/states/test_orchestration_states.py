@@ -10,7 +10,7 @@ from orchestra import JID, Bus, Minions, orchestra
 
 from saltlite.context import MinionContext
 from saltlite.highstate.run import run_chunk
-from saltlite.runners.masterside import execution_context
+from saltlite.masterside.context import execution_context
 from saltlite.transport.bus import Event
 
 FINE = {"test_|-fine_|-fine_|-nop": {"result": True, "changes": {}, "comment": "Success!"}}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from saltlite.highstate.resource import Action
+from saltlite.loader.states import functions
 from saltlite.states import event
-from saltlite.states.registry import functions
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from package_machine import Machine, make
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
+from saltlite.loader.states import resolve
 from saltlite.providers.service.systemd import BOOTED
-from saltlite.states.registry import resolve
 
 CASES = Path(__file__).parents[2] / "cases" / "states"
 

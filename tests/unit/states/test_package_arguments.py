@@ -16,7 +16,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Completed
 from saltlite.loader.registry import Registry
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 NATIVE = {
     "Debian": "aptpkg",

@@ -15,8 +15,8 @@ from package_machine import Machine, make
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
+from saltlite.loader.states import resolve
 from saltlite.providers.pkg import apt_files
-from saltlite.states.registry import resolve
 
 
 class Caching(Machine):

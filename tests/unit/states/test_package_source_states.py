@@ -13,8 +13,8 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers.pkg import apt_repos
-from saltlite.states.registry import resolve
 
 CASES = Path(__file__).parents[2] / "cases" / "states" / "pkgrepo.yaml"
 REPO = "deb http://h.example/d sid main"

@@ -15,8 +15,8 @@ from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers.rabbitmq import table, tags_of
-from saltlite.states.registry import resolve
 
 FAKE = Path(__file__).parents[2] / "support" / "fake_rabbit.py"
 RIGHTS = {"/": [".*", "a.*", ".*"]}

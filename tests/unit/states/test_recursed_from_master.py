@@ -15,7 +15,7 @@ from saltlite.fileserver.server import FileServer
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 COUNT = 30
 

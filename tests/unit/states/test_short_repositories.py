@@ -16,8 +16,8 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
 from saltlite.providers.pkg import apt_keys, apt_repos, dnf
-from saltlite.states.registry import resolve
 
 MIND = (
     " This may cause pkg states to behave differently than stated if this action is repeated"

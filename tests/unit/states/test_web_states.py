@@ -18,7 +18,7 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 
 class Server(ThreadingHTTPServer):

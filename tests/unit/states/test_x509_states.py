@@ -23,7 +23,7 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.states.registry import resolve
+from saltlite.loader.states import resolve
 
 CASES = Path(__file__).parents[2] / "cases" / "states" / "x509.yaml"
 SECRET = "hunter2"

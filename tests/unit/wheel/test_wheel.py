@@ -10,9 +10,10 @@ from saltlite.client.runner import WheelClient
 from saltlite.config.master import FileOptions, MasterConfig, PathOptions, PillarOptions
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import FunctionError, FunctionUnavailable
+from saltlite.loader.master_functions import resolve_wheel as resolve
+from saltlite.loader.master_functions import wheel_docs as docs
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.wheel import config, error, file_roots, key, minions, pillar_roots
-from saltlite.wheel.registry import docs, resolve
 
 PEM = PrivateKey.generate(2048).public.pem
 

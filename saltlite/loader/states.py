@@ -8,7 +8,6 @@ that is watched has changed; it also gets ``sfun``, the function that was declar
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,82 +16,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
-from saltlite.highstate.resource import Declared
 from saltlite.loader.builtin import functions_of
-
-_NAMES: tuple[str, ...] = (
-    # one a line, sorted
-    "acl",
-    "alias",
-    "alternatives",
-    "apache_conf",
-    "apache_module",
-    "apache_site",
-    "archive",
-    "blockdev",
-    "cmd",
-    "cron",
-    "debconf",
-    "docker_container",
-    "docker_image",
-    "docker_volume",
-    "environ",
-    "event",
-    "file",
-    "firewalld",
-    "gem",
-    "git",
-    "gpg",
-    "grains",
-    "group",
-    "host",
-    "http",
-    "ini",
-    "iptables",
-    "kmod",
-    "locale",
-    "lvm",
-    "module",
-    "mount",
-    "mysql_database",
-    "mysql_grants",
-    "mysql_user",
-    "network",
-    "npm",
-    "pip",
-    "pkg",
-    "pkgrepo",
-    "postgres_database",
-    "postgres_extension",
-    "postgres_group",
-    "postgres_privileges",
-    "postgres_schema",
-    "postgres_user",
-    "rabbitmq_cluster",
-    "rabbitmq_plugin",
-    "rabbitmq_policy",
-    "rabbitmq_upstream",
-    "rabbitmq_user",
-    "rabbitmq_vhost",
-    "rsync",
-    "salt",
-    "schedule",
-    "selinux",
-    "service",
-    "ssh_auth",
-    "ssh_known_hosts",
-    "stateconf",
-    "supervisord",
-    "sysctl",
-    "test",
-    "timezone",
-    "user",
-    "virtualenv",
-    "x509",
-)
-
-STATES: Mapping[str, str] = {name: f"saltlite.states.{name}" for name in _NAMES}
-"""Salt's name of a state module, and the Python module that has its functions."""
+from saltlite.loader.catalogue import STATES
 
 MOD_WATCH = "mod_watch"
 _OWN = "saltlite.states.own"
@@ -100,10 +25,14 @@ _OWN = "saltlite.states.own"
 
 @dataclass(frozen=True, slots=True)
 class StateFunction:
-    """A state function that is ready to be called. ``is_users`` ones give finished returns."""
+    """A state function that is ready to be called.
+
+    It gives what :mod:`saltlite.highstate.resource` calls declared; one of users (``is_users``)
+    gives a finished return.
+    """
 
     name: str
-    call: Callable[..., Declared]
+    call: Callable[..., Any]
     is_users: bool = False
 
 
@@ -128,9 +57,8 @@ def resolve(name: str, ctx: MinionContext) -> StateFunction:
 @cache
 def functions(module: str) -> Mapping[str, FunctionType]:
     """The functions of a built-in state module by Salt's names; none if there is no module."""
-    if module not in STATES:
-        return {}
-    return functions_of(importlib.import_module(STATES[module]))
+    loaded = STATES.load(module)
+    return {} if loaded is None else functions_of(loaded)
 
 
 def _of_user(module: str, ctx: MinionContext) -> Mapping[str, Callable[..., Any]] | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.context import MinionContext
 from saltlite.disk import write_file
 from saltlite.errors import UsageError
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 if TYPE_CHECKING:
     from saltlite.highstate.apply import Wishes
@@ -44,8 +44,8 @@ def master_context(
         UsageError: ``pillar`` is no map.
         SaltliteError: the pillar cannot be compiled.
     """
+    from saltlite.masterside.context import execution_context
     from saltlite.pillar.context import compile_for_minion
-    from saltlite.runners.masterside import execution_context
 
     if pillar is not None and not isinstance(pillar, Mapping):
         raise UsageError(NO_PILLAR)

@@ -8,32 +8,18 @@ A returner is a module with some of the functions of modules.md 2: ``returner(re
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.loader import places
+from saltlite.loader import catalogue
 from saltlite.loader.builtin import functions_of
-from saltlite.returners.context import ReturnerContext
+from saltlite.loader.catalogue import RETURNERS
 
-RETURNERS: Mapping[str, str] = MappingProxyType(
-    {
-        name: f"saltlite.returners.{name}"
-        for name in (
-            "local",
-            "local_cache",
-            "multi_returner",
-            "rawfile_json",
-            "sqlite3",
-            "syslog",
-        )
-    }
-)
-"""Salt's name → module. A table, so that no name reaches an import."""
+if TYPE_CHECKING:
+    from saltlite.loader.dunders import Loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +45,7 @@ class Returner:
         return found(*args, **kwargs)
 
 
-def resolve(name: str, ctx: ReturnerContext) -> Returner:
+def resolve(name: str, ctx: Loads) -> Returner:
     """The returner of that name.
 
     Raises:
@@ -70,13 +56,14 @@ def resolve(name: str, ctx: ReturnerContext) -> Returner:
     users = _of_users(name, ctx)
     if users:
         return Returner(name, users)
-    if name not in RETURNERS:
+    loaded = RETURNERS.load(name)
+    if loaded is None:
         raise FunctionUnavailable(f"{name}.returner")
-    ours = functions_of(importlib.import_module(RETURNERS[name]))
+    ours = functions_of(loaded)
     return Returner(name, {function: partial(found, ctx) for function, found in ours.items()})
 
 
-def _is_disabled(name: str, ctx: ReturnerContext) -> bool:
+def _is_disabled(name: str, ctx: Loads) -> bool:
     """Whether a minion's option ``disable_returners`` names it; a master has no such option."""
     from saltlite.config.minion import MinionConfig
 
@@ -84,9 +71,9 @@ def _is_disabled(name: str, ctx: ReturnerContext) -> bool:
     return isinstance(config, MinionConfig) and name in config.modules.disable_returners
 
 
-def _of_users(name: str, ctx: ReturnerContext) -> Mapping[str, Callable[..., Any]]:
+def _of_users(name: str, ctx: Loads) -> Mapping[str, Callable[..., Any]]:
     """The functions of a user's returner; none if there is none of that name."""
-    if places.is_empty(ctx.config, "returners"):
+    if not catalogue.has_custom_code(ctx.config, "returners"):
         return {}
     from saltlite.loader.dunders import surroundings
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.returners.context import ReturnerContext
+from saltlite.jobs.returner_context import ReturnerContext
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def deliver(names: Iterable[str], ret: Mapping[str, Any], ctx: ReturnerContext) 
 
 
 def _give(name: str, ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
-    from saltlite.returners.registry import resolve
+    from saltlite.loader.returners import resolve
 
     try:
         resolve(name, ctx).call("returner", dict(ret))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.core.jid import jid_time
-from saltlite.runners.context import Job
+from saltlite.runner_context import Job
 
 
 def job_entry(job: Job) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
-from saltlite.runners.context import Job
+from saltlite.runner_context import Job
 
 STATE_CHUNK: Final = "_|-"
 """Part of every key of a state run's return."""

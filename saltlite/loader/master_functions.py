@@ -5,7 +5,6 @@ Users' own runners (``runner_dirs``, ``salt://_runners``) go before ours.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,11 @@ from types import FunctionType
 from typing import Any, Final
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.loader import places
+from saltlite.loader import catalogue
 from saltlite.loader.builtin import functions_of
+from saltlite.loader.catalogue import RUNNERS, WHEELS, Kind
 from saltlite.loader.registry import documentation, takes_context
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,11 @@ class Runner:
     doc: str
 
 
-class Catalogue:
-    """All functions of one kind.
+class MasterFunctions:
+    """All functions of one kind, runners or wheel functions."""
 
-    ``table``: Salt's name of a module → ours, so that no name that is asked for reaches an import.
-    ``users`` is what the directories of users' own are called.
-    """
-
-    def __init__(self, users: str, table: Mapping[str, str]) -> None:
-        self.users = users
-        self.table = table
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
 
     def resolve(self, name: str, ctx: RunnerContext) -> Runner:
         """The function ``module.function``.
@@ -50,7 +45,7 @@ class Catalogue:
         found = self._of_users(name, ctx)
         if found is not None:
             return Runner(name, found, found.__doc__ or "")
-        ours = self._functions(module).get(function) if module in self.table else None
+        ours = self._functions(module).get(function)
         if ours is None:
             raise FunctionUnavailable(name)
         call = partial(ours, ctx) if takes_context(ours) else ours
@@ -62,8 +57,8 @@ class Catalogue:
         With a context, users' own are there too.
         """
         found = dict(self._all_docs())
-        if ctx is not None and not places.is_empty(ctx.config, self.users):
-            theirs = _user_modules(ctx, self.users)
+        if ctx is not None and catalogue.has_custom_code(ctx.config, self._kind.name):
+            theirs = _user_modules(ctx, self._kind.name)
             found |= {name: theirs.resolve(name).call.__doc__ or "" for name in theirs.names()}
         return {
             name: doc
@@ -72,18 +67,19 @@ class Catalogue:
         }
 
     def _of_users(self, name: str, ctx: RunnerContext) -> Callable[..., Any] | None:
-        if places.is_empty(ctx.config, self.users):
+        if not catalogue.has_custom_code(ctx.config, self._kind.name):
             return None
-        found: Callable[..., Any] | None = _user_modules(ctx, self.users).get(name)
+        found: Callable[..., Any] | None = _user_modules(ctx, self._kind.name).get(name)
         return found
 
     def _all_docs(self) -> Iterator[tuple[str, str]]:
-        for module in self.table:
+        for module in self._kind:
             for function, found in self._functions(module).items():
                 yield f"{module}.{function}", documentation(found.__doc__) or ""
 
     def _functions(self, module: str) -> Mapping[str, FunctionType]:
-        return functions_of(importlib.import_module(self.table[module]))
+        loaded = self._kind.load(module)
+        return {} if loaded is None else functions_of(loaded)
 
 
 class RunnerFunctions:
@@ -98,35 +94,11 @@ class RunnerFunctions:
 
     def names(self) -> list[str]:
         """The names of all runners, sorted."""
-        return sorted(RUNNERS.docs(ctx=self._ctx))
+        return sorted(docs(ctx=self._ctx))
 
 
-RUNNERS: Final = Catalogue(
-    "runners",
-    {
-        name: f"saltlite.runners.{name}"
-        for name in (
-            "cache",
-            "check",
-            "config",
-            "doc",
-            "error",
-            "event",
-            "fileserver",
-            "jobs",
-            "manage",
-            "match",
-            "mine",
-            "network",
-            "pillar",
-            "salt",
-            "saltutil",
-            "state",
-            "survey",
-            "test",
-        )
-    },
-)
+_RUNNERS: Final = MasterFunctions(RUNNERS)
+_WHEELS: Final = MasterFunctions(WHEELS)
 
 
 def resolve(name: str, ctx: RunnerContext) -> Runner:
@@ -135,12 +107,26 @@ def resolve(name: str, ctx: RunnerContext) -> Runner:
     Raises:
         FunctionUnavailable: there is none.
     """
-    return RUNNERS.resolve(name, ctx)
+    return _RUNNERS.resolve(name, ctx)
 
 
 def docs(wanted: Sequence[str] = (), ctx: RunnerContext | None = None) -> dict[str, str]:
     """Documentation by name: of everything, or of the named modules and functions."""
-    return RUNNERS.docs(wanted, ctx)
+    return _RUNNERS.docs(wanted, ctx)
+
+
+def resolve_wheel(name: str, ctx: RunnerContext) -> Runner:
+    """The wheel function ``module.function``.
+
+    Raises:
+        FunctionUnavailable: there is none.
+    """
+    return _WHEELS.resolve(name, ctx)
+
+
+def wheel_docs(wanted: Sequence[str] = ()) -> dict[str, str]:
+    """Documentation of wheel functions by name, as :func:`docs`."""
+    return _WHEELS.docs(wanted)
 
 
 def call(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 from saltlite.core.jid import jid_time
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 ASK: Final = ("saltutil.find_job", "saltutil.received")
 """What the minions are asked: does the job run there, and did it ever arrive."""

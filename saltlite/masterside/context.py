@@ -12,7 +12,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.runners.context import RunnerContext
+from saltlite.runner_context import RunnerContext
 
 
 def execution_context(ctx: RunnerContext) -> MinionContext:
@@ -44,7 +44,7 @@ def run_for(
     In this process where that is the master's side; else in one of its own, on a machine that has
     a master's configuration beside the minion's. The map has ``return`` and ``success``, and of
     the first two kinds ``jid``, ``user`` and ``wrong``: whether the arguments were. Those of a job
-    are the arguments of :func:`~saltlite.runners.publishing.publish`.
+    are the arguments of :func:`~saltlite.jobs.publishing.publish`.
 
     Raises:
         SaltliteError: it could not be run.
@@ -54,7 +54,7 @@ def run_for(
         return run_apart(ctx, kind, fun, arg, kwarg)
     if kind != "local":
         return here.run(kind, fun, arg, kwarg)
-    from saltlite.runners.publishing import publish
+    from saltlite.jobs.publishing import publish
 
     return {"return": publish(here.local, **{**kwarg, "fun": fun}), "success": True}
 

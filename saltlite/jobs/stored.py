@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from saltlite.errors import FunctionUnavailable
-from saltlite.returners.context import ReturnerContext
-from saltlite.returners.registry import Returner, resolve
+from saltlite.jobs.returner_context import ReturnerContext
+from saltlite.loader.returners import Returner, resolve
 
 OWN: Final = frozenset({"", "local_cache"})
 """Names that mean the master's own job store."""
@@ -47,7 +47,7 @@ def source(name: str, ctx: ReturnerContext) -> ReturnerJobs:
 
 
 class ReturnerJobs:
-    """Fulfils ``runners.context.Jobs``."""
+    """Fulfils ``runner_context.Jobs``."""
 
     def __init__(self, returner: Returner) -> None:
         self._returner = returner

@@ -1,0 +1,1 @@
+"""Beacons: what a minion watches on its machine, and tells the master when it changes."""

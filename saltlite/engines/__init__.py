@@ -1,0 +1,1 @@
+"""Engines: what runs beside a daemon all the time, each in a process of its own."""

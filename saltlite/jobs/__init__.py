@@ -1,0 +1,1 @@
+"""What is known of jobs: how they are shown, searched, waited for, and handed to returners."""
