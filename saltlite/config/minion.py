@@ -298,6 +298,10 @@ class PillarOptions:
     pillarenv_from_saltenv: bool = option(False, "As `saltenv`.")
     ext_pillar: Sequence[Any] = option([], "Further sources of pillar, with `file_client: local`.")
     ext_pillar_first: bool = option(False, "Ask them before the files.")
+    pass_to_ext_pillars: Any = option(  # noqa: RUF009 - as Salt, it is refused when it is used
+        [],
+        "A list of options, `name` or `a:b`, that sources of the master's `ext_pillar` get.",
+    )
     pillar_source_merging_strategy: str = option(
         "smart", "How sources join.", choices=PILLAR_MERGES
     )

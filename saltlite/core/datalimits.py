@@ -1,4 +1,4 @@
-"""How large the data of one minion may be: its grains, and what it puts into the mine.
+"""How large the data of one minion may be: grains, mine, what it passes to its pillar.
 
 Both ends use the same limits: the minion says which of its data are too large, before it sends
 them; the master refuses what comes all the same. Pure. Source: security.md 3.2.
@@ -28,6 +28,11 @@ MINE_NAMES_LIMIT: Final = 1_000
 def grains_problem(grains: Mapping[str, Any]) -> str | None:
     """One line that names the limit that grains exceed and the grain that is large, or ``None``."""
     return _problem(grains, GRAINS_LIMIT, "grains", "grain")
+
+
+def extra_data_problem(data: Mapping[str, Any]) -> str | None:
+    """As :func:`grains_problem`, for what a minion passes to the sources of its pillar."""
+    return _problem(data, GRAINS_LIMIT, "pass_to_ext_pillars", "option")
 
 
 def mine_problem(data: Mapping[str, Any]) -> str | None:

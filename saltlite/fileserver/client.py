@@ -46,6 +46,7 @@ Hashed = tuple[str, str]
 """Type and hash of a file."""
 
 STATE_KEY = "fileserver.client"
+TEMPLATES_KEY = "fileserver.templates"
 TRIES = 3
 """How often a file is fetched that does not come out as its hash says."""
 
@@ -424,10 +425,25 @@ def file_client(ctx: MinionContext) -> FileClient:
 
 def use_files_of(ctx: MinionContext, server: FileServer) -> FileClient:
     """Let the client of this context have its files from ``server``, on this machine."""
-    files, cachedir = ctx.config.files, Path(ctx.config.paths.cachedir)
-    client = FileClient(LocalSource(server), cachedir, files.hash_type)
+    client = ctx.state[STATE_KEY] = _local_client(ctx, server)
+    return client
+
+
+def use_templates_of(ctx: MinionContext, server: FileServer) -> None:
+    """Let templates import from ``server``, and functions read the files of the context."""
+    ctx.state[TEMPLATES_KEY] = _local_client(ctx, server)
+
+
+def template_client(ctx: MinionContext) -> FileClient:
+    """The client that templates import with: the one of the context, if no other is set."""
+    found = ctx.state.get(TEMPLATES_KEY)
+    return found if isinstance(found, FileClient) else file_client(ctx)
+
+
+def _local_client(ctx: MinionContext, server: FileServer) -> FileClient:
+    cachedir = Path(ctx.config.paths.cachedir)
+    client = FileClient(LocalSource(server), cachedir, ctx.config.files.hash_type)
     client.config = ctx.config
-    ctx.state[STATE_KEY] = client
     return client
 
 

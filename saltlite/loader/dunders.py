@@ -135,8 +135,10 @@ class SaltModule:
 class Surroundings:
     """All that the Salt files of one context share."""
 
-    def __init__(self, ctx: Loads) -> None:
+    def __init__(self, ctx: Loads, options: Callable[[], dict[str, Any]] | None = None) -> None:
+        """``options`` gives a fresh dict of what ``__opts__`` has instead of the context's."""
         self.ctx = ctx
+        self._options = options
         self._opts: dict[str, Any] | None = None
         self._given: list[dict[str, Any]] = []
         self._modules: dict[str, UserModules] = {}
@@ -163,7 +165,7 @@ class Surroundings:
         if self._opts is None:
             from saltlite.config.opts import flat_opts
 
-            self._opts = flat_opts(self.ctx.config)
+            self._opts = self._options() if self._options else flat_opts(self.ctx.config)
             self._opts["grains"] = self.grains
             self._opts["pillar"] = self.pillar
             self._opts.setdefault("test", False)

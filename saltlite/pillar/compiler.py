@@ -111,11 +111,12 @@ class Compiler:
     options: Options
     tree: PillarTree
     nodegroups: Mapping[str, Any]
-    external: Callable[[str, Any, Mapping[str, Any]], Mapping[str, Any] | None]
+    external: Callable[[str, Any, Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any] | None]
     mistakes: Mistakes
     top_name: str = "top.sls"
     pillarenv: str | None = None
     on_demand: Sequence[Mapping[str, Any]] = ()
+    extra_minion_data: Mapping[str, Any] = field(default_factory=dict)
     _errors: list[str] = field(default_factory=list)
     _tops_read: list[SlsFile] = field(default_factory=list)
 
@@ -379,7 +380,7 @@ class Compiler:
         for source in [*sources, *self.on_demand]:
             (name, argument) = next(iter(source.items()))
             try:
-                found = self.external(str(name), argument, pillar)
+                found = self.external(str(name), argument, pillar, self.extra_minion_data)
             except SaltliteError as error:
                 self._tell(f"Failed to load ext_pillar {name}: {error}")
                 continue

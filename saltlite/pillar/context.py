@@ -30,10 +30,12 @@ def compile_for_minion(
     pillarenv: str | None = None,
     override: PlainMap = NO_OVERRIDE,
     on_demand: Mapping[str, Any] | None = None,
+    extra_minion_data: PlainMap = NO_OVERRIDE,
 ) -> dict[str, Any]:
     """The pillar of a minion, on its master. Plain data that belongs to nobody else.
 
     ``on_demand`` names a further source, which counts if ``on_demand_ext_pillar`` has it.
+    ``extra_minion_data`` goes to those sources of the master that have such an argument.
     """
     from saltlite.config.asminion import as_minion
 
@@ -47,6 +49,8 @@ def compile_for_minion(
         nodegroups=config.targets.nodegroups,
         events=NoEvents(),
         on_demand=_allowed(on_demand, config.pillar.on_demand_ext_pillar),
+        owner=config,
+        extra_minion_data=extra_minion_data,
     )
 
 
@@ -64,6 +68,7 @@ def check_for_minion(
         pillarenv=pillarenv or config.pillar.pillarenv,
         nodegroups=config.targets.nodegroups,
         events=NoEvents(),
+        owner=config,
     )
     compiler.mistakes.is_logged = False
     return _finished(compiler, config.pillar, standing), compiler.mistakes.problems
@@ -123,6 +128,7 @@ def top_for_minion(
         pillarenv=pillarenv,
         nodegroups=config.targets.nodegroups,
         events=NoEvents(),
+        owner=config,
     )
     return compiler.top()
 
@@ -166,6 +172,8 @@ def _compiled(
     before: PlainMap = NO_OVERRIDE,
     on_demand: Sequence[Mapping[str, Any]] = (),
     mistakes: Mistakes | None = None,
+    owner: MasterConfig | None = None,
+    extra_minion_data: PlainMap = NO_OVERRIDE,
 ) -> dict[str, Any]:
     compiler = _compiler(
         config,
@@ -176,8 +184,10 @@ def _compiled(
         events=events,
         before=before,
         mistakes=mistakes,
+        owner=owner,
     )
     compiler.on_demand = on_demand
+    compiler.extra_minion_data = extra_minion_data
     return _finished(compiler, options, config, override)
 
 
@@ -203,20 +213,18 @@ def _compiler(
     before: PlainMap = NO_OVERRIDE,
     mounts: Sequence[Mount] = (),
     mistakes: Mistakes | None = None,
+    owner: MasterConfig | None = None,
 ) -> Compiler:
-    from saltlite.fileserver.client import use_files_of
+    """``owner`` is the master that compiles, ``None`` for the minion itself."""
+    from saltlite.fileserver.client import use_templates_of
     from saltlite.loader.registry import with_functions
     from saltlite.pillar import external
     from saltlite.pillar.compiler import Compiler, Mistakes
     from saltlite.pillar.tree import PillarTree, server_of
     from saltlite.renderers.engine import look_once
+    from saltlite.renderers.names import MORE_OPTS
 
-    files = dataclasses.replace(
-        config.files,
-        file_client="local",
-        file_roots=options.pillar_roots,
-        fileserver_backend=["roots"],
-    )
+    files = dataclasses.replace(config.files, file_client="local")
     ctx = with_functions(
         MinionContext(
             config=dataclasses.replace(
@@ -230,9 +238,15 @@ def _compiler(
             events=events,
         )
     )
-    server = server_of(files, mounts)
-    use_files_of(ctx, server)
+    own_files = dataclasses.replace(
+        files, file_roots=options.pillar_roots, fileserver_backend=["roots"]
+    )
+    server = server_of(own_files, mounts)
+    use_templates_of(ctx, server)
     look_once(ctx)
+    minion_id = {"minion_id": config.identity.id}
+    ctx.state[MORE_OPTS] = minion_id
+    ctx.state[external.OPTIONS] = partial(_options_of_sources, owner or ctx.config, minion_id)
     ctx.state[MISTAKES] = mistakes or Mistakes(config.identity.id)
     return Compiler(
         ctx=ctx,
@@ -244,3 +258,12 @@ def _compiler(
         top_name=files.state_top,
         pillarenv=pillarenv,
     )
+
+
+def _options_of_sources(
+    owner: MasterConfig | MinionConfig, more: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All options of who compiles, with its own id."""
+    from saltlite.config.opts import flat_opts
+
+    return {**flat_opts(owner), "file_client": "local", **more}

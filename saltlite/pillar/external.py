@@ -7,12 +7,17 @@ first, and have a function ``ext_pillar(minion_id, pillar, *args, **kwargs)`` as
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
+
+if TYPE_CHECKING:
+    from saltlite.loader.user import UserModules
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +27,7 @@ DRIVERS: Mapping[str, str] = {
         ("cmd_json", "commands"),
         ("cmd_yaml", "commands"),
         ("cmd_yamlex", "commands"),
+        ("extra_minion_data_in_pillar", "minion_data"),
         ("file_tree", "file_tree"),
         ("git", "git"),
         ("http_json", "web"),
@@ -38,17 +44,40 @@ DRIVERS: Mapping[str, str] = {
 External = Callable[..., Mapping[str, Any]]
 """Called with the context, the pillar so far, and the option's arguments."""
 
+Called = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A source's function, and the arguments that come before the option's."""
+
+_USER = "pillar.user"
+
 
 class ExternalFailed(SaltliteError):
     """A source gives nothing; its text says why."""
 
 
+OPTIONS = "pillar.options"
+"""In a context's state: a function that gives the ``__opts__`` of sources, a fresh dict."""
+
+EXTRA: Final = "extra_minion_data"
+"""The argument in which a source gets what a minion's ``pass_to_ext_pillars`` names."""
+
+
+def options_of(ctx: MinionContext) -> dict[str, Any]:
+    """The ``__opts__`` of sources: those of who compiles, with ``minion_id``; a fresh dict."""
+    options: dict[str, Any] = ctx.state[OPTIONS]()
+    return options
+
+
 def ask(
-    ctx: MinionContext, name: str, argument: Any, pillar: Mapping[str, Any]
+    ctx: MinionContext,
+    name: str,
+    argument: Any,
+    pillar: Mapping[str, Any],
+    extra_minion_data: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any] | None:
     """What a source says; ``None`` if there is no such source, which is logged.
 
-    A map is given to it as keywords, a list as arguments, anything else as the one argument.
+    A map is given to it as keywords, a list as arguments, anything else as the one argument. Who
+    has a parameter for it gets ``extra_minion_data`` too, unless there is none.
 
     Raises:
         ExternalFailed: it fails.
@@ -60,7 +89,7 @@ def ask(
         log.log(level, "Specified ext_pillar interface %s is unavailable", name)
         return None
     try:
-        found = _call(called, argument)
+        found = _call(called, argument, extra_minion_data)
     except SaltliteError:
         raise
     except Exception as error:  # a callback of users: one source must not cost all the others
@@ -71,39 +100,41 @@ def ask(
     return found
 
 
-def _call(called: Callable[..., Any], argument: Any) -> Any:
+def _call(called: Called, argument: Any, extra_minion_data: Mapping[str, Any] | None) -> Any:
+    function, first = called
+    extra = {EXTRA: extra_minion_data} if extra_minion_data and _takes_extra(function) else {}
     if isinstance(argument, Mapping):
-        return called(**{str(key): value for key, value in argument.items()})
+        return function(*first, **{str(key): argument[key] for key in argument}, **extra)
     if isinstance(argument, list):
-        return called(*argument)
-    return called(argument)
+        return function(*first, *argument, **extra)
+    return function(*first, argument, **extra)
 
 
-def _built_in(
-    ctx: MinionContext, name: str, pillar: Mapping[str, Any]
-) -> Callable[..., Any] | None:
+def _takes_extra(function: Callable[..., Any]) -> bool:
+    """Whether it has a parameter of that name, and not for keywords alone, as Salt looks at it."""
+    found = inspect.signature(function).parameters.get(EXTRA)
+    return found is not None and found.kind is found.POSITIONAL_OR_KEYWORD
+
+
+def _built_in(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
     module = DRIVERS.get(name)
     if module is None:
         return None
     source: External = importlib.import_module(module).SOURCES[name]
-
-    def call(*args: Any, **kwargs: Any) -> Mapping[str, Any]:
-        return source(ctx, pillar, *args, **kwargs)
-
-    return call
+    return source, (ctx, pillar)
 
 
-def _of_user(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Callable[..., Any] | None:
-    from saltlite.loader.user import UserModules
-
-    modules: UserModules = ctx.state.setdefault("pillar.user", UserModules(ctx, "pillar"))
-    source = modules.source(name)
+def _of_user(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
+    source = _user_modules(ctx).source(name)
     function = source.functions.get("ext_pillar") if source is not None else None
-    if function is None:
-        return None
-    users: Callable[..., Any] = function
+    return None if function is None else (function, (ctx.config.identity.id, dict(pillar)))
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return users(ctx.config.identity.id, dict(pillar), *args, **kwargs)
 
-    return call
+def _user_modules(ctx: MinionContext) -> UserModules:
+    from saltlite.loader.dunders import Surroundings
+
+    found: UserModules | None = ctx.state.get(_USER)
+    if found is None:
+        around = Surroundings(ctx, partial(options_of, ctx))
+        found = ctx.state[_USER] = around.modules("pillar")
+    return found

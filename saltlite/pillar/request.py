@@ -6,11 +6,52 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
-from saltlite.core.datalimits import grains_problem
+from saltlite.core.data import copied
+from saltlite.core.datalimits import extra_data_problem, grains_problem
 from saltlite.core.plain import PlainMap
-from saltlite.errors import WireError
+from saltlite.errors import ConfigError, WireError
 
 NO_OVERRIDE: PlainMap = {}
+
+
+def passed_to_ext_pillars(config: MinionConfig, grains: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that ``pass_to_ext_pillars`` names, ``a:b`` being ``b`` below ``a``.
+
+    Those that are not there are left out.
+
+    Raises:
+        ConfigError: it is no list of names.
+        WireError: they are larger than a master takes.
+    """
+    paths = config.pillar.pass_to_ext_pillars
+    if not isinstance(paths, (list, tuple)) or not all(isinstance(one, str) for one in paths):
+        raise ConfigError(
+            "'pass_to_ext_pillars' config is malformed. It takes a list of options: `name` or `a:b`"
+        )
+    if not paths:
+        return {}
+    from saltlite.config.opts import flat_opts
+
+    opts = {**flat_opts(config), "grains": grains}
+    passed: dict[str, Any] = {}
+    for path in paths:
+        _pass(opts, path.split(":"), passed)
+    problem = extra_data_problem(passed)
+    if problem is not None:
+        raise WireError(problem)
+    return passed
+
+
+def _pass(data: Any, names: list[str], passed: dict[str, Any]) -> None:
+    """Copy the value at a path, if there is one."""
+    above = names[:-1]
+    for name in above:
+        data = data.get(name) if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or names[-1] not in data:
+        return
+    for name in above:
+        passed = passed.setdefault(name, {})
+    passed[names[-1]] = copied(data[names[-1]])
 
 
 def pillar_load(
@@ -27,7 +68,8 @@ def pillar_load(
     ``clean_cache``: what the master has compiled before does not count.
 
     Raises:
-        WireError: the grains are larger than a master takes; the text names the largest.
+        WireError: grains or options are larger than a master takes; the text names the largest.
+        ConfigError: ``pass_to_ext_pillars`` is no list of names.
     """
     problem = grains_problem(grains)
     if problem is not None:
@@ -43,7 +85,7 @@ def pillar_load(
         "saltenv": saltenv,
         "pillarenv": pillarenv,
         "pillar_override": dict(override),
-        "extra_minion_data": {},
+        "extra_minion_data": passed_to_ext_pillars(config, grains),
         "ver": "2",
     }
     return {**load, "clean_cache": True} if clean_cache else load

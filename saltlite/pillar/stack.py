@@ -15,10 +15,9 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from saltlite.config.opts import flat_opts
 from saltlite.context import MinionContext
 from saltlite.core.data import copied, traverse
-from saltlite.pillar.external import ExternalFailed
+from saltlite.pillar.external import ExternalFailed, options_of
 from saltlite.renderers.engine import Source, render
 from saltlite.renderers.template import render_template
 
@@ -48,8 +47,8 @@ def _chosen(ctx: MinionContext, pillar: Mapping[str, Any], name: str, choices: A
         "__pillar__": lambda: pillar,
         "grains": lambda: ctx.grains,
         "__grains__": lambda: ctx.grains,
-        "opts": lambda: flat_opts(ctx.config),
-        "__opts__": lambda: flat_opts(ctx.config),
+        "opts": lambda: options_of(ctx),
+        "__opts__": lambda: options_of(ctx),
     }
     if kind not in places or not isinstance(choices, Mapping):
         raise ExternalFailed(f"{name} is none of pillar:..., grains:..., opts:...")
@@ -94,7 +93,7 @@ def _rendered(
         "pillar": pillar,
         "__pillar__": pillar,
         "__grains__": ctx.grains,
-        "__opts__": flat_opts(ctx.config),
+        "__opts__": options_of(ctx),
     }
     return render_template(text, "jinja", ctx, context=names, path=path)
 

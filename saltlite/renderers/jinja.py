@@ -332,9 +332,9 @@ class _FileLoader(jinja2.BaseLoader):
         return environment.compiled(text, path, filename, {**(globals or {}), **own})
 
     def _read(self, path: str) -> str | None:
-        from saltlite.fileserver.client import file_client
+        from saltlite.fileserver.client import template_client
 
-        client = file_client(self._ctx)
+        client = template_client(self._ctx)
         if not client.is_local and self._files is None:
             self._files = set(client.list_files(self._saltenv))
         known = self._files is None or path in self._files

@@ -15,6 +15,9 @@ T = TypeVar("T")
 
 _OPTS = "saltlite.renderers.opts"
 
+MORE_OPTS = "saltlite.renderers.more_opts"
+"""In a context's state: options that templates have, and functions have not."""
+
 
 class SaltFunctions(Mapping[str, Callable[..., Any]]):
     """Execution functions as templates call them.
@@ -124,6 +127,7 @@ def _opts(ctx: MinionContext) -> dict[str, Any]:
 
     return {
         **flat_opts(ctx.config),
+        **ctx.state.get(MORE_OPTS, {}),
         "__cli": os.path.basename(sys.argv[0]),
         "grains": ctx.grains,
         "pillar": ctx.pillar,

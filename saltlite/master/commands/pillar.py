@@ -9,7 +9,7 @@ from typing import Final
 
 from saltlite.channel.master import OpenedRequest, seal_pillar
 from saltlite.config.master import PillarOptions
-from saltlite.core.datalimits import grains_problem
+from saltlite.core.datalimits import extra_data_problem, grains_problem
 from saltlite.core.plain import PlainMap
 from saltlite.core.tags import minion_refresh
 from saltlite.errors import CryptoError, StoreError, WireError
@@ -18,8 +18,8 @@ from saltlite.master.minioncache import GRAINS, PILLAR
 
 log = logging.getLogger(__name__)
 
-_OWN_WORDS: Final = ("pillar_override", "ext", "extra_minion_data")
-"""Fields of the request whose values are the minion's own. Source: protocol.md 9.1."""
+_OWN_WORDS: Final = ("pillar_override", "ext")
+"""Fields of the request whose values are the minion's own, as are those that sources get."""
 
 
 def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
@@ -35,7 +35,7 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
             raise WireError(problem)
         grains = {**grains, "id": request.id}
         compiled = _compiled(ctx, request, grains)
-        found = {GRAINS: grains} if _has_own_words(request) else {GRAINS: grains, PILLAR: compiled}
+        found = {GRAINS: grains, **_for_targets(ctx, request, grains, compiled)}
         _remember(ctx, request.id, found, asked_ns)
         _tell(ctx, request.id)
     try:
@@ -57,9 +57,8 @@ def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> P
     What is kept counts for plain questions alone.
     """
     load, kept = request.load, ctx.config.pillar.pillar_cache
-    pillarenv = load.get("pillarenv")
-    pillarenv = pillarenv if isinstance(pillarenv, str) and pillarenv else None
-    if not kept or _has_own_words(request):
+    pillarenv = _pillarenv(request)
+    if not kept or _has_own_words(ctx, request):
         return _compiled_now(ctx, request, grains, pillarenv)
     if load.get("clean_cache"):
         ctx.pillars.clean(request.id)
@@ -71,6 +70,11 @@ def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> P
     if "_errors" not in compiled:
         ctx.pillars.put(request.id, pillarenv, compiled, begun_s)
     return compiled
+
+
+def _pillarenv(request: OpenedRequest) -> str | None:
+    pillarenv = request.load.get("pillarenv")
+    return pillarenv if isinstance(pillarenv, str) and pillarenv else None
 
 
 def _compiled_now(
@@ -89,7 +93,27 @@ def _compiled_now(
         pillarenv=pillarenv,
         override=override,
         on_demand=request.load.get("ext"),
+        extra_minion_data=_extra_minion_data(ctx, request),
     )
+
+
+def _for_targets(
+    ctx: MasterContext, request: OpenedRequest, grains: PlainMap, compiled: PlainMap
+) -> dict[str, PlainMap]:
+    """The pillar by which targets find the minion: one without its own words.
+
+    A minion that passes something to sources does so with each request, so it is compiled for.
+    """
+    if not _has_own_words(ctx, request):
+        return {PILLAR: compiled}
+    if _asks_for_more(request) or not ctx.config.targets.minion_data_cache:
+        return {}
+    from saltlite.pillar.context import check_for_minion
+
+    plain, _problems = check_for_minion(
+        ctx.config, request.id, grains, pillarenv=_pillarenv(request)
+    )
+    return {PILLAR: plain}
 
 
 def _has_sources(options: PillarOptions) -> bool:
@@ -98,12 +122,31 @@ def _has_sources(options: PillarOptions) -> bool:
     return bool(options.ext_pillar or options.pillar_opts) or any(map(os.path.isdir, roots))
 
 
-def _has_own_words(request: OpenedRequest) -> bool:
+def _extra_minion_data(ctx: MasterContext, request: OpenedRequest) -> PlainMap:
+    """What the minion passes to sources; empty if there are none.
+
+    Raises:
+        WireError: it is too large.
+    """
+    extra = request.load.get("extra_minion_data")
+    if not isinstance(extra, dict) or not ctx.config.pillar.ext_pillar:
+        return {}
+    problem = extra_data_problem(extra)
+    if problem is not None:
+        raise WireError(problem)
+    return extra
+
+
+def _has_own_words(ctx: MasterContext, request: OpenedRequest) -> bool:
     """Whether the minion has put something into this pillar beside its grains.
 
     Such a pillar is for the minion alone. Targets (``-I``, ``allow_tgt``) and the cache see what
     the master says of the minion, not what the minion says of itself.
     """
+    return _asks_for_more(request) or bool(_extra_minion_data(ctx, request))
+
+
+def _asks_for_more(request: OpenedRequest) -> bool:
     return any(request.load.get(name) for name in _OWN_WORDS)
 
 
