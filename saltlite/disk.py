@@ -324,6 +324,36 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def append_whole(
+    path: Path, data: bytes, *, mode: int = PRIVATE_FILE, follow: bool = False
+) -> None:
+    """Add to the end of a file, all of it or nothing; what several processes add does not mix.
+
+    ``follow``: where the path is a link, to the file that it leads to.
+
+    Raises:
+        StoreError: it cannot be written; the file has the end that it had.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    with _store_errors(path):
+        fd = os.open(path, flags if follow else flags | os.O_NOFOLLOW, mode)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            _append_or_cut(fd, data)
+        finally:
+            os.close(fd)
+
+
+def _append_or_cut(fd: int, data: bytes) -> None:
+    before = os.fstat(fd)
+    try:
+        _write_all(fd, data)
+    except OSError:
+        if stat.S_ISREG(before.st_mode):
+            os.ftruncate(fd, before.st_size)
+        raise
+
+
 def flush_dir(path: Path) -> None:
     """Wait until the names in directory ``path`` are on disk."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -8,6 +8,7 @@ read, if there is one: what is on record counts, however it was announced.
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -28,6 +29,9 @@ JOB_PREFIX = "salt/job/"
 """What the tags of all returns begin with."""
 
 ASK_AGAIN_S = 1.0
+
+ENDED_KEPT = 64
+"""Jobs that have ended and can still be asked about."""
 """Between two tries to publish ``find_job`` to a master that does not answer."""
 
 
@@ -151,7 +155,6 @@ class _Job:
     status: GatherStatus
     probes: set[str] = field(default_factory=set)
     ask_at_s: float = 0.0
-    closed: bool = False
     missing: Sequence[str] = ()
     answered: set[str] = field(default_factory=set)
     steps: dict[str, Step] = field(default_factory=dict)
@@ -182,6 +185,7 @@ class Collector:
         self._clock = clock
         self._jobs: dict[str, _Job] = {}
         self._by_probe: dict[str, _Job] = {}
+        self._ended: OrderedDict[str, _Job] = OrderedDict()
         self._seen = (events.lost, events.connections)
 
     def add(
@@ -205,19 +209,23 @@ class Collector:
     @property
     def done(self) -> bool:
         """Whether every job has come to its end."""
-        return all(job.closed for job in self._jobs.values())
+        return not self._jobs
 
     def gather(self, jid: str) -> Gather:
-        """The state of one job."""
-        return self._jobs[jid].gather
+        """The state of one job; of those that have ended the last few are known."""
+        return self._job(jid).gather
 
     def steps(self, jid: str) -> Mapping[str, Step]:
         """Where the minions of a job are that say it."""
-        return self._jobs[jid].steps
+        return self._job(jid).steps
 
     def answered(self, jid: str) -> frozenset[str]:
         """The minions that have answered ``find_job`` for a job."""
-        return frozenset(self._jobs[jid].answered)
+        return frozenset(self._job(jid).answered)
+
+    def _job(self, jid: str) -> _Job:
+        job = self._jobs.get(jid)
+        return self._ended[jid] if job is None else job
 
     def outcomes(self) -> Iterator[Outcome]:
         """Everything, as it comes, until all jobs are done."""
@@ -243,7 +251,7 @@ class Collector:
         return outcomes + self._end_finished()
 
     def _open(self) -> list[_Job]:
-        return [job for job in self._jobs.values() if not job.closed]
+        return list(self._jobs.values())
 
     def _patience(self, wait_s: float | None) -> float:
         if self.done:
@@ -278,10 +286,10 @@ class Collector:
             if job is not None:
                 _note_step(job, tag, event.data)
             return []
-        if job is not None and not job.closed:
+        if job is not None:
             return self._on_return(job, tag.minion_id, event.data)
         asked = self._by_probe.get(tag.jid)
-        if asked is not None and not asked.closed:
+        if asked is not None:
             asked.answered.add(tag.minion_id)
             self._feed(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
         return []
@@ -309,10 +317,19 @@ class Collector:
         lost: list[Outcome] = []
         for job in self._open():
             if job.status.done:
-                job.closed = True
+                self._close(job)
                 lost += [NotReturned(job.jid, minion) for minion in sorted(job.gather.given_up)]
                 lost += [NotReturned(job.jid, minion, unknown=True) for minion in job.missing]
         return lost
+
+    def _close(self, job: _Job) -> None:
+        """What a job took is given back; a batch may have thousands, one after the other."""
+        del self._jobs[job.jid]
+        for probe in job.probes:
+            self._by_probe.pop(probe, None)
+        self._ended[job.jid] = job
+        while len(self._ended) > ENDED_KEPT:
+            self._ended.popitem(last=False)
 
 
 def _note_step(job: _Job, tag: JobTag, data: Mapping[str, Any]) -> None:

@@ -50,6 +50,9 @@ CALL_TIMEOUT_S = 60.0
 """How long the master may take to answer ``runner``, or to do what ``wheel`` asks."""
 
 ASK_TIMEOUT_S = 5.0
+LISTENING_KEPT = 16
+"""Jobs that were published with ``listen`` and are not asked for yet; each has a socket."""
+
 POLL_S = 0.01
 
 NOT_RUNNING = "The salt master could not be contacted. Is master running?"
@@ -351,8 +354,17 @@ class LocalClient:
         if reply is None or reply.jid is None:
             return {}
         if events is not None:
-            self._listening[reply.jid] = events
+            self._keep_listening(reply.jid, events)
         return {"jid": reply.jid, "minions": [*reply.minions, *reply.missing]}
+
+    def _keep_listening(self, jid: str, events: EventSubscriber) -> None:
+        """For :meth:`get_iter_returns`; whoever never asks does not collect sockets for ever."""
+        before = self._listening.pop(jid, None)
+        if before is not None:
+            before.close()
+        self._listening[jid] = events
+        while len(self._listening) > LISTENING_KEPT:
+            self._listening.pop(next(iter(self._listening))).close()
 
     def pub(
         self,

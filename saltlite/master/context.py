@@ -218,7 +218,7 @@ def make_context(
             config.pillar,
             minions,
             overrides.get("wall_s", time.time),
-            lambda minion_id: keys.accepted_key(minion_id) is not None,
+            lambda minion_id: (key := keys.accepted_key(minion_id)) and key.stamp,
         ),
     )
     return replace(context, **overrides)

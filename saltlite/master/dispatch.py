@@ -84,6 +84,10 @@ class Dispatcher:
             return self._answer_clear(envelope.load, alone=alone, slow=slow)
         return self._begin_minion(envelope, alone=alone, slow=slow)
 
+    def rest(self) -> None:
+        """Let go of what is kept for nobody."""
+        self._ctx.pillars.drop_gone()
+
     def finish(self, begun: Sequence[Begun]) -> list[bytes]:
         """Put the returns on record, all at once, and answer them."""
         values = self._settled([one.due for one in begun])

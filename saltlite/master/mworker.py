@@ -38,6 +38,9 @@ class Answerer(Protocol):
     def finish(self, begun: Sequence[Any]) -> list[bytes]:
         """The replies to what has begun, in that order."""
 
+    def rest(self) -> None:
+        """Do chores between requests."""
+
 
 class MWorker:
     """One request worker. ``make_answerer`` is called in the worker's own process."""
@@ -67,6 +70,7 @@ class MWorker:
                 for found, _events in life.poll(poller):
                     if found is socket:
                         served += self._serve(socket, life)
+                self._answerer.rest()
         finally:
             context.destroy(linger=1000)
 

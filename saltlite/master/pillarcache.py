@@ -1,30 +1,74 @@
 """``pillar_cache``: pillar that was compiled a while ago is given again.
 
 What is kept of a minion goes when the minion refreshes its pillar (``clean_cache``), when its time
-is over, and with its key. ``disk`` keeps it in ``cachedir/pillar_cache``, for all workers;
-``memory`` in each worker for itself, with no more on disk than when it was cleaned.
+is over, and with its key: another key of the same id does not get it. ``disk`` keeps it in
+``cachedir/pillar_cache``, for all workers; ``memory`` in each worker for itself, with no more on
+disk than when it was cleaned.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.config.master import PillarOptions
-from saltlite.errors import StoreError
+from saltlite.errors import StoreError, WireError
 from saltlite.master.minioncache import COMPILED, MinionCache
+from saltlite.transport.codec import pack_bin, unpack_bin
 
 log = logging.getLogger(__name__)
 
 KEPT_IN_MEMORY: Final = 1000
-"""Pillars in a worker's memory; the oldest go first."""
+BYTES_IN_MEMORY: Final = 32 * 1024 * 1024
+"""Pillars in a worker's memory, and what they take; the oldest go first."""
+
+SWEEP_S: Final = 10.0
+"""How often a worker looks which of them it has for nothing."""
 
 ENVS_KEPT: Final = 16
 """Environments of one minion on disk; a minion may ask for any."""
 
 CLEANED: Final = "cleaned"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A pillar in memory, packed, and the stamp of the key that it was compiled for."""
+
+    made_s: float
+    key: object
+    data: bytes
+
+
+class _Memory:
+    """Pillars in the memory of one worker, by minion and environment."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[str, str], _Held] = OrderedDict()
+        self._bytes = 0
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(list(self._held))
+
+    def get(self, place: tuple[str, str]) -> _Held | None:
+        return self._held.get(place)
+
+    def put(self, place: tuple[str, str], held: _Held) -> None:
+        self.drop(place)
+        if len(held.data) > BYTES_IN_MEMORY:
+            return
+        self._held[place] = held
+        self._bytes += len(held.data)
+        while len(self._held) > KEPT_IN_MEMORY or self._bytes > BYTES_IN_MEMORY:
+            self.drop(next(iter(self._held)))
+
+    def drop(self, place: tuple[str, str]) -> None:
+        gone = self._held.pop(place, None)
+        if gone is not None:
+            self._bytes -= len(gone.data)
 
 
 class PillarCache:
@@ -35,14 +79,18 @@ class PillarCache:
         options: PillarOptions,
         minions: MinionCache,
         wall_s: Callable[[], float],
-        has_key: Callable[[str], bool],
+        key_stamp: Callable[[str], object | None],
     ) -> None:
-        """``has_key`` says whether a minion is accepted still; nothing is kept of others."""
+        """``key_stamp`` tells the accepted key of a minion from any other it had, or will have.
+
+        It is ``None`` for who is not accepted; nothing is kept of them.
+        """
         self._options = options
-        self._has_key = has_key
+        self._key_stamp = key_stamp
         self._minions = minions
         self._wall_s = wall_s
-        self._memory: OrderedDict[tuple[str, str], tuple[float, dict[str, Any]]] = OrderedDict()
+        self._memory = _Memory()
+        self._swept_s = 0.0
 
     def get(self, minion_id: str, pillarenv: str | None) -> dict[str, Any] | None:
         """The pillar of a minion, ``None`` if it has to be compiled."""
@@ -83,14 +131,38 @@ class PillarCache:
         """What is kept of a minion does not count any more."""
         self._update(minion_id, lambda _kept: {CLEANED: self._wall_s()})
 
+    def drop_gone(self) -> None:
+        """Let go of pillars whose time is over, and of minions that are not accepted any more.
+
+        For a worker to call whenever it has waited; it looks every ten seconds.
+        """
+        now_s = self._wall_s()
+        if 0 <= now_s - self._swept_s < SWEEP_S:
+            return
+        self._swept_s = now_s
+        for minion_id, env in self._memory:
+            made_s, pillar = self._in_memory(minion_id, env)
+            if pillar is None or not 0 <= now_s - made_s < self._options.pillar_cache_ttl:
+                self._memory.drop((minion_id, env))
+
     def _put_in_memory(
         self, minion_id: str, env: str, begun_s: float, pillar: dict[str, Any]
     ) -> None:
-        if not self._is_newest(self._kept(minion_id), minion_id, env, begun_s):
+        key = self._key_stamp(minion_id)
+        if key is None or not self._is_newest(self._kept(minion_id), minion_id, env, begun_s):
             return
-        self._memory[minion_id, env] = (begun_s, pillar)
-        while len(self._memory) > KEPT_IN_MEMORY:
-            self._memory.popitem(last=False)
+        try:
+            data = pack_bin(pillar)
+        except WireError as error:
+            log.error("The compiled pillar of minion %s is not kept: %s", minion_id, error)
+            return
+        self._memory.put((minion_id, env), _Held(begun_s, key, data))
+
+    def _in_memory(self, minion_id: str, env: str) -> tuple[float, bytes | None]:
+        held = self._memory.get((minion_id, env))
+        if held is None or held.key != self._key_stamp(minion_id):
+            return 0.0, None
+        return held.made_s, held.data
 
     def _is_newest(self, kept: Mapping[str, Any], minion_id: str, env: str, begun_s: float) -> bool:
         """Whether nothing newer is known; times to come are of a clock that was wrong."""
@@ -104,7 +176,8 @@ class PillarCache:
 
     def _found(self, kept: Mapping[str, Any], minion_id: str, env: str) -> tuple[float, Any]:
         if self._options.pillar_cache_backend == "memory":
-            return self._memory.get((minion_id, env), (0.0, None))
+            made_s, data = self._in_memory(minion_id, env)
+            return made_s, None if data is None else unpack_bin(data)
         envs = kept.get("envs")
         found = envs.get(env) if isinstance(envs, dict) else None
         if not isinstance(found, (list, tuple)) or len(found) != 2:
@@ -116,7 +189,7 @@ class PillarCache:
         self, minion_id: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
     ) -> None:
         def checked(kept: dict[str, Any]) -> dict[str, Any] | None:
-            return change(kept) if self._has_key(minion_id) else None
+            return change(kept) if self._key_stamp(minion_id) is not None else None
 
         try:
             self._minions.update(COMPILED, minion_id, checked)

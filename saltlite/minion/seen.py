@@ -7,12 +7,11 @@ is not flushed to the disk: after a power cut no master repeats a publication by
 from __future__ import annotations
 
 import logging
-import os
 from collections import OrderedDict
 from pathlib import Path
 
 from saltlite.core.ids import valid_jid
-from saltlite.disk import PRIVATE_FILE, read_regular, write_file
+from saltlite.disk import append_whole, read_regular, write_file
 from saltlite.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -58,18 +57,10 @@ class SeenJobs:
             if self._lines >= 2 * self._kept:
                 self._shorten()
                 return
-            fd = os.open(
-                self._path,
-                os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC,
-                PRIVATE_FILE,
-            )
-            try:
-                os.write(fd, f"{jid}\n".encode())
-            finally:
-                os.close(fd)
+            append_whole(self._path, f"{jid}\n".encode())
             self._lines += 1
             self._writable = True
-        except (OSError, StoreError) as error:
+        except StoreError as error:
             if self._writable:
                 log.warning("Job ids cannot be kept on disk: %s", error)
             self._writable = False

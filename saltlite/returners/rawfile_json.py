@@ -7,37 +7,57 @@ Option ``rawfile_json.filename``, by default ``/var/log/salt/events``. Source: o
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
+from saltlite.errors import StoreError
 from saltlite.jobs.returner_context import ReturnerContext, options
+
+log = logging.getLogger(__name__)
+
+RECORD_BYTES: Final = 16 * 1024 * 1024
+"""The longest line; who reads the file reads it by lines."""
 
 DEFAULTS: Final = {"filename": "/var/log/salt/events"}
 
 
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
-    """Append one return; raises StoreError."""
-    _append(options(ctx, "rawfile_json", ret, DEFAULTS)["filename"], [ret])
+    """Append one return; raises StoreError, also if it is too long."""
+    _append(_path(ctx, ret), _to_line(ret))
 
 
 def event_return(ctx: ReturnerContext, events: Iterable[Mapping[str, Any]]) -> None:
-    """Append events; raises StoreError."""
-    _append(options(ctx, "rawfile_json", None, DEFAULTS)["filename"], events)
+    """Append events; one that is too long is left out. Raises StoreError."""
+    _append(_path(ctx, None), b"".join(_lines(events)))
 
 
-def _append(filename: str, values: Iterable[Mapping[str, Any]]) -> None:
-    """All lines in one write, so that those of several processes do not mix."""
-    path = Path(filename)
-    text = "".join(f"{json.dumps(dict(one), default=_as_text)}\n" for one in values)
+def _path(ctx: ReturnerContext, ret: Mapping[str, Any] | None) -> Path:
+    return Path(options(ctx, "rawfile_json", ret, DEFAULTS)["filename"])
+
+
+def _lines(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    for event in events:
+        try:
+            yield _to_line(event)
+        except StoreError as error:  # noqa: PERF203 - each event stands for itself
+            log.error("The event %s is not kept: %s", event.get("tag"), error)
+
+
+def _to_line(value: Mapping[str, Any]) -> bytes:
+    line = f"{json.dumps(dict(value), default=_as_text)}\n".encode()
+    if len(line) > RECORD_BYTES:
+        raise StoreError(
+            f"rawfile_json: a record of {len(line)} bytes; at most {RECORD_BYTES} are allowed"
+        )
+    return line
+
+
+def _append(path: Path, lines: bytes) -> None:
     disk.make_dir(path.parent, 0o755)
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)
+    disk.append_whole(path, lines, mode=0o640, follow=True)
 
 
 def _as_text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saltlite.client.collect import Collector, MinionReturn, NotReturned, is_running
+from saltlite.client.collect import ENDED_KEPT, Collector, MinionReturn, NotReturned, is_running
 from saltlite.transport.bus import Event
 
 
@@ -191,3 +191,24 @@ def test_a_step_waits_no_longer_than_told():
     assert collector.step(0.5) == []
     assert bus.now == 0.5
     assert not collector.done
+
+
+def test_jobs_that_have_ended_take_nothing_any_more():
+    """As a batch does: one job after the other, in one collector; each is asked about."""
+    bus = Bus()
+    number = [0]
+
+    def ask(jid, minions):
+        number[0] += 1
+        return f"probe{number[0]}"
+
+    collector = Collector(bus, timeout_s=5.0, gather_job_timeout_s=10.0, ask=ask, clock=bus.clock)
+    for jid in range(200):
+        collector.add(str(jid), ["a"])
+        bus.at(bus.now + 6.0, f"salt/job/{jid}/ret/a", **{"return": True})
+        assert [one.jid for one in collector.outcomes()] == [str(jid)]
+    assert number[0] >= 200
+    assert collector._by_probe == {}
+    assert len(collector._jobs) == 0
+    assert len(collector._ended) == ENDED_KEPT
+    assert collector.gather("199").returned == {"a"}

@@ -319,3 +319,14 @@ def test_cmd_batch_yields_returns_only(client):
         for name, ret in one.items()
     }
     assert found == {"db1": True, "web1": True}
+
+
+def test_jobs_that_nobody_asks_for_do_not_collect_sockets(client, master):
+    jids = [f"{int(JID) + number}" for number in range(3 * local.LISTENING_KEPT)]
+    opened = []
+    listen = client.listen
+    client.listen = lambda: opened.append(listen()) or opened[-1]
+    for jid in [*jids, jids[-1]]:
+        client.run_job("web1", "test.ping", jid=jid, listen=True)
+    assert sum(not one._socket.closed for one in opened) == local.LISTENING_KEPT
+    assert client.get_returns(jids[-1], ["web1"], timeout=1) == {"web1": True}

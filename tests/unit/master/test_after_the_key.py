@@ -43,7 +43,7 @@ class World:
             PillarOptions(pillar_cache=True),
             self.minions,
             lambda: 2.0,
-            lambda minion: self.ctx.keys.accepted_key(minion) is not None,
+            lambda minion: self.ctx.keys.accepted_key(minion),
         )
 
     def delete_key(self) -> None:

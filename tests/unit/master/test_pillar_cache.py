@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from saltlite.config.master import PillarOptions
+from saltlite.master import pillarcache
 from saltlite.master.minioncache import COMPILED, MinionCache
 from saltlite.master.pillarcache import ENVS_KEPT, PillarCache
 
@@ -20,9 +22,19 @@ class Clock:
         return self.now_s
 
 
-def cache(tmp_path: Path, backend: str, clock: Clock) -> PillarCache:
+def one_key(_minion: str) -> object:
+    return "key"
+
+
+def cache(
+    tmp_path: Path, backend: str, clock: Clock, key: Callable[[str], object] = one_key
+) -> PillarCache:
     options = PillarOptions(pillar_cache=True, pillar_cache_ttl=60, pillar_cache_backend=backend)
-    return PillarCache(options, MinionCache(tmp_path), clock, lambda _minion: True)
+    return PillarCache(options, MinionCache(tmp_path), clock, key)
+
+
+def kept_in_memory(kept: PillarCache) -> list[str]:
+    return [minion for minion, _env in kept._memory]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -128,3 +140,48 @@ def test_an_old_compilation_does_not_undo_a_refresh(tmp_path: Path, backend: str
     assert kept.get("a", None) is None
     kept.put("a", None, {"x": "new"}, clock.now_s)
     assert kept.get("a", None) == {"x": "new"}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_next_one_of_that_name_does_not_inherit_it(tmp_path: Path, backend: str) -> None:
+    """The key is deleted by another process, and another one is accepted for the same id."""
+    keys: dict[str, object] = {"a": "first"}
+    kept = cache(tmp_path, backend, Clock(), keys.get)
+    kept.put("a", None, {"x": "s3cr3t"}, Clock.now_s)
+    assert kept.get("a", None) == {"x": "s3cr3t"}
+    MinionCache(tmp_path).forget("a")
+    keys["a"] = "second"
+    assert kept.get("a", None) is None
+
+
+def test_memory_lets_go_of_who_is_deleted_and_of_what_is_old(tmp_path: Path) -> None:
+    clock, keys = Clock(), {"a": "key", "b": "key", "c": "key"}
+    kept = cache(tmp_path, "memory", clock, keys.get)
+    for minion in keys:
+        kept.put(minion, None, {"x": 1}, clock.now_s)
+    del keys["a"]
+    kept.drop_gone()
+    assert kept_in_memory(kept) == ["b", "c"]
+    clock.now_s += 59
+    kept.put("c", None, {"x": 1}, clock.now_s)
+    clock.now_s += 2
+    kept.drop_gone()
+    assert kept_in_memory(kept) == ["c"]
+    kept.put("gone", None, {"x": 1}, clock.now_s)
+    assert kept_in_memory(kept) == ["c"]
+
+
+def test_memory_is_bounded_by_bytes_and_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pillarcache, "BYTES_IN_MEMORY", 5000)
+    kept = cache(tmp_path, "memory", Clock())
+    for number in range(10):
+        kept.put(f"m{number}", None, {"x": "y" * 1000}, Clock.now_s)
+    assert kept_in_memory(kept) == ["m6", "m7", "m8", "m9"]
+    kept.put("m8", None, {"x": "y" * 6000}, Clock.now_s)
+    assert kept_in_memory(kept) == ["m6", "m7", "m9"]
+    monkeypatch.setattr(pillarcache, "KEPT_IN_MEMORY", 2)
+    kept.put("small", None, {"x": 1}, Clock.now_s)
+    assert kept_in_memory(kept) == ["m9", "small"]
+    assert kept.get("small", None) == {"x": 1}

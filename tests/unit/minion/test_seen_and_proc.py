@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -57,6 +58,24 @@ def test_a_disk_that_fails_is_said_once(tmp_path: Path, caplog: pytest.LogCaptur
     assert seen.take(jid(2))
     assert not seen.take(jid(1))
     assert caplog.text.count("cannot be kept") == 1
+
+
+def test_a_disk_that_was_full_for_a_while_costs_no_other_job_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, write = SeenJobs(tmp_path / "jids"), os.write
+    fill = [7]
+
+    def write_short(fd: int, data: bytes) -> int:
+        if not fill:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, bytes(data)[: fill.pop()])
+
+    monkeypatch.setattr(os, "write", write_short)
+    assert seen.take("20260102030405000001")
+    monkeypatch.undo()
+    assert seen.take("20260102030405000002")
+    assert not SeenJobs(tmp_path / "jids").take("20260102030405000002")
 
 
 def test_a_proc_file_tells_the_job_and_its_process(tmp_path: Path) -> None:

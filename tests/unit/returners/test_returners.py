@@ -1,18 +1,21 @@
 """The built-in returners, in files of their own."""
 
+import errno
 import json
+import os
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
-from saltlite.errors import FunctionUnavailable
+from saltlite.errors import FunctionUnavailable, StoreError
 from saltlite.jobs.deliver import deliver, returner_names
 from saltlite.jobs.returner_context import options
 from saltlite.jobs.stored import source
 from saltlite.loader.catalogue import RETURNERS
 from saltlite.loader.returners import resolve
+from saltlite.returners import rawfile_json
 from saltlite.returners import syslog as syslog_returner
 
 JID = "20260102030405000006"
@@ -76,6 +79,40 @@ def test_rawfile_json_appends_one_line_each(tmp_path):
     returner.call("event_return", [{"tag": "t", "data": {"b": b"x"}}])
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert lines == [RET, {"tag": "t", "data": {"b": "x"}}]
+
+
+def test_rawfile_json_writes_a_line_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "events"
+    returner = resolve("rawfile_json", Context({"rawfile_json.filename": str(path)}))
+    returner.call("returner", RET)
+    before, write, left = path.read_bytes(), os.write, [40, 10]
+
+    def write_short(fd, data):
+        if not left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, bytes(data)[: left.pop()])
+
+    monkeypatch.setattr(os, "write", write_short)
+    with pytest.raises(StoreError, match=r"events: No space left on device$"):
+        returner.call("returner", {**RET, "return": "x" * 100})
+    assert path.read_bytes() == before
+    left += [1 << 20, 7]
+    returner.call("returner", RET)
+    assert path.read_bytes() == before * 2
+
+
+def test_rawfile_json_says_what_it_cannot_write(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(rawfile_json, "RECORD_BYTES", 1000)
+    returner = resolve("rawfile_json", Context({"rawfile_json.filename": str(tmp_path)}))
+    with pytest.raises(StoreError, match=f"cannot write {tmp_path}: Is a directory"):
+        returner.call("returner", RET)
+    path = tmp_path / "events"
+    returner = resolve("rawfile_json", Context({"rawfile_json.filename": str(path)}))
+    with pytest.raises(StoreError, match="at most 1000 are allowed"):
+        returner.call("returner", {**RET, "return": "x" * 1000})
+    returner.call("event_return", [{"tag": "a"}, {"tag": "big", "data": "x" * 1000}, {"tag": "b"}])
+    assert [json.loads(line)["tag"] for line in path.read_text().splitlines()] == ["a", "b"]
+    assert "The event big is not kept" in caplog.text
 
 
 def test_syslog_sends_json_under_its_tag(monkeypatch):
