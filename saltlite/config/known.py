@@ -45,7 +45,7 @@ minion_memory_max minionfs_blacklist minionfs_env minionfs_mountpoint minionfs_u
 minionfs_whitelist modules_max_memory multiprocessing_logging mworker_niceness
 mworker_queue_niceness netapi_allow_raw_shell netapi_enable_clients no_color no_parse no_proxy
 no_return_event optimization_order order_masters output_file_append pass_dir pass_gnupghome
-pass_strict_fetch pass_variable_prefix password permissive_acl pillar pillar.cache_driver
+pass_strict_fetch pass_variable_prefix password pillar pillar.cache_driver
 pillar_dirs pillar_version print_metadata profiling_enabled profiling_path proxy proxy_host
 proxy_password proxy_port proxy_username pub_server_niceness pub_server_write_queue_size
 publish_drain_timeout queue_dirs range_server reactor reactor_niceness reactor_refresh_interval
@@ -80,12 +80,12 @@ OTHER_OPTIONS = frozenset(_NAMES.split())
 
 _UNREAD = """
 auth_safemode client_acl_verify eauth_tokens
-external_auth fileserver_interval fips_mode
-id_function keep_acl_in_token master_tries mine_return_job
+fileserver_interval fips_mode
+id_function master_tries mine_return_job
 minion_restart_command
 pillar_mask_output publish_timeout resolve_dns_fallback restart_on_error retry_dns retry_dns_count
 return_retry_tries source_address source_interface_name source_publish_port source_ret_port
-tcp_authentication_retries token_expire token_expire_user_override
+tcp_authentication_retries
 verify_env zmq_monitor
 """
 

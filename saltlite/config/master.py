@@ -267,9 +267,13 @@ class AccessOptions:
     peer_run: Mapping[str, Any] = option({}, "Runners that minions may call.")
     client_acl_verify: bool = option(True, "Check that the sockets of local users are private.")
     sudo_acl: bool = option(False, "Apply `publisher_acl` to users of sudo.")
+    permissive_acl: bool = option(
+        False, "Give the rights of `*` in `external_auth` to users that are named there, too."
+    )
+    sharedsecret: str = option("", "What `eauth: sharedsecret` takes for a password.", secret=True)
     token_expire: float = option(43200, "Life of a token.", unit="s", minimum=0)
-    token_expire_user_override: bool | Sequence[str] = option(
-        False, "Who may ask for another life."
+    token_expire_user_override: bool | Mapping[str, Any] = option(
+        False, "Who may ask for another life: all, or users by module."
     )
     keep_acl_in_token: bool = option(False, "Keep a token's rights as they were when it was made.")
     eauth_tokens: str = option("localfs", "Where tokens are kept.")

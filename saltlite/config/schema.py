@@ -200,6 +200,10 @@ def _take_bool_or_str(value: Any) -> bool | str:
     return value if isinstance(value, bool) else _take_str(value)
 
 
+def _take_bool_or_map(value: Any) -> bool | dict[Any, Any]:
+    return value if isinstance(value, dict) else _take_bool(value)
+
+
 def _take_map_or_list(value: Any) -> dict[Any, Any] | list[Any]:
     return value if isinstance(value, dict) else _take_list(value)
 
@@ -220,6 +224,7 @@ _PLAIN_KINDS = {
     "Mapping[str, Any] | Sequence[Any]": Kind("map or list", _take_map_or_list),
     "str | Sequence[str]": Kind("text or list of texts", _take_str_or_list),
     "bool | Sequence[str]": Kind("True, False or list of texts", _take_bool_or_list),
+    "bool | Mapping[str, Any]": Kind("True, False or map", _take_bool_or_map),
     "bool | str": Kind("True, False or text", _take_bool_or_str),
 }
 

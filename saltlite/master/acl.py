@@ -7,28 +7,30 @@ runs as that user by knowing the key. Source: protocol.md 11, 14.1; config.md 2.
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import hmac
 import logging
 import os
 import pwd
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
 from saltlite.config.master import AccessOptions
-from saltlite.core.patterns import fits_whole
-from saltlite.errors import PatternTooSlow, TargetError
+from saltlite.core.access import (
+    Call,
+    allows_all,
+    allows_run,
+    expression_fits,
+    expression_may_fit,
+)
 from saltlite.loader.arguments import split_args, split_keyword
 
 log = logging.getLogger(__name__)
 
 _KEY_LIMIT_BYTES: Final = 1024
-ALWAYS_ALLOWED: Final = "saltutil.find_job"
-"""Any authenticated user may ask this. Source: protocol.md 11.1."""
 
 
 def key_path(cachedir: Path, user: str) -> Path:
@@ -69,10 +71,14 @@ def write_keys(cachedir: Path, users: Sequence[str], new_key: Callable[[], str])
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """An authenticated user. ``rules`` is ``None`` for one who may do everything."""
+    """An authenticated user. ``rules`` is ``None`` for one who may do everything.
+
+    ``proof`` is how he was authenticated: ``user`` (a local key), ``token`` or ``eauth``.
+    """
 
     name: str
     rules: Sequence[Any] | None
+    proof: str = "user"
 
 
 class Access:
@@ -134,15 +140,16 @@ class Access:
         """
         if user.rules is None:
             return True
-        wanted = set(minions)
-        padded = [*arguments, *([()] * len(functions))]
-        return all(
-            function == ALWAYS_ALLOWED
-            or _granted(user.rules, Call(function, *split_args(list(arg))), wanted, matching)
-            for function, arg in zip(functions, padded, strict=False)
-        )
+        return allows_all(user.rules, split_calls(functions, arguments), minions, matching)
 
-    def allows_run(self, user: User, kind: str, function: str) -> bool:
+    def allows_run(
+        self,
+        user: User,
+        kind: str,
+        function: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> bool:
         """Whether ``user`` may have a ``runner`` or ``wheel`` function run.
 
         A limited user needs a rule that says so: ``@runner`` or ``@wheel`` for all, ``@jobs`` for
@@ -152,10 +159,7 @@ class Access:
             return False
         if user.rules is None:
             return True
-        module, _, name = function.partition(".")
-        if not module or not name:
-            return False
-        return any(_grants_run(rule, kind, module, function) for rule in user.rules)
+        return allows_run(user.rules, kind, read_call(function, args, kwargs or {}))
 
     def _rules(self, user: str) -> Sequence[Any]:
         found: list[Any] = []
@@ -184,123 +188,19 @@ class Access:
         return known[1] or None
 
 
-def expression_fits(expression: str, text: str) -> bool:
-    """Whether a rule's expression names ``text``: literally, as a glob, or as a whole expression.
-
-    A broken expression names nothing, nor does one that takes too long.
-    """
-    if expression == text or fnmatch.fnmatchcase(text, expression):
-        return True
-    try:
-        return fits_whole(expression, text)
-    except TargetError as error:
-        log.error("An expression allows nothing: %s", error)
-        return False
+def split_calls(functions: Sequence[str], arguments: Sequence[Sequence[Any]] = ()) -> list[Call]:
+    """The calls of a job. One that has no arguments in ``arguments`` has none."""
+    padded = [*arguments, *([()] * len(functions))]
+    return [
+        read_call(function, *split_args(list(arg)))
+        for function, arg in zip(functions, padded, strict=False)
+    ]
 
 
-def expression_may_fit(expression: str, text: str) -> bool:
-    """Whether an expression that forbids names ``text``; one that takes too long forbids."""
-    if expression == text or fnmatch.fnmatchcase(text, expression):
-        return True
-    try:
-        return fits_whole(expression, text)
-    except PatternTooSlow as error:
-        log.error("publisher_acl_blacklist: %s, so it is forbidden", error)
-        return True
-    except TargetError as error:
-        log.error("publisher_acl_blacklist: %s", error)
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One function of a job with its own arguments."""
-
-    function: str
-    args: Sequence[Any] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _granted(
-    rules: Sequence[Any],
-    call: Call,
-    minions: set[str],
-    matching: Callable[[str], set[str]],
-) -> bool:
-    """Whether some rule covers the function on all minions; one in no known form covers nothing."""
-    for rule in rules:
-        if isinstance(rule, str) and expression_fits(rule, call.function):
-            return True
-        if not isinstance(rule, Mapping):
-            continue
-        for target, functions in rule.items():
-            named = any(_names(one, call) for one in _as_list(functions))
-            if named and minions and minions <= matching(str(target)):
-                return True
-    return False
-
-
-def _names(rule: Any, call: Call) -> bool:
-    """Whether one function of a rule covers the call.
-
-    It is an expression, or a map from expressions to what the arguments have to be:
-    ``{"test.echo": {"args": ["a.*"], "kwargs": {"name": "b.*"}}}``. Source: Salt's pages on
-    access control.
-    """
-    if isinstance(rule, str):
-        return expression_fits(rule, call.function)
-    if not isinstance(rule, Mapping):
-        return False
-    return any(
-        isinstance(function, str)
-        and expression_fits(function, call.function)
-        and _arguments_fit(wanted, call)
-        for function, wanted in rule.items()
-    )
-
-
-def _arguments_fit(wanted: Any, call: Call) -> bool:
-    """Whether each argument that is restricted is there and fits; a malformed rule fits nothing."""
-    if not isinstance(wanted, Mapping) or set(wanted) - {"args", "kwargs"}:
-        return False
-    args, kwargs = wanted.get("args") or [], wanted.get("kwargs") or {}
-    if not isinstance(args, (list, tuple)) or not isinstance(kwargs, Mapping):
-        return False
-    if any(isinstance(one, str) and split_keyword(one)[0] for one in call.args):
-        return False  # a minion may take it as a keyword, and then the others are not what we see
-    if len(args) > len(call.args) or any(name not in call.kwargs for name in kwargs):
-        return False
-    pairs = [*zip(args, call.args, strict=False)]
-    pairs += [(pattern, call.kwargs[name]) for name, pattern in kwargs.items()]
-    return all(_value_fits(pattern, value) for pattern, value in pairs)
-
-
-def _value_fits(pattern: Any, value: Any) -> bool:
-    text = value if isinstance(value, str) else str(value)
-    try:
-        return fits_whole(str(pattern), text)
-    except TargetError as error:
-        log.error("An expression allows nothing: %s", error)
-        return False
-
-
-def _grants_run(rule: Any, kind: str, module: str, function: str) -> bool:
-    """Whether one rule covers a runner or wheel function. Source: Salt on access control."""
-    if isinstance(rule, str):
-        return rule in (f"@{kind}", f"@{kind}s", f"@{module}")
-    if not isinstance(rule, Mapping):
-        return False
-    for name, functions in rule.items():
-        listed = [one for one in _as_list(functions) if isinstance(one, str)]
-        if name in (f"@{kind}", f"@{kind}s"):
-            wanted = function
-        elif name == f"@{module}":
-            wanted = function.partition(".")[2]
-        else:
-            continue
-        if any(expression_fits(one, wanted) for one in listed):
-            return True
-    return False
+def read_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    """One call; a text such as ``a=1`` among its arguments may be taken for a keyword."""
+    ambiguous = any(isinstance(one, str) and split_keyword(one)[0] for one in args)
+    return Call(function, args, kwargs, ambiguous)
 
 
 def _as_list(value: object) -> list[Any]:

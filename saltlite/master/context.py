@@ -6,8 +6,9 @@ it, from ``Shared`` and the configuration. Nothing here opens a socket before it
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -26,6 +27,8 @@ from saltlite.master.filehash import HASH_HERE_BYTES
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keyactions import take_rotation_request
 from saltlite.master.keystore import KeyStore
+from saltlite.master.logins import LoginQueue
+from saltlite.master.logintokens import LoginTokens
 from saltlite.master.minioncache import MinionCache
 from saltlite.master.mirror import JobMirror
 from saltlite.master.pillarcache import PillarCache
@@ -65,6 +68,8 @@ class Shared:
     flush: GroupFlush = field(default_factory=GroupFlush)
     subscribers: Counter = field(default_factory=lambda: Counter("subscribers"))
     proofs: Proofs = field(default_factory=Proofs)
+    login_secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+    """Seals what LoginServer has checked."""
     nonces: SharedArea = field(default_factory=lambda: SharedArea("saltlite-nonces", table_bytes()))
 
     @property
@@ -136,6 +141,13 @@ class JobSink(Protocol):
         """Hand a job to the Publisher; raises StoreError if that is away for too long."""
 
 
+class LoginSink(Protocol):
+    """Where logins go to be checked."""
+
+    def begin(self, ticket: bytes, load: Mapping[str, Any], login: Mapping[str, Any]) -> None:
+        """Hand a login over; raises StoreError if none is taken now."""
+
+
 class RunSink(Protocol):
     """Where runners and wheel functions go to be run."""
 
@@ -163,6 +175,8 @@ class MasterContext:
     events: EventSink
     publisher: JobSink
     runs: RunSink
+    logins: LoginSink
+    login_tokens: LoginTokens
     mirror: JobMirror
     pillars: PillarCache
     extend: Callable[[float], None] = lambda _limit_s: None
@@ -213,6 +227,8 @@ def make_context(
         events=events,
         publisher=publisher,
         runs=RunQueue(shared.sockets.runs),
+        logins=LoginQueue(shared.sockets.logins),
+        login_tokens=LoginTokens(Path(config.paths.token_dir)),
         mirror=JobMirror(config),
         pillars=PillarCache(
             config.pillar,

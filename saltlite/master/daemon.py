@@ -214,10 +214,19 @@ class Master:
                 stop_group=1,
                 grace_s=RUNS_GRACE_S,
             ),
+            *self._logins(shared),
             *self._event_return(shared),
             *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
+
+    def _logins(self, shared: Shared) -> list[ChildSpec]:
+        """The process that checks logins, if there is any way to log in."""
+        if not self._config.access.external_auth:
+            return []
+        from saltlite.master.loginserver import LoginServer
+
+        return [ChildSpec("LoginServer", LoginServer(shared).run, stop_group=1)]
 
     def _event_return(self, shared: Shared) -> list[ChildSpec]:
         """The process that gives events to returners, if there are any."""
@@ -251,7 +260,7 @@ class Master:
         sockets = shared.sockets
         numbered = [sockets.workers(number) for number in range(self._workers)]
         named = (sockets.publish_pull, sockets.event_pull, sockets.event_pub)
-        for path in (*numbered, *named, sockets.runs, sockets.late):
+        for path in (*numbered, *named, sockets.runs, sockets.logins, sockets.late):
             with contextlib.suppress(StoreError):
                 disk.remove(path)
 

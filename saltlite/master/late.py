@@ -20,6 +20,9 @@ from saltlite.transport.addresses import ipc
 LATE: Final = b"\xc1late:"
 """Begins a ticket. No reply begins so: 0xC1 is the one byte that msgpack never uses."""
 
+AGAIN: Final = b"\xc1again:"
+"""Begins what may come in place of a late reply: the caller's request in another form."""
+
 LATE_S: Final = 3600.0
 """After this nobody waits for a reply any more."""
 

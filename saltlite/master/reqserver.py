@@ -30,7 +30,7 @@ from saltlite.config.master import NetworkOptions
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.connections import EVENTS, Connections, available_descriptors
-from saltlite.master.late import LATE, Owed
+from saltlite.master.late import AGAIN, LATE, Owed
 from saltlite.master.pipelines import Pipelines
 from saltlite.master.turns import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
@@ -325,7 +325,7 @@ class ReqServer:
     def _promise(self, identity: bytes, frame: bytes) -> None:
         reply = self._owed.promise(frame, identity, time.monotonic())
         if reply is not None:
-            self._answer(identity, reply)
+            self._settle(identity, reply)
 
     def _take_late_replies(self) -> None:
         with contextlib.suppress(zmq.Again):
@@ -333,7 +333,14 @@ class ReqServer:
                 frames = self._late.recv_multipart(zmq.NOBLOCK)
                 identity = self._owed.arrived(*frames) if len(frames) == 2 else None
                 if identity is not None:
-                    self._answer(identity, frames[1])
+                    self._settle(identity, frames[1])
+
+    def _settle(self, identity: bytes, reply: bytes) -> None:
+        """Send a late reply, or ask again for its caller what has taken another form meanwhile."""
+        if reply.startswith(AGAIN):
+            self._queue(Request(identity, reply.removeprefix(AGAIN)))
+        else:
+            self._answer(identity, reply)
 
     def _note_connection(self, port: Port) -> None:
         """A peer came or went. When one of two goes, the other is handed work again."""

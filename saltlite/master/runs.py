@@ -16,25 +16,24 @@ import logging
 import os
 import signal
 import socket
-import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import zmq
 
-from saltlite import disk, process
+from saltlite import process
 from saltlite.channel.master import seal_reply
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import Life
+from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, hand_over, listen, receive
 from saltlite.master.late import push_reply
-from saltlite.transport.addresses import UNIX_PATH_LIMIT
-from saltlite.transport.codec import pack, pack_bin, unpack_bin
+from saltlite.transport.codec import pack
 
 if TYPE_CHECKING:
     from saltlite.master.context import Shared
@@ -43,12 +42,7 @@ log = logging.getLogger(__name__)
 
 RUNS_AT_ONCE: Final = 50
 WAITING_MOST: Final = 1000
-HAND_OVER_S: Final = 5.0
-"""How long a worker and RunServer may take to understand each other."""
-
 STOP_S: Final = 3.0
-REQUEST_LIMIT_BYTES: Final = 64 * 1024 * 1024
-BACKLOG: Final = 128
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that RunServer has a handler for, and its children have not."""
 
@@ -57,11 +51,6 @@ FILE_HASH: Final = "file_hash"
 
 HASHES_AT_ONCE: Final = 2
 """More would only keep the disk from each other."""
-
-TAKEN: Final = b"T"
-FULL: Final = b"F"
-
-_LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +97,11 @@ class RunQueue:
         Raises:
             StoreError: there are too many already, or RunServer is away.
         """
-        packed = pack_bin(asdict(request))
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                connection.settimeout(HAND_OVER_S)
-                connection.connect(str(self._path))
-                connection.sendall(_LENGTH.pack(len(packed)) + packed)
-                answer = connection.recv(1)
+            taken = hand_over(self._path, asdict(request))
         except OSError as error:
             raise StoreError(f"nothing can be run now: {error.strerror or error}") from error
-        if answer != TAKEN:
+        if not taken:
             raise StoreError("too many runners are at work; try again later")
 
 
@@ -134,7 +118,7 @@ class RunServer:
 
     def run(self, life: Life) -> None:
         """Take requests until told to stop; then end what still runs."""
-        listener = _listen(self._shared.sockets.runs)
+        listener = listen(self._shared.sockets.runs)
         self._poller = zmq.Poller()
         self._poller.register(listener.fileno(), zmq.POLLIN)
         life.register(self._poller)
@@ -342,35 +326,8 @@ def wheel_reply(request: RunRequest, outcome: RunOutcome) -> dict[str, Any]:
     return {"tag": tag, "data": data}
 
 
-def _listen(path: Path) -> socket.socket:
-    if len(bytes(path)) > UNIX_PATH_LIMIT:
-        raise StoreError(f"socket path too long: {path}")
-    disk.remove(path)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    listener.bind(str(path))
-    os.chmod(path, 0o600)
-    listener.listen(BACKLOG)
-    return listener
-
-
 def _receive(connection: socket.socket) -> RunRequest:
-    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
-    if size > REQUEST_LIMIT_BYTES:
-        raise WireError(f"a request of {size} bytes")
-    value: Any = unpack_bin(_exactly(connection, size))
-    if not isinstance(value, Mapping):
-        raise WireError("not a map")
     try:
-        return RunRequest(**{str(name): item for name, item in value.items()})
+        return RunRequest(**receive(connection))
     except TypeError as error:
         raise WireError(str(error)) from error
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = connection.recv(min(size - len(parts), 1 << 20))
-        if not part:
-            raise WireError("the connection ended early")
-        parts += part
-    return bytes(parts)

@@ -52,6 +52,11 @@ class MasterSockets:
         return self.sock_dir / "runs.ipc"
 
     @property
+    def logins(self) -> Path:
+        """LoginServer's stream socket: logins to check, from workers."""
+        return self.sock_dir / "logins.ipc"
+
+    @property
     def late(self) -> Path:
         """ReqServer's PULL: replies that come later than their worker's answer."""
         return self.sock_dir / "late_pull.ipc"

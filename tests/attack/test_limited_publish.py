@@ -51,7 +51,6 @@ SMUGGLED: list[dict[str, Any]] = [
     {"kwargs": {"auth_list": ["*"]}},
     {"kwargs": {"nocache": True}},
     {"kwargs": {"resource_target": "x"}},
-    {"kwargs": {"token": "x"}},
     {"peer_of": "a"},
     {"jid": "20240101000000000000"},
     {"arg": ["x" * 2 * 2**20]},

@@ -4,12 +4,13 @@ Runners and wheel functions are run in processes of their own (:mod:`saltlite.ma
 runner's caller is answered at once, a wheel function's when it is done. Whoever asks is
 authenticated first, and is named in events and records by what was proven, not by what was said.
 
-Logins (``mk_token``) are not built: they are answered in their refused form, and nothing is looked
-at that could tell a stranger anything.
+A login (``mk_token``) is answered when its password was checked, which tells a stranger nothing by
+the time that it takes.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,18 +20,24 @@ from saltlite.core.messages import as_map, as_text, refused
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.master.acl import User
+from saltlite.master.commands.login import (
+    Unknown,
+    authenticate,
+    begin_login,
+    make_token,
+    open_login,
+    read_token,
+    refuse_run,
+)
 from saltlite.master.context import MasterContext
 from saltlite.master.late import Later
+from saltlite.master.loginproof import FIELD
 from saltlite.master.refusals import printable
 from saltlite.master.runs import RunRequest
 
-USER_REFUSED: Final = refused(
-    "UserAuthenticationError", 'Authentication failure of type "user" occurred'
-)
-_KIND_REFUSED: Final = {
-    "token": refused("TokenAuthenticationError", 'Authentication failure of type "token" occurred'),
-    "eauth": refused("EauthAuthenticationError", 'Authentication failure of type "eauth" occurred'),
-}
+log = logging.getLogger(__name__)
+
+USER_REFUSED: Final = refuse_run("user")
 _NO_ARGUMENTS: Final = frozenset(
     ("cmd", "fun", "arg", "kwarg", "client", "user", "key", "token", "eauth", "username",
      "password", "full_return", "print_event")
@@ -43,7 +50,7 @@ def ping(_ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
     return load
 
 
-def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap:
+def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Start a runner; its tag and jid, at once. The value comes as an event."""
     user = _user(ctx, load, "runner")
     if not isinstance(user, User):
@@ -69,34 +76,60 @@ def wheel(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     return later
 
 
-def mk_token(ctx: MasterContext, load: Mapping[str, Any]) -> str:
-    """No way to log in is built: as for a wrong password."""
-    ctx.refusals.refuse("mk_token", f"eauth {load.get('eauth')!r:.40}")
-    return ""
+def mk_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain | Later:
+    """Log in; the new token with what is known of it, ``""`` if the password is wrong.
+
+    Of the load nothing but module, name, password and the token's life is looked at
+    (CVE-2016-3176).
+    """
+    if load.get(FIELD) is None:
+        kept = {name: load[name] for name in ("cmd", "token_expire") if name in load}
+        later = begin_login(ctx, kept, load, "")
+        if later is None:
+            ctx.refusals.refuse("mk_token", f"eauth {load.get('eauth')!r:.40}")
+        return later or ""
+    proof = open_login(ctx, load)
+    if proof is None:
+        ctx.refusals.refuse("mk_token", "an old or false proof")
+        return ""
+    try:
+        return make_token(ctx, proof, load.get("token_expire"))
+    except StoreError as error:
+        log.error("No token is made: %s", error)
+        return ""
 
 
-def get_token(_ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
-    """No token is known."""
-    return {} if load.get("token") else False
+def get_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
+    """What is on record of a token, ``{}`` if nothing is; ``False`` where none is named."""
+    if not load.get("token"):
+        return False
+    try:
+        record = read_token(ctx, load["token"])
+    except StoreError as error:
+        log.error("%s", error)
+        return {}
+    if record is None:
+        return {}
+    record.pop("entries", None)
+    return {**record, "token": load["token"]}
 
 
-def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | PlainMap:
-    """Who asks, if he may; else the reply that says no."""
-    for credential, refusal in _KIND_REFUSED.items():
-        if credential in load:
-            ctx.refusals.refuse(kind, f"{credential} is not built")
-            return refusal
-    name, key, fun = load.get("user"), load.get("key"), load.get("fun")
-    user = ctx.access.authenticate(
-        name if isinstance(name, str) else "", key if isinstance(key, str) else None
-    )
-    if user is None:
-        ctx.refusals.refuse(kind, "not authenticated")
-        return USER_REFUSED
-    if not isinstance(fun, str) or not ctx.access.allows_run(user, kind, fun):
-        ctx.refusals.refuse(kind, f"user {printable(user.name, 80)}: {fun!r:.80} is not allowed")
-        return USER_REFUSED
-    return user
+def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | PlainMap | Later:
+    """Who asks, if he may; else the reply that says no, or that it comes later."""
+    user = authenticate(ctx, load, load, refuse_run("eauth"))
+    if isinstance(user, Later):
+        return user
+    if isinstance(user, Unknown):
+        ctx.refusals.refuse(kind, f"not authenticated by {user.proof}")
+        return refuse_run(user.proof)
+    fun = load.get("fun")
+    if user.rules is None and isinstance(fun, str) and ctx.access.allows_run(user, kind, fun):
+        return user
+    arg, kwarg = _arguments(load)
+    if isinstance(fun, str) and ctx.access.allows_run(user, kind, fun, arg, kwarg):
+        return user
+    ctx.refusals.refuse(kind, f"user {printable(user.name, 80)}: {fun!r:.80} is not allowed")
+    return refuse_run(user.proof, "" if user.proof == "user" else user.name)
 
 
 def _request(
@@ -106,6 +139,20 @@ def _request(
     fun = as_text(load.get("fun"), "fun")
     if not valid_function(fun):
         raise WireError("fun is not the name of a function")
+    arg, kwarg = _arguments(load)
+    return RunRequest(
+        kind=kind,
+        fun=fun,
+        jid=ctx.shared.jids.next(ctx.now()),
+        user=user.name,
+        arg=arg,
+        kwarg=kwarg,
+        ticket=ticket,
+    )
+
+
+def _arguments(load: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Positional arguments and keywords of a runner or wheel function."""
     arg = load.get("arg")
     listed = [] if arg is None else list(arg) if isinstance(arg, (list, tuple)) else [arg]
     beside = {
@@ -114,12 +161,4 @@ def _request(
         if name not in _NO_ARGUMENTS and not name.startswith("__")
     }
     named = {} if load.get("kwarg") is None else as_map(load.get("kwarg"), "kwarg")
-    return RunRequest(
-        kind=kind,
-        fun=fun,
-        jid=ctx.shared.jids.next(ctx.now()),
-        user=user.name,
-        arg=listed,
-        kwarg={**beside, **{as_text(name, "kwarg"): value for name, value in named.items()}},
-        ticket=ticket,
-    )
+    return listed, {**beside, **{as_text(name, "kwarg"): one for name, one in named.items()}}

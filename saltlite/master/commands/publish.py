@@ -23,7 +23,11 @@ from saltlite.core.targets import Expected, Target
 from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
+from saltlite.master.commands.login import Unknown, authenticate, is_known, shows_login
 from saltlite.master.context import MasterContext
+from saltlite.master.late import Later
+from saltlite.master.loginproof import FIELD
+from saltlite.master.logins import CREDENTIALS
 from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
 from saltlite.master.refusals import printable
 
@@ -51,20 +55,24 @@ _JOB_OPTIONS: Final = (
 """Of ``kwargs``, what becomes part of the job. Source: protocol.md 10.3."""
 
 
-def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap:
-    """Publish a job for an authenticated local user."""
-    try:
-        wanted = PublishLoad.from_wire(load)
-    except WireError as problem:
+def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
+    """Publish a job for an authenticated user."""
+    user = authenticate(ctx, load, _shown(load), NOT_AUTHENTICATED)
+    if isinstance(user, Later):
+        return user
+    if isinstance(user, Unknown):
         # Whoever is not known learns nothing about the form either.
-        user = _authenticate(ctx, load.get("user"), load.get("key"))
-        return NOT_AUTHENTICATED if user is None else {"error": str(problem)}
-    user = _authenticate(ctx, wanted.user, wanted.key)
-    if user is None:
-        ctx.refusals.refuse("publish", "not authenticated")
+        ctx.refusals.refuse("publish", f"not authenticated by {user.proof}")
         return NOT_AUTHENTICATED
+    try:
+        wanted = PublishLoad.from_wire(_without_credentials(load))
+    except WireError as problem:
+        return {"error": str(problem)}
+    if user.proof != "user":
+        wanted = replace(wanted, user=user.name, key=None)
     if ctx.access.blacklisted(user.name, wanted.functions):
-        ctx.refusals.refuse("publish", f"user {user.name}: {wanted.functions} is blacklisted")
+        who = printable(user.name, 80)
+        ctx.refusals.refuse("publish", f"user {who}: {wanted.functions} is blacklisted")
         return NOT_AUTHORISED
     return _publish(ctx, user, wanted)
 
@@ -79,25 +87,32 @@ def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     target = Target(tgt, tgt_type, delimiter if isinstance(delimiter, str) else ":")
     if not matching.is_slow(ctx, target):
         return False
-    return _authenticate(ctx, load.get("user"), load.get("key")) is not None
+    return is_known(ctx, load, _shown(load))
 
 
-def _authenticate(ctx: MasterContext, user: object, key: object) -> User | None:
-    if not isinstance(user, str) or not isinstance(key, str):
-        return None
-    return ctx.access.authenticate(user, key)
+def _shown(load: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where a publish shows token, name and password."""
+    kwargs = load.get("kwargs")
+    return kwargs if isinstance(kwargs, Mapping) else {}
+
+
+def _without_credentials(load: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in load.items() if name != FIELD}
+    if isinstance(load.get("kwargs"), Mapping) and shows_login(_shown(load)):
+        kept["kwargs"] = {k: v for k, v in load["kwargs"].items() if k not in CREDENTIALS}
+    return kept
 
 
 def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
     try:
         decision = decide(_publisher(ctx, user), wanted, partial(matching.minions_of, ctx))
     except PatternTooSlow as problem:
-        ctx.refusals.refuse("publish", f"user {user.name}: {problem}")
+        ctx.refusals.refuse("publish", f"user {printable(user.name, 80)}: {problem}")
         return PublishReply(None, [], error=f"Not published: {problem}").to_wire()
     except WireError as problem:
         return {"error": str(problem)}
     if isinstance(decision, Refused):
-        ctx.refusals.refuse("publish", f"user {user.name}: {decision.reason}")
+        ctx.refusals.refuse("publish", f"user {printable(user.name, 80)}: {decision.reason}")
         return _refusal(decision)
     if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
         return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
@@ -197,9 +212,8 @@ def _record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Pl
     load.pop("key", None)
     if asked_by is not None:
         load[ASKED_BY] = asked_by
-    secrets = ("token", "eauth", "username", "password", "key")
     if wanted.kwargs:
-        load["kwargs"] = {k: v for k, v in wanted.kwargs.items() if k not in secrets}
+        load["kwargs"] = {k: v for k, v in wanted.kwargs.items() if k not in CREDENTIALS}
     return load
 
 

@@ -38,7 +38,7 @@ def hashed(password: str, salt: str | None, algorithm: str) -> str:
         salt = "".join(secrets.choice(_SALT_LETTERS) for _ in range(length))
     elif algorithm == "blowfish":
         prefix = "$2b$"  # who gives a salt gives the cost with it: 12$...
-    return _crypt(password, prefix + salt)
+    return crypt(password, prefix + salt)
 
 
 def _unknown(algorithm: str) -> str:
@@ -49,11 +49,14 @@ def _unknown(algorithm: str) -> str:
     )
 
 
-def _crypt(password: str, setting: str) -> str:
-    crypt = _library().crypt
-    crypt.restype = ctypes.c_char_p
-    crypt.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
-    found = crypt(password.encode(), setting.encode())
+def crypt(password: str, setting: str) -> str:
+    """What libcrypt makes of a password with a hash or a setting; ``*0`` for one that is none."""
+    crypt_of = _library().crypt
+    crypt_of.restype = ctypes.c_char_p
+    crypt_of.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
+    found = crypt_of(
+        password.encode("utf-8", "surrogateescape"), setting.encode("utf-8", "surrogateescape")
+    )
     return found.decode() if found else "*0"
 
 

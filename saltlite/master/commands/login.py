@@ -1,0 +1,205 @@
+"""Who sends a clear command: a token, a name with a password, or a local user's key.
+
+The first that is shown counts, in that order, and it alone: who shows a token that is no good is
+not let in by his key. A password is checked elsewhere (:mod:`saltlite.master.loginserver`), and the
+request comes again with a proof. Source: protocol.md 11.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from saltlite.core.access import find_fault_in_entries, user_entries, valid_login_name
+from saltlite.core.messages import refused
+from saltlite.core.plain import Plain, PlainMap
+from saltlite.errors import StoreError, WireError
+from saltlite.master.acl import User
+from saltlite.master.context import MasterContext
+from saltlite.master.late import Later
+from saltlite.master.loginproof import FIELD, LoginProof, open_proof
+from saltlite.master.logins import drop_credentials
+from saltlite.master.refusals import printable
+from saltlite.transport.codec import pack
+
+log = logging.getLogger(__name__)
+
+RECHECK_S: Final = 300.0
+"""How old a token may be before its module is asked whether the user still may use it."""
+
+TOKEN_LIFE_MOST_S: Final = 10 * 365 * 86400.0
+
+_ERRORS: Final = {
+    "user": "UserAuthenticationError",
+    "token": "TokenAuthenticationError",
+    "eauth": "EauthAuthenticationError",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody: what was shown is no good. ``proof`` is its kind: token, eauth, or user."""
+
+    proof: str
+
+
+def refuse_run(proof: str, name: str = "") -> PlainMap:
+    """The reply to who may not have a runner or wheel function run, or is not known."""
+    who = f" for user {name}" if name else ""
+    return refused(_ERRORS[proof], f'Authentication failure of type "{proof}" occurred{who}')
+
+
+def authenticate(
+    ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any], reply: Plain
+) -> User | Unknown | Later:
+    """Who sends ``load``. ``Later``: it comes again when the password was found right.
+
+    ``shown`` is the part of the load with token, eauth, username and password; ``reply`` what the
+    caller gets if they are wrong.
+    """
+    if load.get(FIELD) is not None:
+        return _believe(ctx, load[FIELD])
+    if shown.get("token") is not None:
+        return _user_of_token(ctx, load, shown["token"], reply)
+    if shown.get("eauth") is not None:
+        return begin_login(ctx, load, shown, reply) or Unknown("eauth")
+    name, key = load.get("user"), load.get("key")
+    if not isinstance(name, str) or not isinstance(key, str):
+        return Unknown("user")
+    return ctx.access.authenticate(name, key) or Unknown("user")
+
+
+def shows_login(shown: Mapping[str, Any]) -> bool:
+    """Whether a token, or a way to log in, is shown; else the local key counts."""
+    return shown.get("token") is not None or shown.get("eauth") is not None
+
+
+def is_known(ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
+    """Whether it is known who sends ``load``, with no password still to be checked."""
+    if load.get(FIELD) is None and shown.get("token") is None and shown.get("eauth") is not None:
+        return False
+    return isinstance(authenticate(ctx, load, shown, ""), User)
+
+
+def begin_login(
+    ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any], reply: Plain
+) -> Later | None:
+    """Have a name and a password checked; ``None`` if there is no way to log in at all."""
+    if not ctx.config.access.external_auth:
+        return None
+    texts = {name: shown.get(name) for name in ("eauth", "username", "password")}
+    if not all(isinstance(one, str) for one in texts.values()) or not valid_login_name(
+        texts["username"]
+    ):
+        texts = {"eauth": "", "username": "", "password": ""}  # takes its time as any other
+    frame = pack(reply)
+    size = len(frame) + len(pack(load))
+    later = Later()
+    login = {**texts, "refused": frame, "size_bytes": size}
+    try:
+        ctx.logins.begin(later.ticket, drop_credentials(load), login)
+    except StoreError as error:
+        log.warning("%s", error)
+        return None
+    return later
+
+
+def open_login(ctx: MasterContext, load: Mapping[str, Any]) -> LoginProof | None:
+    """The proof that comes with a load."""
+    return open_proof(ctx.shared.login_secret, load.get(FIELD), ctx.wall_s())
+
+
+def make_token(ctx: MasterContext, proof: LoginProof, asked_life: object) -> dict[str, Any]:
+    """A token for who has logged in, as it is told to him.
+
+    Raises:
+        StoreError: it cannot be kept.
+    """
+    options = ctx.config.access
+    life_s = options.token_expire
+    if _may_ask_for_life(options.token_expire_user_override, proof) and _is_life(asked_life):
+        life_s = asked_life  # type: ignore[assignment]  # a number: see _is_life
+    start = ctx.wall_s()
+    record: dict[str, Any] = {
+        "start": start,
+        "expire": start + life_s,
+        "name": proof.name,
+        "eauth": proof.eauth,
+    }
+    if proof.groups:
+        record["groups"] = proof.groups
+    if options.keep_acl_in_token:
+        record["auth_list"] = find_entries(
+            ctx, proof.eauth, proof.name, proof.groups, proof.entries
+        )
+    elif proof.entries is not None:
+        record["entries"] = proof.entries
+    token = ctx.login_tokens.make(record)
+    record.pop("entries", None)
+    return {**record, "token": token}
+
+
+def find_entries(
+    ctx: MasterContext, eauth: str, name: str, groups: list[str], more: list[Any] | None
+) -> list[Any]:
+    """The access list of who logged in, by today's configuration."""
+    options = ctx.config.access
+    block = options.external_auth.get(eauth, {})
+    found = user_entries(block, name, groups, permissive=options.permissive_acl)
+    if more and (fault := find_fault_in_entries(more)):
+        log.error(
+            "eauth %s: the entries of %s count for nothing: %s", eauth, printable(name), fault
+        )
+        return found
+    return [*found, *(more or [])]
+
+
+def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
+    """What is on record of a token that is still good; ``None`` if it is not.
+
+    Raises:
+        StoreError: it cannot be read now.
+    """
+    record = ctx.login_tokens.find(token, ctx.wall_s())
+    if record is None or record["eauth"] not in ctx.config.access.external_auth:
+        return None
+    return record
+
+
+def _believe(ctx: MasterContext, text: object) -> User | Unknown:
+    proof = open_proof(ctx.shared.login_secret, text, ctx.wall_s())
+    if proof is None:
+        return Unknown("eauth")
+    entries = find_entries(ctx, proof.eauth, proof.name, proof.groups, proof.entries)
+    return User(proof.name, entries, "eauth")
+
+
+def _user_of_token(
+    ctx: MasterContext, load: Mapping[str, Any], token: object, reply: Plain
+) -> User | Unknown | Later:
+    try:
+        record = read_token(ctx, token)
+    except StoreError as error:
+        raise WireError(str(error)) from error
+    if record is None:
+        return Unknown("token")
+    kept = record.get("auth_list")
+    if isinstance(kept, (list, tuple)):
+        return User(record["name"], list(kept), "token")
+    groups, more = list(record.get("groups") or []), record.get("entries")
+    entries = find_entries(ctx, record["eauth"], record["name"], groups, more)
+    return User(record["name"], entries, "token")
+
+
+def _may_ask_for_life(override: object, proof: LoginProof) -> bool:
+    """Whether ``token_expire_user_override`` lets a login say how long its token lives."""
+    if isinstance(override, Mapping):
+        users = override.get(proof.eauth)
+        return isinstance(users, (list, tuple)) and proof.name in users
+    return override is True
+
+
+def _is_life(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= TOKEN_LIFE_MOST_S  # type: ignore[operator]

@@ -1,0 +1,87 @@
+"""How a worker hands work to another process of the master: one message each over a Unix socket.
+
+The other side answers with one byte, whether it takes the work. Used where the process that does
+the work forks, and so may have no ZeroMQ.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from saltlite import disk
+from saltlite.core.plain import Plain
+from saltlite.errors import StoreError, WireError
+from saltlite.transport.addresses import UNIX_PATH_LIMIT
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+HAND_OVER_S: Final = 5.0
+"""How long both sides may take to understand each other."""
+
+REQUEST_LIMIT_BYTES: Final = 64 * 1024 * 1024
+BACKLOG: Final = 128
+
+TAKEN: Final = b"T"
+FULL: Final = b"F"
+
+_LENGTH = struct.Struct(">I")
+
+
+def hand_over(path: Path, message: Mapping[str, Plain]) -> bool:
+    """Give a message to who listens at ``path``; ``False`` if there is too much to do already.
+
+    Raises:
+        OSError: nobody is there, or does not understand.
+    """
+    packed = pack_bin(message)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(HAND_OVER_S)
+        connection.connect(str(path))
+        connection.sendall(_LENGTH.pack(len(packed)) + packed)
+        return connection.recv(1) == TAKEN
+
+
+def listen(path: Path) -> socket.socket:
+    """A socket at which messages are handed over; for the master's user alone.
+
+    Raises:
+        StoreError: the path is too long.
+    """
+    if len(bytes(path)) > UNIX_PATH_LIMIT:
+        raise StoreError(f"socket path too long: {path}")
+    disk.remove(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    listener.bind(str(path))
+    os.chmod(path, 0o600)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def receive(connection: socket.socket, limit_bytes: int = REQUEST_LIMIT_BYTES) -> dict[str, Any]:
+    """The message that was handed over.
+
+    Raises:
+        WireError: it is none, or too large.
+        OSError: the connection failed.
+    """
+    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
+    if size > limit_bytes:
+        raise WireError(f"a request of {size} bytes")
+    value: Any = unpack_bin(_exactly(connection, size))
+    if not isinstance(value, Mapping):
+        raise WireError("not a map")
+    return {str(name): item for name, item in value.items()}
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(min(size - len(parts), 1 << 20))
+        if not part:
+            raise WireError("the connection ended early")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,66 @@
+"""What a checked login is worth: a proof that goes on with the request in place of the password.
+
+A worker hands a login over (:mod:`saltlite.master.loginserver`) and is free. When the password is
+right the request comes to a worker again, with a proof sealed by a secret that the master's
+processes share and nobody else has. It stays on the master's own sockets, and lives a minute.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from saltlite.errors import WireError
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+FIELD: Final = "__login_proof__"
+"""Where a proof is in a load."""
+
+LIFE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoginProof:
+    """Who logged in by which module, and what it says about the user's groups and rights.
+
+    ``entries`` are rights from elsewhere than the configuration. ``token`` is the name of the
+    token whose owner was looked at again, else ``""``.
+    """
+
+    name: str
+    eauth: str
+    groups: list[str] = field(default_factory=list)
+    entries: list[Any] | None = None
+    token: str = ""
+    until: float = 0.0
+
+
+def seal_proof(secret: bytes, proof: LoginProof) -> str:
+    """The proof as a text that :func:`open_proof` believes."""
+    data = base64.b64encode(pack_bin(asdict(proof)))
+    return f"{_sign(secret, data)}.{data.decode('ascii')}"
+
+
+def open_proof(secret: bytes, text: object, now_s: float) -> LoginProof | None:
+    """The proof in a text; ``None`` if it is not ours, or old."""
+    if not isinstance(text, str):
+        return None
+    signature, _, data = text.partition(".")
+    packed = data.encode("utf-8", "surrogateescape")
+    if not hmac.compare_digest(
+        _sign(secret, packed), signature.encode("utf-8", "replace").decode()
+    ):
+        return None
+    try:
+        fields: Any = unpack_bin(base64.b64decode(packed, validate=True))
+        proof = LoginProof(**fields)
+    except (binascii.Error, WireError, TypeError):
+        return None
+    return proof if now_s <= proof.until else None
+
+
+def _sign(secret: bytes, data: bytes) -> str:
+    return hmac.digest(secret, data, "sha256").hex()

@@ -1,0 +1,331 @@
+"""Logins of external authentication, checked away from whoever answers requests.
+
+A worker that meets a name and a password hands the request to ``LoginServer`` and is free. Each
+check is done by a child of its own, two at once, ten seconds each at the most; a module that hangs
+or crashes harms nobody else. When the login is right, ReqServer gets the request again, with a
+proof in place of the password, for any worker to act on; when it is wrong, the caller gets the
+refusal that the worker prepared, at a time that tells nothing (:mod:`saltlite.master.loginline`).
+
+``LoginServer`` owns no ZeroMQ, so that it can fork; what goes to ReqServer goes through a child
+that does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import random
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import zmq
+
+from saltlite import process
+from saltlite.core.access import find_fault
+from saltlite.errors import WireError
+from saltlite.loader.catalogue import AUTH
+from saltlite.master import logincheck
+from saltlite.master.child import Life
+from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, listen, receive
+from saltlite.master.late import AGAIN
+from saltlite.master.loginline import AT_ONCE, Login, LoginLine
+from saltlite.master.loginproof import FIELD, LIFE_S, LoginProof, seal_proof
+from saltlite.transport.addresses import ipc
+from saltlite.transport.codec import pack, pack_bin, unpack_bin
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.master.context import Shared
+
+log = logging.getLogger(__name__)
+
+CHECK_LIMIT_S: Final = 10.0
+RESULT_LIMIT_BYTES: Final = 4 * 1024 * 1024
+REQUEST_LIMIT_BYTES: Final = 4 * 1024 * 1024
+ACCEPTED_AT_ONCE: Final = 32
+
+_HEAD = struct.Struct(">16sI")
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(slots=True)
+class _Check:
+    """A child that checks a login; ``data`` is what it has said so far."""
+
+    login: Login
+    pid: int
+    until_s: float
+    data: bytearray = field(default_factory=bytearray)
+
+
+class LoginServer:
+    """The process that has logins checked. ``run`` is its whole life."""
+
+    def __init__(self, shared: Shared, *, chance: Callable[[], float] = random.random) -> None:
+        self._shared = shared
+        self._line = LoginLine(chance)
+        self._checks: dict[int, _Check] = {}  # the descriptor that a child writes to
+
+    def run(self, life: Life) -> None:
+        """Take logins until told to stop."""
+        self._life = life
+        warn_of_faults(self._shared.config)
+        self._poller = zmq.Poller()
+        process.prepare_to_fork()
+        self._replies = _Replies(self._shared.sockets.late, self._leave_parents)
+        self._listener = listen(self._shared.sockets.logins)
+        self._listener.setblocking(False)
+        self._poller.register(self._listener.fileno(), zmq.POLLIN)
+        life.register(self._poller)
+        life.ready()
+        try:
+            while not life.stopping:
+                self._turn()
+        finally:
+            self._listener.close()
+            for fd in list(self._checks):
+                self._end(fd)
+            self._replies.close()
+
+    def _turn(self) -> None:
+        for found, _events in self._life.poll(self._poller, self._wait_s()):
+            if found == self._listener.fileno():
+                self._accept()
+            elif found in self._checks:
+                self._read(found)
+        now_s = time.monotonic()
+        for fd in [fd for fd, check in self._checks.items() if check.until_s <= now_s]:
+            log.error("A login by %s took too long", self._checks[fd].login.eauth)
+            self._finish(fd, None)
+        while len(self._checks) < AT_ONCE and (login := self._line.take(now_s)) is not None:
+            self._start(login)
+        for login in self._line.due(now_s):
+            self._replies.send(login.ticket, login.refused)
+
+    def _wait_s(self) -> float:
+        now_s = time.monotonic()
+        ends = [max(0.0, check.until_s - now_s) for check in self._checks.values()]
+        room = len(self._checks) < AT_ONCE
+        return min([self._line.next_s(now_s, may_check=room), *ends])
+
+    # --- taking --------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                connection, _address = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                self._take(connection)
+
+    def _take(self, connection: socket.socket) -> None:
+        connection.settimeout(HAND_OVER_S)
+        try:
+            login = Login(**receive(connection, REQUEST_LIMIT_BYTES))
+            full = self._line.is_full
+            connection.sendall(FULL if full else TAKEN)
+        except (OSError, WireError, TypeError) as error:
+            log.warning("A login was not understood: %s", type(error).__name__)
+            return
+        if not full:
+            self._line.add(login, time.monotonic())
+
+    # --- checking ------------------------------------------------------------------------
+
+    def _start(self, login: Login) -> None:
+        """Fork a child that checks the login; one that no module can check has failed."""
+        if not logincheck.is_usable(self._shared.config, login.eauth):
+            self._line.fail(login, time.monotonic())
+            return
+        mine, theirs = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        parent = os.getpid()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        try:
+            pid = os.fork()
+            if not pid:
+                os.set_blocking(theirs, True)
+                self._be_check(login, parent, theirs)
+        except OSError as error:
+            log.error("A login cannot be checked: %s", error.strerror)
+            os.close(mine)
+            self._line.fail(login, time.monotonic())
+            return
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(theirs)
+        self._poller.register(mine, zmq.POLLIN)
+        self._checks[mine] = _Check(login, pid, time.monotonic() + CHECK_LIMIT_S)
+
+    def _be_check(self, login: Login, parent: int, fd: int) -> NoReturn:
+        """The child's whole life."""
+        try:
+            self._leave_parents(parent, "Login")
+            self._listener.close()
+            self._replies.let_go()
+            found = self._check(login)
+            if found is not None:
+                with open(fd, "wb", closefd=False) as pipe:
+                    pipe.write(pack_bin({"groups": found.groups, "entries": found.entries}))
+        except BaseException as error:  # noqa: BLE001 - the child ends here, and has said nothing
+            log.error("A login by %s: %s", login.eauth, type(error).__name__)
+        finally:
+            logging.shutdown()
+            os._exit(0)
+
+    def _check(self, login: Login) -> LoginProof | None:
+        config = self._shared.config
+        if not login.token:
+            return logincheck.check_login(config, login.eauth, login.username, login.password)
+        good = logincheck.recheck_login(config, login.eauth, login.username)
+        return LoginProof(login.username, login.eauth) if good else None
+
+    def _leave_parents(self, parent: int, title: str) -> None:
+        """In a child: let go of what is the parent's, and end with it."""
+        signal.set_wakeup_fd(-1)
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        process.die_with_parent(parent, signal.SIGKILL)
+        self._life.let_go()
+        process.set_title(f"salt-master {title}")
+
+    def _read(self, fd: int) -> None:
+        check = self._checks[fd]
+        try:
+            part = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            return
+        check.data += part
+        if len(check.data) > RESULT_LIMIT_BYTES:
+            log.error("eauth %s has too much to say", check.login.eauth)
+            self._finish(fd, None)
+        elif not part:
+            self._finish(fd, bytes(check.data))
+
+    def _finish(self, fd: int, data: bytes | None) -> None:
+        """A check is over; ``data`` is what it found, empty or ``None`` if the login is wrong."""
+        check = self._checks[fd]
+        self._end(fd)
+        proof = self._read_proof(check.login, data) if data else None
+        if proof is None:
+            self._line.fail(check.login, time.monotonic())
+            return
+        self._line.succeed(check.login)
+        load = {**check.login.load, FIELD: seal_proof(self._shared.login_secret, proof)}
+        frame = pack({"enc": "clear", "load": load, "version": 3})
+        self._replies.send(check.login.ticket, AGAIN + frame)
+
+    def _read_proof(self, login: Login, data: bytes) -> LoginProof | None:
+        try:
+            found: Any = unpack_bin(data)
+        except WireError as error:
+            log.error("eauth %s: %s", login.eauth, error)
+            return None
+        return LoginProof(
+            login.username,
+            login.eauth,
+            found["groups"],
+            found["entries"],
+            token=login.token,
+            until=time.time() + LIFE_S,
+        )
+
+    def _end(self, fd: int) -> None:
+        """The child is not needed any more."""
+        check = self._checks.pop(fd)
+        self._poller.unregister(fd)
+        os.close(fd)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(check.pid, signal.SIGKILL)
+        os.waitpid(check.pid, 0)
+
+
+class _Replies:
+    """The child with ZeroMQ that brings replies to ReqServer, and the way to it."""
+
+    def __init__(self, path: Path, leave_parents: Callable[[int, str], None]) -> None:
+        self._path = path
+        self._leave_parents = leave_parents
+        self._pid = 0
+        self._open()
+
+    def send(self, ticket: bytes, reply: bytes) -> None:
+        """Have a reply brought; one that is lost costs its caller the wait."""
+        message = _HEAD.pack(ticket, len(reply)) + reply
+        if not self._try_to_send(message):
+            self.close()
+            self._open()
+            self._try_to_send(message)
+
+    def _try_to_send(self, message: bytes) -> bool:
+        try:
+            self._socket.sendall(message)
+        except OSError as error:
+            log.error("A reply to a login was not brought: %s", error)
+            return False
+        return True
+
+    def let_go(self) -> None:
+        """In another child: this is not its own."""
+        self._socket.close()
+
+    def close(self) -> None:
+        """End the child; what it was given is on its way."""
+        self._socket.close()
+        os.waitpid(self._pid, 0)
+
+    def _open(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        parent = os.getpid()
+        self._pid = os.fork()
+        if not self._pid:
+            self._be(parent, theirs)
+        theirs.close()
+        self._socket.settimeout(HAND_OVER_S)
+
+    def _be(self, parent: int, theirs: socket.socket) -> NoReturn:
+        code = 1
+        try:
+            self._leave_parents(parent, "LoginReplies")
+            self._socket.close()
+            bring_replies(theirs, self._path)
+            code = 0
+        except BaseException:
+            log.exception("Replies to logins are not brought")
+        finally:
+            logging.shutdown()
+            os._exit(code)
+
+
+def bring_replies(source: socket.socket, path: Path) -> None:
+    """Push each reply that comes from ``source`` to ReqServer, until there are no more."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    push = context.socket(zmq.PUSH)
+    push.setsockopt(zmq.RECONNECT_IVL, 50)
+    push.connect(ipc(path))
+    with source, source.makefile("rb") as stream:
+        while len(head := stream.read(_HEAD.size)) == _HEAD.size:
+            ticket, size = _HEAD.unpack(head)
+            push.send_multipart((ticket, stream.read(size)))
+    context.destroy(linger=1000)
+
+
+def warn_of_faults(config: MasterConfig) -> None:
+    """Say at the start what of ``external_auth`` has no effect, and what lets everybody in."""
+    for name, block in config.access.external_auth.items():
+        fault = find_fault(block)
+        if name not in AUTH:
+            known = ", ".join(sorted(AUTH))
+            log.error("external_auth: there is no module %s; those there are: %s", name, known)
+        elif fault:
+            log.error("external_auth: nobody may use %s: %s", name, fault)
+    if "auto" in config.access.external_auth:
+        log.warning("external_auth has auto: everybody is let in, with whatever password")

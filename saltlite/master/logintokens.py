@@ -1,0 +1,133 @@
+"""Tokens of external authentication on disk, as Salt keeps them.
+
+A token is 64 hex digits. Its file has the SHA-256 of the token for its name, so that a look at the
+directory gives nobody a token; those that real Salt made are named by the token itself, and are
+good as well. A token is dead from the second that it expires in, and what is no token is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from saltlite import disk
+from saltlite.core.plain import Plain
+from saltlite.errors import StoreError, WireError
+from saltlite.transport.codec import pack_bin, unpack_bin
+
+log = logging.getLogger(__name__)
+
+TOKEN_BYTES: Final = 32
+FILE_LIMIT_BYTES: Final = 1024 * 1024
+TOKENS_MOST: Final = 100_000
+_NAME = re.compile(r"[0-9a-f]{32,128}")
+
+
+class LoginTokens:
+    """The tokens below ``directory``; times are seconds since 1970."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def make(self, record: Mapping[str, Plain]) -> str:
+        """A new token for ``record``: ``name``, ``eauth``, ``start``, ``expire`` and more.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        token = os.urandom(TOKEN_BYTES).hex()
+        disk.make_dir(self._directory)
+        disk.write_file(self._directory / hash_token(token), pack_bin(dict(record)))
+        return token
+
+    def find(self, token: object, now_s: float) -> dict[str, Any] | None:
+        """What is on record of a token; ``None`` if it is none, or dead.
+
+        Raises:
+            StoreError: it cannot be read now.
+        """
+        if not isinstance(token, str) or not _NAME.fullmatch(token):
+            return None
+        for path in (self._directory / hash_token(token), self._directory / token):
+            record = self._read(path, now_s)
+            # A file of ours must not be opened by its own name.
+            if record is not None and record.pop("token", None) == (
+                token if path.name == token else None
+            ):
+                return record
+        return None
+
+    def forget(self, token: object) -> bool:
+        """Remove a token; whether there was one.
+
+        Raises:
+            StoreError: it cannot be removed.
+        """
+        if not isinstance(token, str) or not _NAME.fullmatch(token):
+            return False
+        if self.find(token, 0.0) is None:
+            return False
+        removed = [disk.remove(self._directory / name) for name in (hash_token(token), token)]
+        return any(removed)
+
+    def records(self, now_s: float) -> Iterator[tuple[str, dict[str, Any]]]:
+        """File name and record of each token that lives; what is dead or damaged is removed."""
+        for path in self._paths():
+            record = self._read(path, now_s)
+            if record is not None:
+                yield path.name, record
+
+    def sweep(self, now_s: float) -> int:
+        """Remove what is dead or damaged; how many live."""
+        return sum(1 for _ in self.records(now_s))
+
+    def _paths(self) -> list[Path]:
+        try:
+            entries = disk.entries_of(self._directory)
+        except (FileNotFoundError, StoreError):
+            return []
+        return [
+            Path(entry.path)
+            for entry, status in entries
+            if stat.S_ISREG(status.st_mode) and _NAME.fullmatch(entry.name)
+        ]
+
+    def _read(self, path: Path, now_s: float) -> dict[str, Any] | None:
+        try:
+            data = disk.read_regular(path, limit_bytes=FILE_LIMIT_BYTES)
+        except OSError as error:
+            raise StoreError(f"a token cannot be read: {error.strerror}") from error
+        if data is None:
+            return None
+        record = _parse(data)
+        if record is not None and now_s < record["expire"]:
+            return record
+        if record is None:
+            log.warning("A damaged token is removed")
+        disk.remove(path)
+        return None
+
+
+def hash_token(token: str) -> str:
+    """The name of a token's file."""
+    return hashlib.sha256(token.encode("ascii")).hexdigest()
+
+
+def _parse(data: bytes) -> dict[str, Any] | None:
+    try:
+        record: Any = unpack_bin(data)
+    except WireError:
+        return None
+    if not isinstance(record, dict):
+        return None
+    texts = all(isinstance(record.get(name), str) for name in ("name", "eauth"))
+    times = all(type(record.get(name)) in (int, float) for name in ("start", "expire"))
+    groups = record.get("groups") or []
+    listed = isinstance(groups, (list, tuple)) and all(isinstance(one, str) for one in groups)
+    return record if texts and times and listed else None

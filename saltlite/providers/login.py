@@ -1,0 +1,15 @@
+"""What a module of external authentication may reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class AuthContext:
+    """The master's options by name, and the settings (``^name``) of the module's own block."""
+
+    opts: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
