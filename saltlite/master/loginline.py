@@ -56,6 +56,8 @@ class Login:
 
 @dataclass(slots=True)
 class _Failures:
+    """How often logins of one user failed, and when the last time."""
+
     number: int = 0
     last_s: float = 0.0
 

@@ -27,7 +27,7 @@ class LoginProof:
     """Who logged in by which module, and what it says about the user's groups and rights.
 
     ``entries`` are rights from elsewhere than the configuration. ``token`` is the name of the
-    token whose owner was looked at again, else ``""``.
+    token whose owner was looked at again, else ``""``. ``until`` is a time of the steady clock.
     """
 
     name: str

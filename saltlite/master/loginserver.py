@@ -172,8 +172,7 @@ class LoginServer:
             self._replies.let_go()
             found = self._check(login)
             if found is not None:
-                with open(fd, "wb", closefd=False) as pipe:
-                    pipe.write(pack_bin({"groups": found.groups, "entries": found.entries}))
+                _write_all(fd, pack_bin({"groups": found.groups, "entries": found.entries}))
         except BaseException as error:  # noqa: BLE001 - the child ends here, and has said nothing
             log.error("A login by %s: %s", login.eauth, type(error).__name__)
         finally:
@@ -235,7 +234,7 @@ class LoginServer:
             found["groups"],
             found["entries"],
             token=login.token,
-            until=time.time() + LIFE_S,
+            until=time.monotonic() + LIFE_S,
         )
 
     def _end(self, fd: int) -> None:
@@ -316,6 +315,11 @@ def bring_replies(source: socket.socket, path: Path) -> None:
             ticket, size = _HEAD.unpack(head)
             push.send_multipart((ticket, stream.read(size)))
     context.destroy(linger=1000)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
 
 
 def warn_of_faults(config: MasterConfig) -> None:

@@ -33,6 +33,8 @@ BROAD_HANDLERS = {
     "modules/saltcheck.py": "a job runner of its own: one test must not lose the others",
     "master/mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
     "master/eventreturn.py": "a plug-in's callback: a returner must not end the process",
+    "master/logincheck.py": "a plug-in's callback: whatever it raises, the login has failed",
+    "master/loginserver.py": "a forked child must never return into its parent's code",
     "master/runs.py": "a forked child must never return into its parent's code",
     "jobs/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
     "modules/test.py": "test.try is a function that does nothing else",

@@ -108,7 +108,7 @@ def begin_login(
 
 def open_login(ctx: MasterContext, load: Mapping[str, Any]) -> LoginProof | None:
     """The proof that comes with a load."""
-    return open_proof(ctx.shared.login_secret, load.get(FIELD), ctx.wall_s())
+    return open_proof(ctx.shared.login_secret, load.get(FIELD), ctx.steady_s())
 
 
 def make_token(ctx: MasterContext, proof: LoginProof, asked_life: object) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
 
 
 def _believe(ctx: MasterContext, text: object) -> User | Unknown:
-    proof = open_proof(ctx.shared.login_secret, text, ctx.wall_s())
+    proof = open_proof(ctx.shared.login_secret, text, ctx.steady_s())
     if proof is None:
         return Unknown("eauth")
     entries = find_entries(ctx, proof.eauth, proof.name, proof.groups, proof.entries)
