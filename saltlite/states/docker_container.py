@@ -10,7 +10,117 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules.docker import containers as module
+from saltlite.providers.docker import options
 from saltlite.providers.docker.engine import EngineError
+from saltlite.states._docker.once import Once, run_each_time
+from saltlite.states._docker.running import Running, replace_anyway
+from saltlite.states._docker.signals import send_signal
+
+
+def running(
+    name: str,
+    image: str | None = None,
+    skip_translate: Any = None,
+    ignore_collisions: bool = False,
+    validate_ip_addrs: bool = True,
+    force: bool = False,
+    watch_action: str = "force",
+    start: bool = True,
+    shutdown_timeout: float | None = None,
+    client_timeout: float = 60,
+    networks: Any = None,
+    **kwargs: Any,
+) -> Declared:
+    """A container of ``image`` runs, with options as declared; one that differs is replaced.
+
+    Options are those of ``docker create``. With ``force`` it is replaced in each run; without
+    ``start`` one that is there is not started. ``watch_action`` is ``force``, or the signal that
+    is sent when something watched has changed.
+    """
+    if not image:
+        return Verdict(result=False, comment=_NO_IMAGE)
+    options.refuse_raw(skip_translate)
+    resource = Running(
+        name=str(name),
+        image=str(image),
+        body=options.container(
+            str(image),
+            _own_options(kwargs),
+            ignore_collisions=bool(ignore_collisions),
+            validate_ip_addrs=bool(validate_ip_addrs),
+        ),
+        networks=options.endpoints(networks or {}),
+        start=bool(start),
+        shutdown_timeout=shutdown_timeout,
+        client_timeout=float(client_timeout),
+    )
+    return replace_anyway(resource) if force else resource
+
+
+_NO_IMAGE = "The 'image' argument is required"
+
+
+def _own_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options without those of a signal: it is for the answer to watched changes."""
+    return {key: value for key, value in kwargs.items() if key != "send_signal"}
+
+
+def run(
+    name: str,
+    image: str | None = None,
+    bg: bool = False,
+    failhard: bool = True,
+    replace: bool = False,
+    force: bool = False,
+    skip_translate: Any = None,
+    ignore_collisions: bool = False,
+    validate_ip_addrs: bool = True,
+    client_timeout: float = 60,
+    **kwargs: Any,
+) -> Declared:
+    """A container of ``image`` is run in each run; unless ``bg``, its end is waited for.
+
+    With ``replace`` one of that name is removed, with ``force`` also if it runs. An exit code other
+    than 0 is a failure unless ``failhard`` is false. Options are those of ``docker create``.
+    """
+    if not image:
+        return Verdict(result=False, comment=_NO_IMAGE)
+    options.refuse_raw(skip_translate)
+    attached = options.named_networks(kwargs.pop("networks", None) or {})
+    checks = {
+        "ignore_collisions": bool(ignore_collisions),
+        "validate_ip_addrs": bool(validate_ip_addrs),
+    }
+    options.container(str(image), kwargs, **checks)
+    return run_each_time(
+        Once(
+            name=str(name),
+            image=str(image),
+            background=bool(bg),
+            failhard=bool(failhard),
+            replace=bool(replace),
+            force=bool(force),
+            networks=attached,
+            client_timeout=int(client_timeout),
+            options={**kwargs, **checks},
+        )
+    )
+
+
+def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Declared:
+    """Answer to watched changes: replace or signal a running container, run or stop it again."""
+    if sfun == "running":
+        action = kwargs.pop("watch_action", "force")
+        signal = kwargs.pop("send_signal", None) or action
+        if signal == "force":
+            return running(name, **{**kwargs, "force": True})
+        return send_signal(str(name), str(signal), start=bool(kwargs.get("start", True)))
+    if sfun == "run":
+        return run(name, **kwargs)
+    if sfun == "stopped":
+        return stopped(name, **kwargs)
+    said = f"watch requisite is not implemented for {sfun}"
+    return Verdict(result=False, comment=said)
 
 
 def absent(name: str, force: bool = False) -> Declared:

@@ -51,6 +51,14 @@ def absent(name: str | None = None, images: Any = None, force: bool = False) -> 
     return Absent(names=tuple(names), force=bool(force))
 
 
+def mod_watch(ctx: MinionContext, name: str, sfun: str | None = None, **kwargs: Any) -> Declared:
+    """Answer to watched changes: pull the image again."""
+    if sfun == "present":
+        return present(ctx, name, **{**kwargs, "force": True})
+    said = f"watch requisite is not implemented for {sfun}"
+    return Verdict(result=False, comment=said)
+
+
 def _pulling_again(full: str, timeout_s: int) -> Action:
     def run(ctx: MinionContext) -> Verdict:
         before = module.resolve_image_id(ctx, full)

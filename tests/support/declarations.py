@@ -1098,6 +1098,7 @@ EXEMPT: Mapping[str, str] = {
     "acl": _ACCESS_LISTS,
     "docker_container": _ENGINE,
     "docker_image": _ENGINE,
+    "docker_network": _ENGINE,
     "docker_volume": _ENGINE,
     "gpg": _KEYRING,
     "mysql_database": _DATABASE,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import re
 import socketserver
@@ -22,6 +23,16 @@ VERSION = {"Version": "24.0.7", "ApiVersion": "1.43", "MinAPIVersion": "1.12", "
            "GitCommit": "311b9ff", "GoVersion": "go1.20.10", "Arch": "amd64"}  # fmt: skip
 STATUS = {"created": "Created", "running": "Up 2 minutes", "paused": "Up 2 minutes (Paused)",
           "exited": "Exited (0) 2 minutes ago"}  # fmt: skip
+HOST_CONFIG = {
+    "NetworkMode": "default", "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
+    "Binds": None, "PortBindings": {}, "Privileged": False, "AutoRemove": False, "CapAdd": None,
+    "CapDrop": None, "CpuShares": 0, "CpusetCpus": "", "Devices": [], "Dns": [], "DnsOptions": [],
+    "DnsSearch": [], "ExtraHosts": None, "GroupAdd": None, "IpcMode": "private", "Links": None,
+    "LogConfig": {"Type": "json-file", "Config": {}}, "Memory": 0, "MemorySwap": 0, "PidMode": "",
+    "PidsLimit": None, "PublishAllPorts": False, "ReadonlyRootfs": False, "SecurityOpt": None,
+    "ShmSize": 67108864, "Ulimits": None, "UsernsMode": "", "VolumesFrom": None,
+}  # fmt: skip
+"""What an engine has for a container that is asked for without any of it."""
 
 
 def digest(text: str) -> str:
@@ -44,6 +55,7 @@ class Engine:
         self.volumes: dict[str, dict[str, Any]] = {}
         self.networks: dict[str, dict[str, Any]] = {}
         self.asked: list[tuple[str, str]] = []
+        self.numbers = itertools.count()
         self.execs: dict[str, dict[str, Any]] = {}
         for name in ("bridge", "host", "none"):
             self.add_network({"Name": name, "Driver": "null" if name == "none" else name})
@@ -139,26 +151,27 @@ class Engine:
                     f' "{other["Id"]}". You have to remove (or rename) that container to be able'
                     " to reuse that name.",
                 )
-        ident = digest(f"{name}{len(self.asked)}")
-        host = {"NetworkMode": "default", "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
-                "Binds": None, "PortBindings": {}, "Privileged": False, "AutoRemove": False,
-                **(body.get("HostConfig") or {})}  # fmt: skip
+        ident = digest(f"{name}{next(self.numbers)}")
+        host = {**HOST_CONFIG, **(body.get("HostConfig") or {})}
         own = {
             key: value
             for key, value in body.items()
             if key not in ("HostConfig", "NetworkingConfig")
         }
         config = {"Hostname": ident[:12], "User": "", "WorkingDir": "", "Tty": False,
-                  "OpenStdin": False, "Labels": {}, "Entrypoint": None, "Volumes": None,
+                  "OpenStdin": False, "AttachStdin": False, "StdinOnce": False, "Labels": {},
+                  "Entrypoint": None, "Volumes": None,
                   **{key: value for key, value in own.items() if value is not None}}  # fmt: skip
         config["Env"] = _merged(own.get("Env"), image["Config"]["Env"])
-        config["Cmd"] = own.get("Cmd") or image["Config"]["Cmd"]
+        inherited = None if own.get("Entrypoint") else image["Config"]["Cmd"]
+        config["Cmd"] = own.get("Cmd") or inherited
+        words = [*(config["Entrypoint"] or []), *(config["Cmd"] or [])]
         asked = ((body.get("NetworkingConfig") or {}).get("EndpointsConfig")) or {}
         mode = host["NetworkMode"]
         attached = list(asked) or ["bridge" if mode in ("default", "") else mode]
         self.containers[ident] = {
             "Id": ident, "Name": f"/{name}", "Created": "2024-01-02T03:04:05.678901234Z",
-            "Image": image["Id"], "Path": config["Cmd"][0], "Args": config["Cmd"][1:],
+            "Image": image["Id"], "Path": words[0], "Args": words[1:],
             "State": {"Status": "created", "Running": False, "Paused": False, "Restarting": False,
                       "Pid": 0, "ExitCode": 0, "Error": ""},
             "Config": config, "HostConfig": host, "Mounts": [], "RestartCount": 0,
@@ -184,8 +197,12 @@ class Engine:
                         "HostPort": one.get("HostPort") or "32768"} for one in bound or []]
                 for port, bound in ports.items()
             }  # fmt: skip
-            runs = container["Config"]["Cmd"][0] != "true"
+            program = container["Path"]
+            runs = program not in ("true", "false")
             state.update(Status="running" if runs else "exited", Running=runs, Pid=4711)
+            state["ExitCode"] = int(program == "false")
+        elif what == "kill" and query.get("signal", "SIGKILL") in ("SIGHUP", "HUP"):
+            pass  # a program that takes it as "read your configuration again"
         elif what in ("stop", "kill"):
             state.update(Status="exited", Running=False, Paused=False, Pid=0, ExitCode=137)
             container["NetworkSettings"]["Ports"] = {}
@@ -194,6 +211,12 @@ class Engine:
         elif what == "unpause":
             state.update(Status="running", Paused=False)
         return 204
+
+    def rename(self, container: dict[str, Any], name: str) -> None:
+        container["Name"] = f"/{name}"
+        for network in self.networks.values():
+            if container["Id"] in network["Containers"]:
+                network["Containers"][container["Id"]]["Name"] = name
 
     def remove_container(self, container: dict[str, Any], force: bool) -> None:
         if container["State"]["Running"] and not force:
@@ -211,7 +234,7 @@ class Engine:
         return {
             "Id": container["Id"], "Names": [container["Name"]],
             "Image": container["Config"]["Image"], "ImageID": container["Image"],
-            "Command": " ".join(container["Config"]["Cmd"]), "Created": 1704164645,
+            "Command": " ".join([container["Path"], *container["Args"]]), "Created": 1704164645,
             "Ports": [], "Labels": container["Config"]["Labels"] or {}, "Mounts": [],
             "State": container["State"]["Status"],
             "Status": STATUS[container["State"]["Status"]],
@@ -232,7 +255,7 @@ class Engine:
         name = body["Name"]
         if any(each["Name"] == name for each in self.networks.values()):
             raise Refused(409, f"network with name {name} already exists")
-        ident = digest(f"net{name}{len(self.asked)}")
+        ident = digest(f"net{name}{next(self.numbers)}")
         number = len(self.networks) + 16
         ipam = body.get("IPAM") or {}
         pools = ipam.get("Config") or [
@@ -291,7 +314,7 @@ class Engine:
         del self.networks[network["Id"]]
 
     def add_volume(self, body: dict[str, Any]) -> dict[str, Any]:
-        name = body.get("Name") or digest(str(len(self.asked)))
+        name = body.get("Name") or digest(str(next(self.numbers)))
         driver = body.get("Driver") or "local"
         if driver not in ("local", "other"):
             raise Refused(404, f"create {name}: error looking up volume plugin {driver}: plugin"
@@ -404,10 +427,10 @@ class Answer:
         if what == "wait":
             return 200, {"StatusCode": container["State"]["ExitCode"], "Error": None}
         if what == "rename":
-            container["Name"] = f"/{self.query['name']}"
+            engine.rename(container, self.query["name"])
             return 204, None
         if what == "exec":
-            ident = digest(str(len(engine.asked)))
+            ident = digest(str(next(engine.numbers)))
             engine.execs[ident] = {"Cmd": self.body["Cmd"], "container": container["Id"]}
             return 201, {"Id": ident}
         return engine.act(container, what, self.query), None
@@ -494,7 +517,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        if self.command != "HEAD":
+        if data and self.command != "HEAD":
             self.wfile.write(data)
 
     def _stream(self, data: bytes) -> None:

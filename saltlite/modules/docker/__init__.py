@@ -34,6 +34,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "unpause",
         "wait",
     ),
+    "comparisons": (
+        "compare_container",
+        "compare_container_networks",
+        "compare_containers",
+        "compare_networks",
+    ),
     "commands": (
         "retcode",
         "run",

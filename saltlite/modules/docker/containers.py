@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.docker import images
-from saltlite.modules.docker.networks import engine
+from saltlite.modules.docker.networks import connect, engine
 from saltlite.providers.docker import options
 from saltlite.providers.docker.engine import TIMEOUT_S, EngineError, in_order, segment
 
 _STOP_S = 10
+
+INTERNAL = ("check_room", "state_of")
+"""Functions for other files; nobody calls them by name."""
 
 
 def inspect_container(ctx: MinionContext, name: str) -> dict[str, Any]:
@@ -69,7 +73,12 @@ def state(ctx: MinionContext, name: str) -> str:
 
         salt '*' docker.state web
     """
-    found = inspect_container(ctx, name)["State"]
+    return state_of(inspect_container(ctx, name))
+
+
+def state_of(container: Mapping[str, Any]) -> str:
+    """Return what a container does by what there is to know about it."""
+    found = container["State"]
     if found.get("Paused"):
         return "paused"
     return "running" if found.get("Running") else "stopped"
@@ -351,9 +360,13 @@ def create(
         salt '*' docker.create busybox name=web command='sleep 60' port_bindings=8080:80
     """
     began = time.monotonic()
-    if skip_translate:
-        raise UsageError("skip_translate: values in the form of docker-py are not taken here")
-    body = options.container(image, kwargs)
+    options.refuse_raw(skip_translate)
+    body = options.container(
+        image,
+        kwargs,
+        ignore_collisions=bool(ignore_collisions),
+        validate_ip_addrs=bool(validate_ip_addrs),
+    )
     if images.resolve_image_id(ctx, image) is False:
         images.pull(ctx, image, client_timeout=client_timeout)
     asked = engine(ctx, client_timeout)
@@ -383,18 +396,34 @@ def run_container(
     """Make a container and start it; unless ``bg``, wait for its end: ``Logs`` and ``ExitCode``.
 
     ``replace`` removes one of that name, with ``force`` also if it runs. It is waited for
-    ``client_timeout`` seconds.
+    ``client_timeout`` seconds. ``networks`` is a map of names and options:
+    :py:func:`connect_container_to_network`.
 
     CLI Example:
 
         salt '*' docker.run_container busybox name=once command='echo done'
     """
-    if networks:
-        raise UsageError("networks: one by network_mode, others by connect_container_to_network")
+    if networks and not isinstance(networks, Mapping):
+        raise UsageError("networks: a map is needed: the name of each network, and its options")
+    attached = options.endpoints(networks or {})
     began = time.monotonic()
     gone = _make_room(ctx, name, replace, force)
     auto_remove = bool(kwargs.pop("auto_remove", kwargs.pop("rm", False)))
-    made = create(ctx, image, name, False, skip_translate, client_timeout=client_timeout, **kwargs)
+    if auto_remove and bg:
+        kwargs["auto_remove"] = True
+    made = create(
+        ctx,
+        image,
+        name,
+        False,
+        skip_translate,
+        ignore_collisions,
+        validate_ip_addrs,
+        client_timeout,
+        **kwargs,
+    )
+    for network, given in attached.items():
+        connect(ctx, str(made["Id"]), network, given)
     found = {key: made[key] for key in ("Id", "Warnings", "Name")}
     found.update({"Replaces": gone} if gone else {})
     started = start_(ctx, found["Id"])
@@ -410,13 +439,26 @@ def run_container(
 
 
 def _make_room(ctx: MinionContext, name: str | None, replace: bool, force: bool) -> list[str]:
-    if name is None or not exists(ctx, name):
+    found = None if name is None else _found(inspect_container, ctx, name)
+    if name is None or found is None:
         return []
+    check_room(name, found, replace=replace, force=force)
+    return rm_(ctx, name, force=force)
+
+
+def check_room(name: str, found: Mapping[str, Any] | None, *, replace: bool, force: bool) -> None:
+    """Refuse a name that a container has which is not to go; raises FunctionError."""
+    if found is None:
+        return
     if not replace:
         raise FunctionError(
             f"Container '{name}' exists. Run with replace=True to remove the existing container"
         )
-    return rm_(ctx, name, force=force)
+    if not force and state_of(found) != "stopped":
+        raise FunctionError(
+            f"Container '{name}' exists and is running. Run with replace=True and force=True to"
+            " force removal of the existing container."
+        )
 
 
 def wait(

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import UsageError
 from saltlite.modules import config
 from saltlite.providers.docker import options
 from saltlite.providers.docker.engine import SOCKET, TIMEOUT_S, Engine, segment
 
-INTERNAL = ("engine",)
+INTERNAL = ("connect", "engine")
 """Functions for other files; nobody calls them by name."""
 
 
@@ -90,15 +89,11 @@ def create_network(
 
         salt '*' docker.create_network front subnet=10.5.0.0/24
     """
-    _translate_all(skip_translate)
-    body = {**options.network(name, kwargs), "CheckDuplicate": True}
+    options.refuse_raw(skip_translate)
+    known = options.network(name, kwargs, validate_ip_addrs=bool(validate_ip_addrs))
+    body = {**known, "CheckDuplicate": True}
     found: dict[str, Any] = engine(ctx, client_timeout).post("/networks/create", body)
     return found
-
-
-def _translate_all(skip_translate: Any) -> None:
-    if skip_translate:
-        raise UsageError("skip_translate: values in the form of docker-py are not taken here")
 
 
 def remove_network(ctx: MinionContext, network_id: str) -> bool:
@@ -134,12 +129,15 @@ def connect_container_to_network(
 
         salt '*' docker.connect_container_to_network web front ipv4_address=10.5.0.9
     """
-    body: dict[str, Any] = {"Container": container}
-    found = options.endpoint(kwargs)
-    if found:
-        body["EndpointConfig"] = found
-    engine(ctx).post(f"/networks/{segment(net_id)}/connect", body)
+    connect(ctx, container, net_id, options.endpoint(kwargs))
     return True
+
+
+def connect(ctx: MinionContext, container: str, network: str, endpoint: Mapping[str, Any]) -> None:
+    """Attach a container to a network as the engine's words for it say."""
+    body: dict[str, Any] = {"Container": container}
+    body.update({"EndpointConfig": dict(endpoint)} if endpoint else {})
+    engine(ctx).post(f"/networks/{segment(network)}/connect", body)
 
 
 def disconnect_container_from_network(ctx: MinionContext, container: str, network_id: str) -> bool:

@@ -6,6 +6,7 @@ NetworkCreate; forms of values observed on Salt 3006.30.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -68,6 +69,8 @@ def _hosts(value: Any) -> list[str]:
 
 def _size(value: Any) -> int:
     match = _SIZE.fullmatch(str(value).strip())
+    if str(value).strip() == "-1":
+        return -1
     if match is None:
         raise UsageError(f"{value!r} is no size: a number, and perhaps k, m, g or t")
     return int(float(match[1]) * _UNITS[match[2].lower()])
@@ -138,6 +141,24 @@ def _ulimits(value: Any) -> list[dict[str, Any]]:
     return found
 
 
+def _rates(value: Any) -> list[dict[str, Any]]:
+    return [{"Path": path, "Rate": _size(rate)} for path, rate in _pairs(value)]
+
+
+def _weights(value: Any) -> list[dict[str, Any]]:
+    return [{"Path": path, "Weight": int(weight)} for path, weight in _pairs(value)]
+
+
+def _pairs(value: Any) -> list[tuple[str, str]]:
+    found = []
+    for one in _texts(value):
+        path, _, amount = one.rpartition(":")
+        if not path or not amount:
+            raise UsageError(f"{one!r} is not of the form path:number")
+        found.append((path, amount))
+    return found
+
+
 CONFIG: Mapping[str, tuple[str, Convert]] = {
     "command": ("Cmd", _words),
     "domainname": ("Domainname", _text),
@@ -146,6 +167,8 @@ CONFIG: Mapping[str, tuple[str, Convert]] = {
     "hostname": ("Hostname", _text),
     "interactive": ("OpenStdin", bool),
     "labels": ("Labels", mapped),
+    "mac_address": ("MacAddress", _text),
+    "network_disabled": ("NetworkDisabled", bool),
     "ports": ("ExposedPorts", _exposed),
     "stop_signal": ("StopSignal", _text),
     "stop_timeout": ("StopTimeout", int),
@@ -159,10 +182,18 @@ CONFIG: Mapping[str, tuple[str, Convert]] = {
 HOST_CONFIG: Mapping[str, tuple[str, Convert]] = {
     "auto_remove": ("AutoRemove", bool),
     "binds": ("Binds", _texts),
+    "blkio_weight": ("BlkioWeight", int),
+    "blkio_weight_device": ("BlkioWeightDevice", _weights),
     "cap_add": ("CapAdd", _texts),
     "cap_drop": ("CapDrop", _texts),
+    "cpu_period": ("CpuPeriod", int),
     "cpu_shares": ("CpuShares", int),
     "cpuset_cpus": ("CpusetCpus", _text),
+    "cpuset_mems": ("CpusetMems", _text),
+    "device_read_bps": ("BlkioDeviceReadBps", _rates),
+    "device_read_iops": ("BlkioDeviceReadIOps", _rates),
+    "device_write_bps": ("BlkioDeviceWriteBps", _rates),
+    "device_write_iops": ("BlkioDeviceWriteIOps", _rates),
     "devices": ("Devices", _devices),
     "dns": ("Dns", _texts),
     "dns_opt": ("DnsOptions", _texts),
@@ -172,21 +203,28 @@ HOST_CONFIG: Mapping[str, tuple[str, Convert]] = {
     "init": ("Init", bool),
     "ipc_mode": ("IpcMode", _text),
     "links": ("Links", _hosts),
+    "isolation": ("Isolation", _text),
     "mem_limit": ("Memory", _size),
+    "mem_swappiness": ("MemorySwappiness", int),
     "memswap_limit": ("MemorySwap", _size),
     "network_mode": ("NetworkMode", _text),
+    "oom_kill_disable": ("OomKillDisable", bool),
+    "oom_score_adj": ("OomScoreAdj", int),
     "pid_mode": ("PidMode", _text),
     "pids_limit": ("PidsLimit", int),
     "port_bindings": ("PortBindings", _bindings),
     "privileged": ("Privileged", bool),
+    "publish_all_ports": ("PublishAllPorts", bool),
     "read_only": ("ReadonlyRootfs", bool),
     "restart_policy": ("RestartPolicy", _restart),
     "security_opt": ("SecurityOpt", _texts),
     "shm_size": ("ShmSize", _size),
+    "storage_opt": ("StorageOpt", mapped),
     "sysctls": ("Sysctls", mapped),
     "tmpfs": ("Tmpfs", mapped),
     "ulimits": ("Ulimits", _ulimits),
     "userns_mode": ("UsernsMode", _text),
+    "volume_driver": ("VolumeDriver", _text),
     "volumes_from": ("VolumesFrom", _texts),
 }
 """Options of what the machine gives to a container."""
@@ -219,12 +257,24 @@ ALIASES: Mapping[str, str] = {
 IGNORED = ("detach",)
 """What says how a client waits, not what a container is."""
 
+_GATEWAY = "host-gateway"
+"""A word of the engine for the address of its own machine."""
 
-def container(image: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body that makes a container; raises UsageError for what is not understood."""
+
+def container(
+    image: str,
+    options: Mapping[str, Any],
+    *,
+    ignore_collisions: bool = False,
+    validate_ip_addrs: bool = True,
+) -> dict[str, Any]:
+    """Return the body that makes a container; raises UsageError for what is not understood.
+
+    With ``ignore_collisions`` an option's own name wins over its further ones.
+    """
     config: dict[str, Any] = {}
     host: dict[str, Any] = {}
-    given = _named(options)
+    given = _named(options, ignore_collisions)
     log = {"Type": given.pop("log_driver", None), "Config": given.pop("log_opt", None)}
     for name, value in given.items():
         table, part = (CONFIG, config) if name in CONFIG else (HOST_CONFIG, host)
@@ -238,22 +288,57 @@ def container(image: str, options: Mapping[str, Any]) -> dict[str, Any]:
             "Config": mapped(log["Config"] or {}),
         }
     _expose(config, host)
+    if validate_ip_addrs:
+        _check_addresses(host)
     config.update(AttachStdout=True, AttachStderr=True)
     if config.get("OpenStdin"):
         config.update(AttachStdin=True, StdinOnce=True)
     return {"Image": image, **config, "HostConfig": host}
 
 
-def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+def refuse_raw(skip_translate: Any) -> None:
+    """Refuse values in the form of docker-py; raises UsageError."""
+    if skip_translate:
+        raise UsageError("skip_translate: values in the form of docker-py are not taken here")
+
+
+def _named(options: Mapping[str, Any], ignore_collisions: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in options.items():
         name = ALIASES.get(given, given)
         if value is None or given.startswith("__") or name in IGNORED:
             continue
-        if name in found:
+        if name in found and not ignore_collisions:
             raise UsageError(f"{name} and {given} are one option: only one of them")
-        found[name] = value
+        if name not in found or given == name:
+            found[name] = value
     return found
+
+
+def _check_addresses(host: Mapping[str, Any]) -> None:
+    bound = [one["HostIp"] for each in host.get("PortBindings", {}).values() for one in each]
+    named = [entry.partition(":")[2] for entry in host.get("ExtraHosts", [])]
+    for option, addresses in (
+        ("dns", host.get("Dns", [])),
+        ("extra_hosts", [each for each in named if each != _GATEWAY]),
+        ("port_bindings", [each for each in bound if each]),
+    ):
+        for address in addresses:
+            _check_address(option, address)
+
+
+def _check_address(option: str, address: str) -> None:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError as error:
+        raise UsageError(f"{option}: '{address}' is not a valid IP address") from error
+
+
+def _check_subnet(option: str, subnet: str) -> None:
+    try:
+        ipaddress.ip_network(subnet, strict=False)
+    except ValueError as error:
+        raise UsageError(f"{option}: '{subnet}' is not a valid subnet") from error
 
 
 def _converted(name: str, convert: Convert, value: Any) -> Any:
@@ -285,7 +370,9 @@ _NETWORK = ("driver", "driver_opts", "labels", "internal", "attachable", "enable
 _POOL = {"subnet": "Subnet", "gateway": "Gateway", "iprange": "IPRange"}
 
 
-def network(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def network(
+    name: str, options: Mapping[str, Any], *, validate_ip_addrs: bool = True
+) -> dict[str, Any]:
     """Return the body that makes a network; raises UsageError for what is not understood."""
     given = {
         key: value
@@ -298,6 +385,8 @@ def network(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     pools = [_pool(pool) for pool in listed(given.get("ipam_pools") or [])]
     if set(given) & {*_POOL, "aux_addresses"}:
         pools.insert(0, _pool(given))
+    for pool in pools if validate_ip_addrs else []:
+        _check_pool(pool)
     body: dict[str, Any] = {"Name": name, "Driver": given.get("driver") or "bridge"}
     for key, word in (("driver_opts", "Options"), ("labels", "Labels")):
         body.update({word: mapped(given[key])} if key in given else {})
@@ -312,6 +401,14 @@ def network(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "IPAM": ipam} if ipam else body
 
 
+def _check_pool(pool: Mapping[str, Any]) -> None:
+    for option in ("Subnet", "IPRange"):
+        if option in pool:
+            _check_subnet(option.lower(), pool[option])
+    if "Gateway" in pool:
+        _check_address("gateway", pool["Gateway"])
+
+
 def _pool(given: Mapping[str, Any]) -> dict[str, Any]:
     pool: dict[str, Any] = {
         word: str(given[key]) for key, word in _POOL.items() if given.get(key) is not None
@@ -321,6 +418,32 @@ def _pool(given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("aux_addresses"):
         pool["AuxiliaryAddresses"] = mapped(given["aux_addresses"])
     return pool
+
+
+def endpoints(networks: Any) -> dict[str, dict[str, Any]]:
+    """Return by names how a container is attached to networks; raises UsageError."""
+    return {name: endpoint(given) for name, given in named_networks(networks).items()}
+
+
+def named_networks(networks: Any) -> dict[str, dict[str, Any]]:
+    """Return names and options of networks; raises UsageError.
+
+    Accepts names with commas, a list of names and of maps, or a map.
+    """
+    if isinstance(networks, Mapping):
+        return {str(name): _joined(given) for name, given in networks.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for one in listed(networks):
+        found.update(named_networks(one) if isinstance(one, Mapping) else {str(one): {}})
+    return found
+
+
+def _joined(given: Any) -> dict[str, Any]:
+    """Return a map, or a list of maps, as one map."""
+    parts = list(given) if isinstance(given, (list, tuple)) else [given or {}]
+    if not all(isinstance(part, Mapping) for part in parts):
+        raise UsageError(f"networks: {given!r} is no map of options")
+    return {str(key): value for part in parts for key, value in part.items()}
 
 
 def endpoint(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_docker import Engine, serve
+import yaml
+from docker_cases import answer_of, plain_answer
+from fake_docker import Engine, Refused, serve
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -17,6 +19,8 @@ from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
+
+TESTS = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -114,3 +118,94 @@ def test_containers(ctx: MinionContext, engine: Engine) -> None:
     gone = lawful(ctx, engine, "docker_container.absent", name="b", force=True)
     assert gone.comment == "Forcibly removed container 'b'"
     assert engine.containers == {}
+
+
+RECORDED = yaml.safe_load((TESTS / "cases/docker/states.yaml").read_text())
+
+
+@pytest.mark.parametrize("scenario", RECORDED, ids=[each["name"] for each in RECORDED])
+def test_as_salt_answers(ctx: MinionContext, engine: Engine, scenario: Any) -> None:
+    for number, step in enumerate(scenario["steps"]):
+        engine.asked.clear()
+        said = plain_answer(answer_of(ctx, step))
+        assert said == step.get("ours", step["said"]), (number, step)
+        if step.get("test"):
+            assert {method for method, _ in engine.asked} <= {"GET"}, (number, step)
+
+
+DECLARED = {"name": "a", "image": "busybox", "cmd": "sleep 5"}
+
+
+def test_the_law_of_running_containers(ctx: MinionContext, engine: Engine) -> None:
+    for number in (1, 2):
+        ctx.functions.call("docker.create_network", f"n{number}", subnet=f"10.{number}.0.0/24")
+    state = "docker_container.running"
+    lawful(ctx, engine, state, **DECLARED)
+    lawful(ctx, engine, state, networks=["n1"], **DECLARED)
+    lawful(ctx, engine, state, networks=[{"n1": [{"aliases": "x"}]}, "n2"], **DECLARED)
+    lawful(ctx, engine, state, environment={"A": 1}, memory="64M", **DECLARED)
+    lawful(ctx, engine, state, **{**DECLARED, "image": "alpine"})
+    ctx.functions.call("docker.stop", "a")
+    lawful(ctx, engine, state, **{**DECLARED, "image": "alpine"})
+    lawful(ctx, engine, "docker_network.present", name="n1", labels="a=b", containers=["a"])
+    lawful(ctx, engine, "docker_network.absent", name="n1")
+
+
+def test_a_failure_leaves_the_old_container(
+    ctx: MinionContext, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx.functions.call("docker.create_network", "n1")
+    run(ctx, "docker_container.running", **DECLARED)
+    (old,) = engine.containers
+
+    connect = engine.connect
+
+    def refuse(network: dict[str, Any], *args: Any) -> None:
+        if network["Name"] == "n1":
+            raise Refused(403, "no address is left")
+        connect(network, *args)
+
+    monkeypatch.setattr(engine, "connect", refuse)
+    done = run(ctx, "docker_container.running", networks=["n1"], environment="A=1", **DECLARED)
+    assert (done.result, done.changes) == (False, {})
+    assert "no address is left" in done.comment
+    assert list(engine.containers) == [old]
+    assert engine.containers[old]["State"]["Running"] is True
+
+
+def test_other_spellings_of_an_engine_are_no_differences(
+    ctx: MinionContext, engine: Engine
+) -> None:
+    other = ctx.functions.call("docker.create", "busybox", name="o", start=True)["Id"]
+    given = {
+        **DECLARED, "cap_add": ["net_admin"], "links": "o:db", "network_mode": "bridge",
+        "pid_mode": "container:o", "working_dir": "/x/", "restart_policy": "always",
+    }  # fmt: skip
+    run(ctx, "docker_container.running", **given)
+    made = engine.container("a")
+    made["HostConfig"].update(
+        CapAdd=["CAP_NET_ADMIN"], Links=["/o:/a/db"], NetworkMode="default",
+        PidMode=f"container:{other}", Ulimits=[{"Name": "nofile", "Soft": 1, "Hard": 1}],
+    )  # fmt: skip
+    made["Config"]["WorkingDir"] = "/x"
+    made["NetworkSettings"]["Networks"]["bridge"]["Aliases"] = [made["Id"][:12]]
+    again = run(ctx, "docker_container.running", **given)
+    assert (again.result, again.changes) == (True, {}), again
+
+
+def test_what_containers_and_networks_refuse(ctx: MinionContext, engine: Engine) -> None:
+    for state, given, said in (
+        ("docker_container.running", {"skip_translate": True}, "skip_translate: "),
+        ("docker_container.running", {"imagee": 1}, "imagee is no option of containers"),
+        ("docker_container.running", {"networks": [{"n": [{"x": 1}]}]}, "x: no option of a"),
+        ("docker_container.running", {"networks": [{"n": "x"}]}, "is no map of options"),
+        ("docker_container.run", {"skip_translate": "dns"}, "skip_translate: "),
+        ("docker_container.run", {"device_read_bps": "/dev/sda"}, "of the form path:number"),
+        ("docker_network.present", {"drivr": "x"}, "drivr: no option of networks"),
+        ("docker_network.present", {"skip_translate": True}, "skip_translate: "),
+    ):
+        own = {"name": "n"} if "network" in state else DECLARED
+        refused = run(ctx, state, **own, **given)
+        assert (refused.result, refused.changes) == (False, {})
+        assert said in refused.comment
+    assert {method for method, _ in engine.asked} <= {"GET"}
