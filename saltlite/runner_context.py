@@ -139,6 +139,19 @@ class Listener(Protocol):
         """Stop listening."""
 
 
+class ReactorAccess(Protocol):
+    """What may be asked about reactions; it knows the files, and the master that runs."""
+
+    def test(self, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What an event would cause; nothing is done."""
+
+    def check(self) -> dict[str, Any]:
+        """What is wrong with the entries and their files."""
+
+    def ask(self, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The running reactor's answer to a management event; raises SaltliteError for none."""
+
+
 def no_runs(
     kind: str, fun: str, _arg: Sequence[Any], _kwarg: Mapping[str, Any], /
 ) -> dict[str, Any]:
@@ -174,6 +187,8 @@ class RunnerContext:
     jid: str = ""
     functions: Any = None
     """What users' runners find in ``__salt__``; set by whoever runs them."""
+    reactor: Callable[[], ReactorAccess] | None = None
+    """What the functions of ``reactor`` ask; loaded when one of them is called."""
     run: Callable[[str, str, Sequence[Any], Mapping[str, Any]], dict[str, Any]] = no_runs
     """Run another ``runner`` or ``wheel`` function as a job of its own: kind, name, arguments."""
     state: dict[str, Any] = field(default_factory=dict)

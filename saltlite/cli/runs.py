@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from saltlite.errors import MasterAbsent, StoreError
 
 if TYPE_CHECKING:
+    from saltlite.client.runner import RunnerClient
     from saltlite.config.master import MasterConfig
     from saltlite.master.runs import RunOutcome, RunRequest
-    from saltlite.runner_context import Listener, RunnerContext
+    from saltlite.runner_context import Listener, ReactorAccess, RunnerContext
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +69,16 @@ def runner_context(
             write=write,
             user=user or sender(),
         )
+        context.reactor = lambda: _reactor_access(context)
         context.functions = RunnerFunctions(context)
         context.run = partial(run_another, context)
         yield context
+
+
+def _reactor_access(ctx: RunnerContext) -> ReactorAccess:
+    from saltlite.cli.reactions import ReactorClient
+
+    return ReactorClient(ctx)
 
 
 def run_another(
@@ -89,6 +97,7 @@ def run_another(
 
     own = dataclasses.replace(ctx, jid="", state={})
     own.functions = RunnerFunctions(own)
+    own.reactor = lambda: _reactor_access(own)
     own.run = partial(run_another, own)
     client = WheelClient(own) if kind == "wheel" else RunnerClient(own)
     ran = client.run(fun, arg, kwarg)
@@ -112,6 +121,8 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
         client = WheelClient(ctx) if request.kind == "wheel" else RunnerClient(ctx)
         fun, arg, kwarg = request.fun, request.arg, request.kwarg
         try:
+            if request.by_signature:
+                arg, kwarg = _lay_out(client, ctx, fun, kwarg)
             ran = client.run(fun, arg, kwarg, jid=request.jid)
         except SaltliteError as error:
             why = str(error)
@@ -121,6 +132,14 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
             why = f"Passed invalid arguments: {ran.wrong}"
         client.fail(fun, arg, kwarg, request.jid, why)
         return RunOutcome(why, success=False)
+
+
+def _lay_out(
+    client: RunnerClient, ctx: RunnerContext, fun: str, kwarg: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    from saltlite.reactor.arguments import lay_out
+
+    return lay_out(client.kind.resolve(fun, ctx).call, kwarg)
 
 
 def why_missing(

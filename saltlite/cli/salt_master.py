@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from saltlite.cli.options import CommandParser
     from saltlite.config.master import MasterConfig
     from saltlite.master.runs import RunOutcome, RunRequest
+    from saltlite.reactor.render import ReactionRenderer
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _warn_of_unread(config)
         from saltlite.master.daemon import Master
 
-        return Master(config, execute=_execute, reload=lambda: _reload_logs(options)).run()
+        return Master(
+            config,
+            execute=_execute,
+            make_renderer=_make_renderer,
+            reload=lambda: _reload_logs(options),
+        ).run()
     except SaltliteError as error:
         if options["daemon"]:  # nobody sees standard error any more
             log.critical("%s", error)
@@ -53,6 +59,13 @@ def _execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
     from saltlite.cli.runs import execute
 
     return execute(config, request)
+
+
+def _make_renderer(config: MasterConfig) -> ReactionRenderer:
+    """What renders the files of reactions, in a process of the master's that does nothing else."""
+    from saltlite.cli.reactions import reaction_renderer
+
+    return reaction_renderer(config)
 
 
 def _warn_of_unread(config: MasterConfig) -> None:

@@ -296,6 +296,34 @@ class EventOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ReactorOptions:
+    """What the master does when an event comes."""
+
+    reactor: Any = option(  # noqa: RUF009 - it makes a field
+        [],
+        "Tag patterns (shell globs), each with the SLS files that say what is done; or the path "
+        "of a file that holds this list.",
+    )
+    reactor_worker_threads: int = option(
+        10, "Runners and wheel functions of reactions at once.", minimum=1, maximum=1000
+    )
+    reactor_worker_hwm: int = option(
+        10000, "How many more wait; beyond that they are dropped.", minimum=1
+    )
+    reactor_refresh_interval: float = option(
+        60, "How old the pillar may be that the files of reactions see.", unit="s", minimum=0
+    )
+    reactor_niceness: int | None = option(
+        None, "Added to the niceness of the reactor.", minimum=-40, maximum=39
+    )
+    reactor_strict: bool = option(
+        False,
+        "In the files of reactions everything that is printed is quoted as JSON, unless it is "
+        "marked `|safe`. Not in Salt.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TargetOptions:
     """Who is meant."""
 
@@ -320,6 +348,7 @@ class MasterConfig:
     pillar: PillarOptions = field(default_factory=PillarOptions)
     access: AccessOptions = field(default_factory=AccessOptions)
     events: EventOptions = field(default_factory=EventOptions)
+    reactor: ReactorOptions = field(default_factory=ReactorOptions)
     targets: TargetOptions = field(default_factory=TargetOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
     log: LogOptions = field(default_factory=LogOptions)
@@ -337,6 +366,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "pillar": PillarOptions,
     "access": AccessOptions,
     "events": EventOptions,
+    "reactor": ReactorOptions,
     "targets": TargetOptions,
     "output": OutputOptions,
     "log": LogOptions,

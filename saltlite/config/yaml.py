@@ -83,6 +83,22 @@ def _parsed(text: str, path: str, builder: type[_Builder]) -> Any:
         parser.dispose()
 
 
+def item_lines(text: str, key: str | None = None) -> list[int]:
+    """The line of each item of a document's list, or of the list under a key of its map.
+
+    Nothing where there is no such list. For what is told of a document that :func:`load` has read.
+    """
+    try:
+        node: Any = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError:
+        return []
+    if key is not None and isinstance(node, yaml.MappingNode):
+        node = next((value for name, value in node.value if name.value == key), None)
+    if not isinstance(node, yaml.SequenceNode):
+        return []
+    return [item.start_mark.line + 1 for item in node.value]
+
+
 def load_plain(text: str) -> Any:
     """As other programs read YAML 1.1: ``0755`` is octal, and of a key set twice the last counts.
 

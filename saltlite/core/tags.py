@@ -97,3 +97,22 @@ def parse_job(tag: str) -> JobTag | None:
     if len(parts) < 4 or parts[0] != "salt" or parts[1] != "job":
         return None
     return JobTag(parts[2], parts[3], parts[4] if len(parts) == 5 else "")
+
+
+REACTOR = "saltlite/reactor/"
+REACTION = "saltlite/reactor/reaction"
+"""A reaction was started, or could not be: its id, file, kind, function and jid."""
+
+REACTOR_DROPPED = "saltlite/reactor/dropped"
+"""Reactions or events were lost; at most once a minute."""
+
+REACTOR_MANAGE = "salt/reactors/manage/"
+"""What the reactor is asked for; the last part says what."""
+
+REACTOR_ANSWERS = {
+    "list": "salt/reactors/manage/list-results",
+    "add": "salt/reactors/manage/add-complete",
+    "delete": "salt/reactors/manage/delete-complete",
+    "is_leader": "salt/reactors/manage/leader/value",
+    "set_leader": "salt/reactors/manage/leader/value",
+}

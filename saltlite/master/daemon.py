@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import zmq
 
@@ -45,6 +45,9 @@ from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EventPusher
 from saltlite.version import __version__
 
+if TYPE_CHECKING:
+    from saltlite.master.reactor import MakeRenderer
+
 log = logging.getLogger(__name__)
 
 UMASK: Final = 0o077
@@ -58,7 +61,8 @@ class Master:
     """The daemon. ``run`` is its whole life; the exit code is its value.
 
     ``reload`` re-opens the logs; it is called on SIGHUP, in every process. ``execute`` runs one
-    runner or wheel function, in a process of its own.
+    runner or wheel function, ``make_renderer`` what renders the files of reactions, both in a
+    process of its own.
     """
 
     def __init__(
@@ -66,10 +70,12 @@ class Master:
         config: MasterConfig,
         *,
         execute: Execute,
+        make_renderer: MakeRenderer,
         reload: Callable[[], None] = lambda: None,
     ) -> None:
         self._config = config
         self._execute = execute
+        self._make_renderer = make_renderer
         self._reload = reload
         self._lock_fd = -1
 
@@ -216,6 +222,7 @@ class Master:
             ),
             *self._logins(shared),
             *self._event_return(shared),
+            *self._reactor(shared),
             *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
@@ -236,6 +243,23 @@ class Master:
 
         return [
             ChildSpec("EventReturn", EventReturn(self._config, shared.sockets).run, stop_group=3)
+        ]
+
+    def _reactor(self, shared: Shared) -> list[ChildSpec]:
+        """The process that reacts to events, and the one that runs what takes long."""
+        if not self._config.reactor.reactor:
+            return []
+        from saltlite.master.reactor import Reactor, run_limits
+
+        runs = RunServer(
+            shared,
+            self._execute,
+            path=shared.sockets.reactor_runs,
+            limits=run_limits(self._config),
+        )
+        return [
+            ChildSpec("ReactorRuns", runs.run, stop_group=2, grace_s=RUNS_GRACE_S),
+            ChildSpec("Reactor", Reactor(shared, self._make_renderer).run, stop_group=1),
         ]
 
     def _fileserver_update(self) -> list[ChildSpec]:
@@ -260,7 +284,8 @@ class Master:
         sockets = shared.sockets
         numbered = [sockets.workers(number) for number in range(self._workers)]
         named = (sockets.publish_pull, sockets.event_pull, sockets.event_pub)
-        for path in (*numbered, *named, sockets.runs, sockets.logins, sockets.late):
+        served = (sockets.runs, sockets.reactor_runs, sockets.logins, sockets.late)
+        for path in (*numbered, *named, *served):
             with contextlib.suppress(StoreError):
                 disk.remove(path)
 

@@ -71,6 +71,8 @@ class RunRequest:
     ticket: bytes = b""
     minion: str = ""
     nonce: str = ""
+    by_signature: bool = False
+    """Whether ``kwarg`` is to be laid out as the function's signature says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,34 @@ class RunQueue:
             raise StoreError("too many runners are at work; try again later")
 
 
-class RunServer:
-    """The process that forks a child for each request. ``run`` is its whole life."""
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """How many requests run at once and wait, and how long one may run (0: as long as it takes)."""
 
-    def __init__(self, shared: Shared, execute: Execute) -> None:
+    at_once: int = RUNS_AT_ONCE
+    waiting: int = WAITING_MOST
+    run_s: float = 0.0
+
+
+class RunServer:
+    """The process that forks a child for each request. ``run`` is its whole life.
+
+    ``path`` is its socket; ``None`` is that of the workers.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        execute: Execute,
+        *,
+        path: Path | None = None,
+        limits: RunLimits = RunLimits(),
+    ) -> None:
         self._shared = shared
         self._execute = execute
+        self._path = path
+        self._limits = limits
+        self._until_s: dict[int, float] = {}  # pidfd → when its run is ended
         self._waiting: deque[RunRequest] = deque()
         self._hashes: dict[str, list[RunRequest]] = {}  # file → who waits for its hash
         self._hashing: dict[int, str] = {}  # pidfd → file
@@ -118,7 +142,7 @@ class RunServer:
 
     def run(self, life: Life) -> None:
         """Take requests until told to stop; then end what still runs."""
-        listener = listen(self._shared.sockets.runs)
+        listener = listen(self._path or self._shared.sockets.runs)
         self._poller = zmq.Poller()
         self._poller.register(listener.fileno(), zmq.POLLIN)
         life.register(self._poller)
@@ -132,6 +156,7 @@ class RunServer:
                         self._take(life)
                     elif found in self._running:
                         self._reap(found)
+                self._end_overdue()
                 self._start_waiting(life)
         finally:
             listener.close()
@@ -146,13 +171,13 @@ class RunServer:
             connection.settimeout(HAND_OVER_S)
             try:
                 request = _receive(connection)
-                full = self._count_waiting() >= WAITING_MOST
+                full = self._count_waiting() >= self._limits.waiting
                 connection.sendall(FULL if full else TAKEN)
             except (OSError, WireError) as error:
                 log.warning("A request to run something was not understood: %s", error)
                 return
         if full:
-            log.error("%d runs wait already; %s is refused", WAITING_MOST, request.fun)
+            log.error("%d runs wait already; %s is refused", self._limits.waiting, request.fun)
             return
         if request.kind == FILE_HASH:
             self._hashes.setdefault(repr(request.arg), []).append(request)
@@ -165,7 +190,7 @@ class RunServer:
 
     def _start_waiting(self, life: Life) -> None:
         self._start_hashes(life)
-        while self._waiting and len(self._running) - len(self._hashing) < RUNS_AT_ONCE:
+        while self._waiting and len(self._running) - len(self._hashing) < self._limits.at_once:
             if self._try_to_start([self._waiting[0]], life) is None:
                 return
             self._waiting.popleft()
@@ -204,10 +229,27 @@ class RunServer:
         handle = os.pidfd_open(pid)
         self._poller.register(handle, zmq.POLLIN)
         self._running[handle] = (pid, requests)
+        if self._limits.run_s:
+            self._until_s[handle] = time.monotonic() + self._limits.run_s
         return handle
+
+    def _end_overdue(self) -> None:
+        """End what has run for too long: SIGTERM first, SIGKILL at the next look."""
+        now_s = time.monotonic()
+        for handle in [one for one, until_s in self._until_s.items() if until_s <= now_s]:
+            first = self._running[handle][1][0]
+            number = signal.SIGTERM
+            if now_s - self._until_s[handle] > STOP_S:
+                number = signal.SIGKILL
+            log.error(
+                "%s %s (%s) has run for more than %g s; %s",
+                first.kind, first.fun, first.jid, self._limits.run_s, number.name,
+            )  # fmt: skip
+            signal.pidfd_send_signal(handle, number)
 
     def _reap(self, handle: int) -> None:
         pid, requests = self._running.pop(handle)
+        self._until_s.pop(handle, None)
         self._hashing.pop(handle, None)
         self._poller.unregister(handle)
         os.close(handle)

@@ -10,7 +10,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saltlite.config.master import MasterConfig
 from saltlite.context import MinionContext
+from saltlite.core.plain import PlainMap
 from saltlite.errors import FunctionError
 from saltlite.runner_context import RunnerContext
 
@@ -34,6 +36,44 @@ def execution_context(ctx: RunnerContext) -> MinionContext:
             master_side=ctx,
         )
     )
+
+
+def reaction_context(ctx: RunnerContext, config: MasterConfig) -> MinionContext:
+    """What the files of reactions get: as above, and the pillar of ``<id>_master`` when asked for.
+
+    ``config`` has the master's options as they are to hold for these files.
+    """
+    from saltlite.config.asminion import as_minion
+    from saltlite.grains import LazyGrains
+    from saltlite.host import Host
+    from saltlite.loader.registry import with_functions
+
+    own, host = as_minion(config, master_id(config)), Host()
+    grains = LazyGrains(own, host)
+    return with_functions(
+        MinionContext(
+            config=own,
+            host=host,
+            grains=grains,
+            pillar=master_pillar(config, grains),
+            events=ctx.events,
+            master_side=ctx,
+        )
+    )
+
+
+def master_pillar(config: MasterConfig, grains: PlainMap) -> PlainMap:
+    """The pillar of the master itself, compiled when somebody looks at it."""
+    from saltlite.pillar.context import compile_for_minion
+    from saltlite.pillar.lazy import LazyPillar
+
+    return LazyPillar(lambda: compile_for_minion(config, master_id(config), dict(grains)))
+
+
+def master_id(config: MasterConfig) -> str:
+    """The master's name as a minion's: ``<id>_master``."""
+    name = config.process.id
+    return name if name.endswith("_master") else f"{name}_master"
 
 
 def run_for(

@@ -43,7 +43,7 @@ from saltlite.renderers.limits import (
     size_of_call,
     size_of_format,
 )
-from saltlite.renderers.names import SaltFunctions, SaltModule, opts_of
+from saltlite.renderers.names import QUOTE_ALL, SaltFunctions, SaltModule, opts_of
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -67,13 +67,21 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     options = _options(template, opts_of(ctx))
     if _is_plain(template.text, options):
         return template.text
-    environment = SaltEnvironment.of(template, ctx, options)
+    environment = _kind_of_environment(ctx).of(template, ctx, options)
     try:
         compiled = environment.compiled(template.text, template.name, _filename(template))
         rendered = _joined(compiled.generate())
     except Exception as error:
         raise _explained(error, template, environment) from error
     return f"{rendered}\n" if template.text.endswith("\n") else rendered
+
+
+def _kind_of_environment(ctx: MinionContext) -> type[SaltEnvironment]:
+    if QUOTE_ALL not in ctx.state:
+        return SaltEnvironment
+    from saltlite.renderers.quoting import QuotingEnvironment
+
+    return QuotingEnvironment
 
 
 MARKS = ("{{", "{%", "{#", "\r")
@@ -157,7 +165,7 @@ class SaltEnvironment(SandboxedEnvironment):
             finalize=_printable,
             **options,
         )
-        self._options = _comparable(options)
+        self._options = (("class", type(self).__name__), *_comparable(options))
         self._sources: dict[str, str] = {}
         self._kept: CompiledFiles | None = None
         self.filters.update(FILTERS)
@@ -170,7 +178,7 @@ class SaltEnvironment(SandboxedEnvironment):
     @classmethod
     def of(cls, template: Template, ctx: MinionContext, options: dict[str, Any]) -> SaltEnvironment:
         """An environment for one template: names, loader and sources are its own."""
-        key = _comparable(options)
+        key = (("class", cls.__name__), *_comparable(options))
         model = _models.get(key)
         if model is None:
             _models.clear()  # options seldom change; none of old ones is needed

@@ -18,6 +18,9 @@ _OPTS = "saltlite.renderers.opts"
 MORE_OPTS = "saltlite.renderers.more_opts"
 """In a context's state: options that templates have, and functions have not."""
 
+QUOTE_ALL = "saltlite.renderers.quote_all"
+"""In a context's ``state``: what its templates print is to be quoted (``renderers/quoting.py``)."""
+
 
 class SaltFunctions(Mapping[str, Callable[..., Any]]):
     """Execution functions as templates call them.

@@ -27,13 +27,19 @@ PROVEN = frozenset(("id",))
 _FUNCTIONS = frozenset(("salt", "__salt__"))
 
 
-def find_unquoted(text: str) -> list[int]:
-    """The lines of a template that do so; none of one that is no template."""
+GRAINS = frozenset(("grains", "__grains__"))
+
+
+def find_unquoted(text: str, names: frozenset[str] = GRAINS) -> list[int]:
+    """The lines of a template that do so; none of one that is no template.
+
+    ``names`` are the variables that have what others say.
+    """
     try:
         tree = SaltEnvironment({}).parse(text)
     except TemplateError:  # told as an error, where it is rendered
         return []
-    return sorted(set(_lines(tree.body, {"grains", "__grains__"})))
+    return sorted(set(_lines(tree.body, set(names))))
 
 
 def _lines(body: Iterable[nodes.Node], known: set[str]) -> Iterator[int]:

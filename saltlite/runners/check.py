@@ -70,6 +70,22 @@ def pillar(
     return report.as_map()
 
 
+def reactor(ctx: RunnerContext) -> dict[str, Any]:
+    """Look at the entries of ``reactor`` and at their files, without an event.
+
+    Return the number of entries and what is wrong, with file and line: entries of another form, and
+    files that are not there. Warnings name the lines where what an event says becomes part of YAML
+    unquoted. The exit code is 1 if there are errors.
+
+    CLI Example:
+
+        salt-run check.reactor
+    """
+    if ctx.reactor is None:
+        raise SaltliteError("check.reactor: there is no master's configuration here")
+    return ctx.reactor().check()
+
+
 def _unquoted_grains(config: MasterConfig) -> Iterator[str]:
     """A line for each place of the pillar's files where a minion's word becomes YAML."""
     from saltlite.renderers.engine import pipe

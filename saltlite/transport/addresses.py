@@ -57,6 +57,11 @@ class MasterSockets:
         return self.sock_dir / "logins.ipc"
 
     @property
+    def reactor_runs(self) -> Path:
+        """ReactorRuns' stream socket: runners and wheel functions of reactions, from Reactor."""
+        return self.sock_dir / "reactor_runs.ipc"
+
+    @property
     def late(self) -> Path:
         """ReqServer's PULL: replies that come later than their worker's answer."""
         return self.sock_dir / "late_pull.ipc"

@@ -315,19 +315,34 @@ class EventSubscriber:
             if event is not None or time.monotonic() >= deadline:
                 return event
 
+    def frame(self, timeout_s: float) -> bytes | None:
+        """The next event as it came, for who wants to see its tag before it is unpacked."""
+        if self._early:
+            early = self._early.pop(0)
+            return pack_event(early.tag, early.data, datetime.now(timezone.utc))
+        deadline = time.monotonic() + timeout_s
+        while True:
+            frame = self._next_frame(deadline)
+            if frame is not None or time.monotonic() >= deadline:
+                return frame
+
     def _next(self, deadline: float) -> Event | None:
         """One message, if it is there in time and is an event."""
+        frame = self._next_frame(deadline)
+        if frame is None:
+            return None
+        try:
+            return unpack_event(frame)
+        except WireError as error:
+            log.debug("not an event: %s", error)
+            return None
+
+    def _next_frame(self, deadline: float) -> bytes | None:
         wait_ms = max(0, round((deadline - time.monotonic()) * 1000))
         if not self._socket.poll(wait_ms):
             return None
         frames = self._socket.recv_multipart()
-        if not self._counted(frames):
-            return None
-        try:
-            return unpack_event(frames[0])
-        except WireError as error:
-            log.debug("not an event: %s", error)
-            return None
+        return frames[0] if self._counted(frames) else None
 
     def _counted(self, frames: list[bytes]) -> bool:
         """Keep the sequence; ``False`` for what is not an event."""

@@ -17,7 +17,9 @@ from saltlite.master.rates import EVENTS_PER_S
 
 _JID: Final = r"[0-9]{20}(?:_[0-9]{1,20})?"
 _BARE_JID: Final = re.compile(_JID)
-_OURS: Final = re.compile(r"salt(/.*)?|syndic(/.*)?|new_job|key|minions", re.IGNORECASE | re.DOTALL)
+_OURS: Final = re.compile(
+    r"salt(lite)?(/.*)?|syndic(/.*)?|new_job|key|minions", re.IGNORECASE | re.DOTALL
+)
 _OWN: Final = (
     r"salt/minion/{id}/[^/].*",
     r"salt/beacon/{id}/[^/].*",

@@ -70,6 +70,11 @@ def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
         return {"error": str(problem)}
     if user.proof != "user":
         wanted = replace(wanted, user=user.name, key=None)
+    return publish_as(ctx, user, wanted)
+
+
+def publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
+    """Publish a job for a user who is known, if they may; for requests, and for reactions."""
     if ctx.access.blacklisted(user.name, wanted.functions):
         who = printable(user.name, 80)
         ctx.refusals.refuse("publish", f"user {who}: {wanted.functions} is blacklisted")

@@ -1,0 +1,195 @@
+"""What renders the files of reactions on the master, and what ``salt-run reactor.*`` asks with.
+
+``reactor`` knows neither the master's package nor the client's; here they meet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltlite.errors import FunctionUnavailable, SaltliteError
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.reactor.reactions import Reaction
+    from saltlite.reactor.render import ReactionRenderer
+    from saltlite.runner_context import RunnerContext
+
+log = logging.getLogger(__name__)
+
+TEMPLATE_LIMIT_S = 9.0
+"""Of the processor's time: a template that never ends is told with its place, before the process
+that renders it is ended over it."""
+
+
+def reaction_renderer(config: MasterConfig) -> ReactionRenderer:
+    """What renders on the master, for the life of this process."""
+    from saltlite.cli.runs import runner_context
+
+    # Never closed: what templates opened ends with the process.
+    context = runner_context(config, lambda line: log.info("%s", line))
+    return renderer_for(context.__enter__(), config)
+
+
+def renderer_for(ctx: RunnerContext, config: MasterConfig) -> ReactionRenderer:
+    """What renders with the functions that a runner may reach."""
+    from saltlite.masterside.context import master_pillar, reaction_context
+    from saltlite.reactor.render import ReactionRenderer
+
+    limited = _with_limit(config)
+    made = reaction_context(ctx, limited)
+    return ReactionRenderer(
+        made,
+        strict=config.reactor.reactor_strict,
+        fresh_pillar=partial(master_pillar, limited, made.grains),
+        pillar_life_s=config.reactor.reactor_refresh_interval,
+    )
+
+
+def _with_limit(config: MasterConfig) -> MasterConfig:
+    limit = config.files.jinja_time_limit
+    own = min(limit, TEMPLATE_LIMIT_S) if limit else TEMPLATE_LIMIT_S
+    return dataclasses.replace(
+        config, files=dataclasses.replace(config.files, jinja_time_limit=own)
+    )
+
+
+ANSWER_S = 5.0
+EVENT_DATA = frozenset(("data", "tag"))
+UNQUOTED = (
+    "what an event says becomes part of YAML as it is, so whoever fires it can add reactions; put "
+    "| json behind it"
+)
+
+
+class ReactorClient:
+    """What the runners of ``reactor`` ask: the files here, or the reactor that runs."""
+
+    def __init__(self, ctx: RunnerContext) -> None:
+        self._ctx = ctx
+
+    # --- without the running master ------------------------------------------------------------
+
+    def test(self, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Which entries mean the tag, what their files render to, and the calls that they make."""
+        from saltlite.reactor.reactions import compile_reactions
+        from saltlite.reactor.source import configured_entries
+        from saltlite.reactor.table import TagTable
+
+        config = self._ctx.config
+        found = configured_entries(config.reactor.reactor, config.source)
+        entries = TagTable(found.entries).matching(tag)
+        errors = list(found.problems)
+        named = [file for entry in entries for file in entry.files]
+        rendered = list(self._rendered(named, tag, data, errors))
+        made = compile_reactions(rendered)
+        errors += made.errors
+        report = {
+            "entries": [entry.as_map() for entry in entries],
+            "rendered": dict(rendered),
+            "reactions": [self._shown(one) for one in made.reactions],
+            "warnings": made.warnings,
+            "errors": errors,
+        }
+        return {**report, "retcode": 1 if errors else 0}
+
+    def _rendered(
+        self, named: Sequence[str], tag: str, data: Mapping[str, Any], errors: list[str]
+    ) -> Iterator[tuple[str, Any]]:
+        renderer = renderer_for(self._ctx, self._ctx.config)
+        for file in named:
+            with _told(errors):
+                for path in renderer.locate(file, tag):
+                    yield path, renderer.render(path, tag, data)
+
+    def _shown(self, reaction: Reaction) -> dict[str, Any]:
+        """The call as it would be made; arguments of the old form are laid out."""
+        shown = reaction.as_map()
+        if not reaction.by_signature:
+            return shown
+        from saltlite.client.runner import RUNNER, WHEEL
+        from saltlite.reactor.arguments import lay_out
+
+        resolve = (WHEEL if reaction.kind == "wheel" else RUNNER).resolve
+        try:
+            arg, kwarg = lay_out(resolve(reaction.fun, self._ctx).call, reaction.kwarg)
+        except FunctionUnavailable as error:
+            return {**shown, "error": str(error)}
+        return {**shown, "arg": arg, "kwarg": kwarg}
+
+    def check(self) -> dict[str, Any]:
+        """What is wrong with the entries and their files."""
+        from saltlite.reactor.source import configured_entries
+
+        config = self._ctx.config
+        found = configured_entries(config.reactor.reactor, config.source)
+        errors, warnings = list(found.problems), []
+        renderer = renderer_for(self._ctx, config)
+        for file in dict.fromkeys(file for entry in found.entries for file in entry.files):
+            with _told(errors):
+                for path in renderer.locate(file, "any"):
+                    warnings += _unquoted(path)
+        report: dict[str, Any] = {"entries": len(found.entries), "errors": errors}
+        if warnings and not config.reactor.reactor_strict:
+            report["warnings"] = warnings
+        return {**report, "retcode": 1 if errors else 0}
+
+    # --- by the running master -----------------------------------------------------------------
+
+    def ask(self, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Fire a management event, with a proof that root asks, and wait for its answer.
+
+        Raises:
+            SaltliteError: there is no reactor, or it does not answer.
+        """
+        from saltlite.client.identity import local_key
+        from saltlite.core import tags
+        from saltlite.core.proof import prove
+
+        config = self._ctx.config
+        if not config.reactor.reactor:
+            raise SaltliteError(
+                "the reactor does not run: the master's configuration has no `reactor`"
+            )
+        tag = tags.REACTOR_MANAGE + what
+        key = local_key(Path(config.paths.cachedir))
+        listener = self._ctx.listen(tags.REACTOR_ANSWERS[what])
+        try:
+            self._ctx.events.fire(tag, prove(key, tag, data, time.time()))
+            event = listener.get(ANSWER_S)
+        finally:
+            listener.close()
+        if event is None:
+            raise SaltliteError(f"the reactor did not answer within {ANSWER_S:g} s")
+        return event.data
+
+
+@contextmanager
+def _told(errors: list[str]) -> Iterator[None]:
+    """Go on behind what goes wrong; it is told."""
+    try:
+        yield
+    except SaltliteError as error:
+        errors.append(str(error))
+
+
+def _unquoted(path: str) -> Iterator[str]:
+    """A line for each place of a file where an event's word becomes YAML."""
+    from saltlite.reactor.render import RENDERER
+    from saltlite.renderers.engine import pipe
+    from saltlite.renderers.unquoted import find_unquoted
+
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeError):  # told as an error, when it is rendered
+        return
+    if {"jinja", "yaml"} <= {stage.name for stage in pipe(text, RENDERER)}:
+        for line in find_unquoted(text, EVENT_DATA):
+            yield f"{path}:{line}: {UNQUOTED}"
