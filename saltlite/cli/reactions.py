@@ -86,7 +86,7 @@ class ReactorClient:
         config = self._ctx.config
         found = configured_entries(config.reactor.reactor, config.source)
         entries = TagTable(found.entries).matching(tag)
-        errors = list(found.problems)
+        errors: list[str] = []
         named = [file for entry in entries for file in entry.files]
         rendered = list(self._rendered(named, tag, data, errors))
         made = compile_reactions(rendered)
@@ -95,7 +95,7 @@ class ReactorClient:
             "entries": [entry.as_map() for entry in entries],
             "rendered": dict(rendered),
             "reactions": [self._shown(one) for one in made.reactions],
-            "warnings": made.warnings,
+            "warnings": [*found.problems, *made.warnings],
             "errors": errors,
         }
         return {**report, "retcode": 1 if errors else 0}

@@ -120,7 +120,8 @@ _OF_THE_OTHERS = {
             "auto_accept", "autosign_timeout", "ext_job_cache", "file_recv",
             "file_recv_max_size", "interface", "on_demand_ext_pillar", "pillar_cache",
             "pillar_cache_backend", "pillar_cache_ttl", "publisher_acl",
-            "publisher_acl_blacklist", "salt_cp_chunk_size",
+            "publisher_acl_blacklist", "reactor", "reactor_niceness", "reactor_refresh_interval",
+            "reactor_strict", "reactor_worker_hwm", "reactor_worker_threads", "salt_cp_chunk_size",
         )
     ),
 }  # fmt: skip

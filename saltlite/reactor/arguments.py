@@ -18,22 +18,18 @@ def lay_out(
     left = dict(given)
     arg: list[Any] = []
     kwarg: dict[str, Any] = {}
-    takes_any = False
+    takes_any = is_missing = False
     for one in inspect.signature(function).parameters.values():
         if one.kind is one.VAR_KEYWORD:
             takes_any = True
-        elif one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
-            _place(one, left, arg, kwarg)
+        elif one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
+            continue
+        elif one.default is not one.empty:
+            kwarg[one.name] = left.pop(one.name, one.default)
+        elif one.name not in left:
+            is_missing = True  # what comes after it must not take its place
+        elif is_missing or one.kind is one.KEYWORD_ONLY:
+            kwarg[one.name] = left.pop(one.name)
+        else:
+            arg.append(left.pop(one.name))
     return arg, {**kwarg, **(left if takes_any else {})}
-
-
-def _place(
-    one: inspect.Parameter, left: dict[str, Any], arg: list[Any], kwarg: dict[str, Any]
-) -> None:
-    is_required = one.default is one.empty
-    if not is_required:
-        kwarg[one.name] = left.pop(one.name, one.default)
-    elif one.name in left and one.kind is one.POSITIONAL_OR_KEYWORD and not kwarg:
-        arg.append(left.pop(one.name))
-    elif one.name in left:
-        kwarg[one.name] = left.pop(one.name)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from saltlite.context import MinionContext
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RenderError, SaltliteError
-from saltlite.renderers.engine import Source, pipe, place_names, render
+from saltlite.renderers.engine import Source, pipe, place_names, render, source_of_file
 from saltlite.renderers.names import QUOTE_ALL
 from saltlite.renderers.own import forget_changes
 
@@ -50,7 +50,7 @@ class ReactionRenderer:
             self.ctx.state[QUOTE_ALL] = True
 
     def locate(self, named: str, tag: str) -> list[str]:
-        """The files that an entry names: paths on this machine, those of a glob sorted.
+        """The files that an entry names: addresses, or paths, those of a glob sorted.
 
         Raises:
             FileMissing: there is none.
@@ -59,10 +59,10 @@ class ReactionRenderer:
         if named.startswith(SCHEME):
             from saltlite.fileserver.client import file_client
 
-            cached = file_client(self.ctx).cache_file(named, "base")
-            found = [cached] if cached else []
-        else:
-            found = sorted(glob.glob(named)) if os.path.isabs(named) else []
+            if file_client(self.ctx).hash_file(named, "base") is None:
+                raise FileMissing(named, tag)
+            return [named]
+        found = sorted(glob.glob(named)) if os.path.isabs(named) else []
         files = [path for path in found if os.path.isfile(path)]
         if not files:
             raise FileMissing(named, tag)
@@ -75,7 +75,7 @@ class ReactionRenderer:
             RenderError: it does not render.
         """
         self._renew()
-        text = _read(path)
+        text = self._read(path, tag)
         if self.strict:
             _refuse_unquoted(text, path)
         names = place_names(path, os.path.basename(path))
@@ -83,22 +83,21 @@ class ReactionRenderer:
         source = Source(text=text, path=path, variables=variables)
         return render(source, self.ctx, renderer=RENDERER)
 
+    def _read(self, path: str, tag: str) -> str:
+        try:
+            source = source_of_file(path, self.ctx)
+        except OSError as error:
+            raise RenderError(f"cannot be read: {error.strerror}", path=path) from error
+        if source is None:  # gone meanwhile
+            raise FileMissing(path, tag)
+        return source.text
+
     def _renew(self) -> None:
         """Have no file see what another one changed, nor a pillar that is old."""
         forget_changes(self.ctx)
         now_s = time.monotonic()
         if self.fresh_pillar is not None and now_s - self._pillar_s >= self.pillar_life_s:
             self.ctx.pillar, self._pillar_s = self.fresh_pillar(), now_s
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return file.read().decode()
-    except OSError as error:
-        raise RenderError(f"cannot be read: {error.strerror}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise RenderError(f"not UTF-8: {error.reason}", path=path) from error
 
 
 def _refuse_unquoted(text: str, path: str) -> None:

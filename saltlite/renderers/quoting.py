@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import wraps
 from typing import Any, Final
 
 import jinja2
@@ -38,7 +38,7 @@ class QuotingEnvironment(SaltEnvironment):
         super().__init__(options)
         self.finalize = quote
         for name in QUOTING_FILTERS & self.filters.keys():
-            self.filters[name] = partial(_verbatim, self.filters[name])
+            self.filters[name] = _verbatim(self.filters[name])
         self.filters["safe"] = Verbatim
 
     def concat(self, pieces: Iterable[str]) -> str:
@@ -60,5 +60,11 @@ def _plain(value: Any) -> Any:
     return dict(value) if hasattr(value, "keys") else str(value)
 
 
-def _verbatim(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Verbatim:
-    return Verbatim(function(*args, **kwargs))
+def _verbatim(function: Callable[..., Any]) -> Callable[..., Verbatim]:
+    """A filter whose text stands as it is; Jinja hands it the same first argument."""
+
+    @wraps(function)
+    def printed(*args: Any, **kwargs: Any) -> Verbatim:
+        return Verbatim(function(*args, **kwargs))
+
+    return printed

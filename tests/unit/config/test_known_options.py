@@ -24,7 +24,7 @@ def test_what_is_set_without_effect_is_named_once() -> None:
     assert without_effect({"id": "/m:1", "no_such_option": "/m:2"}, "minion") == ""
 
 
-NOT_BUILT = ("reactor", "engines", "beacons", "rest_cherrypy", "order_masters", "syndic_master")
+NOT_BUILT = ("engines", "beacons", "rest_cherrypy", "order_masters", "syndic_master")
 
 
 @pytest.mark.parametrize("role", ["master", "minion"])
@@ -41,12 +41,12 @@ def test_a_schedule_is_the_minions() -> None:
 
 def test_the_master_names_them_with_their_files(tmp_path: Path) -> None:
     (tmp_path / "master.d").mkdir()
-    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\nreactor: []\n")
+    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\norder_masters: True\n")
     (tmp_path / "master.d/a.conf").write_text("\nengines: [x]\n")
     config = load_master(tmp_path, environ={})
     assert without_effect(config.source, "master") == (
         "Set, but without effect yet: "
-        f"engines ({tmp_path}/master.d/a.conf:2), reactor ({tmp_path}/master:2)"
+        f"engines ({tmp_path}/master.d/a.conf:2), order_masters ({tmp_path}/master:2)"
     )
 
 
