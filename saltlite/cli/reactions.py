@@ -130,7 +130,8 @@ class ReactorClient:
 
         config = self._ctx.config
         found = configured_entries(config.reactor.reactor, config.source)
-        errors, warnings = list(found.problems), []
+        errors = list(found.problems)
+        warnings: list[str] = []
         renderer = renderer_for(self._ctx, config)
         for file in dict.fromkeys(file for entry in found.entries for file in entry.files):
             with _told(errors):
