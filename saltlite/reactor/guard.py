@@ -13,6 +13,8 @@ KEYS_MOST: Final = 10_000
 
 @dataclass(slots=True)
 class _Count:
+    """Runs of one key since a moment, and until when it is paused."""
+
     since_s: float
     runs: int = 0
     paused_until_s: float = 0.0
