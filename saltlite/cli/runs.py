@@ -19,6 +19,7 @@ from saltlite.errors import MasterAbsent, StoreError
 if TYPE_CHECKING:
     from saltlite.client.runner import RunnerClient
     from saltlite.config.master import MasterConfig
+    from saltlite.engine_context import EngineContext
     from saltlite.master.runs import RunOutcome, RunRequest
     from saltlite.runner_context import Listener, ReactorAccess, RunnerContext
 
@@ -79,6 +80,22 @@ def _reactor_access(ctx: RunnerContext) -> ReactorAccess:
     from saltlite.cli.reactions import ReactorClient
 
     return ReactorClient(ctx)
+
+
+@contextmanager
+def engine_context(config: MasterConfig, name: str) -> Iterator[EngineContext]:
+    """What an engine of the master may reach; what its runners print goes to the log."""
+    from saltlite.engine_context import EngineContext
+    from saltlite.masterside.context import execution_context
+
+    with runner_context(config, lambda line: log.info("%s", line)) as runner:
+        yield EngineContext(
+            name=name,
+            config=config,
+            minion=execution_context(runner),
+            listen=runner.listen,
+            runner=runner,
+        )
 
 
 def run_another(

@@ -12,8 +12,11 @@ from saltlite.cli.aside import read_aside, remake_master
 from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from saltlite.cli.options import CommandParser
     from saltlite.config.master import MasterConfig
+    from saltlite.engine_context import EngineContext
     from saltlite.master.runs import RunOutcome, RunRequest
     from saltlite.reactor.render import ReactionRenderer
 
@@ -45,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             config,
             execute=_execute,
             make_renderer=_make_renderer,
+            engine_context=_engine_context,
             reload=lambda: _reload_logs(options),
         ).run()
     except SaltliteError as error:
@@ -66,6 +70,13 @@ def _make_renderer(config: MasterConfig) -> ReactionRenderer:
     from saltlite.cli.reactions import reaction_renderer
 
     return reaction_renderer(config)
+
+
+def _engine_context(config: MasterConfig, name: str) -> AbstractContextManager[EngineContext]:
+    """What an engine of the master may reach, in the process of that engine."""
+    from saltlite.cli.runs import engine_context
+
+    return engine_context(config, name)
 
 
 def _warn_of_unread(config: MasterConfig) -> None:

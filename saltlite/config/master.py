@@ -85,6 +85,9 @@ class ProcessOptions:
     strict_config: bool = option(
         False, "An option that looks misspelt is an error. Not in Salt, which never says so."
     )
+    engines: Mapping[str, Any] | Sequence[Any] = option(
+        [], "Engines that run beside the master: names, or maps of a name and its arguments."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -131,6 +131,9 @@ class ProcessOptions:
     cache_jobs: bool = option(False, "Keep jobs and their returns on the minion too.")
     restart_on_error: bool = option(False, "Start again after an error instead of ending.")
     minion_restart_command: Sequence[str] = option([], "The command that restarts the minion.")
+    engines: Mapping[str, Any] | Sequence[Any] = option(
+        [], "Engines that run beside the minion: names, or maps of a name and its arguments."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

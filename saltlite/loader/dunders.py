@@ -203,6 +203,12 @@ class Surroundings:
         return SaltFunctions(lambda: self.modules("utils"))
 
     @functools.cached_property
+    def runners(self) -> Mapping[str, Any]:
+        """``__runners__``: what ``salt-run`` calls; none on a minion."""
+        runner = getattr(self.ctx, "runner", None)
+        return {} if runner is None else SaltFunctions(lambda: runner.functions)
+
+    @functools.cached_property
     def states(self) -> SaltFunctions:
         """``__states__``: state functions, custom ones and the others."""
         return SaltFunctions(lambda: self._state_functions)
@@ -248,6 +254,8 @@ class Surroundings:
             return common
         if kind in ("modules", "utils"):
             return {**common, "__salt__": self.salt}
+        if kind == "engines":
+            return {**common, "__salt__": self.salt, "__runners__": self.runners}
         return {
             **common,
             "__salt__": self.salt,

@@ -267,6 +267,13 @@ class UserModules:
 # --- from names of files to modules --------------------------------------------------------------
 
 
+def may_stand_for(config: Any, kind: str, name: str) -> bool:
+    """Whether a file of users may be the plug-in ``name``; none of them is loaded."""
+    files = (file for place in directories(config, kind) for file in _python_files(place))
+    claims = (_claims(stem, path) for stem, path in files)
+    return any(names is None or name in names for names in claims)
+
+
 def _python_files(directory: str) -> Iterator[tuple[str, str]]:
     """Stem and path of each Python file and each package in a directory, sorted."""
     try:

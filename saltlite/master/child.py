@@ -26,6 +26,9 @@ BEAT_S: Final = 5.0
 EXIT_CANNOT_START: Final = 78
 """A child's exit code for: starting again will not help. Source: sysexits.h, EX_CONFIG."""
 
+EXIT_FOR_GOOD: Final = 69
+"""The exit code of a child that is not started again. Source: sysexits.h, EX_UNAVAILABLE."""
+
 CHILDREN_OOM_SCORE: Final = 100
 """The kernel out of memory is to take a child before the parent. Source: proc(5), oom_score_adj."""
 
@@ -95,6 +98,14 @@ class Life:
             self._attend()
         return theirs
 
+    def do_not_poll(self) -> None:
+        """For a child whose code is not ours and waits in its own way.
+
+        SIGTERM ends it where it is, as ``sys.exit`` would; the logs are re-opened at once.
+        """
+        signal.signal(signal.SIGTERM, _exit)
+        signal.signal(signal.SIGHUP, lambda _number, _frame: self._reload())
+
     def let_go(self) -> None:
         """In a child of this child: close what ties to the master; it has its own ties."""
         for fd in (self._wake_fd, self._signal_fd, self._parent_fd):
@@ -136,3 +147,7 @@ class Life:
 
     def _on_hup(self, _number: int, _frame: FrameType | None) -> None:
         self._hang_up = True
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)

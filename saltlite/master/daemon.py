@@ -46,6 +46,7 @@ from saltlite.transport.bus import EventPusher
 from saltlite.version import __version__
 
 if TYPE_CHECKING:
+    from saltlite.master.engine import OpenContext
     from saltlite.master.reactor import MakeRenderer
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Master:
 
     ``reload`` re-opens the logs; it is called on SIGHUP, in every process. ``execute`` runs one
     runner or wheel function, ``make_renderer`` what renders the files of reactions, both in a
-    process of its own.
+    process of its own; ``engine_context`` opens what an engine gets.
     """
 
     def __init__(
@@ -71,11 +72,13 @@ class Master:
         *,
         execute: Execute,
         make_renderer: MakeRenderer,
+        engine_context: OpenContext,
         reload: Callable[[], None] = lambda: None,
     ) -> None:
         self._config = config
         self._execute = execute
         self._make_renderer = make_renderer
+        self._engine_context = engine_context
         self._reload = reload
         self._lock_fd = -1
 
@@ -223,6 +226,7 @@ class Master:
             *self._logins(shared),
             *self._event_return(shared),
             *self._reactor(shared),
+            *self._engines(shared),
             *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
@@ -260,6 +264,23 @@ class Master:
         return [
             ChildSpec("ReactorRuns", runs.run, stop_group=2, grace_s=RUNS_GRACE_S),
             ChildSpec("Reactor", Reactor(shared, self._make_renderer).run, stop_group=1),
+        ]
+
+    def _engines(self, shared: Shared) -> list[ChildSpec]:
+        """A process for each engine, if there are any."""
+        if not self._config.process.engines:
+            return []
+        from saltlite.loader.engines import wanted_engines
+        from saltlite.master.engine import Engine
+
+        bus, config = shared.sockets.event_pull, self._config
+        return [
+            ChildSpec(
+                f"Engine({entry.name})",
+                Engine(entry, config, bus, self._engine_context).run,
+                polls=False,
+            )
+            for entry in wanted_engines(config)
         ]
 
     def _fileserver_update(self) -> list[ChildSpec]:

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Final
 
 from saltlite import process
-from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.child import EXIT_CANNOT_START, EXIT_FOR_GOOD, Life
 from saltlite.master.shared import Beat, HeartBeats
 
 log = logging.getLogger(__name__)
@@ -46,13 +46,15 @@ COMPLAIN_EVERY_S: Final = 60.0
 class ChildSpec:
     """One child: its name in the process list, what it does, and when it is stopped.
 
-    Children are stopped group by group, the lowest ``stop_group`` first; each has ``grace_s``.
+    Children are stopped group by group, the lowest ``stop_group`` first; each has ``grace_s``. One
+    that does not poll (``Life.do_not_poll``) shows no life and is not replaced for that.
     """
 
     name: str
     run: Callable[[Life], None]
     stop_group: int = 0
     grace_s: float = 2.0
+    polls: bool = True
 
 
 class WatchClock:
@@ -286,6 +288,9 @@ class Supervisor:
         if code == EXIT_CANNOT_START and not self._told_ready:
             self._failed = True
             return
+        if code == EXIT_FOR_GOOD and not child.spec.polls:
+            child.start_at_s = float("inf")
+            return
         if now_s - child.started_s > HEALTHY_AFTER_S:
             child.back_off_s = BACK_OFF_FIRST_S
         child.deaths = [one for one in child.deaths if now_s - one < COMPLAIN_EVERY_S] + [now_s]
@@ -328,6 +333,8 @@ class Supervisor:
         if not child.is_ready:
             late = now_s - child.sign_s > self._ready_within_s
             return f"did not get ready within {self._ready_within_s:.0f} s" if late else None
+        if not child.spec.polls:
+            return None
         beat = self._beats.read(child.slot)
         sign = (beat.busy_since_s or beat.beat_s, beat.requests)
         if sign != child.sign:

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from saltlite.core.plain import PlainMap
-from saltlite.errors import RequestTimeout, SaltliteError, StoreError, WireError
+from saltlite.errors import StoreError, WireError
+from saltlite.minion.childrequests import ChildServices, answer
 from saltlite.minion.guard import is_guard
 from saltlite.minion.job import failed_fields
 from saltlite.minion.outbox import Parcel, Spool
@@ -46,20 +47,8 @@ STOPPED_TEXT: Final = "The minion stopped while this job ran."
 NOT_STARTED_TEXT: Final = "The minion stopped before this job was started."
 
 
-class JobServices(Protocol):
+class JobServices(ChildServices, Protocol):
     """What running jobs may ask of the minion."""
-
-    def fire(self, tag: str, data: PlainMap) -> None:
-        """Put an event on the minion's own bus."""
-
-    async def request(self, master: str, load: dict[str, Any]) -> Any:
-        """Ask that master; raises RequestTimeout and other SaltliteErrors."""
-
-    async def refresh_grains(self) -> PlainMap:
-        """Load the grains anew."""
-
-    def facts(self, master: str) -> tuple[PlainMap, PlainMap]:
-        """Grains, and the pillar of that master, as they are now."""
 
     def returned(self, jid: str, master: str) -> None:
         """The return of a job is in the spool."""
@@ -263,26 +252,7 @@ class Executor:
     async def _answer(
         self, running: _Running, message: dict[str, Any], writer: asyncio.StreamWriter
     ) -> None:
-        answer: dict[str, Any] = {"n": message.get("n")}
-        try:
-            answer["reply"] = await self._reply(running, message)
-        except RequestTimeout as error:
-            answer |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
-        except (SaltliteError, KeyError, TypeError, ValueError) as error:
-            answer["error"] = str(error) or type(error).__name__
-        writer.write(framed(answer))
-
-    async def _reply(self, running: _Running, message: dict[str, Any]) -> Any:
-        op = message.get("op")
-        if op == "request":
-            return await self._services.request(running.master, dict(message["load"]))
-        if op == "jobs":
-            return self.running()
-        if op == "signal":
-            return self.signal(str(message["jid"]), int(message["number"]))
-        if op == "refresh":
-            return await self._services.refresh_grains()
-        raise SaltliteError(f"no such question: {op}")
+        writer.write(framed(await answer(message, running.master, self._services, self)))
 
     def _return_failure(self, job: dict[str, Any], master: str, text: str) -> None:
         if job.get(UNRETURNED):

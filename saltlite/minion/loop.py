@@ -197,6 +197,7 @@ class Minion:
         self._stopping = asyncio.Event()
         self._is_ready = False
         self._scheduler: Scheduler | None = None
+        self._has_facts = asyncio.Event()
 
     # --- life ------------------------------------------------------------------------------
 
@@ -214,6 +215,8 @@ class Minion:
             self._background(self._ping())
         if self._config.grains.grains_refresh_every > 0:
             self._background(self._watch_grains())
+        if self._config.process.engines:
+            self._background(self._run_engines())
         try:
             return await self._serve(identity)
         finally:
@@ -234,6 +237,7 @@ class Minion:
         if network.master_type == "disable":
             self._ready()
             await self._facts.loaded.wait()
+            self._has_facts.set()
             self._look_at_schedule("")
             await self._stopping.wait()
             return 0
@@ -380,6 +384,7 @@ class Minion:
         """Get the facts, then run what has been published meanwhile, then say that we are here."""
         loading = self._background(self._first_facts(link))
         await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
+        self._has_facts.set()
         self._look_at_schedule(link.name)
         for job in self._held.pop(link.name, []):
             self._consider(link, job)
@@ -549,6 +554,20 @@ class Minion:
             )
         )
 
+    # --- engines -------------------------------------------------------------------------------
+
+    async def _run_engines(self) -> None:
+        """Start the engines once there is a pillar for them, or none in time, and keep them up."""
+        from saltlite.loader.engines import wanted_engines
+        from saltlite.minion.engines import EngineKeeper
+
+        await self._facts.loaded.wait()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._has_facts.wait(), FACTS_PATIENCE_S)
+        keeper = EngineKeeper(self._parent, self, self._executor, self._first_master)
+        for entry in wanted_engines(self._config):
+            self._background(keeper.keep(entry))
+
     # --- the schedule --------------------------------------------------------------------------
 
     def _look_at_schedule(self, master: str) -> None:
@@ -583,10 +602,14 @@ class Minion:
         from saltlite.minion.schedule import scheduled_job
 
         job = scheduled_job(name, entry, self._setup.minion_id)
-        master = next(iter(self._links), self._masters[0].name if self._masters else "")
+        master = self._first_master()
         if self._config.network.master_type == "disable":
             job[UNRETURNED] = True
         self._executor.take(job, master)
+
+    def _first_master(self) -> str:
+        """Whom what nobody asked for belongs to: the first master that we are with."""
+        return next(iter(self._links), self._masters[0].name if self._masters else "")
 
     def running_of(self, name: str) -> int:
         """See ``ScheduleOwner``."""

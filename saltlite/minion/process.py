@@ -34,6 +34,9 @@ from saltlite.minion.startup import UNASKED, UNRETURNED
 
 log = logging.getLogger(__name__)
 
+BUS_TIMEOUT_S = 5.0
+"""How long an engine waits for the bus before it begins without it."""
+
 CUT_SHORT = 254
 """The retcode of a job that did not come to its own end. Source: reliability.md, P-dead."""
 
@@ -137,17 +140,16 @@ def run_forked(sock: socket.socket, setup: Setup) -> int:
     os.umask(setup.umask)
     pipe = Pipe(sock)
     try:
-        run_task(pipe, setup, pid=os.getpid())
+        return run_task(pipe, setup, pid=os.getpid(), sock=sock)
     except LoopGone as error:
         log.debug("%s", error)
         return 1
     finally:
         pipe.close()
-    return 0
 
 
-def run_task(pipe: Pipe, setup: Setup, pid: int) -> None:
-    """Read what is to be done, do it, report it.
+def run_task(pipe: Pipe, setup: Setup, pid: int, sock: socket.socket | None = None) -> int:
+    """Read what is to be done, do it, report it; what a process of its own ends with.
 
     Raises:
         LoopGone: before anything was begun.
@@ -160,8 +162,11 @@ def run_task(pipe: Pipe, setup: Setup, pid: int) -> None:
         _grains(pipe, setup, refresh=start.get("refresh", False))
     elif task == "mine":
         _mine(pipe, setup, start)
+    elif task == "engine" and sock is not None:
+        return _engine(pipe, setup, start, sock)
     else:
         raise WireError(f"no such task: {task}")
+    return 0
 
 
 def _grains(pipe: Pipe, setup: Setup, *, refresh: bool) -> None:
@@ -177,6 +182,15 @@ def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
     ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
     with contextlib.closing(ctx.host):
         pipe.send({"op": "result", "mine": collect(start["functions"], ctx)})
+
+
+def _engine(pipe: Pipe, setup: Setup, start: Mapping[str, Any], sock: socket.socket) -> int:
+    from saltlite.minion import engine
+
+    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    if setup.config.network.master_type == "disable":
+        ctx.master = None
+    return engine.live(start, ctx, sock, lambda prefix: _hear(setup, prefix))
 
 
 def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
@@ -254,6 +268,13 @@ def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionCon
             pillar_is_fresh=False,
         )
     )
+
+
+def _hear(setup: Setup, prefix: str) -> Any:
+    """As :func:`_listen`, from now on: the bus has heard of it when this is back."""
+    bus = _listen(setup, prefix)
+    bus.connect_confirmed(BUS_TIMEOUT_S)
+    return bus
 
 
 def _listen(setup: Setup, prefix: str) -> Any:

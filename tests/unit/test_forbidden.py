@@ -38,6 +38,7 @@ BROAD_HANDLERS = {
     "master/runs.py": "a forked child must never return into its parent's code",
     "master/reactor.py": "a template calls anything: none may end the reactor",
     "master/renderprocess.py": "a forked child must never return into its parent's code",
+    "loader/engines.py": "a callback of a plug-in: its process says how it ended",
     "jobs/deliver.py": "a plug-in's callback: one returner must not keep the next from it",
     "modules/test.py": "test.try is a function that does nothing else",
     "cli/salt_call.py": "the job runner of salt-call",
