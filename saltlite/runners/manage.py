@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from datetime import timezone
+from typing import Any, Final
 
+from saltlite.core.jid import jid_time
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.runner_context import RunnerContext
 from saltlite.version import SALT_COMPATIBLE
+
+_JOBS_LOOKED_AT: Final = 10
+"""The newest jobs, whose returns show who was there a moment ago."""
+
+_STATE_RETURNS_READ: Final = 2000
+"""Returns of state runs that an overview reads beyond one of each minion."""
 
 
 def status(
@@ -138,6 +147,35 @@ present = alived = reaped = joined = allowed = list_state
 not_present = not_alived = not_reaped = not_joined = not_allowed = list_not_state
 
 
+def overview(ctx: RunnerContext) -> dict[str, dict[str, Any]]:
+    """Print what the master knows of each accepted minion; nothing is sent.
+
+    Of each: whether it is ``connected``; ``last_heard``, when it last sent its grains or was given
+    a job that it returned (seconds since the epoch, null for never); ``version`` and ``os`` from
+    its grains; and ``states``, the newest state run that was no test, with its ``jid``, ``fun``,
+    ``success`` and how many states there were, changed something, and failed.
+
+    CLI Example:
+
+        salt-run manage.overview
+    """
+    accepted, connected = ctx.accepted(), ctx.connected()
+    heard, states = _last_heard(ctx), _last_states(ctx, accepted)
+    found = {}
+    for minion in accepted:
+        grains = ctx.cache.fetch("grains", minion) or {}
+        stored_s = ctx.cache.updated_s("grains", minion)
+        moments = [one for one in (stored_s, heard.get(minion)) if one is not None]
+        found[minion] = {
+            "connected": minion in connected,
+            "last_heard": max(moments, default=None),
+            "version": grains.get("saltversion"),
+            "os": grains.get("osfinger") or grains.get("os"),
+            "states": states.get(minion),
+        }
+    return found
+
+
 def safe_accept(ctx: RunnerContext, target: str, tgt_type: str = "glob") -> None:
     """Refuse: comparing a key over ssh before it is accepted needs salt-ssh, which is not here.
 
@@ -152,6 +190,55 @@ def safe_accept(ctx: RunnerContext, target: str, tgt_type: str = "glob") -> None
         "manage.safe_accept needs salt-ssh, which saltlite does not have; compare the fingerprints "
         "of salt-key -f and, on the minion, salt-call --local key.finger"
     )
+
+
+def _last_heard(ctx: RunnerContext) -> dict[str, float]:
+    """When the newest job was published that each minion returned, of the newest few jobs."""
+    heard: dict[str, float] = {}
+    for job in ctx.jobs.search(newest_first=True, limit=_JOBS_LOOKED_AT):
+        for minion in ctx.jobs.returns(job.jid):
+            heard.setdefault(minion, _published_s(job.jid))
+    return heard
+
+
+def _last_states(ctx: RunnerContext, minions: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Each minion's newest state run that was no test.
+
+    Returns of states are large: after so many no older ones are read, whoever is still missing.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    left = _STATE_RETURNS_READ + len(minions)
+    for job in ctx.jobs.search(fun="state.*", newest_first=True):
+        for minion, ret in ctx.jobs.returns(job.jid).items():
+            left -= 1
+            run = None if minion in found else _summarise_states(ret.get("return"))
+            if run is not None:
+                failed = bool(ret.get("retcode")) or ret.get("success") is False
+                fun = job.load.get("fun")
+                found[minion] = {"jid": job.jid, "fun": fun, "success": not failed, **run}
+        if left <= 0 or found.keys() >= set(minions):
+            break
+    return found
+
+
+def _published_s(jid: str) -> float:
+    try:
+        return jid_time(jid).replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _summarise_states(value: Any) -> dict[str, int] | None:
+    """Return ``{"total", "changed", "failed"}`` of a state run, ``None`` for a test or another."""
+    chunks = list(value.values()) if isinstance(value, Mapping) else []
+    run = [one for one in chunks if isinstance(one, Mapping) and "__run_num__" in one]
+    if not run or len(run) != len(chunks) or any(one.get("result") is None for one in run):
+        return None
+    return {
+        "total": len(run),
+        "changed": sum(1 for one in run if one.get("changes") and one.get("result")),
+        "failed": sum(1 for one in run if one.get("result") is False),
+    }
 
 
 def _names(subset: str | list[str] | None) -> list[str] | None:

@@ -293,6 +293,28 @@ def test_manage_versions_groups(ctx):
     assert manage.versions(ctx)["Minion requires update"] == {"web1": "3005.1+x"}
 
 
+def test_manage_overview_has_each_minions_last_states_and_no_test_of_them(ctx):
+    step = {"__run_num__": 0, "result": True, "changes": {}}
+    changed, failed = {**step, "changes": {"x": 1}}, {**step, "result": False}
+    trial = {**step, "result": None, "changes": {"x": 1}}
+    ctx.jobs.add(ONE, "state.apply", returns={
+        "web1": {"return": {"a": step, "b": changed, "c": failed}, "retcode": 2},
+        "db1": {"return": {"a": step}, "retcode": 0, "success": True},
+    })  # fmt: skip
+    ctx.jobs.add(TWO, "state.apply", returns={"web1": {"return": {"a": trial}, "retcode": 0}})
+    ctx.jobs.add(THREE, "state.show_top", returns={"db1": {"return": {"base": []}, "retcode": 0}})
+    found = manage.overview(ctx)
+    assert sorted(found) == ["db1", "ghost", "web1"]
+    assert found["web1"]["states"] == {
+        "jid": ONE, "fun": "state.apply", "success": False, "total": 3, "changed": 1, "failed": 1,
+    }  # fmt: skip
+    assert found["db1"]["states"]["success"] is True
+    assert found["ghost"]["states"] is None
+    assert (found["web1"]["connected"], found["db1"]["connected"]) == (True, False)
+    assert found["web1"]["last_heard"] == 1767323045.000002  # TWO was its newest
+    assert found["ghost"]["last_heard"] is None
+
+
 def test_manage_present(ctx):
     assert manage.present(ctx) == manage.alived(ctx) == ["web1"]
     assert manage.not_present(ctx) == manage.not_alived(ctx) == ["db1", "ghost"]
