@@ -18,6 +18,8 @@ The tree::
     ├── AccessDenied         a file of a daemon is closed to whoever runs a command
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── StoreError           something could not be recorded on disk
+    │   ├── ServerAway       a database server cannot be reached, or ended the connection
+    │   └── RecordRefused    a database server does not take what it was given
     ├── TargetError          a target expression is not well formed
     │   └── PatternTooSlow   a regular expression takes longer than it may
     ├── RenderError          an SLS, template or pillar file does not render (path, line)
@@ -149,6 +151,14 @@ class MasterRefused(SaltliteError):
 
 class StoreError(SaltliteError):
     """Something that must be recorded could not be written or read."""
+
+
+class ServerAway(StoreError):
+    """A database server cannot be reached, or ended the connection; later it may be there."""
+
+
+class RecordRefused(StoreError):
+    """A database server does not take what it was given, and never will."""
 
 
 class TargetError(SaltliteError):

@@ -1,0 +1,84 @@
+"""MySQL and MariaDB: how the returner ``mysql`` connects, and what its statements look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from saltlite.databases.sql import Dialect
+from saltlite.errors import StoreError
+
+CONNECT_TIMEOUT_S: Final = 5
+LONGEST_STATEMENT_S: Final = 120
+"""A table may be locked for a minute; a server that says nothing for longer is away."""
+
+SAVE_LOAD: Final = "INSERT IGNORE INTO jids (jid, `load`) VALUES (%s, %s)"
+DELETE_SOME: Final = "DELETE FROM {table} WHERE {old} LIMIT 5000"
+ARCHIVE: Final = tuple(
+    f"CREATE TABLE IF NOT EXISTS {table}_archive LIKE {table}"
+    for table in ("jids", "salt_returns", "salt_events")
+)
+
+AWAY: Final = frozenset({
+    1040, 1042, 1043, 1053, 1077, 1152, 1153, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1226, 2002,
+    2003, 2006, 2013, 2055, 4031,
+})  # fmt: skip
+"""Errors after which the same may succeed later: no connection, a lock, too many connections.
+
+Source: MariaDB's list of error codes.
+"""
+
+
+def make_dialect(options: Mapping[str, Any]) -> Dialect:
+    """Return the dialect for a server that ``options`` name.
+
+    Raises:
+        StoreError: the driver is not installed.
+    """
+    try:
+        import pymysql
+    except ImportError as error:
+        raise StoreError("MySQL needs the driver PyMySQL: pip install 'saltlite[mysql]'") from error
+
+    arguments = connection_arguments(options)
+
+    def connect() -> Any:
+        return pymysql.connect(**arguments)
+
+    def is_away(error: Exception) -> bool:
+        if isinstance(error, pymysql.InterfaceError):
+            return True
+        return bool(error.args) and error.args[0] in AWAY
+
+    return Dialect(
+        connect=connect,
+        error=pymysql.MySQLError,
+        is_away=is_away,
+        save_load=SAVE_LOAD,
+        delete_some=DELETE_SOME,
+        archive=ARCHIVE,
+        quote=lambda name: f"`{name}`",
+        success=int,
+    )
+
+
+def connection_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the driver is told. ``host`` may be a path: of a socket."""
+    host = str(options["host"])
+    found: dict[str, Any] = {
+        **({"unix_socket": host} if host.startswith("/") else {"host": host}),
+        "port": int(options["port"]),
+        "user": options["user"],
+        "password": str(options["pass"] or options["passwd"] or ""),
+        "database": options["db"],
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "read_timeout": LONGEST_STATEMENT_S,
+        "write_timeout": LONGEST_STATEMENT_S,
+        "charset": "utf8mb4",
+        "init_command": "SET time_zone = '+00:00'",  # what alter_time is compared with is UTC
+    }
+    tls = ("ssl_ca", "ssl_cert", "ssl_key")
+    wanted = {name: options[name] for name in tls if options.get(name) not in (None, "", "None")}
+    if "ssl_ca" in wanted:
+        wanted["ssl_verify_cert"] = True
+    return found | wanted

@@ -1,0 +1,72 @@
+"""What a server is given to keep, as values; which columns it becomes is the server's affair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from saltlite.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRecord:
+    """A job that was published."""
+
+    jid: str
+    load: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnRecord:
+    """What a minion returned: ``{"id", "jid", "fun", "return", "success", "retcode", …}``."""
+
+    ret: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An event of the master's bus; ``master_id`` is whose bus it was."""
+
+    tag: str
+    data: Mapping[str, Any]
+    master_id: str
+
+
+Record: TypeAlias = LoadRecord | ReturnRecord | EventRecord
+
+
+def pack_record(record: Record) -> str:
+    """Return one record as a line of JSON; what JSON does not know becomes text."""
+    if isinstance(record, LoadRecord):
+        fields: list[Any] = ["load", record.jid, record.load]
+    elif isinstance(record, ReturnRecord):
+        fields = ["return", record.ret]
+    else:
+        fields = ["event", record.tag, record.data, record.master_id]
+    return json.dumps(fields, default=as_text)
+
+
+def unpack_record(line: str) -> Record:
+    """Return the record of a line.
+
+    Raises:
+        StoreError: it is none.
+    """
+    try:
+        kind, *fields = json.loads(line)
+        if kind == "load":
+            return LoadRecord(*fields)
+        return ReturnRecord(*fields) if kind == "return" else EventRecord(*fields)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"a record that waited for a server is damaged: {error}") from error
+
+
+def as_text(value: Any) -> Any:
+    """Return what stands in JSON for a value that it does not know: text, or a list of a set."""
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    return str(value)

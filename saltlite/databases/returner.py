@@ -1,0 +1,174 @@
+"""A returner whose records a server keeps: the interface of returners over a spool and a store.
+
+A returner of this kind is a file with ``open_store(options, keep_s)``, ``DEFAULTS`` (its options),
+``PREFIX`` (before their names in the configuration) and ``SCHEMA`` (SQL that makes its tables, or
+``None``). Writing goes to the spool; then whoever may wait for a server gives it what is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from saltlite.databases.drain import Store, drain
+from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord
+from saltlite.databases.spool import EVENTS_LIMIT, RECORDS_LIMIT, Spool, remember_target
+from saltlite.errors import ServerAway
+
+log = logging.getLogger(__name__)
+
+
+class ReadableStore(Store, Protocol):
+    """A store that can be read as well."""
+
+    def load(self, jid: str) -> dict[str, Any] | None:
+        """A job."""
+
+    def returns(self, jid: str) -> dict[str, Any]:
+        """Minion id → return of one job."""
+
+    def last_of(self, fun: str) -> dict[str, Any]:
+        """Minion id → newest return of a function."""
+
+    def loads(self) -> dict[str, dict[str, Any]]:
+        """Jid → job."""
+
+    def minions(self) -> list[str]:
+        """Ids that returned something."""
+
+
+@dataclass(slots=True)
+class ServerReturner:
+    """One returner for one process.
+
+    ``read_options`` takes a return's ``ret_config`` and ``ret_kwargs``. ``writes_later``: somebody
+    else takes out of the spool, as on a master, where no request waits for a server.
+    """
+
+    name: str
+    open_store: Callable[[Mapping[str, Any], float], ReadableStore]
+    read_options: Callable[[Mapping[str, Any] | None], dict[str, Any]]
+    cachedir: Path
+    node_id: str
+    keep_s: float
+    archive: bool
+    writes_later: bool
+    _store: ReadableStore | None = field(default=None, init=False)
+
+    # --- what a returner does ------------------------------------------------------------
+
+    def returner(self, ret: Mapping[str, Any]) -> None:
+        """Keep one return."""
+        told = {name: ret[name] for name in ("ret_config", "ret_kwargs") if ret.get(name)}
+        plain = {name: value for name, value in ret.items() if name not in told}
+        self._keep([ReturnRecord(plain)], told)
+
+    def save_load(
+        self, jid: str, load: Mapping[str, Any], minions: Sequence[str] | None = None
+    ) -> None:
+        """Keep a job."""
+        del minions
+        self._keep([LoadRecord(jid, dict(load))], {})
+
+    def save_minions(self, jid: str, minions: Sequence[str], syndic_id: str | None = None) -> None:
+        """Do nothing: the tables have no place for it."""
+
+    def event_return(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Keep events."""
+        self._keep([EventRecord(one["tag"], one["data"], self.node_id) for one in events], {})
+
+    def get_load(self, jid: str) -> dict[str, Any] | None:
+        """A job, ``None`` for one that is not known."""
+        return self.store().load(jid)
+
+    def get_jid(self, jid: str) -> dict[str, Any]:
+        """Minion id → its whole return."""
+        return self.store().returns(jid)
+
+    def get_fun(self, fun: str) -> dict[str, Any]:
+        """Minion id → its newest return of a function."""
+        return self.store().last_of(fun)
+
+    def get_jids(self) -> dict[str, dict[str, Any]]:
+        """Jid → the job as it was published."""
+        return self.store().loads()
+
+    def get_minions(self) -> list[str]:
+        """The ids that returned something."""
+        return self.store().minions()
+
+    def clean_old_jobs(self) -> None:
+        """Forget what is older than ``keep_jobs_seconds``; 0 keeps everything."""
+        if self.keep_s > 0:
+            self.store().clean(time.time() - self.keep_s, archive=self.archive)
+
+    def prep_jid(self, nocache: bool = False, passed_jid: str | None = None) -> str | None:
+        """The jid that was passed; ``None`` leaves it to the master."""
+        del nocache
+        return passed_jid
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions of the interface by name."""
+        names = (
+            "returner", "save_load", "save_minions", "event_return", "get_load", "get_jid",
+            "get_fun", "get_jids", "get_minions", "clean_old_jobs", "prep_jid",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    # --- spool and store -----------------------------------------------------------------
+
+    def spool(self) -> Spool:
+        """Return the spool of the destination that the configuration names."""
+        return Spool(self.cachedir, self.name)
+
+    def store(self) -> ReadableStore:
+        """Return the connection of this process."""
+        if self._store is None:
+            self._store = self.open_store(self.read_options(None), self.keep_s)
+        return self._store
+
+    def open_target(self, options: Mapping[str, Any]) -> ReadableStore:
+        """Return a connection to a destination that a job named."""
+        return self.open_store(options, self.keep_s)
+
+    def _keep(self, records: Sequence[Record], told: Mapping[str, Any]) -> None:
+        if not records:
+            return
+        options = self.read_options(told or None)
+        elsewhere = told and options != self.read_options(None)
+        spool = Spool(
+            self.cachedir,
+            f"{self.name}-{_digest(options)}" if elsewhere else self.name,
+            limit=EVENTS_LIMIT if isinstance(records[0], EventRecord) else RECORDS_LIMIT,
+        )
+        try:
+            if elsewhere:
+                remember_target(spool, options)
+            spool.put(records)
+            if not self.writes_later:
+                self._drain(spool, self.open_target(options) if elsewhere else self.store())
+        finally:
+            spool.close()
+
+    def _drain(self, spool: Spool, store: ReadableStore) -> None:
+        try:
+            drain(spool, store)
+        except ServerAway as error:
+            log.warning(
+                "The server of the returner %s is away; %d records wait for it: %s",
+                self.name, spool.count(), error,
+            )  # fmt: skip
+        finally:
+            store.close()
+
+
+def _digest(options: Mapping[str, Any]) -> str:
+    """A name for a destination that tells nothing of it."""
+    text = json.dumps(options, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
