@@ -18,7 +18,7 @@ The tree::
     ├── AccessDenied         a file of a daemon is closed to whoever runs a command
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── StoreError           something could not be recorded on disk
-    │   ├── ServerAway       a database server cannot be reached, or ended the connection
+    │   ├── ServerAway       a database server cannot be reached or used now
     │   └── RecordRefused    a database server does not take what it was given
     ├── TargetError          a target expression is not well formed
     │   └── PatternTooSlow   a regular expression takes longer than it may
@@ -154,7 +154,7 @@ class StoreError(SaltliteError):
 
 
 class ServerAway(StoreError):
-    """A database server cannot be reached, or ended the connection; later it may be there."""
+    """A database server cannot be reached or used now; later it may be."""
 
 
 class RecordRefused(StoreError):

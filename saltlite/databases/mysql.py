@@ -19,15 +19,6 @@ ARCHIVE: Final = tuple(
     for table in ("jids", "salt_returns", "salt_events")
 )
 
-AWAY: Final = frozenset({
-    1040, 1042, 1043, 1053, 1077, 1152, 1153, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1226, 2002,
-    2003, 2006, 2013, 2055, 4031,
-})  # fmt: skip
-"""Errors after which the same may succeed later: no connection, a lock, too many connections.
-
-Source: MariaDB's list of error codes.
-"""
-
 
 def make_dialect(options: Mapping[str, Any]) -> Dialect:
     """Return the dialect for a server that ``options`` name.
@@ -45,15 +36,14 @@ def make_dialect(options: Mapping[str, Any]) -> Dialect:
     def connect() -> Any:
         return pymysql.connect(**arguments)
 
-    def is_away(error: Exception) -> bool:
-        if isinstance(error, pymysql.InterfaceError):
-            return True
-        return bool(error.args) and error.args[0] in AWAY
+    def is_refusal(error: Exception) -> bool:
+        # All else may be another tomorrow: a missing table, a right, a full disk, a lock.
+        return isinstance(error, (pymysql.DataError, pymysql.IntegrityError))
 
     return Dialect(
         connect=connect,
         error=pymysql.MySQLError,
-        is_away=is_away,
+        is_refusal=is_refusal,
         save_load=SAVE_LOAD,
         delete_some=DELETE_SOME,
         archive=ARCHIVE,

@@ -37,20 +37,16 @@ def make_dialect(options: Mapping[str, Any], *, save_load: str, no_nul: bool) ->
     def connect() -> Any:
         return psycopg.connect(**arguments)
 
-    def is_away(error: Exception) -> bool:
-        # A refused value is an OperationalError too, for example a full disk; only what says that
-        # the connection itself has ended, or never began, is "away". Source: SQLSTATE classes.
+    def is_refusal(error: Exception) -> bool:
+        # Classes of SQLSTATE: 22 is wrong data, 23 a broken constraint, 54 a limit of the server.
+        # All else may be another tomorrow: a missing table, a right, a full disk, a lock.
         state = getattr(error, "sqlstate", None)
-        if isinstance(error, psycopg.InterfaceError):
-            return True
-        return isinstance(error, psycopg.OperationalError) and (
-            state is None or state[:2] in {"08", "53", "55", "57"}
-        )
+        return isinstance(error, psycopg.DataError) or (state or "")[:2] in {"22", "23", "54"}
 
     return Dialect(
         connect=connect,
         error=psycopg.Error,
-        is_away=is_away,
+        is_refusal=is_refusal,
         save_load=save_load,
         delete_some=DELETE_SOME,
         archive=ARCHIVE,

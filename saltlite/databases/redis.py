@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from saltlite.core.jid import new_jid
 from saltlite.databases.records import EventRecord, LoadRecord, Record, as_text
-from saltlite.errors import RecordRefused, ServerAway, StoreError
+from saltlite.errors import ServerAway, StoreError
 
 TIMEOUT_S: Final = 5.0
 EVENTS_KEPT: Final = 100_000
@@ -30,7 +30,6 @@ class RedisStore:
         except ImportError as error:
             raise StoreError("Redis needs its driver: pip install 'saltlite[redis]'") from error
         self._errors = redis.RedisError
-        self._away = (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError)
         self._keep_s = max(1, int(keep_s))
         path = options.get("unix_socket_path")
         where = (
@@ -48,7 +47,7 @@ class RedisStore:
         )
 
     def write(self, records: Sequence[Record]) -> None:
-        """Keep records in one transaction; raises ServerAway, RecordRefused."""
+        """Keep records in one transaction; raises ServerAway."""
         with self._talking():
             pipe = self._client.pipeline(transaction=True)
             for record in records:
@@ -134,10 +133,8 @@ class RedisStore:
     def _talking(self) -> Iterator[None]:
         try:
             yield
-        except self._away as error:
+        except self._errors as error:  # it refuses no text; full or locked, it may be other later
             raise ServerAway(f"Redis: {error}") from error
-        except self._errors as error:
-            raise RecordRefused(f"Redis: {error}") from error
 
 
 def _json(value: Any) -> str:

@@ -1,8 +1,7 @@
 """A returner whose records a server keeps: the interface of returners over a spool and a store.
 
-A returner of this kind is a file with ``open_store(options, keep_s)``, ``DEFAULTS`` (its options),
-``PREFIX`` (before their names in the configuration) and ``SCHEMA`` (SQL that makes its tables, or
-``None``). Writing goes to the spool; then whoever may wait for a server gives it what is there.
+A returner of this kind is a file with ``make_server(ctx)`` and, where its server has tables, their
+``SCHEMA``. Writing goes to the spool; then whoever may wait for a server gives it what is there.
 """
 
 from __future__ import annotations
@@ -18,10 +17,24 @@ from typing import Any, Protocol
 
 from saltlite.databases.drain import Store, drain
 from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord
-from saltlite.databases.spool import EVENTS_LIMIT, RECORDS_LIMIT, Spool, remember_target
+from saltlite.databases.spool import EVENTS_LIMIT, Spool
 from saltlite.errors import ServerAway
+from saltlite.jobs.entries import job_entry
+from saltlite.jobs.returner_context import ReturnerContext, options
+from saltlite.jobs.stored import ReturnerJob
 
 log = logging.getLogger(__name__)
+
+MINIONS_KEEP_S = 86400.0
+"""How long Redis keeps what a minion sends: the default of ``keep_jobs_seconds``."""
+
+OWN_WRITES_S = 1.0
+"""A reader waits so long for what is on its way to the server."""
+
+LOOK_S = 0.01
+
+EVENTS = "-events"
+"""Events wait in a file of their own, so that a flood of them drops no return."""
 
 
 class ReadableStore(Store, Protocol):
@@ -85,23 +98,24 @@ class ServerReturner:
 
     def get_load(self, jid: str) -> dict[str, Any] | None:
         """A job, ``None`` for one that is not known."""
-        return self.store().load(jid)
+        return self._readable().load(jid)
 
     def get_jid(self, jid: str) -> dict[str, Any]:
         """Minion id → its whole return."""
-        return self.store().returns(jid)
+        return self._readable().returns(jid)
 
     def get_fun(self, fun: str) -> dict[str, Any]:
         """Minion id → its newest return of a function."""
-        return self.store().last_of(fun)
+        return self._readable().last_of(fun)
 
     def get_jids(self) -> dict[str, dict[str, Any]]:
-        """Jid → the job as it was published."""
-        return self.store().loads()
+        """Jid → what ``jobs.list_jobs`` shows of a job."""
+        loads = self._readable().loads()
+        return {jid: job_entry(ReturnerJob(jid, load)) for jid, load in loads.items()}
 
     def get_minions(self) -> list[str]:
         """The ids that returned something."""
-        return self.store().minions()
+        return self._readable().minions()
 
     def clean_old_jobs(self) -> None:
         """Forget what is older than ``keep_jobs_seconds``; 0 keeps everything."""
@@ -123,9 +137,21 @@ class ServerReturner:
 
     # --- spool and store -----------------------------------------------------------------
 
-    def spool(self) -> Spool:
-        """Return the spool of the destination that the configuration names."""
-        return Spool(self.cachedir, self.name)
+    def spools(self) -> list[Spool]:
+        """Return the spools of the destination that the configuration names."""
+        events = Spool(self.cachedir, f"{self.name}{EVENTS}", limit=EVENTS_LIMIT)
+        return [Spool(self.cachedir, self.name), events]
+
+    def _readable(self) -> ReadableStore:
+        """The connection, once what was given to the spool a moment ago has arrived."""
+        spool, _events = self.spools()
+        end_s = time.monotonic() + OWN_WRITES_S
+        try:
+            while spool.count() and time.monotonic() < end_s:
+                time.sleep(LOOK_S)
+        finally:
+            spool.close()
+        return self.store()
 
     def store(self) -> ReadableStore:
         """Return the connection of this process."""
@@ -133,39 +159,74 @@ class ServerReturner:
             self._store = self.open_store(self.read_options(None), self.keep_s)
         return self._store
 
-    def open_target(self, options: Mapping[str, Any]) -> ReadableStore:
-        """Return a connection to a destination that a job named."""
+    def drain_again(self, spool_name: str) -> None:
+        """Try once more to give the server what waits in a spool of this returner."""
+        spool = Spool(self.cachedir, spool_name)
+        target = spool.target()
+        try:
+            self._drain(spool, self.store() if target is None else self._open_target(target))
+        finally:
+            spool.close()
+
+    def _open_target(self, options: Mapping[str, Any]) -> ReadableStore:
         return self.open_store(options, self.keep_s)
 
     def _keep(self, records: Sequence[Record], told: Mapping[str, Any]) -> None:
         if not records:
             return
         options = self.read_options(told or None)
-        elsewhere = told and options != self.read_options(None)
-        spool = Spool(
-            self.cachedir,
-            f"{self.name}-{_digest(options)}" if elsewhere else self.name,
-            limit=EVENTS_LIMIT if isinstance(records[0], EventRecord) else RECORDS_LIMIT,
-        )
+        elsewhere = bool(told) and options != self.read_options(None)
+        returns, events = self.spools()
+        spool = events if isinstance(records[0], EventRecord) else returns
+        if elsewhere:
+            spool = Spool(self.cachedir, f"{self.name}-{_digest(options)}")
         try:
             if elsewhere:
-                remember_target(spool, options)
+                spool.remember_target(options)
             spool.put(records)
             if not self.writes_later:
-                self._drain(spool, self.open_target(options) if elsewhere else self.store())
+                self._drain(spool, self._open_target(options) if elsewhere else self.store())
         finally:
             spool.close()
 
     def _drain(self, spool: Spool, store: ReadableStore) -> None:
         try:
             drain(spool, store)
+            spool.mark(waits=False)
         except ServerAway as error:
+            spool.mark(waits=True)
             log.warning(
                 "The server of the returner %s is away; %d records wait for it: %s",
                 self.name, spool.count(), error,
             )  # fmt: skip
         finally:
             store.close()
+
+
+def make_returner(
+    ctx: ReturnerContext,
+    name: str,
+    open_store: Callable[[Mapping[str, Any], float], ReadableStore],
+    defaults: Mapping[str, Any],
+    *,
+    prefix: str = "",
+) -> ServerReturner:
+    """Return the returner ``name`` for a minion, a runner or a master.
+
+    ``defaults`` are its options, which the configuration has after ``prefix`` and the name.
+    """
+    config = ctx.config
+    jobs = getattr(config, "jobs", None)  # a minion's configuration has none
+    return ServerReturner(
+        name=name,
+        open_store=open_store,
+        read_options=lambda ret: options(ctx, f"{prefix}{name}", ret, defaults),
+        cachedir=Path(config.paths.cachedir),
+        node_id=str(config.process.id if jobs is not None else config.identity.id),
+        keep_s=float(jobs.keep_jobs_seconds) if jobs is not None else MINIONS_KEEP_S,
+        archive=bool(config.extra.get("archive_jobs", False)),
+        writes_later=bool(getattr(ctx, "writes_later", False)),
+    )
 
 
 def _digest(options: Mapping[str, Any]) -> str:

@@ -9,11 +9,12 @@ that put something in; whoever holds ``<name>.lock`` takes out.
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,14 +22,15 @@ from typing import Any, Final
 from saltlite import disk
 from saltlite.databases.records import Record, pack_record
 from saltlite.errors import StoreError
+from saltlite.jobs.waiting import FOLDER, WAITS
 
 log = logging.getLogger(__name__)
 
-FOLDER: Final = "returners"
 RECORDS_LIMIT: Final = 10_000
 BYTES_LIMIT: Final = 64 * 1024 * 1024
 EVENTS_LIMIT: Final = 100_000
 BUSY_TIMEOUT_S: Final = 10.0
+TARGET: Final = ".target"
 COMPLAINT_S: Final = 60.0
 """How often, at most, it is said that records were dropped."""
 
@@ -76,7 +78,7 @@ class Spool:
             StoreError: they could not be written.
         """
         lines = [(pack_record(one),) for one in records]
-        with self._transaction() as db:
+        with self._transaction("IMMEDIATE") as db:
             db.executemany("INSERT INTO records (line) VALUES (?)", lines)
             dropped = self._make_room(db)
         if dropped:
@@ -90,7 +92,7 @@ class Spool:
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Forget records that their server has."""
-        with self._transaction() as db:
+        with self._transaction("IMMEDIATE") as db:
             db.executemany("DELETE FROM records WHERE number = ?", [(one,) for one in numbers])
 
     def count(self) -> int:
@@ -141,11 +143,11 @@ class Spool:
             )
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, mode: str = "DEFERRED") -> Iterator[sqlite3.Connection]:
         try:
             if self._db is None:
                 self._db = self._open()
-            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(f"BEGIN {mode}")
             try:
                 yield self._db
             except BaseException:
@@ -170,36 +172,25 @@ class Spool:
             raise
         return db
 
+    # --- what others see of it -----------------------------------------------------------
 
-def remember_target(spool: Spool, options: Mapping[str, Any]) -> None:
-    """Note where the records of a spool go, if that is not what the configuration says."""
-    import json
+    def mark(self, waits: bool) -> None:
+        """Leave a sign, for whoever tries again later, that records wait here, or take it away."""
+        sign = self.path.with_suffix(WAITS)
+        if waits:
+            disk.create_file(sign, b"")
+        else:
+            disk.remove(sign)
 
-    path = spool.path.with_suffix(".target")
-    if not path.exists():
-        disk.make_dir(path.parent)
-        disk.write_file(path, json.dumps(options, default=str).encode())
+    def remember_target(self, options: Mapping[str, Any]) -> None:
+        """Note where the records go, if that is not what the configuration says."""
+        path = self.path.with_suffix(TARGET)
+        if not path.exists():
+            disk.make_dir(path.parent)
+            disk.write_file(path, json.dumps(options, default=str).encode())
 
-
-def read_target(spool_path: Path) -> dict[str, Any] | None:
-    """Return where the records of a spool go, ``None`` for where the configuration says."""
-    import json
-
-    data = disk.read_regular(spool_path.with_suffix(".target"))
-    found = None if data is None else json.loads(data)
-    return found if isinstance(found, dict) else None
-
-
-def waiting_spools(cachedir: Path) -> list[Path]:
-    """Return the files of this machine in which something may wait."""
-    folder = cachedir / FOLDER
-    found = []
-    for path in sorted(folder.glob("*.sqlite")) if folder.is_dir() else ():
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)) as db:
-            try:
-                rows = db.execute("SELECT rows FROM totals").fetchone()
-            except sqlite3.Error:
-                continue
-        if rows and rows[0]:
-            found.append(path)
-    return found
+    def target(self) -> dict[str, Any] | None:
+        """Return where the records go, ``None`` for where the configuration says."""
+        data = disk.read_regular(self.path.with_suffix(TARGET))
+        found = None if data is None else json.loads(data)
+        return found if isinstance(found, dict) else None

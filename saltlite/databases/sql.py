@@ -66,16 +66,17 @@ class Connection(Protocol):
 class Dialect:
     """What one kind of server wants.
 
-    ``connect`` opens a connection; ``is_away`` tells of an error whether the server is gone.
+    ``connect`` opens a connection; ``is_refusal`` tells of an error whether the
+    same data will never be taken; after any other it may be, later.
     ``quote`` writes a column's name that may be a word of the language. ``save_load`` is the
-    statement that keeps a job, ``delete_some`` the one that deletes a chunk of the ``old`` rows of a
-    ``table``; ``archive`` makes the tables that such rows are copied to. ``no_nul``: JSON there
+    statement that keeps a job, ``delete_some`` the one that deletes a chunk of the ``old`` rows of
+    a ``table``; ``archive`` makes the tables that such rows are copied to. ``no_nul``: JSON there
     holds no U+0000.
     """
 
     connect: Callable[[], Connection]
     error: type[Exception]
-    is_away: Callable[[Exception], bool]
+    is_refusal: Callable[[Exception], bool]
     save_load: str
     delete_some: str
     archive: Sequence[str]
@@ -194,8 +195,7 @@ class SqlStore:
             cursor.close()
             connection.commit()
         except (self._dialect.error, OSError) as error:
-            away = isinstance(error, OSError) or self._dialect.is_away(error)
-            if away or self._connection is None:
+            if isinstance(error, OSError) or not self._dialect.is_refusal(error):
                 self.close()
                 raise ServerAway(_one_line(error)) from error
             self._roll_back()
@@ -260,8 +260,8 @@ class _Rows:
 
     def statements(self) -> Iterator[tuple[str, Sequence[Sequence[Any]]]]:
         """Each statement with its rows, if it has any."""
-        keep_return = (
-            f"INSERT INTO salt_returns (fun, jid, {self._dialect.quote('return')}, id, success, "
+        keep_return = (  # the one name that varies is ours
+            f"INSERT INTO salt_returns (fun, jid, {self._dialect.quote('return')}, id, success, "  # noqa: S608
             "full_ret) VALUES (%s, %s, %s, %s, %s, %s)"
         )
         keep_event = "INSERT INTO salt_events (tag, data, master_id) VALUES (%s, %s, %s)"

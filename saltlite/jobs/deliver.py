@@ -44,3 +44,22 @@ def _give(name: str, ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
         log.error("Returner %s is not available; job %s was not given to it", name, ret["jid"])
     except Exception:
         log.exception("Returner %s failed with the return of job %s", name, ret["jid"])
+
+
+def deliver_waiting(spools: Iterable[str], ctx: ReturnerContext) -> None:
+    """Have returners try again to give their servers what waits in spools of these names.
+
+    A spool is named after its returner, with more after a ``-``.
+    """
+    from saltlite.loader.returners import resolve
+
+    for spool in spools:
+        name = spool.partition("-")[0]
+        try:
+            server = resolve(name, ctx).server
+            if server is not None:
+                server.drain_again(spool)
+        except FunctionUnavailable:
+            log.error("Returner %s is not available; what waits for it stays", name)
+        except Exception:
+            log.exception("Returner %s failed with what waits for it", name)

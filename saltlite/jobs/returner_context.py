@@ -39,26 +39,36 @@ class ReturnerContext(Protocol):
 
 
 def options(
-    ctx: ReturnerContext, name: str, ret: Mapping[str, Any] | None, defaults: Mapping[str, Any]
+    ctx: ReturnerContext,
+    name: str,
+    ret: Mapping[str, Any] | None,
+    defaults: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """A returner's options: from the configuration, under ``<name>.<option>``.
+    """A returner's options: under ``<name>.<option>``, or ``<option>`` in a map called ``<name>``.
 
-    A return's ``ret_config`` is a word before that (``other.sqlite3.database``), and its
-    ``ret_kwargs`` go before both. Source: modules.md 2.
+    They may be in the configuration, a minion's grains or its pillar; the first that has one
+    counts. A return's ``ret_config`` is a word before the name (``other.sqlite3.database``), and
+    its ``ret_kwargs`` go before all. Source: modules.md 2.
     """
-    extra: Mapping[str, Any] = ctx.config.extra
     found = dict(defaults)
     prefixes = [name]
     wanted = (ret or {}).get("ret_config")
     if isinstance(wanted, str) and wanted:
         prefixes.append(f"{wanted}.{name}")
     for prefix in prefixes:
-        nested = extra.get(prefix)
-        for option in defaults:
-            if isinstance(nested, Mapping) and option in nested:
-                found[option] = nested[option]
-            found[option] = extra.get(f"{prefix}.{option}", found[option])
+        for place in reversed(_places(ctx)):
+            nested = place.get(prefix)
+            for option in defaults:
+                if isinstance(nested, Mapping) and option in nested:
+                    found[option] = nested[option]
+                found[option] = place.get(f"{prefix}.{option}", found[option])
     given = (ret or {}).get("ret_kwargs")
     if isinstance(given, Mapping):
         found |= {str(key): value for key, value in given.items() if key in defaults}
     return found
+
+
+def _places(ctx: ReturnerContext) -> list[Mapping[str, Any]]:
+    """Where options may be, the first counts; a master has its configuration alone."""
+    places = [ctx.config.extra, getattr(ctx, "grains", None), getattr(ctx, "pillar", None)]
+    return [place for place in places if place]

@@ -4,6 +4,8 @@ A returner is a module with some of the functions of modules.md 2: ``returner(re
 ``save_load(jid, load, minions)``, ``get_load(jid)``, ``get_jid(jid)``, ``get_jids()``,
 ``get_fun(fun)``, ``get_minions()``, ``event_return(events)``, ``clean_old_jobs()`` and
 ``prep_jid(nocache, passed_jid)``. A user's own goes before ours.
+
+One of ours may have ``make_server(ctx)`` instead: what that returns has all of these.
 """
 
 from __future__ import annotations
@@ -24,10 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Returner:
-    """A returner that is ready to be used: what it can do, by Salt's names."""
+    """A returner that is ready to be used: what it can do, by Salt's names.
+
+    ``server`` is, of one that keeps its records on a server, what writes them later; else ``None``.
+    """
 
     name: str
     functions: Mapping[str, Callable[..., Any]]
+    server: Any = None
 
     def can(self, function: str) -> bool:
         """Whether it has this function."""
@@ -59,6 +65,10 @@ def resolve(name: str, ctx: Loads) -> Returner:
     loaded = RETURNERS.load(name)
     if loaded is None:
         raise FunctionUnavailable(f"{name}.returner")
+    make_server = getattr(loaded, "make_server", None)
+    if make_server is not None:
+        server = make_server(ctx)
+        return Returner(name, server.functions(), server)
     ours = functions_of(loaded)
     return Returner(name, {function: partial(found, ctx) for function, found in ours.items()})
 

@@ -26,6 +26,7 @@ from saltlite.core.jid import latest_stored, latest_usable
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import ConfigError, NoSuchUser, StoreError
+from saltlite.jobs.stored import OWN
 from saltlite.master import noncefile
 from saltlite.master.acl import Access, process_user, write_keys
 from saltlite.master.child import Life
@@ -36,6 +37,7 @@ from saltlite.master.eventpublisher import EventPublisher
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore, load_or_make_key
 from saltlite.master.maintenance import Maintenance
+from saltlite.master.mirror import event_returners
 from saltlite.master.mworker import MWorker
 from saltlite.master.publisher import Publisher, PublishQueue
 from saltlite.master.reqserver import ReqServer
@@ -227,6 +229,7 @@ class Master:
             *self._event_return(shared),
             *self._reactor(shared),
             *self._engines(shared),
+            *self._return_writers(),
             *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
@@ -241,7 +244,7 @@ class Master:
 
     def _event_return(self, shared: Shared) -> list[ChildSpec]:
         """The process that gives events to returners, if there are any."""
-        if not self._config.events.event_return:
+        if not event_returners(self._config.events):
             return []
         from saltlite.master.eventreturn import EventReturn
 
@@ -281,6 +284,20 @@ class Master:
                 polls=False,
             )
             for entry in wanted_engines(config)
+        ]
+
+    def _return_writers(self) -> list[ChildSpec]:
+        """The processes that write to database servers, one for each returner that does."""
+        jobs = self._config.jobs
+        named = [one for one in (jobs.ext_job_cache, jobs.master_job_cache) if one not in OWN]
+        named += event_returners(self._config.events)
+        if not named:
+            return []
+        from saltlite.master.returnwriter import ReturnWriter, server_returners
+
+        return [
+            ChildSpec(f"ReturnWriter-{name}", ReturnWriter(self._config, name).run, stop_group=4)
+            for name in server_returners(self._config, named)
         ]
 
     def _fileserver_update(self) -> list[ChildSpec]:

@@ -1,8 +1,9 @@
 """EventReturn: gives the master's events to returners (``event_return``).
 
 A subscriber of the bus like any other, in a process of its own, that is there only with the option.
-Where a returner is slow, the bus keeps ``salt_event_pub_hwm`` events for it and drops the rest; a
-returner that fails costs a line in the log and the events it was given.
+What goes to a server waits on disk for ReturnWriter. Where another returner is slow, the bus keeps
+``salt_event_pub_hwm`` events for it and drops the rest; one that fails costs a line in the log and
+the events it was given.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from saltlite.config.master import EventOptions, MasterConfig
 from saltlite.core.patterns import fits_whole
 from saltlite.errors import PatternTooSlow, TargetError
 from saltlite.master.child import Life
-from saltlite.master.mirror import Given
+from saltlite.master.mirror import Given, event_returners
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
@@ -67,7 +68,7 @@ class EventReturn:
 
     def _give(self) -> None:
         events, self._events, self._first_s = self._events, [], 0.0
-        for name in returners(self._options) if events else ():
+        for name in event_returners(self._options) if events else ():
             self._call(name, events)
 
     def _call(self, name: str, events: Sequence[dict[str, Any]]) -> None:
@@ -77,12 +78,6 @@ class EventReturn:
             resolve(name, self._given).call("event_return", list(events))
         except Exception:
             log.exception("The returner %s failed with %d events", name, len(events))
-
-
-def returners(options: EventOptions) -> list[str]:
-    """The returners that the option names."""
-    named = options.event_return
-    return [named] if isinstance(named, str) and named else list(named or ())
 
 
 def wanted(tag: str, options: EventOptions) -> bool:

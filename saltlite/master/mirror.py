@@ -2,8 +2,9 @@
 
 The master's own store stays what everything is decided by: who was asked, which return was the
 first. A returner gets copies, after that; where it fails, a line in the log says so and nothing
-else is lost. With ``ext_job_cache`` minions give their returns to it themselves, so the master only
-gives it the jobs, and keeps no returns.
+else is lost. What goes to a server goes to a file first, and from there by ReturnWriter. With
+``ext_job_cache`` minions give their returns to it themselves, so the master only gives it the jobs,
+and keeps no returns.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from saltlite.config.master import MasterConfig
+from saltlite.config.master import EventOptions, MasterConfig
 from saltlite.jobs.stored import OWN
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,15 @@ class Given:
 
     config: MasterConfig
     functions: Any = None
+    writes_later: bool = True
+    """What goes to a server waits on disk: no request waits for a server."""
+
+
+def event_returners(options: EventOptions) -> list[str]:
+    """Return the returners that ``event_return`` names, by a text with commas or a list."""
+    named = options.event_return
+    words = named.split(",") if isinstance(named, str) else named or ()
+    return [word for one in words if (word := str(one).strip())]
 
 
 class JobMirror:

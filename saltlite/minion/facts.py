@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 GRAINS_DEADLINE_S: Final = 60.0
 MINE_DEADLINE_S: Final = 300.0
+RETURNERS_DEADLINE_S: Final = 300.0
 
 OF_THE_PROCESS: Final = ("pid",)
 """Grains that are others each time."""
@@ -101,6 +102,15 @@ class Facts:
             return {}
         mine: dict[str, Any] = message.get("mine", {})
         return mine
+
+    async def write_again(self, master: str, spools: list[str]) -> None:
+        """Have a process of its own give servers that were away what waits for them."""
+        grains, pillar = self.of(master)
+        start = {"task": "returners", "spools": spools, "grains": grains, "pillar": pillar}
+        try:
+            await asyncio.wait_for(self._ask_child("returners", start), RETURNERS_DEADLINE_S)
+        except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
+            log.error("returns still wait for their server: %s", error or "it takes too long")
 
     async def _ask_child(self, title: str, start: dict[str, Any]) -> dict[str, Any]:
         """Have a child do ``start`` and give its result."""

@@ -37,6 +37,7 @@ from saltlite.errors import (
     TargetError,
     WireError,
 )
+from saltlite.jobs.waiting import waiting_spools
 from saltlite.minion import session as fsm
 from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
@@ -69,6 +70,7 @@ FACTS_PATIENCE_S: Final = 10.0
 """So long after the subscription jobs wait for grains and pillar; then they go without."""
 
 PILLAR_RETRY_S: Final = 60.0
+RETURNERS_RETRY_S: Final = 30.0
 HELD_LIMIT: Final = 1000
 ROUND_WAIT_S: Final = 10.0
 SHORTEST_S: Final = 1.0
@@ -211,6 +213,7 @@ class Minion:
         identity = self._identity()
         self._open_bus()
         self._take_up_the_past()
+        self._background(self._write_again())
         if self._config.returns.ping_interval > 0:
             self._background(self._ping())
         if self._config.grains.grains_refresh_every > 0:
@@ -455,6 +458,14 @@ class Minion:
             for link in list(self._links.values()):
                 if link.is_up:
                     await self._send_to_master(link, load)
+
+    async def _write_again(self) -> None:
+        """Now and then, try servers again for which returns wait."""
+        while True:
+            await asyncio.sleep(RETURNERS_RETRY_S)
+            spools = waiting_spools(self._setup.cachedir)
+            if spools:
+                await self._facts.write_again(next(iter(self._links), ""), spools)
 
     async def _watch_grains(self) -> None:
         """``grains_refresh_every``: ask for the pillar anew when a grain has changed."""

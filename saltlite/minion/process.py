@@ -164,6 +164,8 @@ def run_task(pipe: Pipe, setup: Setup, pid: int, sock: socket.socket | None = No
         _mine(pipe, setup, start)
     elif task == "engine" and sock is not None:
         return _engine(pipe, setup, start, sock)
+    elif task == "returners":
+        _write_again(pipe, setup, start)
     else:
         raise WireError(f"no such task: {task}")
     return 0
@@ -191,6 +193,16 @@ def _engine(pipe: Pipe, setup: Setup, start: Mapping[str, Any], sock: socket.soc
     if setup.config.network.master_type == "disable":
         ctx.master = None
     return engine.live(start, ctx, sock, lambda prefix: _hear(setup, prefix))
+
+
+def _write_again(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
+    """Give servers that were away what waits for them."""
+    from saltlite.jobs.deliver import deliver_waiting
+
+    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    with contextlib.closing(ctx.host):
+        deliver_waiting(start["spools"], ctx)
+        pipe.send({"op": "result"})
 
 
 def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:

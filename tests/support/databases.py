@@ -9,10 +9,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 DEADLINE_S = 30.0
 ACCOUNT = "nobody"
+KEEP_NOTHING = ("--databases", "1000", "--save", "", "--appendonly", "no")
 
 
 def postgres_programs() -> Path | None:
@@ -21,9 +23,32 @@ def postgres_programs() -> Path | None:
     return found[-1].parent if found else None
 
 
+@dataclass(frozen=True)
+class Postgres:
+    """A server: the directory of its socket, and how it is stopped and started."""
+
+    place: str
+    control: list[str]
+    options: str
+
+    def start(self) -> None:
+        _run([*self.control, "-o", self.options, "-l", f"{self.place}/log", "start"])
+
+    def stop(self, *, mode: str = "immediate") -> None:
+        """``immediate`` is what a crash does."""
+        _run([*self.control, "-m", mode, "stop"])
+
+
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
     """The directory of the socket of a server whose role ``postgres`` needs no password."""
+    with postgres_server() as server:
+        yield server.place
+
+
+@contextlib.contextmanager
+def postgres_server() -> Iterator[Postgres]:
+    """The same, to be stopped and started; it runs at the end as at the beginning."""
     programs = postgres_programs()
     assert programs is not None
     with _directory() as place:
@@ -31,12 +56,12 @@ def postgres() -> Iterator[str]:
         _run([f"{programs}/initdb", "-D", data, *["-U", "postgres", "-A", "trust", "--no-sync"],
               *["-E", "UTF8", "--locale", "C.UTF-8"]])  # fmt: skip
         options = f"-k {place} -c listen_addresses= -c fsync=off"
-        control = [f"{programs}/pg_ctl", "-w", "-D", data]
-        _run([*control, "-o", options, "-l", f"{place}/log", "start"])
+        server = Postgres(place, [f"{programs}/pg_ctl", "-w", "-D", data], options)
+        server.start()
         try:
-            yield place
+            yield server
         finally:
-            _run([*control, "-m", "immediate", "stop"])
+            server.stop()
 
 
 @contextlib.contextmanager
@@ -57,6 +82,44 @@ def mariadb() -> Iterator[str]:
             yield socket
         finally:
             server.kill()  # an orderly end takes seconds, and nobody reads the data again
+            server.wait(DEADLINE_S)
+
+
+@contextlib.contextmanager
+def redis(*, place: str | None = None) -> Iterator[str]:
+    """The socket of a server that keeps nothing on disk."""
+    with _directory() as fresh:
+        socket = f"{place or fresh}/s"
+        argv = ["redis-server", "--port", "0", "--unixsocket", socket, "--unixsocketperm", "777"]
+        server = subprocess.Popen(
+            [
+                *_as_account(),
+                *argv,
+                "--databases",
+                "1000",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                fresh,
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            end = time.monotonic() + DEADLINE_S
+            while (
+                subprocess.run(
+                    ["redis-cli", "-s", socket, "ping"], capture_output=True, check=False
+                ).stdout
+                != b"PONG\n"
+            ):
+                assert time.monotonic() < end, "the server does not answer"
+                time.sleep(0.05)
+            yield socket
+        finally:
+            server.kill()
             server.wait(DEADLINE_S)
 
 
