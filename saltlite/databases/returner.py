@@ -68,7 +68,7 @@ class ServerReturner:
     open_store: Callable[[Mapping[str, Any], float], ReadableStore]
     read_options: Callable[[Mapping[str, Any] | None], dict[str, Any]]
     cachedir: Path
-    node_id: str
+    read_master_id: Callable[[], str]
     keep_s: float
     archive: bool
     writes_later: bool
@@ -94,7 +94,8 @@ class ServerReturner:
 
     def event_return(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Keep events."""
-        self._keep([EventRecord(one["tag"], one["data"], self.node_id) for one in events], {})
+        master_id = self.read_master_id()  # only a master has events to keep
+        self._keep([EventRecord(one["tag"], one["data"], master_id) for one in events], {})
 
     def get_load(self, jid: str) -> dict[str, Any] | None:
         """A job, ``None`` for one that is not known."""
@@ -222,7 +223,7 @@ def make_returner(
         open_store=open_store,
         read_options=lambda ret: options(ctx, f"{prefix}{name}", ret, defaults),
         cachedir=Path(config.paths.cachedir),
-        node_id=str(config.process.id if jobs is not None else config.identity.id),
+        read_master_id=lambda: str(config.process.id),
         keep_s=float(jobs.keep_jobs_seconds) if jobs is not None else MINIONS_KEEP_S,
         archive=bool(config.extra.get("archive_jobs", False)),
         writes_later=bool(getattr(ctx, "writes_later", False)),

@@ -15,8 +15,8 @@ def schema(ctx: RunnerContext, name: str) -> str:
 
     CLI Example:
 
-        salt-run --out=txt returners.schema pgjsonb | psql salt
-        salt-run --out=txt returners.schema mysql | mysql salt
+        salt-run returners.schema pgjsonb --out=txt | psql salt
+        salt-run returners.schema mysql --out=txt | mysql salt
     """
     del ctx
     found = RETURNERS.load(name)

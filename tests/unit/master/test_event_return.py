@@ -3,7 +3,8 @@
 import pytest
 
 from saltlite.config.master import EventOptions
-from saltlite.master.eventreturn import returners, wanted
+from saltlite.master.eventreturn import wanted
+from saltlite.master.mirror import event_returners
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,6 @@ def test_lists_of_tags(only, never, tag, given):
 
 
 def test_one_returner_or_several():
-    assert returners(EventOptions()) == []
-    assert returners(EventOptions(event_return="rawfile_json")) == ["rawfile_json"]
-    assert returners(EventOptions(event_return=["a", "b"])) == ["a", "b"]
+    assert event_returners(EventOptions()) == []
+    assert event_returners(EventOptions(event_return="rawfile_json")) == ["rawfile_json"]
+    assert event_returners(EventOptions(event_return=["a", "b"])) == ["a", "b"]
