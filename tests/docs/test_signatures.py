@@ -33,7 +33,7 @@ OUR_OWN = {
         *("pkg.list_locks", "pkg.list_patches", "pkg.verify", "pkg.which"),
     },
     "states": {"file.mod_watch"},
-    "runners": {"jobs.changes", "jobs.why", "manage.overview", "returners.schema", "cache.contains", "cache.updated"},
+    "runners": {"jobs.changes", "jobs.why", "manage.overview", "cache.contains", "cache.updated"},
 }
 """Functions that Salt does not have, or not there."""
 
