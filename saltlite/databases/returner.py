@@ -130,11 +130,12 @@ class ServerReturner:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions of the interface by name."""
-        names = (
-            "returner", "save_load", "save_minions", "event_return", "get_load", "get_jid",
-            "get_fun", "get_jids", "get_minions", "clean_old_jobs", "prep_jid",
+        found = (
+            self.returner, self.save_load, self.save_minions, self.event_return, self.get_load,
+            self.get_jid, self.get_fun, self.get_jids, self.get_minions, self.clean_old_jobs,
+            self.prep_jid,
         )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        return {one.__name__: one for one in found}
 
     # --- spool and store -----------------------------------------------------------------
 
