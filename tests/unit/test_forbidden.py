@@ -80,6 +80,7 @@ WALL_CLOCK = {
     "minion/executor.py": "moment of a return, kept across restarts",
     "minion/process.py": "moment of a return, kept across restarts",
     "minion/loop.py": "moment of a return, kept across restarts",
+    "databases/returner.py": "ages of rows, by the time they were written",
     "master/maintenance.py": "ages of files; sees steps of the clock",
     "master/reactor.py": "age of a management event, fired by another process",
     "cli/reactions.py": "moment of a management event, for another process",
