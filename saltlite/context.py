@@ -146,6 +146,20 @@ class MinionContext:
     """The runner for which functions and states run on the master itself; else ``None``."""
 
 
+@dataclass(slots=True)
+class BeaconContext:
+    """What a beacon may reach: the minion, and what it keeps from one run to the next.
+
+    ``name`` is that of the configured beacon, of which several may share one module; ``now_s``
+    is a monotonic clock, in seconds.
+    """
+
+    minion: MinionContext
+    name: str
+    now_s: Callable[[], float]
+    kept: dict[str, Any] = field(default_factory=dict)
+
+
 class LocalCommands(Protocol):
     """What runners need of LocalClient."""
 

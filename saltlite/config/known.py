@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 _NAMES = """
 archive_jobs arg args_stdin auth_dirs auth_events_pend_autosign_grains auth_mode auth_retries
-azurefs_update_interval beacons beacons_before_connect cache cache_dirs cache_sreqs caller
+azurefs_update_interval cache cache_dirs cache_sreqs caller
 cluster_auto_replace_voters cluster_demote_cooldown cluster_encryption_algorithm cluster_id
 cluster_isolated_filesystem cluster_key_pass cluster_max_log_size cluster_max_voters
 cluster_min_voters cluster_mode cluster_peers cluster_pki_dir cluster_pool_port

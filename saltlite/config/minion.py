@@ -328,6 +328,18 @@ class MineOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class BeaconOptions:
+    """What the minion keeps an eye on."""
+
+    beacons: Mapping[str, Any] = option(
+        {}, "Beacons by name, each a list of its options; `enabled` switches them all."
+    )
+    beacons_before_connect: bool = option(
+        False, "Start them before a master answers; their events are kept until one does."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModuleOptions:
     """Which functions there are."""
 
@@ -369,6 +381,7 @@ class MinionConfig:
     files: FileOptions = field(default_factory=FileOptions)
     pillar: PillarOptions = field(default_factory=PillarOptions)
     mine: MineOptions = field(default_factory=MineOptions)
+    beacons: BeaconOptions = field(default_factory=BeaconOptions)
     modules: ModuleOptions = field(default_factory=ModuleOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
     log: MinionLogOptions = field(default_factory=MinionLogOptions)
@@ -387,6 +400,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "files": FileOptions,
     "pillar": PillarOptions,
     "mine": MineOptions,
+    "beacons": BeaconOptions,
     "modules": ModuleOptions,
     "output": OutputOptions,
     "log": MinionLogOptions,

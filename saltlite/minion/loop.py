@@ -56,6 +56,8 @@ from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
 
 if TYPE_CHECKING:
+    from saltlite.minion.beacon_events import EventQueue
+    from saltlite.minion.beacons import Beacons
     from saltlite.minion.schedule import Scheduler
 
 log = logging.getLogger(__name__)
@@ -124,6 +126,13 @@ COMMANDS: Final = frozenset(
     }
 )
 """What a job may ask of its master. Source: protocol.md 9."""
+
+
+def applies_states(job: Mapping[str, Any]) -> bool:
+    """Whether a job applies states: beacons with ``disable_during_state_run`` pause for it."""
+    fun = job.get("fun")
+    names = fun if isinstance(fun, list) else [fun]
+    return any(str(name).startswith("state.") for name in names)
 
 
 def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
@@ -200,6 +209,10 @@ class Minion:
         self._is_ready = False
         self._scheduler: Scheduler | None = None
         self._has_facts = asyncio.Event()
+        self._beacons: Beacons | None = None
+        self._beacon_events: dict[str, EventQueue] = {}
+        self._beacon_senders: dict[str, asyncio.Task[Any]] = {}
+        self._has_run_states = False
 
     # --- life ------------------------------------------------------------------------------
 
@@ -220,6 +233,8 @@ class Minion:
             self._background(self._watch_grains())
         if self._config.process.engines:
             self._background(self._run_engines())
+        if self._config.beacons.beacons_before_connect:
+            self._background(self._begin_beacons_early())
         try:
             return await self._serve(identity)
         finally:
@@ -242,6 +257,7 @@ class Minion:
             await self._facts.loaded.wait()
             self._has_facts.set()
             self._look_at_schedule("")
+            self._look_at_beacons("")
             await self._stopping.wait()
             return 0
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
@@ -389,12 +405,13 @@ class Minion:
         await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
         self._has_facts.set()
         self._look_at_schedule(link.name)
+        self._look_at_beacons(link.name)
         for job in self._held.pop(link.name, []):
             self._consider(link, job)
         await self._fire_start(link)
         asked = startup_job(self._config.files, self._setup.minion_id)
         if asked is not None:
-            self._executor.take(asked, link.name)
+            self._take_job(asked, link.name)
         if self._config.mine.mine_enabled:
             await self._update_mine(link)
 
@@ -422,6 +439,7 @@ class Minion:
             await asyncio.sleep(PILLAR_RETRY_S)
             if await self._facts.load_pillar(link):
                 self._look_at_schedule(link.name)
+                self._look_at_beacons(link.name)
                 return
 
     async def _fire_start(self, link: Link) -> None:
@@ -509,7 +527,11 @@ class Minion:
         if isinstance(job.fun, str) and job.fun in CONTROL:
             self._answer(link, fields)
         else:
-            self._executor.take(fields, link.name)
+            self._take_job(fields, link.name)
+
+    def _take_job(self, job: dict[str, Any], master: str) -> None:
+        self._has_run_states = self._has_run_states or applies_states(job)
+        self._executor.take(job, master)
 
     @staticmethod
     def _is_late(job: Job) -> bool:
@@ -616,7 +638,7 @@ class Minion:
         master = self._first_master()
         if self._config.network.master_type == "disable":
             job[UNRETURNED] = True
-        self._executor.take(job, master)
+        self._take_job(job, master)
 
     def _first_master(self) -> str:
         """Whom what nobody asked for belongs to: the first master that we are with."""
@@ -625,6 +647,81 @@ class Minion:
     def running_of(self, name: str) -> int:
         """See ``ScheduleOwner``."""
         return sum(job.get("schedule") == name for job in self._executor.running())
+
+    # --- beacons -------------------------------------------------------------------------------
+
+    def _look_at_beacons(self, master: str) -> None:
+        """Begin with beacons if there are any, and tell them of grains and pillar as they are."""
+        grains, pillar = self._facts.of(master)
+        if self._config.beacons.beacons or pillar.get("beacons"):
+            self._begin_beacons()
+        if self._beacons is not None:
+            self._beacons.set_facts(grains, pillar, master)
+            for link in self._links.values():
+                self._have_sent(link)
+
+    def _begin_beacons(self) -> Beacons:
+        """The beacons; only a minion that has some pays for them."""
+        if self._beacons is None:
+            from saltlite.minion.beacons import Beacons
+
+            every_s = self._config.process.loop_interval
+            configured = self._config.beacons.beacons
+            self._beacons = Beacons(self, self._parent, configured, every_s=every_s)
+            self._background(self._beacons.run())
+        return self._beacons
+
+    async def _begin_beacons_early(self) -> None:
+        """``beacons_before_connect``: do not wait for a master."""
+        await self._facts.loaded.wait()
+        if self._beacons is None:
+            self._look_at_beacons(self._masters[0].name)
+
+    async def _manage_beacons(self, data: dict[str, Any]) -> None:
+        is_new = self._beacons is None
+        beacons = self._begin_beacons()
+        if is_new:
+            master = next(iter(self._links), "")
+            beacons.set_facts(*self._facts.of(master), master)
+        await beacons.manage(data)
+
+    async def _refresh_beacons(self, _data: dict[str, Any]) -> None:
+        if self._beacons is not None:
+            self._beacons.reload()
+
+    def take_state_runs(self) -> bool:
+        """See ``BeaconOwner``."""
+        has_run, self._has_run_states = self._has_run_states, False
+        return has_run or any(map(applies_states, self._executor.running()))
+
+    def send_beacon_events(self, events: list[dict[str, Any]]) -> None:
+        """See ``BeaconOwner``."""
+        from saltlite.minion.beacon_events import EventQueue
+
+        for name in self._event_masters():
+            self._beacon_events.setdefault(name, EventQueue()).add(events)
+        for link in self._links.values():
+            self._have_sent(link)
+
+    def _event_masters(self) -> list[str]:
+        """Whose events are kept: each master's, or those of whichever one there is."""
+        if self._config.network.master_type == "disable":
+            return []
+        if self._config.network.master_type == "failover":
+            return [""]
+        return [master.name for master in self._masters]
+
+    def _have_sent(self, link: Link) -> None:
+        """See that what is kept for a master is being sent to it."""
+        key = "" if "" in self._beacon_events else link.name
+        queue, sender = self._beacon_events.get(key), self._beacon_senders.get(key)
+        if not queue or not link.is_up or (sender is not None and not sender.done()):
+            return
+        from saltlite.minion.beacon_events import send_events
+
+        self._beacon_senders[key] = self._background(
+            send_events(queue, link, MAIN, lambda: self._links.get(link.name) is link)
+        )
 
     # --- what jobs ask for ---------------------------------------------------------------------
 
@@ -680,8 +777,10 @@ class Minion:
 
     def _asks(self) -> dict[str, Callable[[dict[str, Any]], Coroutine[Any, Any, None]]]:
         return {
+            "beacons_refresh": self._refresh_beacons,
             "fire_master": self._fire_master,
             "grains_refresh": self._refresh_all,
+            "manage_beacons": self._manage_beacons,
             "manage_schedule": self._manage_schedule,
             "module_refresh": self._refresh_modules,
             "pillar_refresh": self._refresh_pillar,
@@ -695,6 +794,7 @@ class Minion:
     async def _refresh_modules(self, data: dict[str, Any]) -> None:
         """Modules are read by each job's process, so grains are all that can be old here."""
         await self._facts.load_grains()
+        await self._refresh_beacons(data)
         if data.get("notify"):
             self.fire("/salt/minion/minion_mod_complete", {"complete": True})
 
@@ -705,6 +805,7 @@ class Minion:
         loaded = [await self._facts.load_pillar(link, clean_cache=clean) for link in links]
         for link in links:
             self._look_at_schedule(link.name)
+            self._look_at_beacons(link.name)
         self.fire("/salt/minion/minion_pillar_refresh_complete", {"complete": all(loaded)})
 
     async def _fire_master(self, data: dict[str, Any]) -> None:

@@ -166,6 +166,10 @@ def run_task(pipe: Pipe, setup: Setup, pid: int, sock: socket.socket | None = No
         return _engine(pipe, setup, start, sock)
     elif task == "returners":
         _write_again(pipe, setup, start)
+    elif task == "beacons":
+        _beacons(pipe, setup, start, pid)
+    elif task == "ask_beacons":
+        _ask_beacons(pipe, setup, start, pid)
     else:
         raise WireError(f"no such task: {task}")
     return 0
@@ -203,6 +207,24 @@ def _write_again(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
     with contextlib.closing(ctx.host):
         deliver_waiting(start["spools"], ctx)
         pipe.send({"op": "result"})
+
+
+def _beacons(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
+    from saltlite.minion.beacon_process import BeaconProcess
+
+    pipe.send({"op": "started", "pid": pid})
+    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    with contextlib.closing(ctx.host):
+        BeaconProcess(pipe, ctx, setup.minion_id).run(start)
+
+
+def _ask_beacons(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
+    from saltlite.minion.beacon_process import answer
+
+    pipe.send({"op": "started", "pid": pid})
+    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    with contextlib.closing(ctx.host):
+        pipe.send({"op": "result", **answer(start, ctx)})
 
 
 def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:

@@ -26,6 +26,7 @@ BROAD_HANDLERS = {
     "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",
     "master/mworker.py": "the worker loop: every request is answered",
     "minion/job.py": "the job runner: a function's exception becomes its return",
+    "minion/beacon_process.py": "plug-ins' callbacks: one beacon must not cost the others",
     "minion/spawner.py": "the job runner, for jobs in threads",
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",

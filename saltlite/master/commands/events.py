@@ -20,6 +20,8 @@ _BARE_JID: Final = re.compile(_JID)
 _OURS: Final = re.compile(
     r"salt(lite)?(/.*)?|syndic(/.*)?|new_job|key|minions", re.IGNORECASE | re.DOTALL
 )
+_OF_PATH: Final = re.compile(r"\Asalt/beacon/[^/]+/[^/]+//(?!/)")
+"""How tags of beacons begin that end with a path: ``salt/beacon/web1/inotify//etc/hosts``."""
 _OWN: Final = (
     r"salt/minion/{id}/[^/].*",
     r"salt/beacon/{id}/[^/].*",
@@ -58,7 +60,9 @@ def may_use(tag: str, minion_id: str) -> bool:
     """Whether a minion may use this tag on the master's bus."""
     if not tag or len(tag) > TAG_LIMIT or not tag.isprintable() or tag != tag.strip():
         return False
-    if _BARE_JID.fullmatch(tag) or "//" in tag or "/./" in tag or "/../" in tag:
+    if _BARE_JID.fullmatch(tag) or "/./" in tag or "/../" in tag:
+        return False
+    if "//" in _OF_PATH.sub("", tag, count=1):
         return False
     if not _OURS.fullmatch(tag):
         return True

@@ -7,6 +7,9 @@ import re
 from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
+CUT_AT = 15
+"""Names of processes that are as long may be longer."""
+
 _UID = re.compile(r"^Uid:\s+(\d+)", re.MULTILINE)
 _NAME = re.compile(r"^Name:\s+(.*)", re.MULTILINE)
 
@@ -20,6 +23,22 @@ def read(host: Host) -> dict[str, dict[str, str]]:
             line = (host.read_text(f"/proc/{pid}/cmdline") or "").replace("\0", " ").strip()
             found[pid] = {"user": _user(status), "cmd": line or f"[{_first(_NAME, status)}]"}
     return found
+
+
+def names(host: Host) -> set[str]:
+    """The names of all processes that run, in full where the kernel cuts them at 15 letters."""
+    found = set()
+    for pid in filter(is_digits, host.names("/proc")):
+        short = (host.read_text(f"/proc/{pid}/comm") or "").rstrip("\n")
+        found.add(_full_name(host, pid, short) if len(short) >= CUT_AT else short)
+    return found - {""}
+
+
+def _full_name(host: Host, pid: str, short: str) -> str:
+    """The name of the program in the command line, if the kernel's is its beginning."""
+    line = host.read_text(f"/proc/{pid}/cmdline") or ""
+    name = line.partition("\0")[0].rpartition("/")[2]
+    return name if name.startswith(short) else short
 
 
 def _user(status: str) -> str:

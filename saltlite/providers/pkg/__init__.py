@@ -180,6 +180,27 @@ def named(ctx: MinionContext) -> str:
     return str(ctx.config.modules.providers.get("pkg") or OF_FAMILY.get(family, ""))
 
 
+DATABASES: Mapping[str, Sequence[str]] = {
+    "aptpkg": (
+        "/var/lib/dpkg/status",
+        "/var/lib/apt/lists",
+        "/etc/apt/sources.list",
+        "/etc/apt/sources.list.d",
+        "/etc/apt/preferences",
+        "/etc/apt/preferences.d",
+    ),
+}
+"""Where it is kept what is installed and offered: nothing of it changes unless these do."""
+
+
+def database_stamps(ctx: MinionContext) -> dict[str, int] | None:
+    """When the packages last changed, by file; ``None`` where that is not known."""
+    paths = DATABASES.get(named(ctx))
+    if paths is None:
+        return None
+    return {path: stamp for path in paths if (stamp := ctx.host.changed_ns(path)) is not None}
+
+
 def _made(chosen: str, ctx: MinionContext) -> Packages:
     file = PROVIDERS.get(chosen)
     if file == "apt":

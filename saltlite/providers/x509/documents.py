@@ -249,14 +249,15 @@ def request_differences(have: x509.CertificateSigningRequest, wanted: Request) -
     return told
 
 
-def _named(name: x509.Name) -> dict[str, str]:
+def named(name: x509.Name) -> dict[str, str]:
+    """The parts of a name, by their short names."""
     return {
         _PART_NAMES.get(each.oid.dotted_string, each.oid.dotted_string): str(each.value)
         for each in name
     }
 
 
-def _signature(have: x509.Certificate) -> str:
+def signature_name(have: x509.Certificate) -> str:
     """The name of the algorithm of a signature, as OpenSSL has it."""
     digest = _digest(have)
     if digest is None:
@@ -280,15 +281,15 @@ def told(have: x509.Certificate) -> dict[str, Any]:
         "key_type": keys.algorithm(public),
         "serial_number": serial_text(have.serial_number),
         "fingerprints": {each.name: hexed(have.fingerprint(each)) for each in prints},
-        "subject": _named(have.subject),
+        "subject": named(have.subject),
         "subject_str": have.subject.rfc4514_string(),
-        "issuer": _named(have.issuer),
+        "issuer": named(have.issuer),
         "issuer_str": have.issuer.rfc4514_string(),
         "not_before": have.not_valid_before_utc.strftime(TIME),
         "not_after": have.not_valid_after_utc.strftime(TIME),
         "public_key": keys.public_pem(public),
         "extensions": extensions.told(have.extensions),
-        "signature_algorithm": _signature(have),
+        "signature_algorithm": signature_name(have),
     }
 
 
@@ -299,7 +300,7 @@ def told_request(have: x509.CertificateSigningRequest) -> dict[str, Any]:
     return {
         "key_size": keys.size_of(public),
         "key_type": keys.algorithm(public),
-        "subject": _named(have.subject),
+        "subject": named(have.subject),
         "subject_str": have.subject.rfc4514_string(),
         "public_key_hash": hexed(identifier),
         "extensions": extensions.told(have.extensions),

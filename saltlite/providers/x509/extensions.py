@@ -220,7 +220,7 @@ def _values(value: x509.ExtensionType) -> dict[str, Any]:
         case x509.SubjectKeyIdentifier():
             return {"value": hexed(value.digest)}
         case x509.AuthorityKeyIdentifier():
-            issuers = [_general_text(each) for each in value.authority_cert_issuer or ()]
+            issuers = [general_text(each) for each in value.authority_cert_issuer or ()]
             serial = value.authority_cert_serial_number
             return {
                 "keyid": hexed(value.key_identifier),
@@ -228,10 +228,10 @@ def _values(value: x509.ExtensionType) -> dict[str, Any]:
                 "issuer_sn": None if serial is None else serial_text(serial),
             }
         case x509.SubjectAlternativeName():
-            return {"value": [_general_text(each) for each in value]}
+            return {"value": [general_text(each) for each in value]}
         case x509.CRLDistributionPoints():
             points = (each.full_name or [] for each in value)
-            return {"value": [_general_text(name) for names in points for name in names]}
+            return {"value": [general_text(name) for names in points for name in names]}
     return {"value": hexed(value.public_bytes())}
 
 
@@ -250,7 +250,8 @@ def _usages(value: x509.KeyUsage) -> dict[str, bool]:
     return dict(sorted(plain.items()))
 
 
-def _general_text(name: x509.GeneralName) -> str:
+def general_text(name: x509.GeneralName) -> str:
+    """A name as OpenSSL writes it: its kind, a colon, itself."""
     match name:
         case x509.DNSName():
             return f"DNS:{name.value}"

@@ -543,6 +543,8 @@ def test_an_error_of_ours_is_answered(
 ALLOWED = [
     "salt/minion/web1/start",
     "salt/beacon/web1/load/x",
+    "salt/beacon/web1/load/",
+    "salt/beacon/web1/inotify//etc/hosts",
     "salt/job/20260102030405000006/prog/web1/3",
     "salt/job/20260102030405000006/start/web1",
     "salt/state_result/20260102030405000006/web1/name",
@@ -552,6 +554,11 @@ ALLOWED = [
     "myco/x",
 ]
 FORBIDDEN = [
+    "salt/beacon/web2/inotify//etc/hosts",
+    "salt/beacon/web1//etc/hosts",
+    "salt/beacon/web1/inotify///etc",
+    "salt/beacon/web1/inotify//etc//hosts",
+    "salt/beacon/web1/inotify//etc/../web2",
     "salt/job/20260102030405000006/ret/web2",
     "salt/job/20260102030405000006/ret/web1",
     "salt/job/20260102030405000006/new",

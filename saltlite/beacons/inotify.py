@@ -1,0 +1,109 @@
+"""Changes of files and directories, from the kernel."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saltlite.context import BeaconContext
+from saltlite.providers.watch import inotify, settings
+
+KEPT = "watches"
+SWITCHES = ("recurse", "auto_add")
+
+
+def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+    """Check the configuration of this beacon."""
+    if "files" not in config:
+        return False, "Configuration for inotify beacon must include files."
+    checked = settings.check_map("inotify", config, "files")
+    if not checked[0]:
+        return checked
+    for path, options in config["files"].items():
+        text = _check_options(str(path), options)
+        if text:
+            return False, text
+    text = settings.check_switches("inotify", "inotify", config, ["coalesce"])
+    return (False, text) if text else settings.VALID
+
+
+def _check_options(path: str, options: Any) -> str:
+    if options is not None and not isinstance(options, Mapping):
+        return f"Configuration for inotify beacon: {path} must be a map."
+    try:
+        _wanted(path, options or {})
+    except (ValueError, re.error) as error:
+        return f"Configuration for inotify beacon: {path}: {error}."
+    return settings.check_switches("inotify", path, options or {}, SWITCHES)
+
+
+def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Tell what has changed since the last look.
+
+    With ``coalesce`` the same change of the same path is told once. When the kernel could not keep
+    all changes, that is an event of its own.
+    """
+    if KEPT not in ctx.kept:
+        files = config["files"].items()
+        ctx.kept[KEPT] = inotify.Watches(_wanted(str(p), options or {}) for p, options in files)
+    watches: inotify.Watches = ctx.kept[KEPT]
+    changes = [*watches.changes(), *watches.look_for_missing()]
+    return [
+        {"tag": watched, "path": path, "change": inotify.name_of(mask)}
+        for watched, path, mask in (
+            dict.fromkeys(changes) if config.get("coalesce", False) else changes
+        )
+    ]
+
+
+def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+    """Watch nothing until the next look; what happens meanwhile is not told."""
+    if KEPT in ctx.kept:
+        ctx.kept.pop(KEPT).close()
+
+
+def _wanted(path: str, options: Mapping[str, Any]) -> inotify.Wanted:
+    """A configured path; raises ValueError, re.error."""
+    words = options.get("mask", inotify.DEFAULT)
+    words = [words] if isinstance(words, str) else words
+    if not isinstance(words, (list, tuple)):
+        raise ValueError("mask must be a list of words")
+    return inotify.Wanted(
+        path=path.rstrip("/") or "/",
+        mask=inotify.mask_of(words) or inotify.mask_of(inotify.DEFAULT),
+        recurse=bool(options.get("recurse", False)),
+        auto_add=bool(options.get("auto_add", False)),
+        is_left_out=_excluder(options.get("exclude", ())),
+    )
+
+
+def _excluder(given: Any) -> Callable[[str], bool]:
+    """What says of a path whether it is left out; raises ValueError, re.error."""
+    if not isinstance(given, (list, tuple)):
+        raise ValueError("exclude must be a list")
+    globs: list[str] = []
+    expressions: list[re.Pattern[str]] = []
+    for each in given:
+        for pattern, options in each.items() if isinstance(each, Mapping) else ((each, {}),):
+            if isinstance(options, Mapping) and options.get("regex", False):
+                expressions.append(re.compile(str(pattern)))
+            else:
+                globs.append(str(pattern).rstrip("/") or "/")
+
+    def is_left_out(path: str) -> bool:
+        parents = (path, *_parents(path))
+        return any(fnmatch.fnmatch(path, glob) or glob in parents for glob in globs) or any(
+            expression.search(path) for expression in expressions
+        )
+
+    return is_left_out
+
+
+def _parents(path: str) -> list[str]:
+    found = []
+    while (path := os.path.dirname(path)) not in ("/", ""):
+        found.append(path)
+    return found

@@ -1,0 +1,288 @@
+"""The process that runs beacons: the loop says which, and hears the events of each pass.
+
+It lives until the loop closes the pipe, so that beacons keep what they need between two runs: an
+inotify descriptor, a place in a log file. Whatever one beacon does, the next one runs; one that
+takes too long is ended from outside, with this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from saltlite.context import BeaconContext, MinionContext
+from saltlite.core.beacons import RUN_LIMIT_S, SLOW_S, BadBeacon, Beacon, Changes, read_beacon
+from saltlite.core.messages import TAG_LIMIT
+from saltlite.errors import SaltliteError
+from saltlite.loader import catalogue
+from saltlite.loader.catalogue import BEACONS
+from saltlite.minion.job import as_plain
+from saltlite.minion.pipe import LoopGone, Pipe
+from saltlite.process import set_title
+
+log = logging.getLogger(__name__)
+
+EVENTS_LIMIT: Final = 1000
+"""So many events of one run go out; what gives more is cut."""
+
+OURS_TO_KILL_S: Final = 15
+"""So much later than the loop should, the kernel ends this process itself."""
+
+
+class InvalidBeacon(SaltliteError):
+    """A beacon cannot run as it is configured; the text is for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The functions of one module of beacons, ours or a user's."""
+
+    beacon: Callable[[BeaconContext, Beacon], Any]
+    validate: Callable[[Beacon], Any] | None
+    close: Callable[[BeaconContext, Beacon], Any] | None
+    own_options: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """A beacon that is ready to run."""
+
+    beacon: Beacon
+    code: Code
+    context: BeaconContext
+    changes: Changes
+    complaint: str = ""
+
+
+def find_code(name: str, ctx: MinionContext) -> Code | None:
+    """The module of that name: a user's comes first; ``None`` if there is none."""
+    return _users_code(name, ctx) or _our_code(name)
+
+
+def _our_code(name: str) -> Code | None:
+    module = BEACONS.load(name)
+    if module is None:
+        return None
+    run, validate = module.beacon, getattr(module, "validate", None)
+    close = getattr(module, "close", None)
+    return Code(
+        beacon=lambda context, beacon: run(context, beacon.options),
+        validate=None if validate is None else lambda beacon: validate(beacon.options),
+        close=None if close is None else lambda context, beacon: close(context, beacon.options),
+        own_options=getattr(module, "OWN_OPTIONS", ()),
+    )
+
+
+def _users_code(name: str, ctx: MinionContext) -> Code | None:
+    """A user's module, which is called as Salt does: with a list, and the name at its end."""
+    if not catalogue.has_custom_code(ctx.config, BEACONS.name):
+        return None
+    from saltlite.loader.dunders import surroundings
+
+    source = surroundings(ctx).modules(BEACONS.name).source(name)
+    run = source.functions.get("beacon") if source is not None else None
+    if source is None or run is None:
+        return None
+    validate, close = source.functions.get("validate"), source.functions.get("close")
+    return Code(
+        beacon=lambda _context, beacon: run(_named(beacon)),
+        validate=None if validate is None else lambda beacon: validate(_named(beacon)),
+        close=None if close is None else lambda _context, beacon: close(_named(beacon)),
+    )
+
+
+def _named(beacon: Beacon) -> list[dict[str, Any]]:
+    data = [{k: v for k, v in part.items() if k != "interval"} for part in beacon.data]
+    return [*filter(None, data), {"_beacon_name": beacon.name}]
+
+
+def names_of(ctx: MinionContext) -> list[str]:
+    """The names of all beacons there are, sorted."""
+    found = set(BEACONS)
+    if catalogue.has_custom_code(ctx.config, BEACONS.name):
+        from saltlite.loader.dunders import surroundings
+
+        found |= set(surroundings(ctx).modules(BEACONS.name).modules())
+    return sorted(found)
+
+
+def check(beacon: Beacon, ctx: MinionContext) -> Code:
+    """The code of a beacon whose configuration is right.
+
+    Raises:
+        InvalidBeacon: it is not, or there is no such module.
+    """
+    code = find_code(beacon.module, ctx)
+    if code is None:
+        raise InvalidBeacon(f'Beacon "{beacon.module}" is not available.')
+    if code.validate is None:
+        return code
+    try:
+        is_valid, text = code.validate(beacon)
+    except Exception as error:  # a user's validate, or one of ours with odd data
+        log.debug("beacon %s", beacon.name, exc_info=True)
+        raise InvalidBeacon(f"its validate raised {type(error).__name__}: {error}") from error
+    if not is_valid:
+        raise InvalidBeacon(str(text))
+    return code
+
+
+class BeaconProcess:
+    """The beacons of one process."""
+
+    def __init__(self, pipe: Pipe, ctx: MinionContext, minion_id: str) -> None:
+        self._pipe = pipe
+        self._ctx = ctx
+        self._minion_id = minion_id
+        self._configured: dict[str, Any] = {}
+        self._loaded: dict[str, _Loaded] = {}
+
+    def run(self, settings: Mapping[str, Any]) -> None:
+        """Do what the loop says until it has gone."""
+        self._take(settings)
+        set_title(_title(""))
+        try:
+            while True:
+                self._serve(self._pipe.receive())
+        except LoopGone:
+            for name in list(self._loaded):
+                self._close(name)
+
+    def _serve(self, message: Mapping[str, Any]) -> None:
+        if "settings" in message:
+            self._take(message["settings"])
+        for name in message["close"]:
+            self._close(name)
+        self._pipe.send({"op": "passed", **self._pass(message["run"])})
+
+    def _take(self, settings: Mapping[str, Any]) -> None:
+        """Take a configuration; beacons that it has otherwise, or not at all, begin anew."""
+        self._ctx.grains, self._ctx.pillar = settings["grains"], settings["pillar"]
+        before, self._configured = self._configured, settings["beacons"]
+        for name in list(self._loaded):
+            if self._configured.get(name) != before.get(name):
+                self._close(name)
+
+    def _close(self, name: str) -> None:
+        loaded = self._loaded.pop(name, None)
+        if loaded is None or loaded.code.close is None:
+            return
+        try:
+            loaded.code.close(loaded.context, loaded.beacon)
+        except Exception:  # a plug-in: closing one beacon must not keep the others from running
+            log.exception("beacon %s cannot be closed", name)
+
+    # --- a pass --------------------------------------------------------------------------------
+
+    def _pass(self, names: Sequence[str]) -> dict[str, Any]:
+        """Run beacons, and say what came of it."""
+        events: list[dict[str, Any]] = []
+        slow, invalid, wrong = [], [], []
+        for name in names:
+            began_s = time.monotonic()
+            try:
+                with _at_work(name):
+                    events += self._run(name)
+            except InvalidBeacon as error:
+                invalid.append(name)
+                wrong.append(f"Beacon {name} configuration invalid, not running. {error}")
+            if time.monotonic() - began_s >= SLOW_S:
+                slow.append(name)
+        found = {"events": events, "slow": slow, "invalid": invalid, "wrong": wrong}
+        return {key: value for key, value in found.items() if value}
+
+    def _run(self, name: str) -> list[dict[str, Any]]:
+        """The events of one beacon, ready to be sent; raises InvalidBeacon."""
+        loaded = self._ready(name)
+        if loaded is None:
+            return []
+        try:
+            found = list(loaded.code.beacon(loaded.context, loaded.beacon) or ())
+        except (Exception, SystemExit) as error:
+            text = f"{type(error).__name__}: {error}"
+            if text != loaded.complaint:  # one that fails in the same way at each run says so once
+                log.error("beacon %s: %s", name, text, exc_info=log.isEnabledFor(logging.DEBUG))
+            loaded.complaint = text
+            return [self._event(loaded, "", {}) | {"error": str(error) or type(error).__name__}]
+        if len(found) > EVENTS_LIMIT:
+            log.error("beacon %s: %d events in one run are too many", name, len(found))
+            del found[EVENTS_LIMIT:]
+        maps = [dict(each) for each in found if self._is_event(name, each)]
+        chosen = loaded.changes.choose(maps, time.monotonic())
+        return [
+            self._event(loaded, str(each.pop("tag", "")), self._with_id(each))
+            for each in map(dict, chosen)
+        ]
+
+    @staticmethod
+    def _is_event(name: str, found: object) -> bool:
+        if isinstance(found, Mapping):
+            return True
+        log.error("beacon %s: %.80r is no event: it must be a map", name, found)
+        return False
+
+    def _event(self, loaded: _Loaded, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """One event as it goes to the loop; one that fails has no data, not even our id."""
+        named = f"salt/beacon/{self._minion_id}/{loaded.beacon.name}/{tag}"
+        return {
+            "tag": "".join(c if c.isprintable() else "?" for c in named)[:TAG_LIMIT].rstrip(),
+            "data": as_plain(data),
+            "beacon_name": loaded.beacon.module,
+        }
+
+    def _with_id(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(data) if "id" in data else {**data, "id": self._minion_id}
+
+    def _ready(self, name: str) -> _Loaded | None:
+        """A beacon that may run; raises InvalidBeacon."""
+        if name in self._loaded:
+            return self._loaded[name]
+        if name not in self._configured:
+            return None
+        entry = self._configured[name]
+        try:
+            beacon = read_beacon(name, entry["data"])
+            code = check(beacon, self._ctx)
+            changes = Changes.of(beacon, code.own_options)
+        except BadBeacon as error:
+            raise InvalidBeacon(str(error)) from error
+        context = BeaconContext(self._ctx, name, time.monotonic)
+        self._loaded[name] = _Loaded(beacon, code, context, changes)
+        return self._loaded[name]
+
+
+@contextlib.contextmanager
+def _at_work(name: str) -> Iterator[None]:
+    """Show which beacon runs, and have the kernel end this process if it never comes back."""
+    set_title(_title(name))
+    signal.alarm(int(RUN_LIMIT_S) + OURS_TO_KILL_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def _title(name: str) -> str:
+    return f"salt-minion beacons: {name}"
+
+
+def answer(asked: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
+    """What ``manage_beacons`` asks of the code of beacons."""
+    if asked["func"] == "list_available":
+        return {"names": names_of(ctx)}
+    name = str(asked.get("name"))
+    try:
+        beacon = read_beacon(name, asked.get("data"))
+        code = check(beacon, ctx)
+        Changes.of(beacon, code.own_options)
+    except (BadBeacon, InvalidBeacon) as error:
+        return {"valid": False, "text": str(error)}
+    if code.validate is None:
+        text = f"Beacon {name} does not have a validate function, skipping validation."
+        return {"valid": True, "text": text}
+    return {"valid": True, "text": "Valid beacon configuration"}

@@ -1,0 +1,448 @@
+"""The beacons of a minion, as its loop sees them: their configuration, processes and events.
+
+When each beacon runs, and where, is decided in :mod:`saltlite.core.beacons`; the code of beacons
+runs in processes (:mod:`saltlite.minion.beacon_process`) that live on between passes, so that a
+beacon which hangs delays neither a job nor the loop: its process is killed. ``manage_beacons``
+events of the minion's bus change the configuration, and are answered there as Salt does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from saltlite.core import beacons as core
+from saltlite.core.plain import PlainMap
+from saltlite.errors import RequestTimeout, SaltliteError, WireError
+from saltlite.loader.catalogue import BEACONS
+from saltlite.minion.pipe import framed
+from saltlite.minion.spawner import Spawner, SpawnFailed
+from saltlite.minion.stream import open_stream, read_map
+from saltlite.process import read_title, signal_name
+
+log = logging.getLogger(__name__)
+
+SHORTEST_S: Final = 0.1
+"""Passes do not follow each other more closely, whatever ``loop_interval`` says."""
+
+LONGEST_SLEEP_S: Final = 3600.0
+ASK_DEADLINE_S: Final = 30.0
+TITLE: Final = "beacons: "
+"""The title of a beacons' process ends with this and the beacon that it runs."""
+
+ANSWERS: Final = "/salt/minion/minion_"
+RETURNED: Final = "__beacons_return"
+"""The tag with which Salt's minions tell their own bus of all events of a pass."""
+
+
+class BeaconOwner(Protocol):
+    """What beacons need of their minion."""
+
+    def fire(self, tag: str, data: PlainMap) -> None:
+        """Put an event on the minion's own bus."""
+
+    async def request(self, master: str, load: dict[str, Any]) -> Any:
+        """Ask a master, as jobs may; raises RequestTimeout and other SaltliteErrors."""
+
+    def take_state_runs(self) -> bool:
+        """Whether a job that applies states runs, or has begun since this was asked last."""
+
+    def send_beacon_events(self, events: list[dict[str, Any]]) -> None:
+        """Send events to the masters, or keep them until that is possible."""
+
+
+@dataclass(slots=True)
+class _Process:
+    """A process with beacons, and what it has been told of the configuration."""
+
+    task: asyncio.Task[None] | None = None
+    writer: asyncio.StreamWriter | None = None
+    pid: int = 0
+    version: int = 0
+    waiting: list[core.Run] = field(default_factory=list)
+    """What came before the process was there."""
+
+    is_ending: bool = False
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+class Beacons:
+    """The beacons of one minion."""
+
+    def __init__(
+        self,
+        owner: BeaconOwner,
+        spawner: Spawner,
+        configured: Any,
+        *,
+        every_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``configured`` is the option ``beacons``; ``every_s`` the time between two passes."""
+        self._owner = owner
+        self._spawner = spawner
+        self._clock = clock
+        self._own = core.merge_beacons(None, configured)
+        self._pillar: dict[str, Any] = {}
+        self._facts: tuple[PlainMap, PlainMap] = ({}, {})
+        self._master = ""
+        self._version = 1
+        self._passes = core.BeaconPasses(max(every_s, SHORTEST_S), frozenset(BEACONS))
+        self._beacons: dict[str, core.Beacon] = {}
+        self._processes: dict[str, _Process] = {}
+        self._complaints: set[str] = set()
+        self._changed = asyncio.Event()
+        self._is_stopping = False
+
+    # --- life ----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Run passes when they are due, until cancelled."""
+        try:
+            while True:
+                self.tick()
+                self._changed.clear()
+                wait_s = min(self._passes.next_s() - self._clock(), LONGEST_SLEEP_S)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), max(wait_s, 0.01))
+        finally:
+            self._close()
+
+    def tick(self) -> None:
+        """Look at the clock, and at processes that take long."""
+        event = core.Ticked(self._owner.take_state_runs(), self._at_work())
+        self._carry_out(self._passes.on(event, self._clock()))
+
+    def _at_work(self) -> dict[str, str | None]:
+        """Which beacon each process that has taken long is at, as its title says."""
+        slow = self._passes.slow_processes(self._clock())
+        return {name: self._title_of(name) for name in slow}
+
+    def _title_of(self, process: str) -> str | None:
+        found = self._processes.get(process)
+        title = read_title(found.pid) if found is not None and found.pid else ""
+        return title.partition(TITLE)[2] or None
+
+    def _close(self) -> None:
+        """Let the processes see that we have gone; they close their beacons."""
+        self._is_stopping = True
+        for process in self._processes.values():
+            if process.writer is not None:
+                process.writer.close()
+
+    # --- what is to be done --------------------------------------------------------------------
+
+    def _carry_out(self, instructions: list[core.Instruction]) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, core.Run):
+                self._have_run(instruction)
+            elif isinstance(instruction, core.Kill):
+                self._kill(instruction)
+            else:
+                self._end(instruction.process)
+
+    def _have_run(self, instruction: core.Run) -> None:
+        process = self._processes.get(instruction.process)
+        if process is None:
+            process = self._processes[instruction.process] = _Process()
+            process.task = self._start(self._live(instruction.process, process))
+        if process.writer is None:
+            process.waiting.append(instruction)
+        else:
+            self._tell(process, instruction)
+
+    def _tell(self, process: _Process, instruction: core.Run) -> None:
+        message: dict[str, Any] = {"op": "pass"}
+        message |= {"run": list(instruction.run), "close": list(instruction.close)}
+        if process.version != self._version:
+            message["settings"] = self._settings()
+            process.version = self._version
+        if process.writer is not None:
+            process.writer.write(framed(message))
+
+    def _settings(self) -> dict[str, Any]:
+        grains, pillar = self._facts
+        beacons = {
+            beacon.name: {"module": beacon.module, "data": list(beacon.data)}
+            for beacon in self._beacons.values()
+        }
+        return {"beacons": beacons, "grains": grains, "pillar": pillar}
+
+    def _kill(self, instruction: core.Kill) -> None:
+        log.error(
+            "beacon %s: no end after %.0f s: its process is killed, and it runs again next time",
+            " or ".join(instruction.beacons),
+            core.RUN_LIMIT_S,
+        )
+        process = self._processes.pop(instruction.process, None)
+        if process is None:
+            return
+        process.is_ending = True
+        if process.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+        if process.writer is not None:
+            process.writer.close()
+
+    def _end(self, name: str) -> None:
+        process = self._processes.pop(name, None)
+        if process is not None:
+            process.is_ending = True
+            if process.writer is not None:
+                process.writer.close()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(work)
+
+    # --- processes -----------------------------------------------------------------------------
+
+    async def _live(self, name: str, process: _Process) -> None:
+        """Have a process made and listen to it until it ends."""
+        why = "closed its pipe"
+        try:
+            why = await self._talk(name, process)
+        except (SpawnFailed, WireError, OSError) as error:
+            why = f"cannot be used: {error}"
+        finally:
+            for task in process.tasks:
+                task.cancel()
+            if process.writer is not None:
+                process.writer.close()
+        if process.is_ending or self._is_stopping:
+            return
+        log.error("the process of %s beacons %s", name, why)
+        del self._processes[name]
+        self._carry_out(self._passes.on(core.Died(name), self._clock()))
+        self._changed.set()
+
+    async def _talk(self, name: str, process: _Process) -> str:
+        ours, theirs = socket.socketpair()
+        reader, writer = await open_stream(ours)
+        try:
+            exited = await self._spawner.spawn("beacons", theirs)
+        except SpawnFailed:
+            writer.close()
+            raise
+        writer.write(framed({"task": "beacons", "master": self._master, **self._settings()}))
+        process.writer, process.version = writer, self._version
+        for instruction in process.waiting:
+            self._tell(process, instruction)
+        process.waiting.clear()
+        if process.is_ending:  # it was not wanted any more before it was there
+            writer.close()
+        while (message := await read_map(reader)) is not None:
+            self._serve(name, process, message)
+        status = await asyncio.wait_for(exited, ASK_DEADLINE_S)
+        if os.WIFSIGNALED(status):
+            return f"was ended by {signal_name(os.WTERMSIG(status))}"
+        return f"ended with exit code {os.waitstatus_to_exitcode(status)}"
+
+    def _serve(self, name: str, process: _Process, message: dict[str, Any]) -> None:
+        op = message.get("op")
+        if op == "started":
+            process.pid = int(message["pid"])
+        elif op == "passed":
+            self._end_pass(name, message)
+        elif op == "event":
+            self._owner.fire(str(message["tag"]), message["data"])
+        elif process.writer is not None:
+            task = self._start(self._answer(message, process.writer))
+            process.tasks.add(task)
+            task.add_done_callback(process.tasks.discard)
+
+    async def _answer(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        """What functions that a beacon calls may ask of the minion: only the master."""
+        answer: dict[str, Any] = {"n": message.get("n")}
+        try:
+            if message.get("op") != "request":
+                raise SaltliteError(f"a beacon may not ask the minion for {message.get('op')!r}")
+            answer["reply"] = await self._owner.request(self._master, dict(message["load"]))
+        except RequestTimeout as error:
+            answer |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
+        except (SaltliteError, KeyError, TypeError, ValueError) as error:
+            answer["error"] = str(error) or type(error).__name__
+        writer.write(framed(answer))
+
+    def _end_pass(self, name: str, message: dict[str, Any]) -> None:
+        events = message.get("events") or []
+        if events:
+            self._owner.fire(RETURNED, {"beacons": events})
+            self._owner.send_beacon_events(
+                [{"tag": event["tag"], "data": event["data"]} for event in events]
+            )
+        for line in message.get("wrong") or []:
+            self._complain(str(line))
+        event = core.Passed(name, message.get("slow") or (), message.get("invalid") or ())
+        self._carry_out(self._passes.on(event, self._clock()))
+
+    # --- the configuration ---------------------------------------------------------------------
+
+    def set_facts(self, grains: PlainMap, pillar: PlainMap, master: str) -> None:
+        """Take grains and pillar as they are now."""
+        if (grains, pillar) != self._facts or master != self._master:
+            self._facts, self._master = (grains, pillar), master
+            self._pillar = core.merge_beacons(pillar.get("beacons"), None)
+            self._configure()
+
+    def reload(self) -> None:
+        """Have all code read anew: the processes end, and others begin with the next pass."""
+        for name in list(self._processes):
+            self._end(name)
+            self._carry_out(self._passes.on(core.Died(name), self._clock()))
+        self._complaints.clear()
+        self._configure()
+
+    def _configure(self) -> None:
+        merged = core.merge_beacons(self._pillar, self._own)
+        self._beacons, wrong = core.read_beacons(merged)
+        for line in wrong:
+            self._complain(line)
+        self._version += 1
+        self._carry_out(self._passes.on(core.Configured(self._beacons), self._clock()))
+        self._changed.set()
+
+    def _complain(self, line: str) -> None:
+        """Log what is wrong with a configuration, once."""
+        if line not in self._complaints:
+            self._complaints.add(line)
+            log.error("%s", line)
+
+    # --- changes -------------------------------------------------------------------------------
+
+    async def manage(self, data: Mapping[str, Any]) -> None:
+        """Do what a ``manage_beacons`` event asks for, and answer on the bus."""
+        func = str(data.get("func"))
+        if func in ("list_available", "validate_beacon"):
+            await self._ask_about_code(func, data)
+            return
+        ask = self._asks().get(func)
+        if ask is None:
+            log.warning("manage_beacons: there is no %.80r", func)
+            return
+        tag, do = ask
+        try:
+            comment = do(data)
+        except (KeyError, TypeError, ValueError) as error:
+            self._reply(tag, complete=False, beacons=self._own, comment=_text_of(error))
+            return
+        if comment is not None:
+            self._configure()
+            self._reply(tag, complete=True, beacons=self._own, comment=comment)
+
+    def _asks(self) -> dict[str, tuple[str, Callable[[Mapping[str, Any]], str | None]]]:
+        """What may be asked, how its answer's tag ends, and what does it and says so."""
+        return {
+            "add": ("beacon_add_complete", self._add),
+            "modify": ("beacon_modify_complete", self._modify),
+            "delete": ("beacon_delete_complete", self._delete),
+            "enable": ("beacons_enabled_complete", self._switch_all),
+            "disable": ("beacons_disabled_complete", self._switch_all),
+            "enable_beacon": ("beacon_enabled_complete", self._switch),
+            "disable_beacon": ("beacon_disabled_complete", self._switch),
+            "list": ("beacons_list_complete", self._list),
+            "reset": ("beacon_reset_complete", self._reset),
+        }
+
+    def _reply(self, tag: str, **answer: Any) -> None:
+        self._owner.fire(ANSWERS + tag, answer)
+
+    def _list(self, data: Mapping[str, Any]) -> None:
+        pillar = self._pillar if data.get("include_pillar", True) else None
+        own = self._own if data.get("include_opts", True) else None
+        found = core.merge_beacons(pillar, own)
+        self._reply("beacons_list_complete", complete=True, beacons=found)
+
+    def _add(self, data: Mapping[str, Any]) -> str:
+        name = self._own_name(data, "add")
+        known = name in self._own
+        self._own[name] = core.list_form(name, data["beacon_data"])
+        return f"{'Updating settings for' if known else 'Added new'} beacon item: {name}"
+
+    def _modify(self, data: Mapping[str, Any]) -> str:
+        name = self._own_name(data, "modify")
+        self._own[name] = core.list_form(name, data["beacon_data"])
+        return f"Updating settings for beacon item: {name}"
+
+    def _delete(self, data: Mapping[str, Any]) -> str:
+        name = self._own_name(data, "delete")
+        if self._own.pop(name, None) is None:
+            return f"Beacon item {name} not found."
+        return f"Deleting beacon item: {name}"
+
+    def _switch(self, data: Mapping[str, Any]) -> str:
+        verb = str(data["func"]).removesuffix("_beacon")
+        name = self._own_name(data, verb)
+        parts = core.list_form(name, self._own[name])
+        kept = [part for part in parts if "enabled" not in part]
+        self._own[name] = [*kept, {"enabled": verb == "enable"}]
+        return f"{'Enabling' if verb == 'enable' else 'Disabling'} beacon item {name}"
+
+    def _switch_all(self, data: Mapping[str, Any]) -> str:
+        self._own[core.SWITCH] = data["func"] == "enable"
+        self._pillar.pop(core.SWITCH, None)
+        return f"Beacons are {data['func']}d"
+
+    def _reset(self, _data: Mapping[str, Any]) -> str:
+        self._own.clear()
+        return "Beacons have been reset"
+
+    def _own_name(self, data: Mapping[str, Any], verb: str) -> str:
+        """The name of a beacon that is to be changed; raises ValueError if the pillar has it."""
+        name = str(data["name"])
+        if name in self._pillar:
+            raise ValueError(f"Cannot {verb} beacon item {name}, it is configured in pillar.")
+        return name
+
+    async def _ask_about_code(self, func: str, data: Mapping[str, Any]) -> None:
+        """Answer what only code of beacons can tell, with a process of its own."""
+        grains, pillar = self._facts
+        asked = {"func": func, "name": data.get("name"), "data": data.get("beacon_data")}
+        start = {"task": "ask_beacons", "master": self._master, "grains": grains, "pillar": pillar}
+        try:
+            answer = await asyncio.wait_for(self._ask_child({**start, **asked}), ASK_DEADLINE_S)
+        except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
+            log.error("beacons: %s cannot be answered: %s", func, error or "it takes too long")
+            answer = {}
+        if func == "list_available":
+            tag = "beacons_list_available_complete"
+            self._reply(tag, complete="names" in answer, beacons=answer.get("names") or [])
+            return
+        self._reply(
+            "beacon_validation_complete",
+            complete="valid" in answer,
+            valid=bool(answer.get("valid")),
+            vcomment=str(answer.get("text", "")),
+        )
+
+    async def _ask_child(self, start: dict[str, Any]) -> dict[str, Any]:
+        ours, theirs = socket.socketpair()
+        reader, writer = await open_stream(ours)
+        pid = 0
+        try:
+            await self._spawner.spawn("beacons", theirs)
+            writer.write(framed(start))
+            while (message := await read_map(reader)) is not None:
+                if message.get("op") == "result":
+                    return message
+                if message.get("op") == "started":
+                    pid = int(message["pid"])
+            return {}
+        except asyncio.CancelledError:
+            if pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            raise
+        finally:
+            writer.close()
+
+
+def _text_of(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,292 @@
+"""Changes of files and directories, as the kernel tells them: inotify through the C library.
+
+:class:`Inotify` is the descriptor with its watches, :class:`WatchedPath` a path as it is
+configured: with what is below it, if wanted, also what appears there later, and itself when it
+comes back. Source: inotify(7).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import logging
+import os
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+WORDS: Final[Mapping[str, int]] = {
+    "access": 0x1,
+    "modify": 0x2,
+    "attrib": 0x4,
+    "close_write": 0x8,
+    "close_nowrite": 0x10,
+    "open": 0x20,
+    "moved_from": 0x40,
+    "moved_to": 0x80,
+    "create": 0x100,
+    "delete": 0x200,
+    "delete_self": 0x400,
+    "move_self": 0x800,
+    "unmount": 0x2000,
+    "q_overflow": 0x4000,
+    "ignored": 0x8000,
+    "onlydir": 0x1000000,
+    "dont_follow": 0x2000000,
+    "excl_unlink": 0x4000000,
+    "mask_create": 0x10000000,
+    "mask_add": 0x20000000,
+    "isdir": 0x40000000,
+    "oneshot": 0x80000000,
+}
+"""What a mask is made of, in the words of configurations."""
+
+DEFAULT: Final = ("create", "delete", "modify")
+ISDIR: Final = WORDS["isdir"]
+OVERFLOW: Final = WORDS["q_overflow"]
+IGNORED: Final = WORDS["ignored"]
+
+_STRUCTURAL: Final = WORDS["create"] | WORDS["moved_to"] | WORDS["delete_self"] | WORDS["move_self"]
+"""What we want to know ourselves to keep watches complete, whoever asked for it."""
+
+_NOT_ASKED: Final = WORDS["unmount"] | OVERFLOW | IGNORED | ISDIR
+"""What the kernel tells without being asked; it refuses to be asked for it."""
+
+_HEAD: Final = struct.Struct("iIII")
+READ_BYTES: Final = 1 << 20
+EVENTS_LIMIT: Final = 10_000
+"""So many events are read at one look; the rest at the next."""
+
+WATCHES_LIMIT: Final = 200_000
+
+
+def mask_of(words: Iterable[str]) -> int:
+    """The mask of words; raises ValueError for an unknown one."""
+    mask = 0
+    for word in words:
+        if str(word).lower() not in WORDS:
+            raise ValueError(f"{word!r:.40} is none of {', '.join(WORDS)}")
+        mask |= WORDS[str(word).lower()]
+    return mask
+
+
+def name_of(mask: int) -> str:
+    """``IN_CREATE|IN_ISDIR``."""
+    return "|".join(f"IN_{word.upper()}" for word, bit in WORDS.items() if mask & bit)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One event of the kernel: of which watch, what, and the name in its directory."""
+
+    watch: int
+    mask: int
+    name: str
+
+
+def parse(data: bytes) -> Iterator[Told]:
+    """The events in what was read from the descriptor. Pure."""
+    at = 0
+    while at + _HEAD.size <= len(data):
+        watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        yield Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0")))
+        at += length
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+class Inotify:
+    """An inotify descriptor. Watches are numbers of the kernel's."""
+
+    def __init__(self) -> None:
+        """Raises OSError: there are too many of them already."""
+        self._fd = _libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._fd < 0:
+            raise _last_error("an inotify descriptor")
+
+    def watch(self, path: str, mask: int) -> int:
+        """Watch a path; raises OSError."""
+        number = _libc().inotify_add_watch(
+            self._fd, os.fsencode(path), ctypes.c_uint32(mask & 0xFFFFFFFF)
+        )
+        if number < 0:
+            raise _last_error(path)
+        return int(number)
+
+    def ignore(self, watch: int) -> None:
+        """Watch it no more; one that is not there is not watched either."""
+        _libc().inotify_rm_watch(self._fd, watch)
+
+    def read(self) -> list[Told]:
+        """What has happened since the last look, at most about ``EVENTS_LIMIT`` events."""
+        found: list[Told] = []
+        while len(found) < EVENTS_LIMIT:
+            try:
+                data = os.read(self._fd, READ_BYTES)
+            except BlockingIOError:
+                break
+            found += parse(data)
+        return found
+
+    def close(self) -> None:
+        """Let go of the descriptor and all its watches."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _last_error(what: str) -> OSError:
+    number = ctypes.get_errno()
+    if number == errno.ENOSPC:
+        text = "the kernel allows no more watches (fs.inotify.max_user_watches)"
+        return OSError(number, text, what)
+    return OSError(number, os.strerror(number), what)
+
+
+Change = tuple[str, str, int]
+"""The watched path, the changed one, and the kernel's mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A path to be watched as it is configured; ``is_left_out`` says which ones below it not."""
+
+    path: str
+    mask: int
+    recurse: bool = False
+    auto_add: bool = False
+    is_left_out: Callable[[str], bool] = field(default=lambda _path: False)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What a watch is on, and for which configured paths."""
+
+    path: str
+    wanted: list[Wanted]
+    is_dir: bool
+
+
+class Watches:
+    """All configured paths of one beacon, and the watches that they need now."""
+
+    def __init__(self, wanted: Iterable[Wanted]) -> None:
+        """Raises OSError: there can be no inotify descriptor."""
+        self._wanted = list(wanted)
+        self._inotify = Inotify()
+        self._watches: dict[int, _Watch] = {}
+        self._numbers: dict[str, int] = {}
+        self._complaints: set[str] = set()
+        self._is_full = False
+        for missing in self._missing():
+            self._add_tree(missing, missing.path)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._inotify.close()
+
+    def _missing(self) -> list[Wanted]:
+        """The configured paths that are there, but not watched."""
+        return [
+            wanted
+            for wanted in self._wanted
+            if wanted.path not in self._numbers and os.path.lexists(wanted.path)
+        ]
+
+    def look_for_missing(self) -> list[Change]:
+        """Watch the configured paths that have come, or come back; that is a change, too."""
+        found = []
+        for wanted in self._missing():
+            self._add_tree(wanted, wanted.path)
+            if wanted.mask & WORDS["create"] and wanted.path in self._numbers:
+                is_dir = ISDIR if os.path.isdir(wanted.path) else 0
+                found.append((wanted.path, wanted.path, WORDS["create"] | is_dir))
+        return found
+
+    def changes(self) -> Iterator[Change]:
+        """What has changed since the last look.
+
+        An overflow, after which something is unknown, has two empty paths.
+        """
+        for told in self._inotify.read():
+            if told.mask & OVERFLOW:
+                self._watch_anew()
+                yield "", "", OVERFLOW
+                continue
+            watch = self._watches.get(told.watch)
+            if watch is None:
+                continue
+            path = os.path.join(watch.path, told.name) if told.name else watch.path
+            for wanted in watch.wanted:
+                if told.mask & wanted.mask & ~ISDIR and not wanted.is_left_out(path):
+                    yield watch.path, path, told.mask
+            self._follow(watch, told, path)
+
+    def _follow(self, watch: _Watch, told: Told, path: str) -> None:
+        """Keep the watches complete when something comes or goes."""
+        if told.mask & IGNORED:
+            self._forget(told.watch)
+        elif told.mask & WORDS["move_self"]:
+            # The watch goes with the file, which is not at its path any more.
+            self._inotify.ignore(told.watch)
+            self._forget(told.watch)
+        elif told.mask & ISDIR and told.mask & (WORDS["create"] | WORDS["moved_to"]):
+            for wanted in watch.wanted:
+                if wanted.auto_add and not wanted.is_left_out(path):
+                    self._add_tree(wanted, path)
+
+    def _forget(self, number: int) -> None:
+        watch = self._watches.pop(number, None)
+        if watch is not None and self._numbers.get(watch.path) == number:
+            del self._numbers[watch.path]
+
+    def _watch_anew(self) -> None:
+        """Events are lost: directories may have come of which we know nothing."""
+        for wanted in self._wanted:
+            if wanted.auto_add and os.path.isdir(wanted.path):
+                self._add_tree(wanted, wanted.path)
+
+    def _add_tree(self, wanted: Wanted, path: str) -> None:
+        self._add(wanted, path)
+        if not wanted.recurse or not os.path.isdir(path):
+            return
+        for folder, names, _files in os.walk(path, onerror=self._complain):
+            names[:] = [n for n in names if not wanted.is_left_out(os.path.join(folder, n))]
+            for name in names:
+                self._add(wanted, os.path.join(folder, name))
+
+    def _add(self, wanted: Wanted, path: str) -> None:
+        if len(self._watches) >= WATCHES_LIMIT:
+            self._say(f"more than {WATCHES_LIMIT} directories are too many: {path} is not watched")
+            return
+        there = self._watches.get(self._numbers.get(path, -1))
+        users = [*there.wanted, wanted] if there is not None else [wanted]
+        users = list(dict.fromkeys(users))
+        mask = _STRUCTURAL
+        for each in users:
+            mask |= each.mask
+        try:
+            number = self._inotify.watch(path, mask & ~_NOT_ASKED)
+        except OSError as error:
+            self._complain(error)
+            return
+        self._watches[number] = _Watch(path, users, os.path.isdir(path))
+        self._numbers[path] = number
+
+    def _complain(self, error: OSError) -> None:
+        if error.errno != errno.ENOENT:
+            self._say(f"{error.filename} is not watched: {error.strerror}")
+
+    def _say(self, line: str) -> None:
+        """Log what cannot be watched, once."""
+        if line not in self._complaints and len(self._complaints) < 1000:
+            self._complaints.add(line)
+            log.error("%s", line)

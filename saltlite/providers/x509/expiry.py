@@ -1,0 +1,60 @@
+"""Certificates as the beacon ``cert_info`` tells them: in the words of pyOpenSSL. Pure.
+
+Source: events of Salt 3006.30 with pyOpenSSL 26.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from cryptography import x509
+
+from saltlite.providers.x509 import documents, extensions
+
+RAW_TIME = "%Y%m%d%H%M%SZ"
+TIME = "%Y-%m-%d %H:%M:%SZ"
+
+
+def expires(certificate: x509.Certificate) -> datetime:
+    """When it does, in UTC."""
+    return certificate.not_valid_after_utc
+
+
+def describe(certificate: x509.Certificate, path: str, now: datetime) -> dict[str, Any]:
+    """All that an event says of a certificate."""
+    after, before = certificate.not_valid_after_utc, certificate.not_valid_before_utc
+    return {
+        "cert_path": path,
+        "issuer": _components(certificate.issuer),
+        "issuer_dict": documents.named(certificate.issuer),
+        "notAfter_raw": after.strftime(RAW_TIME),
+        "notAfter": after.strftime(TIME),
+        "notBefore_raw": before.strftime(RAW_TIME),
+        "notBefore": before.strftime(TIME),
+        "serial_number": str(certificate.serial_number),
+        "signature_algorithm": documents.signature_name(certificate),
+        "subject": _components(certificate.subject),
+        "subject_dict": documents.named(certificate.subject),
+        "version": certificate.version.value,
+        "extensions": [_extension(each) for each in certificate.extensions],
+        "has_expired": after < now,
+    }
+
+
+def _components(name: x509.Name) -> str:
+    return ",".join(f'{part}="{value}"' for part, value in documents.named(name).items())
+
+
+def _extension(found: x509.Extension[x509.ExtensionType]) -> dict[str, str]:
+    return {"ext_name": extensions.name_of(found.oid), "ext_data": _text(found.value)}
+
+
+def _text(value: x509.ExtensionType) -> str:
+    match value:
+        case x509.BasicConstraints():
+            length = "" if value.path_length is None else f", pathlen:{value.path_length}"
+            return f"CA:{str(value.ca).upper()}{length}"
+        case x509.SubjectAlternativeName():
+            return ", ".join(map(extensions.general_text, value))
+    return str(value)
