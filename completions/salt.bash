@@ -51,6 +51,12 @@ _salt() {
 }
 complete -F _salt salt
 
+_salt_api() {
+    _saltlite '--version -h --help -V --versions-report --saltfile -c --config-dir -u --user -d --daemon --pid-file --disable-keepalive -l --log-level --log-file --log-file-level' \
+        '--saltfile -c --config-dir -u --user --pid-file -l --log-level --log-file --log-file-level' none
+}
+complete -F _salt_api salt-api
+
 _salt_call() {
     _saltlite '--version -h --help -V --versions-report --saltfile -c --config-dir --local -g --grains -d --doc --documentation --retcode-passthrough --metadata --no-return-event --skip-grains --refresh-grains-cache --args-stdin --hard-crash --output-diff --master --id --return --set-metadata --file-root --pillar-root --states-dir -m --module-dirs --cachedir --priv --proxyid --module-executors --executor-opts --no-parse -t --timeout --out --output --out-indent --output-indent --out-file --output-file --out-file-append --output-file-append --no-color --no-colour --force-color --force-colour --state-output --state_output --state-verbose --state_verbose -l --log-level --log-file --log-file-level' \
         '--saltfile -c --config-dir --master --id --return --set-metadata --file-root --pillar-root --states-dir -m --module-dirs --cachedir --priv --proxyid --module-executors --executor-opts --no-parse -t --timeout --out --output --out-indent --output-indent --out-file --output-file --state-output --state_output --state-verbose --state_verbose -l --log-level --log-file --log-file-level' functions

@@ -15,9 +15,12 @@ import sys
 from collections.abc import Iterator, Sequence
 
 COMMANDS = frozenset(
-    ("salt", "salt-call", "salt-cp", "salt-key", "salt-master", "salt-minion", "salt-run")
-)
-DAEMONS = frozenset(("salt-master", "salt-minion"))
+    (
+        "salt", "salt-api", "salt-call", "salt-cp", "salt-key", "salt-master", "salt-minion",
+        "salt-run",
+    )
+)  # fmt: skip
+DAEMONS = frozenset(("salt-api", "salt-master", "salt-minion"))
 _RUN_AS_MODULE = "-m"
 """``sys.argv[0]`` while ``python -m`` looks for the module."""
 

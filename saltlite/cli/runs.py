@@ -120,9 +120,14 @@ def run_another(
     ran = client.run(fun, arg, kwarg)
     told = {"jid": ran.jid, "user": ctx.user, "wrong": ran.wrong is not None}
     if ran.wrong is not None:
-        said = f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc}"
+        said = explain_wrong(ran.wrong, ran.doc)
         return {"return": said, "success": True, **told}  # as Salt does
     return {"return": ran.return_, "success": ran.success and not ran.retcode, **told}
+
+
+def explain_wrong(wrong: str, doc: str) -> str:
+    """Salt's text about arguments that a runner does not take."""
+    return f"\nPassed invalid arguments: {wrong}\n\nUsage:\n{doc}"
 
 
 def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
@@ -146,7 +151,7 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
         else:
             if ran.wrong is None:
                 return RunOutcome(ran.return_, ran.success)
-            why = f"Passed invalid arguments: {ran.wrong}"
+            why = explain_wrong(ran.wrong, ran.doc)
         client.fail(fun, arg, kwarg, request.jid, why)
         return RunOutcome(why, success=False)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from saltlite.client.collect import Collector, MinionReturn, NotReturned, Outcome
-from saltlite.client.local import JobRequest
+from saltlite.client.local import JobRequest, credentials_of
 
 if TYPE_CHECKING:
     from saltlite.client.local import LocalClient
@@ -134,7 +134,8 @@ class Batch:
 
     def _work(self, pending: list[str]) -> Iterator[BatchOutcome]:
         size = batch_size(self._size, len(pending))
-        collector = self._client.collector(self._events, self._request.timeout_s)
+        shown = credentials_of(self._request.options)
+        collector = self._client.collector(self._events, self._request.timeout_s, shown)
         active: set[str] = set()
         closed_until: list[float] = []
         while pending or active:
@@ -179,5 +180,5 @@ class Batch:
 
 def _credentials(request: JobRequest) -> dict[str, object]:
     """Who asks and how, but not what."""
-    kept = ("token", "eauth", "username", "password", "delimiter")
-    return {name: request.options[name] for name in kept if name in request.options}
+    how = {name: request.options[name] for name in ("delimiter",) if name in request.options}
+    return {**credentials_of(request.options), **how}

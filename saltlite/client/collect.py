@@ -129,8 +129,13 @@ class BusEvent(Protocol):
 class Events(Protocol):
     """What is needed of the event bus."""
 
-    lost: int
-    connections: int
+    @property
+    def lost(self) -> int:
+        """Events known to have been missed."""
+
+    @property
+    def connections(self) -> int:
+        """How often the link came up."""
 
     def get(self, timeout_s: float) -> BusEvent | None:
         """The next event, ``None`` if none comes in time."""
@@ -159,9 +164,17 @@ class _Job:
     answered: set[str] = field(default_factory=set)
     steps: dict[str, Step] = field(default_factory=dict)
 
+    def is_to_ask(self, now_s: float) -> bool:
+        """Whether minions are to be asked about it now."""
+        return bool(self.status.ask) and now_s >= self.ask_at_s
+
 
 class Collector:
     """Gathers the returns of the jobs that are added to it.
+
+    :meth:`step` does everything, blocking. Who waits in another way (an asyncio loop) does what it
+    does: :meth:`finish`, ask the :meth:`questions` and :meth:`note_probe`, wait for an event as
+    long as :meth:`patience` says, :meth:`take` it.
 
     ``ask`` publishes ``find_job`` for a jid to some minions and gives back the jid of that
     publication, or ``None`` if it could not be published. ``clock`` does not go backwards.
@@ -234,13 +247,16 @@ class Collector:
 
     def step(self, wait_s: float | None = None) -> list[Outcome]:
         """Wait for the next thing to happen, at most ``wait_s``, and give back what came of it."""
-        outcomes = self._end_finished()
+        outcomes = self.finish()
         if outcomes:
             return outcomes
-        self._ask_due()
-        event = self._events.get(self._patience(wait_s))
-        if event is not None:
-            outcomes = self._on_event(event)
+        for jid, minions in self.questions():
+            self.note_probe(jid, self._ask(jid, minions))
+        return self.take(self._events.get(self.patience(wait_s)))
+
+    def take(self, event: BusEvent | None) -> list[Outcome]:
+        """Take in what came, ``None`` for no more than time; what came of it."""
+        outcomes = self._on_event(event) if event is not None else []
         now = self._clock()
         for job in self._open():
             if now >= job.status.deadline_s:
@@ -248,12 +264,13 @@ class Collector:
             self._feed(job, Tick())
         if (self._events.lost, self._events.connections) != self._seen:
             outcomes += self._reread_all()
-        return outcomes + self._end_finished()
+        return outcomes + self.finish()
 
     def _open(self) -> list[_Job]:
         return list(self._jobs.values())
 
-    def _patience(self, wait_s: float | None) -> float:
+    def patience(self, wait_s: float | None = None) -> float:
+        """How long nothing needs to be done, unless an event comes; at most ``wait_s``."""
         if self.done:
             return wait_s or 0.0
         now = self._clock()
@@ -262,17 +279,21 @@ class Collector:
         patience = min(moments) - now
         return max(0.0, patience if wait_s is None else min(wait_s, patience))
 
-    def _ask_due(self) -> None:
-        for job in self._open():
-            if not job.status.ask or self._clock() < job.ask_at_s:
-                continue
-            probe = self._ask(job.jid, job.status.ask)
-            if probe is None:
-                job.ask_at_s = self._clock() + ASK_AGAIN_S
-                continue
-            job.probes.add(probe)
-            self._by_probe[probe] = job
-            self._feed(job, Asked())
+    def questions(self) -> list[tuple[str, Sequence[str]]]:
+        """Jobs and the minions that are to be asked now with ``find_job``, then noted."""
+        now = self._clock()
+        open_jobs = self._open()
+        return [(job.jid, job.status.ask) for job in open_jobs if job.is_to_ask(now)]
+
+    def note_probe(self, jid: str, probe: str | None) -> None:
+        """Note the jid of a question, ``None`` if it could not be published."""
+        job = self._jobs[jid]
+        if probe is None:
+            job.ask_at_s = self._clock() + ASK_AGAIN_S
+            return
+        job.probes.add(probe)
+        self._by_probe[probe] = job
+        self._feed(job, Asked())
 
     def _feed(self, job: _Job, event: GatherEvent) -> None:
         job.status = job.gather.on(event, self._clock())
@@ -312,7 +333,7 @@ class Collector:
             outcomes += self._on_return(job, minion, data)
         return outcomes
 
-    def _end_finished(self) -> list[Outcome]:
+    def finish(self) -> list[Outcome]:
         """Close the jobs that are done; their lost minions come last, in order."""
         lost: list[Outcome] = []
         for job in self._open():

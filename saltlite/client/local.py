@@ -13,7 +13,9 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import zmq
@@ -88,6 +90,14 @@ class JobRequest:
     jid: str = ""
     timeout_s: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_CREDENTIALS = ("token", "eauth", "username", "password")
+
+
+def credentials_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the options of a job, those that say who asks; none where it is the local key."""
+    return {name: options[name] for name in _CREDENTIALS if name in options}
 
 
 class Run:
@@ -198,23 +208,35 @@ class LocalClient:
         if reply is None:
             events.close()
             return None
-        return self.follow(events, reply, request.timeout_s)
+        return self.follow(events, reply, request.timeout_s, credentials_of(request.options))
 
     def follow(
-        self, events: EventSubscriber, reply: PublishReply, timeout_s: float | None = None
+        self,
+        events: EventSubscriber,
+        reply: PublishReply,
+        timeout_s: float | None = None,
+        credentials: Mapping[str, Any] = MappingProxyType({}),
     ) -> Run:
-        """Collect the returns of a job that was published after ``events`` were listened to."""
-        collector = self.collector(events, timeout_s)
+        """Collect the returns of a job that was published after ``events`` were listened to.
+
+        ``credentials`` are shown when minions are asked about it; without, the local key.
+        """
+        collector = self.collector(events, timeout_s, credentials)
         collector.add(reply.jid or "", reply.minions, missing=reply.missing)
         return Run(reply, events, collector)
 
-    def collector(self, events: EventSubscriber, timeout_s: float | None = None) -> Collector:
+    def collector(
+        self,
+        events: EventSubscriber,
+        timeout_s: float | None = None,
+        credentials: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Collector:
         """A collector without jobs that reads ``events`` and asks ``find_job`` through here."""
         return Collector(
             events,
             timeout_s=self._timeout_s(timeout_s),
             gather_job_timeout_s=self.config.jobs.gather_job_timeout,
-            ask=self._ask,
+            ask=partial(self._ask, credentials),
             store=_Late(self._store) if self._open_store is not None else None,
         )
 
@@ -316,8 +338,14 @@ class LocalClient:
             self._store_opened = self._open_store()
         return self._store_opened
 
-    def _ask(self, jid: str, minions: Sequence[str]) -> str | None:
-        request = JobRequest(tgt=list(minions), fun="saltutil.find_job", arg=[jid], tgt_type="list")
+    def _ask(self, credentials: Mapping[str, Any], jid: str, minions: Sequence[str]) -> str | None:
+        request = JobRequest(
+            tgt=list(minions),
+            fun="saltutil.find_job",
+            arg=[jid],
+            tgt_type="list",
+            options=credentials,
+        )
         try:
             reply = self.publish(request, timeout_s=ASK_TIMEOUT_S)
         except (RequestTimeout, MasterRefused):

@@ -334,6 +334,32 @@ class TargetOptions:
     minion_data_cache: bool = option(True, "Keep the minions' grains and pillar.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ApiOptions:
+    """salt-api: the master over HTTP. See [api.md](api.md)."""
+
+    netapi_enable_clients: Sequence[str] = option(
+        [], "Clients that requests may name: `local`, `local_async`, `runner`, `wheel` ..."
+    )
+    rest_cherrypy: Mapping[str, Any] = option(
+        {}, "The server: `port`, `host`, `ssl_crt`, `ssl_key` ...; see [api.md](api.md#options)."
+    )
+    rest_tornado: Mapping[str, Any] = option(
+        {}, "Another name for `rest_cherrypy`, with Salt's other names for its options."
+    )
+    rest_timeout: float = option(
+        300, "How long a request waits for a runner or wheel function.", unit="s", minimum=1
+    )
+    api_logfile: str = option("/var/log/salt/api", "Where salt-api logs.", rooted=True)
+    api_pidfile: str = option("/var/run/salt-api.pid", "The process id of salt-api.", rooted=True)
+    api_event_acl: bool = option(
+        False, "Without all rights, only events of one's own jobs are heard. Not in Salt."
+    )
+    api_events_query_token: bool = option(
+        False, "Let `/events?token=` in, for SaltGUI before mid-2026."
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MasterConfig:
     """All that a master was told, checked.
@@ -353,6 +379,7 @@ class MasterConfig:
     events: EventOptions = field(default_factory=EventOptions)
     reactor: ReactorOptions = field(default_factory=ReactorOptions)
     targets: TargetOptions = field(default_factory=TargetOptions)
+    api: ApiOptions = field(default_factory=ApiOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
     log: LogOptions = field(default_factory=LogOptions)
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -371,6 +398,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "events": EventOptions,
     "reactor": ReactorOptions,
     "targets": TargetOptions,
+    "api": ApiOptions,
     "output": OutputOptions,
     "log": LogOptions,
 }

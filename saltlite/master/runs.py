@@ -20,6 +20,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,7 @@ from saltlite.errors import StoreError, WireError
 from saltlite.master.child import Life
 from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, hand_over, listen, receive
 from saltlite.master.late import push_reply
+from saltlite.transport.bus import stamp
 from saltlite.transport.codec import pack
 
 if TYPE_CHECKING:
@@ -362,6 +364,7 @@ def wheel_reply(request: RunRequest, outcome: RunOutcome) -> dict[str, Any]:
         "jid": request.jid,
         "tag": tag,
         "user": request.user,
+        "_stamp": stamp(datetime.now(timezone.utc)),
         "return": outcome.value,
         "success": outcome.success,
     }

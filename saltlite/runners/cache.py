@@ -18,7 +18,7 @@ def grains(
 
         salt-run cache.grains '*'
     """
-    return _cached(ctx, "grains", tgt, tgt_type)
+    return _of_all(ctx, "grains", tgt, tgt_type)
 
 
 def pillar(
@@ -30,7 +30,7 @@ def pillar(
 
         salt-run cache.pillar web1
     """
-    return _cached(ctx, "pillar", tgt, tgt_type)
+    return _of_all(ctx, "pillar", tgt, tgt_type)
 
 
 def mine(
@@ -188,6 +188,14 @@ def contains(
 
 def _meant(ctx: RunnerContext, tgt: str | list[str] | None, tgt_type: str) -> list[str]:
     return ctx.cached("*" if tgt is None else tgt, tgt_type)
+
+
+def _of_all(
+    ctx: RunnerContext, bank: str, tgt: str | list[str] | None, tgt_type: str
+) -> dict[str, Any]:
+    """As :func:`_cached`, with an empty map for who has nothing there."""
+    found = _cached(ctx, bank, tgt, tgt_type)
+    return {one: found.get(one, {}) for one in _meant(ctx, tgt, tgt_type)}
 
 
 def _cached(

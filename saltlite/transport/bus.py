@@ -326,6 +326,24 @@ class EventSubscriber:
             if frame is not None or time.monotonic() >= deadline:
                 return frame
 
+    @property
+    def fileno(self) -> int:
+        """A descriptor for an event loop; it becomes readable when :meth:`next_frame` may help.
+
+        It tells of changes only: call :meth:`next_frame` until it has nothing more.
+        """
+        return int(self._socket.getsockopt(zmq.FD))
+
+    def next_frame(self) -> bytes | None:
+        """The next event as it came, ``None`` if none is there; does not wait."""
+        while True:
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return None
+            if self._counted(frames):
+                return frames[0]
+
     def _next(self, deadline: float) -> Event | None:
         """One message, if it is there in time and is an event."""
         frame = self._next_frame(deadline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from saltlite.core.ids import valid_minion_id
@@ -188,14 +189,17 @@ def master_key_str(ctx: RunnerContext) -> dict[str, dict[str, str]]:
 def finger(
     ctx: RunnerContext, match: str, hash_type: str | None = None
 ) -> dict[str, dict[str, str]]:
-    """Return the fingerprints of the keys whose ids fit a glob.
+    """Return the fingerprints of the keys whose ids fit a glob, and of the master's own public key.
 
     CLI Example:
 
         wheel.cmd("key.finger", ["web1"])
     """
     kind = hash_type or ctx.config.files.hash_type
-    return _client(ctx).finger(match, lambda pem: ctx.key_material.fingerprint(pem, kind))
+    found = _client(ctx).finger(match, lambda pem: ctx.key_material.fingerprint(pem, kind))
+    own = {name: pem for name, pem in _master_pub(ctx).items() if fnmatchcase(name, match)}
+    prints = {name: ctx.key_material.fingerprint(pem, kind) for name, pem in own.items()}
+    return {**found, LOCAL: prints} if prints else found
 
 
 def finger_master(ctx: RunnerContext, hash_type: str | None = None) -> dict[str, dict[str, str]]:

@@ -16,7 +16,10 @@ from cluster import Cluster
 from loads import ENCRYPTED
 from rogue import Rogue
 
-CLEAR = {"_auth", "ping", "publish", "runner", "wheel", "mk_token", "get_token"}
+CLEAR = {
+    "_auth", "authorize", "del_token", "get_token", "mk_token", "ping", "publish", "runner",
+    "wheel",
+}  # fmt: skip
 """What protocol.md 7 and 11 let anybody send."""
 
 INTERNAL = [

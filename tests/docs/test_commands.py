@@ -26,6 +26,7 @@ DAILY = {
     "--summary --hide-timeout -b --batch --batch-size --failhard --subset -d --doc "
     "--args-separator --return --preview-target -E -L -G -P -N -C -I -J -S --delimiter -a --auth "
     "--eauth --username --password",
+    "salt-api": f"{COMMON} {DAEMON}",
     "salt-call": f"{COMMON} {OUTPUT} -l --local --file-root --pillar-root --master "
     "--retcode-passthrough --return -g --grains -d --doc -t --timeout",
     "salt-cp": f"{COMMON} {OUTPUT} -l -C --chunked -t -E -L -G -P -N",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SYSTEMD = Path(__file__).parents[2] / "scripts" / "systemd"
-UNITS = ("salt-master.service", "salt-minion.service")
+UNITS = ("salt-master.service", "salt-minion.service", "salt-api.service")
 
 
 def install(*args: str) -> subprocess.CompletedProcess[str]:
@@ -23,12 +23,12 @@ def install(*args: str) -> subprocess.CompletedProcess[str]:
 def installed(tmp_path: Path) -> Path:
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
-    for name in ("salt-master", "salt-minion"):
+    for name in ("salt-master", "salt-minion", "salt-api"):
         (bin_dir / name).write_text("#!/bin/sh\n")
         (bin_dir / name).chmod(0o755)
-    done = install("--prefix", str(tmp_path), "--bin-dir", str(bin_dir))
+    done = install("--prefix", str(tmp_path), "--bin-dir", str(bin_dir), "master", "minion", "api")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("wrote ") == 2
+    assert done.stdout.count("wrote ") == 3
     return tmp_path
 
 

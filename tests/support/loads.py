@@ -62,6 +62,8 @@ CLEAR: Final[dict[str, dict[str, Any]]] = {
     "wheel": {"fun": "key.list_all", "kwarg": {}, "user": "root", "key": 76 * "A"},
     "mk_token": {"eauth": "pam", "username": "root", "password": "x", "token_expire": 5},
     "get_token": {"token": "x"},
+    "del_token": {"token": "x"},
+    "authorize": {"user": "root", "key": "x", "loads": []},
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ BROAD_HANDLERS = {
     "pillar/external.py": "a callback of users: one source of pillar must not cost all others",
     "highstate/outer.py": "custom tops may raise anything; one must not cost the others",
     "cli/aside.py": "a child must never return into its parent's code",
+    "api/app.py": "the outermost handler of a request: everybody is answered",
     "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",
     "master/mworker.py": "the worker loop: every request is answered",
     "minion/job.py": "the job runner: a function's exception becomes its return",

@@ -13,6 +13,7 @@ from saltlite.core.messages import refused as error_reply
 from saltlite.master.command import Caller, Command, Handler, IsSlow, Repeats, always
 from saltlite.master.commands import (
     auth,
+    authorize,
     clear,
     events,
     files,
@@ -60,6 +61,8 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
         _clear("wheel", Caller.USER, clear.wheel, clear.USER_REFUSED),
         _clear("mk_token", Caller.USER, clear.mk_token, ""),
         _clear("get_token", Caller.USER, clear.get_token, {}),
+        _clear("del_token", Caller.USER, clear.del_token, False),
+        _clear("authorize", Caller.USER, authorize.authorize, _AUTHENTICATION),
     )
 } | {
     ("aes", one.name): one

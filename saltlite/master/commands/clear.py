@@ -114,6 +114,15 @@ def get_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
     return {**record, "token": load["token"]}
 
 
+def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Remove the token that is shown: whoever has it may end it. Whether there was one."""
+    try:
+        return ctx.login_tokens.forget(load.get("token"))
+    except StoreError as error:
+        log.error("A token is not removed: %s", error)
+        return False
+
+
 def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | PlainMap | Later:
     """Who asks, if he may; else the reply that says no, or that it comes later."""
     user = authenticate(ctx, load, load, refuse_run("eauth"))
@@ -122,12 +131,19 @@ def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | Plai
     if isinstance(user, Unknown):
         ctx.refusals.refuse(kind, f"not authenticated by {user.proof}")
         return refuse_run(user.proof)
+    return refuse_call(ctx, user, load, kind) or user
+
+
+def refuse_call(
+    ctx: MasterContext, user: User, load: Mapping[str, Any], kind: str
+) -> PlainMap | None:
+    """The reply to who may not have this ``runner`` or ``wheel`` function run; ``None``: he may."""
     fun = load.get("fun")
     if user.rules is None and isinstance(fun, str) and ctx.access.allows_run(user, kind, fun):
-        return user
+        return None
     arg, kwarg = _arguments(load)
     if isinstance(fun, str) and ctx.access.allows_run(user, kind, fun, arg, kwarg):
-        return user
+        return None
     ctx.refusals.refuse(kind, f"user {printable(user.name, 80)}: {fun!r:.80} is not allowed")
     return refuse_run(user.proof, "" if user.proof == "user" else user.name)
 

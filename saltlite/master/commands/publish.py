@@ -82,6 +82,22 @@ def publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
     return _publish(ctx, user, wanted)
 
 
+def refuse_call(ctx: MasterContext, user: User, load: Mapping[str, Any]) -> PlainMap | None:
+    """The reply to who may not publish this; ``None``: he may. Nothing is published.
+
+    Raises:
+        WireError: it is no publish load.
+    """
+    wanted = PublishLoad.from_wire(_without_credentials(load))
+    if ctx.access.blacklisted(user.name, wanted.functions):
+        return NOT_AUTHORISED
+    try:
+        decision = decide(_publisher(ctx, user), wanted, partial(matching.minions_of, ctx))
+    except PatternTooSlow as problem:
+        return {"error": f"Not published: {problem}"}
+    return _refusal(decision) if isinstance(decision, Refused) else None
+
+
 def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     """Whether finding the minions may take long; only of those who may ask at all."""
     tgt, tgt_type = load.get("tgt"), load.get("tgt_type", "glob")

@@ -371,8 +371,8 @@ def test_timeout(run, master, monkeypatch):
     monkeypatch.setattr(
         LocalClient,
         "collector",
-        lambda self, events, timeout_s=None: (
-            seen.append(timeout_s) or collector(self, events, timeout_s)
+        lambda self, events, timeout_s=None, credentials=None: (
+            seen.append(timeout_s) or collector(self, events, timeout_s, credentials or {})
         ),
     )
     run("web1", "test.ping", "-t", "7")

@@ -24,7 +24,7 @@ def test_what_is_set_without_effect_is_named_once() -> None:
     assert without_effect({"id": "/m:1", "no_such_option": "/m:2"}, "minion") == ""
 
 
-NOT_BUILT = ("engines", "rest_cherrypy", "order_masters", "syndic_master")
+NOT_BUILT = ("engines", "rest_wsgi", "order_masters", "syndic_master")
 
 
 @pytest.mark.parametrize("role", ["master", "minion"])

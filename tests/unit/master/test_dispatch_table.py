@@ -208,6 +208,8 @@ STRANGERS_REPLIES = {
     "wheel": USER_REFUSED,
     "mk_token": "",
     "get_token": False,
+    "del_token": False,
+    "authorize": NOT_AUTHENTICATED,
     "_auth": "bad load",
 }
 

