@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from saltlite.core.output_options import OutputOptions
 from saltlite.core.plain import Plain
-from saltlite.outputters.options import OutputOptions
-from saltlite.outputters.registry import render
+from saltlite.loader.outputters import render
 
 if TYPE_CHECKING:
     import optparse

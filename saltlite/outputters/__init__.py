@@ -1,1 +1,1 @@
-"""Outputters: a value in, the text for people or programs out. Pure; printing is the CLI's."""
+"""Outputters: ``output(data, options)`` gives the text of a value. Pure; printing is the CLI's."""

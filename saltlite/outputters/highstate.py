@@ -7,9 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from saltlite.core.plain import Plain
-from saltlite.outputters import nested
-from saltlite.outputters.options import (
+from saltlite.core.output_options import (
     CYAN,
     GREEN,
     LIGHT_RED,
@@ -18,6 +16,8 @@ from saltlite.outputters.options import (
     YELLOW,
     OutputOptions,
 )
+from saltlite.core.plain import Plain
+from saltlite.outputters import nested
 
 log = logging.getLogger(__name__)
 

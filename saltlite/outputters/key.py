@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from saltlite.core.plain import Plain
-from saltlite.outputters import nested
-from saltlite.outputters.options import (
+from saltlite.core.output_options import (
     BLUE,
     GREEN,
     LIGHT_BLUE,
@@ -17,6 +15,8 @@ from saltlite.outputters.options import (
     RED,
     OutputOptions,
 )
+from saltlite.core.plain import Plain
+from saltlite.outputters import nested
 
 BLOCKS = (
     ("local", "Local Keys:", LIGHT_PURPLE, PURPLE),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from saltlite.core.output_options import CYAN, GREEN, RED, YELLOW, OutputOptions
 from saltlite.core.plain import Plain
-from saltlite.outputters.options import CYAN, GREEN, RED, YELLOW, OutputOptions
 
 DASHES = "----------"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from saltlite.core.output_options import CYAN, RED, OutputOptions
 from saltlite.core.plain import Plain
 from saltlite.outputters.nested import sorted_keys
-from saltlite.outputters.options import CYAN, RED, OutputOptions
 
 
 def output(data: Plain, options: OutputOptions) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from saltlite.core.output_options import LIGHT_GRAY, WHITE, OutputOptions
 from saltlite.core.plain import Plain
 from saltlite.outputters import nested
-from saltlite.outputters.options import LIGHT_GRAY, WHITE, OutputOptions
 
 HEAD = ("name", "mod.fun", "duration (ms)")
 UNKNOWN_MS = -1.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from saltlite.core.output_options import DARK_GRAY, LIGHT_GRAY, WHITE, OutputOptions
 from saltlite.core.plain import Plain
 from saltlite.outputters.nested import DASHES, sorted_keys
-from saltlite.outputters.options import DARK_GRAY, LIGHT_GRAY, WHITE, OutputOptions
 
 Row = list[list[str]]
 """The cells of one row, each as its lines."""

@@ -52,7 +52,7 @@ BROAD_HANDLERS = {
     "minion/link.py": "the minion's loop: one publication must not end it",
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
     "grains/custom.py": "a user's grains function that fails costs its own grains",
-    "outputters/custom.py": "a user's outputter that fails: ours shows the value",
+    "loader/custom_outputters.py": "a user's outputter that fails: ours shows the value",
     "loader/user.py": "a user's file that does not load costs itself, not the rest",
 }
 DYNAMIC_ATTRIBUTES = {

@@ -10,8 +10,8 @@ from saltlite.loader.answers.client import _around
 
 def out_format(data: Any, out: str | None = None, opts: Any = None, **kwargs: Any) -> str:
     """A value as an outputter shows it."""
-    from saltlite.outputters.options import OutputOptions
-    from saltlite.outputters.registry import render
+    from saltlite.core.output_options import OutputOptions
+    from saltlite.loader.outputters import render
 
     return render(data, out, OutputOptions())
 

@@ -60,8 +60,8 @@ def unless_failed(said: str, changed: dict[str, Any], errors: list[str]) -> dict
     """The changes; with errors both are in an exception, as Salt lays them out."""
     if not errors:
         return changed
+    from saltlite.core.output_options import OutputOptions
     from saltlite.outputters.nested import output as nested
-    from saltlite.outputters.options import OutputOptions
 
     shown = nested({"changes": changed, "errors": errors}, OutputOptions())
     raise FunctionError(f"{said}. Additional info follows:\n\n{shown}")

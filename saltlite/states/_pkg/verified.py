@@ -142,7 +142,7 @@ class Verified(Resource[Files]):
 
 
 def _shown(files: Mapping[str, Any]) -> str:
+    from saltlite.core.output_options import OutputOptions
     from saltlite.outputters.nested import output as nested
-    from saltlite.outputters.options import OutputOptions
 
     return nested(dict(files), OutputOptions()).rstrip("\n")

@@ -17,10 +17,10 @@ from saltlite.cli import salt_call
 from saltlite.cli.show import Screen
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
+from saltlite.core.output_options import OutputOptions
 from saltlite.grains import LazyGrains
 from saltlite.host import Host
 from saltlite.loader.registry import with_functions
-from saltlite.outputters.options import OutputOptions
 
 GROUPS = json.loads((Path(__file__).parents[2] / "cases/grains/calls.json").read_text())
 

@@ -20,10 +20,10 @@ from saltlite.cli import salt_call
 from saltlite.cli.show import Screen
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
+from saltlite.core.output_options import OutputOptions
 from saltlite.grains import LazyGrains
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.outputters.options import OutputOptions
 
 CASES = Path(__file__).parents[2] / "cases" / "salt_call"
 SETUP = json.loads((CASES / "setup.json").read_text())

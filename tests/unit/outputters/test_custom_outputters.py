@@ -7,9 +7,9 @@ import logging
 import pytest
 
 from saltlite.config.load import load_minion
+from saltlite.core.output_options import OutputOptions
 from saltlite.loader import shim
-from saltlite.outputters.options import OutputOptions
-from saltlite.outputters.registry import render
+from saltlite.loader.outputters import render
 
 
 @pytest.fixture

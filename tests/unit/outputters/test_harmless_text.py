@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from saltlite.cli.show import Screen
+from saltlite.core.output_options import OutputOptions
 from saltlite.core.terminal import is_safe
-from saltlite.outputters.options import OutputOptions
-from saltlite.outputters.registry import OUTPUTTERS
+from saltlite.loader.catalogue import OUTPUTTERS
 
 EVIL = "x\x1b[31m\x1b]0;t\x07\r\x08\x7f\x9b2J\u202e\u2066é"
 OWN_COLOURS = re.compile(r"\x1b\[0;(\d;)?\d{0,2}m")

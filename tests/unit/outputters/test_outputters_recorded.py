@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from saltlite.core.output_options import OutputOptions
 from saltlite.core.terminal import is_safe
-from saltlite.outputters.options import OutputOptions
-from saltlite.outputters.registry import OUTPUTTERS, render
+from saltlite.loader.catalogue import OUTPUTTERS
+from saltlite.loader.outputters import render
 
 CASES = Path(__file__).parents[2] / "cases" / "output"
 OWN_COLOURS = re.compile(r"\x1b\[0;(\d;)?\d{0,2}m")

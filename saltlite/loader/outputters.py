@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from saltlite.core.output_options import OutputOptions
 from saltlite.core.plain import Plain
 from saltlite.loader import catalogue
-from saltlite.outputters.options import OutputOptions
+from saltlite.loader.catalogue import OUTPUTTERS
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
@@ -17,33 +17,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Outputter = Callable[[Plain, OutputOptions], str]
+DEFAULT: Final = "nested"
 
-OUTPUTTERS = {
-    "nested": "nested:output",
-    "json": "plain:output_json",
-    "yaml": "plain:output_yaml",
-    "txt": "plain:output_txt",
-    "raw": "plain:output_raw",
-    "pprint": "plain:output_pprint",
-    "quiet": "plain:output_quiet",
-    "newline_values_only": "plain:output_newline_values_only",
-    "no_return": "no_return:output",
-    "key": "key:output",
-    "highstate": "highstate:output",
-    "table": "table:output",
-    "profile": "profile:output",
-}
-"""Name -> ``module:function`` below this package. A table, so that no name reaches an import."""
+Outputter = Callable[[Plain, OutputOptions], str]
 
 
 def outputter(name: str | None) -> Outputter:
     """The outputter ``name``; nested, with a line in the log, if there is none such."""
     if name and name not in OUTPUTTERS:
         log.error("Invalid outputter %s specified, fall back to nested", name)
-    place = OUTPUTTERS.get(name or "nested", OUTPUTTERS["nested"])
-    module, function = place.split(":")
-    chosen: Outputter = vars(import_module(f"saltlite.outputters.{module}"))[function]
+    loaded = OUTPUTTERS.load(name or DEFAULT) or OUTPUTTERS.load(DEFAULT)
+    chosen: Outputter = vars(loaded)["output"]
     return chosen
 
 
@@ -58,7 +42,7 @@ def render(
     With a configuration users' own outputters are asked first.
     """
     if config is not None and name and catalogue.has_custom_code(config, "output"):
-        from saltlite.outputters.custom import custom_text
+        from saltlite.loader.custom_outputters import custom_text
 
         text = custom_text(config, name, data, options)
         if text is not None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import NoFunctions
+from saltlite.core.output_options import OutputOptions
 from saltlite.core.plain import Plain
-from saltlite.outputters.options import OutputOptions
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
