@@ -184,8 +184,8 @@ def _told(errors: list[str]) -> Iterator[None]:
 def _unquoted(path: str) -> Iterator[str]:
     """A line for each place of a file where an event's word becomes YAML."""
     from saltlite.reactor.render import RENDERER
-    from saltlite.renderers.engine import pipe
-    from saltlite.renderers.unquoted import find_unquoted
+    from saltlite.templates.pipe import pipe
+    from saltlite.templates.unquoted import find_unquoted
 
     try:
         text = Path(path).read_text("utf-8")

@@ -303,7 +303,7 @@ class Checks:
 
     def templates(self, places: Sequence[Place]) -> Iterator[Mistake]:
         """Pillar and grains that SLS files print and that are not there."""
-        from saltlite.renderers.lookups import bare_lookups
+        from saltlite.templates.lookups import bare_lookups
 
         data = {"pillar.get": self.ctx.pillar, "grains.get": self.ctx.grains}
         for place in places:

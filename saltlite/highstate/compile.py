@@ -11,8 +11,8 @@ from saltlite.highstate import top
 from saltlite.highstate.high import finished, verified
 from saltlite.highstate.low import Chunk, low_of, low_tag
 from saltlite.highstate.sls import High, reader, written_out
-from saltlite.renderers.compiled import keep_compiled
-from saltlite.renderers.own import forget_changes
+from saltlite.templates.compiled import keep_compiled
+from saltlite.templates.own import forget_changes
 
 __all__ = [
     "Compiled",

@@ -18,8 +18,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.fileserver.client import FileClient, file_client
-from saltlite.renderers.engine import Source, render
-from saltlite.renderers.names import file_names
+from saltlite.templates.names import file_names
+from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 

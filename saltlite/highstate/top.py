@@ -17,8 +17,8 @@ from saltlite.errors import RenderError, SaltliteError, TargetError
 from saltlite.fileserver.client import FileClient, file_client
 from saltlite.highstate.sls import StateTree
 from saltlite.loader.matchers import fits
-from saltlite.renderers.engine import Source, render
-from saltlite.renderers.names import file_names
+from saltlite.templates.names import file_names
+from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 

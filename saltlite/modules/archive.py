@@ -417,7 +417,7 @@ def _globbed(path: str) -> list[str]:
 def _rendered(ctx: MinionContext, texts: list[str], template: str | None) -> list[str]:
     if not template:
         return [str(text) for text in texts]
-    from saltlite.renderers.template import render_template
+    from saltlite.templates.template import render_template
 
     return [render_template(str(text), template, ctx) for text in texts]
 

@@ -545,7 +545,7 @@ def _content(
     content = ctx.host.read_bytes(path) if path else None
     if content is None or not options.template:
         return content
-    from saltlite.renderers.template import ENGINES, render_template
+    from saltlite.templates.template import ENGINES, render_template
 
     if options.template not in ENGINES:
         log.error("Attempted to render template with unavailable engine %s", options.template)

@@ -248,7 +248,7 @@ def get_template(
 
         salt '*' cp.get_template salt://path/to/template /minion/dest
     """
-    from saltlite.renderers.template import ENGINES, render_template
+    from saltlite.templates.template import ENGINES, render_template
 
     env = _env(ctx, saltenv)
     client = file_client(ctx)
@@ -562,7 +562,7 @@ def _rendered_path(
 ) -> str:
     if not template:
         return text
-    from saltlite.renderers.template import render_template
+    from saltlite.templates.template import render_template
 
     return render_template(
         text,

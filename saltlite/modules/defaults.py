@@ -23,7 +23,7 @@ def get(ctx: MinionContext, key: str, default: Any = "") -> Any:
 
 def _load(ctx: MinionContext, formula: str) -> Any:
     from saltlite.fileserver.client import file_client
-    from saltlite.renderers.serializers import SERIALIZERS
+    from saltlite.templates.serializers import SERIALIZERS
 
     saltenv = ctx.config.files.saltenv or "base"
     client = file_client(ctx)

@@ -161,7 +161,7 @@ def _file_text(ctx: MinionContext, path: str, options: Mapping[str, Any], flag: 
     text = content.decode("utf-8", "replace")
     if not options.get(flag):
         return text
-    from saltlite.renderers.template import render_template
+    from saltlite.templates.template import render_template
 
     engine = str(options.get("data_renderer" if flag == "data_render" else "header_renderer", ""))
     variables = options.get("template_dict") or {}

@@ -55,7 +55,7 @@ def _quoted(path: str) -> str:
 
 
 def _rendered(ctx: MinionContext, text: str, saltenv: str = "base") -> Any:
-    from saltlite.renderers.engine import Source, place_names, render
+    from saltlite.templates.pipe import Source, place_names, render
 
     source = Source(text=text, saltenv=saltenv, variables=place_names(":string:", ":string:"))
     return render(source, ctx, renderer="jinja|json")

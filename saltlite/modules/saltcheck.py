@@ -25,8 +25,8 @@ from saltlite.highstate.apply import Wishes, prepared
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.parallel import AT_ONCE, Beside, may_fork
 from saltlite.modules._state import of_sls, of_top, words
-from saltlite.renderers.engine import Source, render
-from saltlite.renderers.names import file_names
+from saltlite.templates.names import file_names
+from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 

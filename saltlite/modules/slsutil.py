@@ -33,7 +33,7 @@ def renderer(
         salt '*' slsutil.renderer salt://path/to/file
         salt '*' slsutil.renderer string='Inline template! {{ saltenv }}'
     """
-    from saltlite.renderers.engine import Source, place_names, render, source_of_file
+    from saltlite.templates.pipe import Source, place_names, render, source_of_file
 
     if not path and not string:
         raise UsageError("Must pass either path or string")
@@ -124,7 +124,7 @@ def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> An
 
 
 def _format(name: str, direction: str) -> Callable[..., Any]:
-    from saltlite.renderers.serializers import SERIALIZERS
+    from saltlite.templates.serializers import SERIALIZERS
 
     pair = SERIALIZERS.get(name)
     if pair is None:

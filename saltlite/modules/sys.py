@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from saltlite.context import MinionContext
@@ -250,12 +250,8 @@ def _runners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
 
 def _renderers(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
     """Each renderer under the name of its one function, ``<name>.render``."""
-    from saltlite.renderers.engine import RENDERERS
-
-    ours = {
-        f"{name}.render": vars(importlib.import_module(place))["STAGES"][name]
-        for name, place in RENDERERS.items()
-    }
+    places = catalogue.RENDERERS.modules()
+    ours = {f"{name}.render": vars(import_module(places[name]))["render"] for name in places}
     return ours | _of_users(ctx, catalogue.RENDERERS)
 
 
@@ -263,7 +259,7 @@ def _of_ours(kind: Kind) -> dict[str, Callable[..., Any]]:
     """All functions of a kind that come with saltlite, by Salt's names."""
     found: dict[str, Callable[..., Any]] = {}
     for name, place in kind.modules().items():
-        source = builtin_source(name, importlib.import_module(place))
+        source = builtin_source(name, import_module(place))
         found |= {f"{name}.{each}": _open(call) for each, call in source.functions.items()}
     return found
 

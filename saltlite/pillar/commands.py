@@ -13,7 +13,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
-from saltlite.renderers.engine import Source, render
+from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from saltlite.errors import RenderError, SaltliteError
 from saltlite.loader.matchers import fits
 from saltlite.pillar import top as tops
 from saltlite.pillar.tree import PillarTree, SlsFile
-from saltlite.renderers.engine import Source, render
-from saltlite.renderers.names import file_names
+from saltlite.templates.names import file_names
+from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 

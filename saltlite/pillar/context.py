@@ -221,8 +221,8 @@ def _compiler(
     from saltlite.pillar import external
     from saltlite.pillar.compiler import Compiler, Mistakes
     from saltlite.pillar.tree import PillarTree, server_of
-    from saltlite.renderers.engine import look_once
-    from saltlite.renderers.names import MORE_OPTS
+    from saltlite.templates.names import MORE_OPTS
+    from saltlite.templates.pipe import look_once
 
     files = dataclasses.replace(config.files, file_client="local")
     ctx = with_functions(

@@ -12,7 +12,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import DELIMITER
 from saltlite.errors import SaltliteError
-from saltlite.renderers.engine import Source, stage_on_data
+from saltlite.templates.pipe import Source, stage_on_data
 
 
 def decrypt(ctx: MinionContext, pillar: MutableMapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from saltlite.context import MinionContext
 from saltlite.core.data import merge
 from saltlite.core.ids import valid_minion_id
 from saltlite.pillar.nodegroups import groups_of
-from saltlite.renderers.engine import Source, render
+from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 

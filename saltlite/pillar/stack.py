@@ -18,8 +18,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import copied, traverse
 from saltlite.pillar.external import ExternalFailed, options_of
-from saltlite.renderers.engine import Source, render
-from saltlite.renderers.template import render_template
+from saltlite.templates.pipe import Source, render
+from saltlite.templates.template import render_template
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.pillar.external import ExternalFailed
-from saltlite.renderers.engine import Source, render
+from saltlite.templates.pipe import Source, render
 
 _GRAIN = re.compile(r"<(.*?)>")
 

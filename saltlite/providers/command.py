@@ -212,7 +212,7 @@ def _written_out(
 
 def _rendered(ctx: MinionContext, text: str, options: Options) -> str:
     """A command or its directory, which may be templates; raises RenderError."""
-    from saltlite.renderers.template import ENGINES, render_template
+    from saltlite.templates.template import ENGINES, render_template
 
     if options.template not in ENGINES:
         raise FunctionError(

@@ -63,7 +63,7 @@ def text_of(
     text = ctx.host.read_text(local) if local else None
     if text is None or not template:
         return text
-    from saltlite.renderers.template import render_template
+    from saltlite.templates.template import render_template
 
     return render_template(
         text, template, ctx, saltenv=saltenv, context=context, defaults=defaults, path=path

@@ -16,9 +16,9 @@ from typing import Any, Final
 from saltlite.context import MinionContext
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RenderError, SaltliteError
-from saltlite.renderers.engine import Source, pipe, place_names, render, source_of_file
-from saltlite.renderers.names import QUOTE_ALL
-from saltlite.renderers.own import forget_changes
+from saltlite.templates.names import QUOTE_ALL
+from saltlite.templates.own import forget_changes
+from saltlite.templates.pipe import Source, pipe, place_names, render, source_of_file
 
 RENDERER: Final = "jinja|yaml"
 SCHEME: Final = "salt://"

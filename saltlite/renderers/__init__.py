@@ -1,1 +1,1 @@
-"""From the text of an SLS, pillar file or template to data: Jinja, YAML, and the pipe between."""
+"""Renderers: ``render(data, source, ctx, argument)`` makes of what came before what comes next."""

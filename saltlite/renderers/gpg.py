@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.core.plain import PlainMap
@@ -13,7 +13,7 @@ from saltlite.errors import CommandError, RenderError
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.renderers.engine import Source
+    from saltlite.templates.pipe import Source
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", 
 _HEADER = "-----BEGIN PGP MESSAGE-----"
 
 
-def gpg(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     """The same data with every GPG message in it decrypted.
 
     What cannot be decrypted stays as it is, with a line in the log, unless the option
@@ -78,6 +78,3 @@ class Decrypter:
 
     def _home(self) -> str:
         return os.path.join(os.path.dirname(self._ctx.config.paths.conf_file), "gpgkeys")
-
-
-STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"gpg": gpg}

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import FunctionUnavailable, RenderError
-from saltlite.renderers.python import execute, failed, require_file
+from saltlite.templates.python import execute, failed, require_file
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.renderers.engine import Source
+    from saltlite.templates.pipe import Source
 
 IMPORT = re.compile(r"^\s*from\s+(salt://\S+)\s+import\s+(.+?)\s*$")
 DEPTH = 20
@@ -140,7 +140,7 @@ class Module:
         return declare
 
 
-def pyobjects(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     """The high data that an SLS file of Python declares.
 
     Raises:
@@ -191,7 +191,7 @@ def _without_import(line: str, names: dict[str, Any], run: _Run) -> str:
 
 def _imported(address: str, run: _Run) -> dict[str, Any]:
     """The names of another file; the states it declares do not count."""
-    from saltlite.renderers.engine import source_of_file
+    from saltlite.templates.pipe import source_of_file
 
     if run.depth >= DEPTH:
         raise ImportError(f"'{address}': more than {DEPTH} files import one another")
@@ -204,7 +204,7 @@ def _imported(address: str, run: _Run) -> dict[str, Any]:
 
 
 def _names(run: _Run) -> dict[str, Any]:
-    from saltlite.renderers.template import base_variables
+    from saltlite.templates.template import base_variables
 
     given = base_variables(run.ctx, run.saltenv, run.sls)
     salt = given["salt"]
@@ -280,6 +280,3 @@ def _rank(each: type, priority: tuple[str, ...]) -> int:
     """The place of a class: those of later grains count more, those of others least."""
     grain = _grain(each)
     return priority.index(grain) if grain in priority else -1
-
-
-STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"pyobjects": pyobjects}

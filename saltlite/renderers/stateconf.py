@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import getopt
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import RenderError
-from saltlite.renderers.engine import Source, Stage, run_stage
+from saltlite.templates.pipe import Source, Stage, run_stage
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -52,7 +52,7 @@ class Options:
     template: Stage = _JINJA
 
 
-def stateconf(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     """The high data of an SLS file whose names belong to it.
 
     Raises:
@@ -384,6 +384,3 @@ def _above(source: Source, levels: int) -> str:
         problem = "Attempted relative include goes beyond top level package"
         raise RenderError(problem, path=source.path)
     return ".".join(parts[: len(parts) - levels])
-
-
-STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"stateconf": stateconf}

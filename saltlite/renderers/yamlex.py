@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import ConfigError, RenderError
-from saltlite.renderers.excerpt import excerpt, yaml_hint
+from saltlite.templates.excerpt import excerpt, yaml_hint
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.renderers.engine import Source
+    from saltlite.templates.pipe import Source
 
 
-def yamlex(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     """The value of a YAML text in which tags say how values of the same key are joined.
 
     Raises:
@@ -33,6 +32,3 @@ def yamlex(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
             finding, path=source.path, line=error.line, excerpt=text, hint=hint
         ) from error
     return {} if value is None else value
-
-
-STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"yamlex": yamlex}

@@ -88,8 +88,8 @@ def reactor(ctx: RunnerContext) -> dict[str, Any]:
 
 def _unquoted_grains(config: MasterConfig) -> Iterator[str]:
     """A line for each place of the pillar's files where a minion's word becomes YAML."""
-    from saltlite.renderers.engine import pipe
-    from saltlite.renderers.unquoted import find_unquoted
+    from saltlite.templates.pipe import pipe
+    from saltlite.templates.unquoted import find_unquoted
 
     for path in _pillar_files(config):
         try:

@@ -103,7 +103,7 @@ def file(
         what = "Local file source" if name.startswith("/") else "Source file"
         return _refused(f"{what} {name} does not exist")
     if template:
-        from saltlite.renderers.template import render_template
+        from saltlite.templates.template import render_template
 
         text = render_template(
             text, template, ctx, saltenv=__env__, context=context, defaults=defaults, path=path

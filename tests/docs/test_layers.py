@@ -147,7 +147,7 @@ USERS_IMPORTS = "saltlite/loader/answers/"
         ("yaml", ("saltlite/config/yaml.py", USERS_IMPORTS)),
         ("cryptography", ("saltlite/crypto/", "saltlite/providers/x509/")),
         # parsed texts are copied by it, and never leave the process
-        ("msgpack", ("saltlite/transport/codec.py", "saltlite/renderers/parsed.py", USERS_IMPORTS)),
+        ("msgpack", ("saltlite/transport/codec.py", "saltlite/templates/parsed.py", USERS_IMPORTS)),
         ("setproctitle", ("saltlite/process.py",)),
     ],
 )

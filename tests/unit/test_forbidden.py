@@ -45,10 +45,10 @@ BROAD_HANDLERS = {
     "modules/test.py": "test.try is a function that does nothing else",
     "cli/salt_call.py": "the job runner of salt-call",
     "client/runner.py": "the job runner of runners",
-    "renderers/jinja.py": "a template calls anything: its fault has a file and a line",
-    "renderers/mako.py": "a template runs any code: its fault has a file",
+    "templates/jinja.py": "a template calls anything: its fault has a file and a line",
+    "templates/mako.py": "a template runs any code: its fault has a file",
     "renderers/pyobjects.py": "a file of states runs any code: its fault has a file and a line",
-    "renderers/python.py": "a template runs any code: its fault has a file and a line",
+    "templates/python.py": "a template runs any code: its fault has a file and a line",
     "minion/link.py": "the minion's loop: one publication must not end it",
     "minion/loop.py": "the minion's loop: its parent starts it again, the log says why",
     "grains/custom.py": "a user's grains function that fails costs its own grains",
@@ -99,7 +99,7 @@ WRITERS = {
     "host.py": "the one door to the machine, for functions",
 }
 STORED_CODE = {
-    "renderers/compiled.py": "templates that we compiled, where only we can write, as a .pyc file",
+    "templates/compiled.py": "templates that we compiled, where only we can write, as a .pyc file",
 }
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "_pickle", "dill", "marshal", "shelve", "imp"}
 FORBIDDEN_CALLS = {

@@ -275,7 +275,7 @@ def _rendered(
 
 def is_engine(template: str) -> bool:
     """Whether there is a template engine of this name."""
-    from saltlite.renderers.template import ENGINES
+    from saltlite.templates.template import ENGINES
 
     return template in ENGINES
 
@@ -297,7 +297,7 @@ def render(
         RenderError: it does not render.
         ValueError: context or defaults are no maps.
     """
-    from saltlite.renderers.template import render_template
+    from saltlite.templates.template import render_template
 
     return render_template(
         text,

@@ -267,7 +267,7 @@ def _of_text(
     ctx: MinionContext, text: str, queue: Any, given: dict[str, Any], path: str = ""
 ) -> Any:
     from saltlite.highstate.compile import compile_template
-    from saltlite.renderers.engine import Source, render
+    from saltlite.templates.pipe import Source, render
 
     wishes = Wishes.of(ctx, {**given, "queue": queue, "force": True})
     pillar_counts = bool(path) and not given.get("force")

@@ -8,7 +8,7 @@ from typing import Any
 
 from saltlite.core.data import merge
 from saltlite.errors import FunctionError
-from saltlite.renderers.serializers import SERIALIZERS
+from saltlite.templates.serializers import SERIALIZERS
 
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "yaml": {"default_flow_style": False},

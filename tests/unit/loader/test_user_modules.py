@@ -21,7 +21,7 @@ from saltlite.loader.dunders import CURRENT, surroundings
 from saltlite.loader.registry import Registry
 from saltlite.loader.user import UserModules
 from saltlite.minion.job import call_function, run_job
-from saltlite.renderers.names import SaltFunctions
+from saltlite.templates.names import SaltFunctions
 
 
 @pytest.fixture(autouse=True)

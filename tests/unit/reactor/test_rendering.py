@@ -13,7 +13,7 @@ from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.reactor.reactions import compile_reactions
 from saltlite.reactor.render import FileMissing, ReactionRenderer
-from saltlite.renderers.quoting import quote
+from saltlite.templates.quoting import quote
 
 EVIL = "x\nevil:\n  local.cmd.run:\n    - tgt: '*'\n    - args: [{cmd: id}]\n"
 

@@ -13,9 +13,9 @@ from saltlite.errors import RenderError
 from saltlite.highstate.compile import compile_sls
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers import compiled, jinja
-from saltlite.renderers.compiled import FOLDER, MAX_FILES, keep_compiled
-from saltlite.renderers.template import render_template
+from saltlite.templates import compiled, jinja
+from saltlite.templates.compiled import FOLDER, MAX_FILES, keep_compiled
+from saltlite.templates.template import render_template
 
 TEXT = "one\n{{ grains.os }} {% for n in range(3) %}{{ n }}{% endfor %}\n"
 RENDERED = "one\nDebian 012\n"

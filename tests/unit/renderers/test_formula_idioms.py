@@ -13,7 +13,7 @@ from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, P
 from saltlite.context import MinionContext
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers.engine import Source, render
+from saltlite.templates.pipe import Source, render
 
 TREE = Path(__file__).parents[2] / "cases" / "jinja" / "states"
 

@@ -12,8 +12,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers import jinja
-from saltlite.renderers.template import render_template
+from saltlite.templates import jinja
+from saltlite.templates.template import render_template
 
 TREE = {
     "f/map.jinja": "{% set port = 80 %}{% macro place() %}{{ tpldir }} {{ tplfile }}{% endmacro %}",

@@ -9,8 +9,8 @@ from saltlite.context import MinionContext
 from saltlite.highstate.compile import compile_sls
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers.own import OwnCopy
-from saltlite.renderers.template import render_template
+from saltlite.templates.own import OwnCopy
+from saltlite.templates.template import render_template
 
 
 @pytest.fixture

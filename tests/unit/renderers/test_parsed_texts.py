@@ -6,8 +6,8 @@ import pytest
 
 from saltlite.config import yaml
 from saltlite.errors import ConfigError
-from saltlite.renderers import parsed
-from saltlite.renderers.parsed import ParsedTexts
+from saltlite.templates import parsed
+from saltlite.templates.parsed import ParsedTexts
 
 TEXT = "a: &x {b: [1, 2.5, null]}\nc: *x\nd: 0755\n2: true\n"
 

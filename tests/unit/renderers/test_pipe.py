@@ -15,7 +15,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers.engine import Source, Stage, pipe, render, source_of_file
+from saltlite.templates.pipe import Source, Stage, pipe, render, source_of_file
 
 
 def make(tmp_path, extra=None, **files):

@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers.engine import Source, render
+from saltlite.templates.pipe import Source, render
 
 REFUSED = {
     "Test.none('x')": ("The function 'none' does not exist in the StateFactory for 'test'", 2),

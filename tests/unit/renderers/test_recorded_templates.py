@@ -12,7 +12,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers.template import render_template
+from saltlite.templates.template import render_template
 
 CASES = Path(__file__).parents[2] / "cases" / "jinja"
 PILLAR = {"a": {"b": {"c": 1}}, "lst": ["x", "y"], "name": "web"}

@@ -13,8 +13,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers.engine import Source, render
 from saltlite.states import stateconf
+from saltlite.templates.pipe import Source, render
 
 REFUSED = {
     "#!stateconf -Z\n.x: test.nop\n": "option -Z not recognized; use #!stateconf",

@@ -16,10 +16,10 @@ from saltlite.core import patterns
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.renderers import expressions, limits
-from saltlite.renderers.expressions import until_over
-from saltlite.renderers.limits import LimitExceeded, Meter
-from saltlite.renderers.template import render_template
+from saltlite.templates import expressions, limits
+from saltlite.templates.expressions import until_over
+from saltlite.templates.limits import LimitExceeded, Meter
+from saltlite.templates.template import render_template
 
 NESTED = "one\n{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}"
 IMPORTED = {

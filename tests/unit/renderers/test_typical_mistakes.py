@@ -13,7 +13,7 @@ from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.pillar.context import check_for_minion, compile_for_minion
-from saltlite.renderers.engine import Source, render
+from saltlite.templates.pipe import Source, render
 
 MISTAKES = yaml.safe_load((Path(__file__).parents[2] / "cases/mistakes/renderers.yaml").read_text())
 GRAINS = {"id": "m1", "os": "Debian", "os_family": "Debian"}

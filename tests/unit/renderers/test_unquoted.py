@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saltlite.renderers.unquoted import find_unquoted
+from saltlite.templates.unquoted import find_unquoted
 
 
 @pytest.mark.parametrize(

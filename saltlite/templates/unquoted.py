@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from jinja2 import TemplateError, nodes
 
-from saltlite.renderers.jinja import SaltEnvironment
+from saltlite.templates.jinja import SaltEnvironment
 
 SAFE_FILTERS = frozenset(
     (

@@ -36,16 +36,16 @@ from saltlite.core.data import (
     traverse,
     update_below,
 )
-from saltlite.renderers.blocks import load_json, load_text, load_yaml
-from saltlite.renderers.expressions import (
+from saltlite.templates.blocks import load_json, load_text, load_yaml
+from saltlite.templates.expressions import (
     check_whitelist_blacklist,
     is_match,
     regex_match,
     regex_replace,
     regex_search,
 )
-from saltlite.renderers.netfilters import NETWORK_FILTERS
-from saltlite.renderers.xml import to_xml
+from saltlite.templates.netfilters import NETWORK_FILTERS
+from saltlite.templates.xml import to_xml
 
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"}
 _TRUE_WORDS = frozenset({"yes", "1", "true"})

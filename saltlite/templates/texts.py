@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from saltlite.renderers.template import render_template
+from saltlite.templates.template import render_template
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.renderers.engine import Source
+    from saltlite.templates.pipe import Source
 
 
-def _stage(engine: str) -> Callable[[Any, Source, MinionContext, str], Any]:
+def renderer_of(engine: str) -> Callable[[Any, Source, MinionContext, str], Any]:
+    """The renderer that has this template engine make text of text."""
+
     def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> str:
         return render_template(
             str(data),
@@ -26,9 +28,3 @@ def _stage(engine: str) -> Callable[[Any, Source, MinionContext, str], Any]:
         )
 
     return render
-
-
-STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {
-    "jinja": _stage("jinja"),
-    "mako": _stage("mako"),
-}

@@ -43,7 +43,7 @@ MAX_FILES: Final = 2000
 LIMIT_BYTES: Final = 8 * 1024 * 1024
 DIGEST_BYTES: Final = 32
 
-_MARK = "saltlite.renderers.compiled"
+_MARK = "saltlite.templates.compiled"
 
 
 class CompiledFiles:
@@ -140,7 +140,7 @@ def _maker() -> bytes:
     """What code depends on beside its template: Python, Jinja's compiler and our part of it."""
     import jinja2.compiler
 
-    from saltlite.renderers import limits
+    from saltlite.templates import limits
 
     files = (jinja2.compiler.__file__, limits.__file__)
     stamps = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in files]

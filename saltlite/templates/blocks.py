@@ -127,7 +127,7 @@ def load_yaml(text: Any) -> Any:
         DataError: it is none.
     """
     from saltlite.config.yaml import YamlError
-    from saltlite.renderers import parsed
+    from saltlite.templates import parsed
 
     try:
         return parsed.load_yaml(str(text), "")

@@ -13,13 +13,13 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import RenderError
-from saltlite.renderers.names import SaltFunctions, file_names
-from saltlite.renderers.own import own_data
+from saltlite.templates.names import SaltFunctions, file_names
+from saltlite.templates.own import own_data
 
 ENGINES: Mapping[str, str] = {
-    "jinja": "saltlite.renderers.jinja",
-    "mako": "saltlite.renderers.mako",
-    "py": "saltlite.renderers.python",
+    "jinja": "saltlite.templates.jinja",
+    "mako": "saltlite.templates.mako",
+    "py": "saltlite.templates.python",
 }
 """Engines that make text of text, and the module whose ``render_text`` does it."""
 

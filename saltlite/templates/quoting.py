@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import jinja2
 
-from saltlite.renderers.jinja import SaltEnvironment
+from saltlite.templates.jinja import SaltEnvironment
 
 QUOTING_FILTERS: Final = frozenset(
     ("json", "tojson", "yaml", "yaml_dquote", "yaml_encode", "yaml_squote")

@@ -25,7 +25,7 @@ from jinja2.utils import pass_context
 
 from saltlite.core.patterns import LIMIT_S, ask_outside
 from saltlite.errors import PatternTooSlow
-from saltlite.renderers.limits import MAX_CHARS, LimitExceeded, Meter, meter_of, refuse_large
+from saltlite.templates.limits import MAX_CHARS, LimitExceeded, Meter, meter_of, refuse_large
 
 FILTERS: Final = (
     "check_whitelist_blacklist",

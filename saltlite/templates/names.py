@@ -13,13 +13,13 @@ from saltlite.errors import FunctionUnavailable
 
 T = TypeVar("T")
 
-_OPTS = "saltlite.renderers.opts"
+_OPTS = "saltlite.templates.opts"
 
-MORE_OPTS = "saltlite.renderers.more_opts"
+MORE_OPTS = "saltlite.templates.more_opts"
 """In a context's state: options that templates have, and functions have not."""
 
-QUOTE_ALL = "saltlite.renderers.quote_all"
-"""In a context's ``state``: what its templates print is to be quoted (``renderers/quoting.py``)."""
+QUOTE_ALL = "saltlite.templates.quote_all"
+"""In a context's ``state``: what its templates print is to be quoted (``templates/quoting.py``)."""
 
 
 class SaltFunctions(Mapping[str, Callable[..., Any]]):

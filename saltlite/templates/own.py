@@ -12,9 +12,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import copied
-from saltlite.renderers.names import kept, opts_of
+from saltlite.templates.names import kept, opts_of
 
-_KEPT = "saltlite.renderers.copies"
+_KEPT = "saltlite.templates.copies"
 
 
 class OwnCopy(MutableMapping[str, Any]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from saltlite.errors import RenderError
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.renderers.engine import Source
-    from saltlite.renderers.template import Template
+    from saltlite.templates.pipe import Source
+    from saltlite.templates.template import Template
 
 MODULE = "saltlite_py_template"
 
@@ -77,7 +77,7 @@ def _dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def failed(error: Exception, text: str, path: str) -> RenderError:
     """What an error of a Python file is told as: with the line of the file, where known."""
-    from saltlite.renderers.excerpt import excerpt
+    from saltlite.templates.excerpt import excerpt
 
     line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
     return RenderError(
@@ -108,24 +108,6 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     return str(run(template.text, template.path or ":string:", template.variables))
 
 
-def py(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
-    """The data that ``run`` of an SLS file returns.
-
-    Raises:
-        RenderError: as :func:`run`; or it is no file.
-    """
-    from saltlite.renderers.names import file_names
-    from saltlite.renderers.template import base_variables
-
-    require_file(source)
-    variables = {
-        **base_variables(ctx, source.saltenv, source.sls),
-        **(file_names(source.sls, source.path, source.name) if source.sls else {}),
-        **source.variables,
-    }
-    return run(str(data), source.path, variables)
-
-
 def require_file(source: Source) -> None:
     """Refuse a text of Python that a caller gave.
 
@@ -134,6 +116,3 @@ def require_file(source: Source) -> None:
     """
     if not os.path.isabs(source.path) and "://" not in source.path:
         raise RenderError(f"Template {source.path or ':string:'} is not a file!", path="")
-
-
-STAGES: Mapping[str, Callable[[Any, Source, MinionContext, str], Any]] = {"py": py}

@@ -6,7 +6,6 @@ gets text, the last gives data. A renderer is a module in the table, imported on
 
 from __future__ import annotations
 
-import importlib
 import os
 import posixpath
 from collections.abc import Callable, Mapping
@@ -14,27 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import RenderError
+from saltlite.loader.catalogue import RENDERERS
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-
-RENDERERS: Mapping[str, str] = {
-    name: f"saltlite.renderers.{module}"
-    for name, module in (
-        ("gpg", "gpg"),
-        ("jinja", "texts"),
-        ("json", "serialized"),
-        ("mako", "texts"),
-        ("py", "python"),
-        ("pyobjects", "pyobjects"),
-        ("stateconf", "stateconf"),
-        ("text", "serialized"),
-        ("toml", "serialized"),
-        ("yaml", "serialized"),
-        ("yamlex", "yamlex"),
-    )
-}
-"""Salt's name of a renderer, and the module that has a function of that name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +112,10 @@ def _find(name: str, source: Source, ctx: MinionContext) -> Renderer:
     own = _of_user(name, ctx)
     if own is not None:
         return own
-    module = RENDERERS.get(name)
+    module = RENDERERS.load(name)
     if module is None:
         raise RenderError(f"renderer {name!r} is not available", path=source.path, line=1)
-    found: Renderer = importlib.import_module(module).STAGES[name]
+    found: Renderer = vars(module)["render"]
     return found
 
 
@@ -155,7 +137,7 @@ def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
     return run
 
 
-_OWN = "saltlite.renderers.own"
+_OWN = "saltlite.templates.own"
 
 
 def look_once(ctx: MinionContext) -> None:

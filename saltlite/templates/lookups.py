@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jinja2
 from jinja2 import nodes
 
-from saltlite.renderers.jinja import SaltEnvironment
+from saltlite.templates.jinja import SaltEnvironment
 
 ASKED = frozenset({"pillar.get", "grains.get"})
 DEFAULTS = frozenset({"default", "d"})
