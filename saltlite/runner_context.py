@@ -191,6 +191,8 @@ class RunnerContext:
     """What the functions of ``reactor`` ask; loaded when one of them is called."""
     run: Callable[[str, str, Sequence[Any], Mapping[str, Any]], dict[str, Any]] = no_runs
     """Run another ``runner`` or ``wheel`` function as a job of its own: kind, name, arguments."""
+    forget_token: Callable[[str], bool] = lambda _token: False
+    """Remove a token of external authentication; whether there was one."""
     state: dict[str, Any] = field(default_factory=dict)
     """Salt's ``__context__``; ``state["retcode"]`` is what a runner's own code says of its end."""
     pid: int = field(default_factory=os.getpid)

@@ -331,19 +331,6 @@ def eauth_options(parser: CommandParser, *, short: bool = True) -> None:
     group.add_option("--password", help="Password for external authentication.")
 
 
-def refuse_eauth(parser: CommandParser, options: optparse.Values) -> None:
-    """End with 64 where credentials are to be checked: acting without that is not what was asked.
-
-    Nobody is asked for a password that would be of no use.
-    """
-    if options.eauth or options.mktoken:
-        option = "--auth" if options.eauth else "--make-token"
-        parser.error(
-            f"{option}: external authentication is not supported yet; run the command as root, as "
-            "the master's user, or as a user that publisher_acl names"
-        )
-
-
 def timeout_option(parser: CommandParser, default_s: int) -> None:
     """``-t``: how long to wait."""
     parser.add_option(

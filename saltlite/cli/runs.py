@@ -62,12 +62,13 @@ def runner_context(
             cache=stores.data_cache(config),
             events=events,
             local=local,
-            listen=lambda prefix: _listen(config, prefix),
+            listen=lambda prefix: listen(config, prefix),
             accepted=lambda: stores.accepted_minions(config),
             connected=lambda: stores.connected_addresses(config),
             expected=expected,
             cached=lambda tgt, kind: expected(tgt, kind, greedy=False),
             write=write,
+            forget_token=lambda token: stores.forget_token(config, token),
             user=user or sender(),
         )
         context.reactor = lambda: _reactor_access(context)
@@ -185,7 +186,12 @@ def why_missing(
             return {}
 
 
-def _listen(config: MasterConfig, prefix: str) -> Listener:
+def listen(config: MasterConfig, prefix: str) -> Listener:
+    """Listen to events whose tags begin so.
+
+    Raises:
+        MasterAbsent: nobody publishes events here.
+    """
     from saltlite.client.local import NOT_RUNNING
     from saltlite.transport.addresses import MasterSockets
     from saltlite.transport.bus import EventSubscriber

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from saltlite.cli import login
 from saltlite.cli.command import (
     EX_FAILED,
     EX_OK,
@@ -25,12 +26,11 @@ from saltlite.cli.options import (
     EX_USAGE,
     ONE_METHOD,
     CommandParser,
-    refuse_eauth,
     target_type,
 )
 from saltlite.cli.salt_options import parser as _parser
 from saltlite.core.terminal import sanitize
-from saltlite.errors import PatternTooSlow, TargetError
+from saltlite.errors import MasterRefused, PatternTooSlow, TargetError
 
 if TYPE_CHECKING:
     import optparse
@@ -85,13 +85,20 @@ def _leave(code: int) -> None:
 
 
 def _work(parser: CommandParser, options: optparse.Values, arguments: list[str]) -> int:
-    refuse_eauth(parser, options)
+    login.check_options(parser, options)
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
     if options.doc and len(_documentation(arguments)) > 3:
         parser.error(ONE_METHOD)
+    config = master_config(options)
+    shown: dict[str, str] = {}
     try:
-        return _Salt(master_config(options), options, arguments, parser.print_help).run()
+        shown = login.credentials(config, options)
+        return _Salt(config, options, arguments, parser.print_help, shown).run()
+    except login.LoginFailed:
+        return login.EX_LOGIN
+    except MasterRefused as error:
+        return login.end_refused(error, shown)
     except _Ended as end:
         if end.out:
             sys.stdout.write(f"{sanitize(end.out)}\n")
@@ -160,6 +167,7 @@ class _Salt:
         options: optparse.Values,
         arguments: list[str],
         show_help: Callable[[], None],
+        credentials: Mapping[str, str],
     ) -> None:
         from saltlite.cli.show import Screen
 
@@ -167,6 +175,7 @@ class _Salt:
         self.options = options
         self.arguments = arguments
         self._show_help = show_help
+        self._credentials = credentials
         self._jid = ""
         self._status: StatusLine | None = None
         self.screen: Screen = Screen.of(config, options, arguments)
@@ -304,7 +313,12 @@ class _Salt:
     def _client(self) -> LocalClient:
         from saltlite.client.local import LocalClient
 
-        return LocalClient(self.config, store=self._store, connected=self._connected)
+        return LocalClient(
+            self.config,
+            store=self._store,
+            connected=self._connected,
+            credentials=self._credentials,
+        )
 
     def _store(self) -> ReturnStore:
         from saltlite.cli.stores import open_jobs

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
 from saltlite.cli.command import EX_OK, check_access, run
-from saltlite.errors import CryptoError
+from saltlite.errors import CryptoError, MasterRefused
 
 if TYPE_CHECKING:
     import optparse
 
+    from saltlite.cli.remotekeys import RemoteKeys
     from saltlite.cli.show import Screen
     from saltlite.config.master import MasterConfig
     from saltlite.keyring import KeyClient
@@ -31,7 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
-    groups.refuse_eauth(parser, options)
     _check(parser, options)
     if arguments and options.delete_all:
         parser.error("Delete all takes no arguments")
@@ -40,10 +40,35 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
     config = groups.load_config(load_master, options, _more(options))
     from saltlite.cli import logs
 
+    if options.eauth or options.mktoken:
+        logs.setup(config.log)
+        return _work_by_login(parser, config, options)
     if not options.gen_keys:
         check_access(config.paths.pki_dir, config.paths.cachedir)
     logs.setup(config.log, log_file=options.log_file or config.paths.key_logfile)
     return _SaltKey(config, options).run()
+
+
+def _work_by_login(
+    parser: groups.CommandParser, config: MasterConfig, options: optparse.Values
+) -> int:
+    """Have the master do it, with the rights of who logs in and nothing else."""
+    from saltlite.cli import login
+    from saltlite.cli.remotekeys import RemoteKeys
+    from saltlite.client.local import LocalClient
+
+    login.check_options(parser, options)
+    if options.gen_keys or options.gen_signature:
+        parser.error("--eauth: keys and signatures are made on this machine, without a login")
+    shown: dict[str, str] = {}
+    try:
+        shown = login.credentials(config, options)
+        with LocalClient(config, credentials=shown) as client:
+            return _SaltKey(config, options).run_on(RemoteKeys(client))
+    except login.LoginFailed:
+        return login.EX_LOGIN
+    except MasterRefused as error:
+        return login.end_refused(error, shown)
 
 
 # --- options -------------------------------------------------------------------------------------
@@ -158,6 +183,15 @@ class _SaltKey:
             return self._on_keys(KeyClient(keys, refuse=_say_invalid))
         finally:
             events.close()
+
+    def run_on(self, files: RemoteKeys) -> int:
+        """Do what is asked for with the keys of a master that is asked for each; the exit code."""
+        from saltlite.keyring import KeyClient
+
+        options = self.options
+        if options.finger or options.finger_all:
+            return self._show(files.finger(options.finger or "*"))
+        return self._on_keys(KeyClient(files, refuse=_say_invalid))
 
     def _on_keys(self, keys: KeyClient) -> int:
         options = self.options

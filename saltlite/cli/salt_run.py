@@ -30,11 +30,73 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
-    groups.refuse_eauth(parser, options)
+    if options.eauth or options.mktoken:
+        from saltlite.cli import login
+
+        login.check_options(parser, options)
     if options.doc and len(arguments) > 1:
         parser.error(groups.ONE_METHOD)
     _check_jid(parser, options.jid)
-    return _run(master_config(options, own_files=True), options, arguments)
+    if not options.eauth:
+        return _run(master_config(options, own_files=True), options, arguments)
+    return _run_by_login(master_config(options), options, arguments)
+
+
+def _run_by_login(config: MasterConfig, options: optparse.Values, arguments: list[str]) -> int:
+    """Have the master run the function, with the rights of who logs in and nothing else."""
+    from saltlite.cli import login
+    from saltlite.cli.show import Screen
+    from saltlite.errors import MasterRefused
+
+    name, args, kwargs = _words(options, arguments)
+    if not name:
+        complain("salt-run: error: with --eauth a function is needed")
+        return groups.EX_USAGE
+    screen = Screen.of(config, options)
+    shown: dict[str, str] = {}
+    try:
+        shown = login.credentials(config, options)
+        ran = _ask_master(config, shown, name, args, kwargs, wait=not options.async_)
+    except login.LoginFailed:
+        return login.EX_LOGIN
+    except MasterRefused as error:
+        return login.end_refused(error, shown)
+    if ran is None:
+        return EX_OK
+    return _show(screen, name, ran)
+
+
+def _ask_master(
+    config: MasterConfig,
+    shown: Mapping[str, str],
+    name: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    wait: bool,
+) -> Ran | None:
+    """What came of a run on the master; ``None`` if nobody waits for it."""
+    from saltlite.cli.runs import listen
+    from saltlite.client.local import LocalClient
+    from saltlite.client.runner import Ran
+
+    load = {"cmd": "runner", "fun": name, "arg": list(args), "kwarg": dict(kwargs)}
+    with LocalClient(config, credentials=shown) as client:
+        listener = listen(config, "salt/run/") if wait else None
+        try:
+            told = client.call_master(load)
+            if listener is None:
+                sys.stderr.write(_in_background_words(told["tag"]))
+                return None
+            while True:
+                event = listener.get(60.0)
+                if event is not None and event.tag == f"{told['tag']}/ret":
+                    data = event.data
+                    success = bool(data.get("success"))
+                    return Ran(told["jid"], data.get("return"), success=success)
+        finally:
+            if listener is not None:
+                listener.close()
 
 
 def _check_jid(parser: groups.CommandParser, jid: str) -> None:
@@ -84,18 +146,25 @@ def _run(config: MasterConfig, options: optparse.Values, arguments: list[str]) -
     from saltlite.cli.show import Screen
 
     screen = Screen.of(config, options)
-    if options.args_stdin:
-        arguments += sys.stdin.read().splitlines()
-    if options.doc or not arguments:
+    if options.doc or not (arguments or options.args_stdin):
         return _docs(config, screen, arguments, whole=not options.doc)
-    from saltlite.loader.arguments import parse_arguments, split_args
-
-    name, *words = arguments
-    no_parse = [one for one in options.no_parse.split(",") if one]
-    args, kwargs = split_args(parse_arguments(words, no_parse))
+    name, args, kwargs = _words(options, arguments)
     if options.async_:
         return _in_background(config, screen, options, name, args, kwargs)
     return _here(config, screen, name, args, kwargs, options.jid)
+
+
+def _words(
+    options: optparse.Values, arguments: Sequence[str]
+) -> tuple[str, list[Any], dict[str, Any]]:
+    """The function, its arguments and its keywords; ``""`` where there is no function."""
+    from saltlite.loader.arguments import parse_arguments, split_args
+
+    more = sys.stdin.read().splitlines() if options.args_stdin else []
+    name, *words = [*arguments, *more] or [""]
+    no_parse = [one for one in options.no_parse.split(",") if one]
+    args, kwargs = split_args(parse_arguments(words, no_parse))
+    return name, args, kwargs
 
 
 def _docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
@@ -182,11 +251,7 @@ def _in_background(
 
     jid = options.jid or new_jid(datetime.now(timezone.utc), None)
     tag = tags.run_new(jid).removesuffix("/new")
-    sys.stderr.write(
-        "[WARNING ] Running in asynchronous mode. Results of this execution may be collected by "
-        "attaching to the master event bus or by examining the master job cache, if configured. "
-        f"This execution is running under tag {tag}\n"
-    )
+    sys.stderr.write(_in_background_words(tag))
     sys.stderr.flush()
     if os.fork():
         return EX_OK
@@ -199,6 +264,14 @@ def _in_background(
         code = _here(config, screen, name, args, kwargs, jid)
     finally:
         os._exit(code)
+
+
+def _in_background_words(tag: str) -> str:
+    return (
+        "[WARNING ] Running in asynchronous mode. Results of this execution may be collected by "
+        "attaching to the master event bus or by examining the master job cache, if configured. "
+        f"This execution is running under tag {tag}\n"
+    )
 
 
 if __name__ == "__main__":

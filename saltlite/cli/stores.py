@@ -184,6 +184,17 @@ class KeyDirectory:
         return self._actions.delete(minion_id, [self._states[state]])
 
 
+def forget_token(config: MasterConfig, token: str) -> bool:
+    """Remove a token of external authentication; whether there was one.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    from saltlite.master.logintokens import LoginTokens
+
+    return LoginTokens(Path(config.paths.token_dir)).forget(token)
+
+
 class KeyMaterial:
     """Keys themselves, as wheel functions see them."""
 

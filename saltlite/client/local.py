@@ -154,7 +154,7 @@ class LocalClient:
 
     ``store`` opens the job store when it is needed first (``None``: results come from the event bus
     alone). ``connected`` tells which minions have a connection to the publish port, ``None`` if
-    that cannot be known.
+    that cannot be known. ``credentials``, a token or a login, are shown instead of the local key.
     """
 
     def __init__(
@@ -163,10 +163,12 @@ class LocalClient:
         *,
         store: Callable[[], ReturnStore] | None = None,
         connected: Callable[[], frozenset[str] | None] | None = None,
+        credentials: Mapping[str, str] | None = None,
     ) -> None:
         self.config = config
         self._open_store = store
         self._connected = connected
+        self._credentials = dict(credentials or {})
         self._store_opened: ReturnStore | None = None
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._listening: dict[str, EventSubscriber] = {}
@@ -266,6 +268,7 @@ class LocalClient:
         self, request: JobRequest, *, timeout_s: float = PUBLISH_TIMEOUT_S
     ) -> PublishReply | None:
         """Publish without listening; ``None`` if no minion matches. Raises as :meth:`start`."""
+        options = {**self._credentials, **request.options}
         load = PublishLoad(
             tgt=request.tgt,
             fun=request.fun,
@@ -274,8 +277,8 @@ class LocalClient:
             ret=request.ret,
             jid=request.jid,
             user=sender(),
-            key=self._key(request.options),
-            kwargs=dict(request.options),
+            key=self._key(options),
+            kwargs=options,
         )
         answer = self.send(load.to_wire(), timeout_s=timeout_s)
         reply = PublishReply.from_wire(answer)
@@ -314,8 +317,8 @@ class LocalClient:
             MasterRefused: the answer is an error.
             RequestTimeout: there is none.
         """
-        own = {"user": sender(), "key": self._key(load)}
-        return self.send({**own, **load}, timeout_s=CALL_TIMEOUT_S)
+        own = {"user": sender(), "key": self._key({**self._credentials, **load})}
+        return self.send({**own, **self._credentials, **load}, timeout_s=CALL_TIMEOUT_S)
 
     def lost_text(self, outcome: NotReturned) -> str:
         """Salt's words about a minion that was given up. Source: cli.md 4."""

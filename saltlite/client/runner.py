@@ -29,6 +29,11 @@ from saltlite.runner_context import Listener, RunnerContext
 log = logging.getLogger(__name__)
 
 
+MAKE_TOKEN: Final = "runner.auth.mk_token"  # noqa: S105 - a function
+DELETE_TOKEN: Final = "runner.auth.del_token"  # noqa: S105 - a function
+MASK: Final = "***"
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """What came of a runner. ``wrong`` says what was wrong with its arguments, else ``None``.
@@ -158,7 +163,7 @@ class RunnerClient:
     def _started(
         self, name: str, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
     ) -> dict[str, Any]:
-        fun_args = [*arg, dict(kwarg)] if kwarg else list(arg)
+        fun_args = _without_secrets(f"{self.kind.name}.{name}", arg, kwarg)
         started = {
             "fun": f"{self.kind.name}.{name}",
             "jid": jid,
@@ -223,8 +228,19 @@ def _shown(value: Any) -> Any:
     return value
 
 
+def _without_secrets(fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> list[Any]:
+    """The arguments as they go on the bus and on record: no password, and no token."""
+    if fun == MAKE_TOKEN:
+        kwarg = {name: MASK if name == "password" else one for name, one in kwarg.items()}
+    if fun == DELETE_TOKEN:
+        arg, kwarg = [MASK for _ in arg], dict.fromkeys(kwarg, MASK)
+    return [*arg, dict(kwarg)] if kwarg else list(arg)
+
+
 def _told(kind: str, fun: str, value: Any) -> Any:
-    """What goes on the bus and on record of a value: never a private key."""
+    """What goes on the bus and on record of a value: never a private key, or a token."""
+    if fun == MAKE_TOKEN and isinstance(value, Mapping):
+        return {name: MASK if name == "token" else one for name, one in value.items()}
     if kind == WHEEL.name and fun.startswith("wheel.key.gen") and isinstance(value, Mapping):
         return {name: one for name, one in value.items() if name != "priv"}
     return value

@@ -279,6 +279,7 @@ class AccessOptions:
         False, "Who may ask for another life: all, or users by module."
     )
     keep_acl_in_token: bool = option(False, "Keep a token's rights as they were when it was made.")
+    token_file: str = option("", "Where commands keep a token: `salt_token` in one's own home.")
     eauth_tokens: str = option("localfs", "Where tokens are kept.")
 
 

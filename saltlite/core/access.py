@@ -81,8 +81,8 @@ def user_entries(
             continue
         if key.endswith(GROUP_SIGN):
             found += entries if key.removesuffix(GROUP_SIGN) in groups else []
-        elif expression_fits(key, name):
-            is_named = is_named or key != EVERYBODY
+        elif key in (name, EVERYBODY):
+            is_named = is_named or key == name
             found += entries
     if not is_named and not permissive:
         found += block.get(EVERYBODY, [])

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any, Final
 
 from saltlite.config.master import MasterConfig
 from saltlite.config.opts import flat_opts
 from saltlite.core.access import GROUPS_LIMIT, SETTING_SIGN, find_fault, valid_login_name
-from saltlite.errors import FunctionUnavailable, SaltliteError
-from saltlite.loader.catalogue import AUTH
+from saltlite.errors import SaltliteError
+from saltlite.loader.auth import load_module, module_names
 from saltlite.master.loginproof import LoginProof
 from saltlite.master.refusals import printable
 from saltlite.providers.login import AuthContext
@@ -30,7 +29,7 @@ def is_usable(config: MasterConfig, eauth: object) -> bool:
     return (
         isinstance(eauth, str)
         and eauth in config.access.external_auth
-        and eauth in AUTH
+        and eauth in module_names(config)
         and not find_fault(config.access.external_auth[eauth])
     )
 
@@ -43,29 +42,25 @@ def check_login(
         return None
     if len(password) > PASSWORD_LIMIT or "\0" in password:
         return None
-    module = load_module(eauth)
-    ctx = login_context(config, eauth)
     try:
-        if module.auth(ctx, username, password) is not True:
+        module = load_module(config, eauth, login_context(config, eauth))
+        if module.auth(username, password) is not True:
             return None
-        groups = _find_groups(module, ctx, username)
-        entries = _find_entries(module, ctx, username, password)
+        groups = module.groups(username) if module.groups is not None else []
+        entries = module.acl(username, password) if module.acl is not None else None
     except Exception as error:  # noqa: BLE001 - whatever a module does, the login has failed
         _report(eauth, username, error)
         return None
-    return LoginProof(username, eauth, groups, entries)
+    return LoginProof(username, eauth, _groups(groups), _entries(entries))
 
 
 def recheck_login(config: MasterConfig, eauth: str, username: str) -> bool:
     """Whether who logged in some time ago would still be let in, as far as can be known."""
     if not is_usable(config, eauth):
         return False
-    module = load_module(eauth)
-    is_valid = getattr(module, "is_valid", None)
-    if is_valid is None:
-        return True
     try:
-        return is_valid(login_context(config, eauth), username) is True
+        module = load_module(config, eauth, login_context(config, eauth))
+        return module.is_valid is None or module.is_valid(username) is True
     except Exception as error:  # noqa: BLE001 - whatever a module does, the token is refused
         _report(eauth, username, error)
         return False
@@ -82,33 +77,16 @@ def login_context(config: MasterConfig, eauth: str) -> AuthContext:
     return AuthContext(flat_opts(config), settings)
 
 
-def load_module(eauth: str) -> ModuleType:
-    """The module of that name.
-
-    Raises:
-        FunctionUnavailable: there is none.
-    """
-    module = AUTH.load(eauth)
-    if module is None:
-        raise FunctionUnavailable(eauth)
-    return module
-
-
 def _report(eauth: str, username: str, error: Exception) -> None:
     """Say why a module failed. Of an error that is not ours the text could be the password."""
     why = str(error) if isinstance(error, (SaltliteError, OSError)) else type(error).__name__
     log.error("eauth %s failed for %s: %s", eauth, printable(username, 80), printable(why))
 
 
-def _find_groups(module: ModuleType, ctx: AuthContext, username: str) -> list[str]:
-    find = getattr(module, "groups", None)
-    found = find(ctx, username) if find is not None else []
-    return [one for one in found or [] if isinstance(one, str)][:GROUPS_LIMIT]
+def _groups(found: Any) -> list[str]:
+    listed = found if isinstance(found, (list, tuple, set, frozenset)) else []
+    return sorted({one for one in listed if isinstance(one, str)})[:GROUPS_LIMIT]
 
 
-def _find_entries(
-    module: ModuleType, ctx: AuthContext, username: str, password: str
-) -> list[Any] | None:
-    find = getattr(module, "acl", None)
-    found = find(ctx, username, password) if find is not None else None
+def _entries(found: Any) -> list[Any] | None:
     return list(found)[:ENTRIES_LIMIT] if isinstance(found, (list, tuple)) else None

@@ -30,7 +30,7 @@ import zmq
 from saltlite import process
 from saltlite.core.access import find_fault
 from saltlite.errors import WireError
-from saltlite.loader.catalogue import AUTH
+from saltlite.loader.auth import module_names
 from saltlite.master import logincheck
 from saltlite.master.child import Life
 from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, listen, receive
@@ -324,11 +324,12 @@ def _write_all(fd: int, data: bytes) -> None:
 
 def warn_of_faults(config: MasterConfig) -> None:
     """Say at the start what of ``external_auth`` has no effect, and what lets everybody in."""
+    known = module_names(config)
     for name, block in config.access.external_auth.items():
         fault = find_fault(block)
-        if name not in AUTH:
-            known = ", ".join(sorted(AUTH))
-            log.error("external_auth: there is no module %s; those there are: %s", name, known)
+        if name not in known:
+            names = ", ".join(known)
+            log.error("external_auth: there is no module %s; those there are: %s", name, names)
         elif fault:
             log.error("external_auth: nobody may use %s: %s", name, fault)
     if "auto" in config.access.external_auth:

@@ -285,21 +285,27 @@ def test_a_batch_waits_before_the_next(call_with_master, master):
     assert time.monotonic() - begun_s >= 0.4
 
 
-LOGINS = [["-T"], ["-a", "pam"], ["-T", "-a", "pam", "--username=u", "--password=p"]]
-
-
-@pytest.mark.parametrize("words", LOGINS, ids=" ".join)
 @pytest.mark.parametrize("main", [salt.main, salt_run.main, salt_key.main])
-def test_logins_are_refused_before_anything_is_asked_or_sent(
-    call_with_master, master, main, words, capsys, monkeypatch
-):
+def test_a_token_needs_a_login(call_with_master, master, main, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
-    if main is salt_key.main:
-        words = ["--eauth" if one == "-a" else one for one in words]
     with pytest.raises(SystemExit) as end:
-        call_with_master(main, *words, *(["-L"] if main is salt_key.main else ["web1", "a.b"]))
+        call_with_master(main, "-T", *(["-L"] if main is salt_key.main else ["web1", "a.b"]))
     assert end.value.code == 64
-    assert "is not supported yet; run the command as root" in capsys.readouterr().err
+    assert "-T, --make-token: say by --eauth" in capsys.readouterr().err
+    assert master.published == []
+
+
+@pytest.mark.parametrize("main", [salt.main, salt_run.main, salt_key.main])
+def test_a_login_by_what_is_not_there(call_with_master, master, main, capsys, monkeypatch):
+    """The two lines of Salt; the exit code is that of ``salt`` in all commands."""
+    monkeypatch.setattr("sys.stdin", None)
+    words = ["-L"] if main is salt_key.main else ["web1", "a.b"]
+    code, out, err = call_with_master(main, "--eauth", "nosuch", *words)
+    first, second = out.splitlines()
+    assert code == 2
+    assert first == 'The specified external authentication system "nosuch" is not available'
+    assert second.startswith("Available eauth types: auto, file, ")
+    assert err == "ERROR: Authentication failed\n"
     assert master.published == []
 
 
@@ -336,10 +342,25 @@ def test_silence_is_hidden_where_that_is_asked():
 TABLES = {"salt": SALT, "salt-call": CALL, "salt-run": RUN, "salt-cp": COPY}
 DAEMONS = ["test_commands.py", "cluster.py", "test_quickstart.py", "test_master_process.py"]
 ELSEWHERE = {
-    "salt": ["test_salt_command.py", "test_every_option.py", "test_options.py"],
+    "salt": [
+        "test_salt_command.py",
+        "test_every_option.py",
+        "test_options.py",
+        "test_cli_logins.py",
+    ],
     "salt-call": ["test_salt_call_command.py", "test_every_option.py", "test_options.py"],
-    "salt-key": ["test_salt_key_command.py", "test_every_option.py", "test_options.py"],
-    "salt-run": ["test_salt_run_command.py", "test_every_option.py", "test_options.py"],
+    "salt-key": [
+        "test_salt_key_command.py",
+        "test_every_option.py",
+        "test_options.py",
+        "test_cli_logins.py",
+    ],
+    "salt-run": [
+        "test_salt_run_command.py",
+        "test_every_option.py",
+        "test_options.py",
+        "test_cli_logins.py",
+    ],
     "salt-cp": ["test_salt_cp_command.py", "test_every_option.py", "test_options.py"],
     "salt-master": [*DAEMONS, "test_options.py", "test_every_option.py"],
     "salt-minion": [*DAEMONS, "test_options.py", "test_every_option.py"],

@@ -383,14 +383,6 @@ def test_the_client_forms_that_wheel_needs():
     assert keys.finger("web1", len) == {"minions": {"web1": 11}}
 
 
-def test_credentials_are_not_passed_over(run, pki, capsys):
-    with pytest.raises(SystemExit) as end:
-        run("--eauth", "pam", "-D", "-y")
-    assert end.value.code == 64
-    assert "external authentication is not supported yet" in capsys.readouterr().err
-    assert where(pki, "web1") == ["minions"]
-
-
 def test_delete_all_takes_no_names(run, capsys):
     with pytest.raises(SystemExit) as end:
         run("-D", "junk")

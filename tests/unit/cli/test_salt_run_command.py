@@ -180,14 +180,6 @@ def test_wrong_options(run, capsys):
     )
 
 
-@pytest.mark.parametrize("words", [["-a", "pam"], ["-T"]])
-def test_credentials_are_not_passed_over(run, capsys, words):
-    with pytest.raises(SystemExit) as end:
-        run(*words, "test.arg")
-    assert end.value.code == 64
-    assert "external authentication is not supported yet" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("jid", ["x", "../x", "99999999999999999999", "30000101000000000000", "1"])
 def test_a_job_id_is_a_time_that_has_come(run, capsys, jid):
     with pytest.raises(SystemExit) as end:

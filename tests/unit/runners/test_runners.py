@@ -466,7 +466,7 @@ def test_custom_code_is_copied_to_the_master(ctx, tmp_path, monkeypatch):
     found = saltutil.sync_all(ctx, extmod_blacklist=["mine_own"])
     assert found["runners"] == []
     saltutil.sync_runners(ctx)
-    assert RunnerClient(ctx).cmd("mine_own.hello") == ["you", "cache.clear_all"]
+    assert RunnerClient(ctx).cmd("mine_own.hello") == ["you", "auth.del_token"]
 
 
 def test_execution_functions_on_the_master(ctx):
