@@ -66,6 +66,7 @@ DYNAMIC_ATTRIBUTES = {
     "loader/catalogue.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
+    "cli/login.py": "age of a file, by its mtime",
     "highstate/control.py": "age of what was said to a run, by its mtime",
     "grains/cached.py": "age of a file, by its mtime",
     "modules/_file/find.py": "ages of files, by their mtime",
