@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -81,6 +81,12 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
         comment = f"An exception occurred in this state: {_trace(error)}"
         return Verdict(result=False, comment=comment).as_return(chunk["name"])
+
+
+def load_function(ctx: MinionContext, chunk: Chunk) -> None:
+    """Import the function of a chunk, so that processes that fork from here have it already."""
+    with suppress(FunctionUnavailable):
+        resolve(f"{chunk['state']}.{chunk['fun']}", ctx)
 
 
 def _mask(chunk: Chunk) -> int | None:

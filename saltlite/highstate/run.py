@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.aggregate import aggregator, is_asked, prepare
-from saltlite.highstate.call import Answer, Chunk, Refused, call, text_of, watches
+from saltlite.highstate.call import (
+    Answer,
+    Chunk,
+    Refused,
+    call,
+    load_function,
+    text_of,
+    watches,
+)
 from saltlite.highstate.control import may_go_on
 from saltlite.highstate.low import LOWSTATE, low_tag
 from saltlite.highstate.retry import Retry
@@ -176,6 +184,7 @@ class Run:
         while len(self.beside) >= self.beside.at_once:
             self._collect([self.beside.next()])
         number, self.number = self.number, self.number + 1
+        load_function(self.ctx, chunk)
         self.beside.start(tag, number, lambda: {**self._ran(chunk, edges), "__run_num__": number})
         return True
 

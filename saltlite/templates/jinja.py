@@ -393,13 +393,13 @@ ALLOWED_OPTIONS = frozenset(
 """The options of Jinja that configuration may set; the others would be code."""
 
 
-class TemplateRaised(Exception):
-    """A template called ``raise``."""
+class TemplateError(Exception):
+    """A template called ``raise``; Salt has it in its errors by this name."""
 
 
 def _raise(message: Any = "") -> NoReturn:
     """Stop rendering with this message."""
-    raise TemplateRaised(message)
+    raise TemplateError(message)
 
 
 @jinja2.pass_context
@@ -493,4 +493,6 @@ def _words(error: Exception) -> str:
         return f"Problem running salt function in Jinja template: {error}"
     if isinstance(error, SyntaxError):
         return f"Jinja syntax error: {error.msg}"
+    if isinstance(error, TemplateError):
+        return f"Jinja error: {error} (TemplateError)"  # the word that Salt's traceback has
     return f"Jinja error: {error}"

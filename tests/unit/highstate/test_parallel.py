@@ -171,3 +171,27 @@ def test_they_end_with_the_run(make: Make, tmp_path: Path) -> None:
         run_low(make(), low, {}, test=False, told=told)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+STATE = """
+import os
+
+LOADED_BY = os.getpid()
+
+def told(name):
+    by = [LOADED_BY, os.getpid()]
+    return {"name": name, "result": True, "changes": {"by": by}, "comment": ""}
+"""
+
+
+def test_the_function_is_loaded_before_the_fork_and_not_by_each_process(
+    make: Make, tmp_path: Path
+) -> None:
+    folder = tmp_path / "states"
+    folder.mkdir()
+    (folder / "whose.py").write_text(STATE)
+    ctx = make(states_dirs=[str(folder)])
+    high = {name: {"whose": ["told", {"parallel": True}]} for name in ("a", "b")}
+    by = [answer["changes"]["by"] for answer in run(ctx, high).values()]
+    assert [loaded for loaded, _ran in by] == [os.getpid()] * 2
+    assert len({os.getpid(), *(ran for _loaded, ran in by)}) == 3
