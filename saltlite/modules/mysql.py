@@ -17,7 +17,7 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.mysql import client, grants
 from saltlite.providers.mysql.client import NATIVE, Server, ident, literal
 
-INTERNAL = ("has_password",)
+INTERNAL = ("has_password", "set_user", "shown_grants")
 """Functions for states; nobody calls them by name."""
 
 log = logging.getLogger(__name__)

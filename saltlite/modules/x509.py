@@ -42,18 +42,23 @@ def create_private_key(
     algo: str = "rsa",
     keysize: int | None = None,
     passphrase: str | None = None,
+    encoding: str = "pem",
+    pkcs12_encryption_compat: bool = False,
     path: str | None = None,
+    raw: bool = False,
     bits: int | None = None,
+    **kwargs: Any,
 ) -> str:
     """A new private key as PEM, or where it was written.
 
     ``algo`` is ``rsa``, ``ec``, ``ed25519`` or ``ed448``; ``keysize`` (or ``bits``) is 2048, 3072
-    or 4096 for the first and 256, 384 or 521 for the second.
+    or 4096 for the first and 256, 384 or 521 for the second. ``encoding`` can only be ``pem``.
 
     CLI Example:
 
         salt '*' x509.create_private_key algo=ec keysize=384
     """
+    _declared.require_known(kwargs, encoding)
     key = _keys.generate(algo, keysize or bits)
     return _written(_keys.private_pem(key, passphrase), path)
 
@@ -133,7 +138,9 @@ def read_csr(ctx: MinionContext, csr: str) -> dict[str, Any]:
     return _documents.told_request(found)
 
 
-def get_public_key(ctx: MinionContext, key: str, passphrase: str | None = None) -> str:
+def get_public_key(
+    ctx: MinionContext, key: str, passphrase: str | None = None, asObj: Any = None
+) -> str:
     """The public key of a key, certificate or request, as PEM.
 
     CLI Example:
@@ -169,9 +176,14 @@ def verify_private_key(
 
 
 def verify_signature(
-    ctx: MinionContext, certificate: str, signing_pub_key: str | None = None
+    ctx: MinionContext,
+    certificate: str,
+    signing_pub_key: str | None = None,
+    signing_pub_key_passphrase: str | None = None,
 ) -> bool:
     """Whether a certificate is signed by this key or certificate, or else by itself.
+
+    The passphrase is that of a private key, from which the public one is taken.
 
     CLI Example:
 
@@ -179,7 +191,7 @@ def verify_signature(
     """
     by = _declared.source(ctx.host, signing_pub_key or certificate)
     have = _documents.certificate(_declared.source(ctx.host, certificate))
-    return _documents.is_signed(have, _keys.public_key(by))
+    return _documents.is_signed(have, _keys.public_key(by, signing_pub_key_passphrase))
 
 
 def expires(ctx: MinionContext, certificate: str, days: int = 0) -> bool:

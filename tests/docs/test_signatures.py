@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from saltlite.loader.builtin import functions_of
-from saltlite.loader.catalogue import MODULES, RUNNERS, STATES
+from saltlite.loader.catalogue import MODULES, RUNNERS, STATES, WHEELS
 
 RECORDED = Path(__file__).parents[1] / "cases/signatures"
-KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS)}
+KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS, WHEELS)}
 
 OUR_OWN = {
     "modules": {
@@ -34,6 +34,7 @@ OUR_OWN = {
     },
     "states": {"file.mod_watch"},
     "runners": {"jobs.changes", "jobs.why", "manage.overview", "cache.contains", "cache.updated"},
+    "wheel": {"key.glob_match", "key.key_str"},
 }
 """Functions that Salt does not have, or not there."""
 
@@ -55,7 +56,11 @@ ALSO_TAKEN: dict[str, set[str]] = {
     "state file.symlink": {"follow_symlinks"},
     "state iptables.flush": {"chain"},
     "state iptables.set_policy": {"chain", "policy", "save"},
+    "module x509.create_private_key": {"bits"},
+    "state debconf.set_file": {"saltenv"},
     "state module.mod_watch": {"name"},
+    "state x509.certificate_managed": {"copypath", "prepend_cn"},
+    "state x509.private_key_managed": {"bits"},
     "state module.run": {"name"},
     "state selinux.module": {"install", "source", "remove"},
     "state service.running": {"no_block", "unmask", "unmask_runtime"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from collections.abc import Iterator
@@ -9,12 +10,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from parameters import Definition, Program, unread
 
 from saltlite.loader.builtin import functions_of
-from saltlite.loader.catalogue import MODULES, RUNNERS, STATES, WHEELS
+from saltlite.loader.catalogue import MODULES, RENDERERS, RETURNERS, RUNNERS, STATES, WHEELS
 
 ROOT = Path(__file__).parents[2]
 KINDS = {
@@ -22,9 +24,11 @@ KINDS = {
     "state": STATES.modules(),
     "runner": RUNNERS.modules(),
     "wheel": WHEELS.modules(),
+    "returner": RETURNERS.modules(),
+    "renderer": RENDERERS.modules(),
 }
-GIVEN_BY_THE_ENGINE = {"name", "sfun"}
-"""What every state function is given, also one whose other arguments say all."""
+GIVEN_BY_THE_ENGINE = {"state": {"name", "sfun"}, "renderer": {"source", "ctx"}}
+"""What every function of a kind is given, also one whose other arguments say all."""
 
 
 @cache
@@ -35,22 +39,35 @@ def program() -> Program:
 @cache
 def functions(kind: str) -> dict[str, Definition]:
     found = {}
-    for name, module in KINDS[kind].items():
-        for function, value in functions_of(importlib.import_module(module)).items():
-            definition = program().member(value.__module__, value.__name__)
-            assert isinstance(definition, Definition), f"{name}.{function} is not found"
-            found[f"{name}.{function}"] = definition
+    for name, value in public(kind):
+        definition = program().member(value.__module__, value.__qualname__.partition(".")[0])
+        assert isinstance(definition, Definition), f"{name} is not found"
+        found[name] = inner(definition, value.__name__)
     return found
+
+
+def inner(definition: Definition, name: str) -> Definition:
+    """The function of that name: the definition itself, or the one that it makes."""
+    nodes = (node for node in ast.walk(definition.node) if getattr(node, "name", "") == name)
+    return Definition(definition.module, name, next(nodes))
+
+
+def public(kind: str) -> Iterator[tuple[str, Any]]:
+    """The functions of a kind; a renderer is one function, called as the renderer itself."""
+    for name, place in KINDS[kind].items():
+        module = importlib.import_module(place)
+        if kind == "renderer":
+            yield name, module.render
+        else:
+            yield from ((f"{name}.{each}", value) for each, value in functions_of(module).items())
 
 
 @cache
 def unread_of(kind: str) -> dict[str, list[str]]:
     found = unread(program(), functions(kind))
-    if kind != "state":
-        return found
+    given = GIVEN_BY_THE_ENGINE.get(kind, set())
     return {
-        name: [each for each in arguments if each not in GIVEN_BY_THE_ENGINE]
-        for name, arguments in found.items()
+        name: [each for each in arguments if each not in given] for name, arguments in found.items()
     }
 
 
@@ -86,7 +103,9 @@ def table() -> tuple[Row, ...]:
 
 def _functions(cell: str) -> Iterator[tuple[str, str]]:
     kind = "module"
-    for word, pattern in re.findall(r"(states?|runners?|wheel)?\s*`([^`]+)`", cell):
+    for word, pattern in re.findall(
+        r"(states?|runners?|wheel|returners?|renderers?)?\s*`([^`]+)`", cell
+    ):
         kind = word.removesuffix("s") or kind
         yield kind, pattern
 

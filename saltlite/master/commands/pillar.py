@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from saltlite.channel.master import OpenedRequest, seal_pillar
@@ -20,6 +22,9 @@ log = logging.getLogger(__name__)
 
 _OWN_WORDS: Final = ("pillar_override", "ext")
 """Fields of the request whose values are the minion's own, as are those that sources get."""
+
+MARK: Final = "\0"
+"""Divides, in the name of what is kept, the environment from what was passed to sources."""
 
 
 def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
@@ -54,21 +59,44 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
 def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> PlainMap:
     """The pillar of who asks, and of nobody else: the id is the one that was proven.
 
-    What is kept counts for plain questions alone.
+    What is kept counts for who asks the same, with the same passed to sources.
     """
-    load, kept = request.load, ctx.config.pillar.pillar_cache
     pillarenv = _pillarenv(request)
-    if not kept or _has_own_words(ctx, request):
+
+    def compile_now() -> PlainMap:
         return _compiled_now(ctx, request, grains, pillarenv)
-    if load.get("clean_cache"):
+
+    if not _is_kept(ctx, pillarenv) or _asks_for_more(request):
+        return compile_now()
+    if request.load.get("clean_cache"):
         ctx.pillars.clean(request.id)
-    found = ctx.pillars.get(request.id, pillarenv)
+    extra = _extra_minion_data(ctx, request)
+    question = f"{pillarenv or ''}{_digest(extra)}" if extra else pillarenv
+    return _kept_or(ctx, request.id, question, compile_now)
+
+
+def _is_kept(ctx: MasterContext, pillarenv: str | None) -> bool:
+    """Whether pillar is kept; a minion could reach another question's with a mark of its own."""
+    return ctx.config.pillar.pillar_cache and MARK not in (pillarenv or "")
+
+
+def _digest(extra: PlainMap) -> str:
+    """What stands for the data in the name of what is kept."""
+    text = json.dumps(extra, sort_keys=True, default=repr)
+    return f"{MARK}{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _kept_or(
+    ctx: MasterContext, minion_id: str, question: str | None, compile_now: Callable[[], PlainMap]
+) -> PlainMap:
+    """What is kept, or else is compiled, and kept if nothing is wrong with it."""
+    found = ctx.pillars.get(minion_id, question)
     if found is not None:
         return found
     begun_s = ctx.wall_s()
-    compiled = _compiled_now(ctx, request, grains, pillarenv)
+    compiled = compile_now()
     if "_errors" not in compiled:
-        ctx.pillars.put(request.id, pillarenv, compiled, begun_s)
+        ctx.pillars.put(minion_id, question, compiled, begun_s)
     return compiled
 
 
@@ -110,10 +138,14 @@ def _for_targets(
         return {}
     from saltlite.pillar.context import check_for_minion
 
-    plain, _problems = check_for_minion(
-        ctx.config, request.id, grains, pillarenv=_pillarenv(request)
-    )
-    return {PILLAR: plain}
+    pillarenv = _pillarenv(request)
+
+    def compile_plain() -> PlainMap:
+        return check_for_minion(ctx.config, request.id, grains, pillarenv=pillarenv)[0]
+
+    if _is_kept(ctx, pillarenv):
+        return {PILLAR: _kept_or(ctx, request.id, pillarenv, compile_plain)}
+    return {PILLAR: compile_plain()}
 
 
 def _has_sources(options: PillarOptions) -> bool:

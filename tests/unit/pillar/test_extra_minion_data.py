@@ -112,6 +112,34 @@ def test_targets_see_the_pillar_without_the_minions_words(tmp_path: Path) -> Non
     assert command._for_targets(ctx, request, {}, compiled) == {}
 
 
+def test_the_cache_gives_a_pillar_to_who_passes_the_same_alone(tmp_path: Path) -> None:
+    kept: dict[Any, Any] = {}
+    pillars = SimpleNamespace(
+        get=lambda *key: kept.get(key), put=lambda *key: kept.update({key[:2]: key[2]})
+    )
+    config = master(tmp_path, {"two": []}, pillar_cache=True)
+    ctx: Any = SimpleNamespace(config=config, pillars=pillars, wall_s=lambda: 1.0)
+
+    def ask(extra: Any) -> Any:
+        request: Any = SimpleNamespace(id="web1", load={"extra_minion_data": extra})
+        compiled = command._compiled(ctx, request, {})
+        return compiled["two"], command._for_targets(ctx, request, {}, compiled)[PILLAR]["two"]
+
+    assert [ask(extra) for extra in ({"r": 1}, {"r": 2}, {})] == [
+        ({"r": 1}, "DEFAULT"),
+        ({"r": 2}, "DEFAULT"),
+        ("DEFAULT", "DEFAULT"),
+    ]
+    (tmp_path / "p/a.sls").write_text("a: 2")
+    assert len(kept) == 3
+    for _minion_id, env in list(kept):  # a minion names an environment as what is kept is named
+        if env is not None:
+            request: Any = SimpleNamespace(id="web1", load={"pillarenv": env})
+            assert command._compiled(ctx, request, {})["two"] == "DEFAULT"
+    assert ask({"r": 1}) == ({"r": 1}, "DEFAULT")
+    assert {pillar["a"] for pillar in kept.values()} == {1}
+
+
 OPTIONS: dict[str, Any] = {
     "bag": {"b": 1, "l": [{"q": 1}, 5], "c": {"d": 2, "e": 3}, "n": None},
     "nn": None,

@@ -245,3 +245,13 @@ def test_gpg_leaves_what_it_cannot_decrypt(tmp_path, keys):
     must = {"gpg_keydir": keys, "gpg_decrypt_must_succeed": True}
     with pytest.raises(RenderError, match="Could not decrypt"):
         render(Source(text=text), make(tmp_path, extra=must))
+
+
+@pytest.mark.parametrize("engine", ["jinja", "mako"])
+def test_a_template_engine_takes_no_unknown_option(engine, ctx):
+    with pytest.raises(RenderError, match="Unknown renderer option: junk"):
+        render(Source(text=f"#!{engine} junk|yaml\na: 1", path="p.sls"), ctx)
+
+
+def test_the_option_for_what_is_so_anyway_is_taken(ctx):
+    assert render(Source(text="#!jinja -s|yaml\na: 1", path="p.sls"), ctx) == {"a": 1}
