@@ -116,7 +116,7 @@ def _check_git_pillar(config: MasterConfig) -> None:
     wanted = [one["git"] for one in config.pillar.ext_pillar if "git" in one]
     if not wanted:
         return
-    from saltlite.pillar import git
+    from saltlite.pillar.sources import git
 
     try:
         for entries in wanted:

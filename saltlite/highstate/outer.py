@@ -13,24 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from saltlite.config.yaml import load
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
+from saltlite.loader.catalogue import TOPS
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
 
 log = logging.getLogger(__name__)
 
-EXT_NODES = "ext_nodes"
-BASE = "base"
-COMMAND_S = 60.0
-
 Names: TypeAlias = dict[str, list[Any]]
-
-
-class OuterFailed(SaltliteError):
-    """A source gives nothing; its text says why."""
 
 
 def outer_tops_for(config: MasterConfig, minion_id: str, opts: Mapping[str, Any]) -> Names:
@@ -85,26 +77,12 @@ def _sources(
         top = source.functions.get("top") if source is not None else None
         if top is not None:
             yield name, partial(top, opts=dict(opts), grains=dict(ctx.grains))
-        elif name != EXT_NODES:
+        elif name not in TOPS:
             log.error("master_tops: there is no %s", name)
-    if EXT_NODES in named and users.source(EXT_NODES) is None:
-        yield EXT_NODES, partial(_ext_nodes, ctx, option[EXT_NODES])
-
-
-def _ext_nodes(ctx: MinionContext, command: Any) -> Mapping[str, Any]:
-    words = str(command or "").split()
-    if not words:
-        raise OuterFailed("there is no command")
-    done = ctx.host.run([*words, ctx.config.identity.id], timeout_s=COMMAND_S)
-    if done.timed_out:
-        raise OuterFailed(f"{words[0]} does not end within {COMMAND_S:.0f} s")
-    if done.exit_code != 0:
-        raise OuterFailed(f"{words[0]} exits with {done.exit_code}")
-    said = load(done.stdout, words[0])
-    classes = said.get("classes") if isinstance(said, Mapping) else None
-    if not isinstance(classes, (list, Mapping)):
-        raise OuterFailed(f"{words[0]} prints no YAML with a list or map of classes")
-    return {str(said.get("environment") or BASE): list(classes)}
+    for name in named:
+        module = TOPS.load(name) if users.source(name) is None else None
+        if module is not None:
+            yield name, partial(vars(module)["top"], ctx, option[name])
 
 
 def _add(found: Names, said: Mapping[str, Any]) -> None:

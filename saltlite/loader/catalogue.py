@@ -91,11 +91,11 @@ AUTH: Final = Kind("auth", "auth_dirs", "auth", "AuthContext")
 GRAINS: Final = Kind("grains", "grains_dirs")
 RENDERERS: Final = Kind("renderers", "render_dirs", "renderers", "MinionContext")
 OUTPUTTERS: Final = Kind("output", "outputter_dirs", "outputters")
-PILLAR: Final = Kind("pillar", "pillar_dirs")
-TOPS: Final = Kind("tops", "top_dirs")
+PILLAR: Final = Kind("pillar", "pillar_dirs", "pillar.sources", "MinionContext")
+TOPS: Final = Kind("tops", "top_dirs", "tops", "MinionContext")
 MATCHERS: Final = Kind("matchers", "matchers_dirs")
-EXECUTORS: Final = Kind("executors", "executors_dirs")
-SDB: Final = Kind("sdb", "sdb_dirs")
+EXECUTORS: Final = Kind("executors", "executors_dirs", "executors", "MinionContext")
+SDB: Final = Kind("sdb", "sdb_dirs", "sdb")
 
 KINDS: Final[Mapping[str, Kind]] = {
     kind.name: kind

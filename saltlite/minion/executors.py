@@ -6,18 +6,14 @@ has run it. A user's own (``_executors``) goes before ours.
 
 from __future__ import annotations
 
-import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.loader.catalogue import EXECUTORS, has_custom_code
 
 DIRECT = "direct_call"
-SPLAY_S = 300.0
-"""``splaytime`` where neither the job nor the configuration says it."""
-
 Call = Callable[[], Any]
 
 
@@ -59,38 +55,22 @@ def _one(
     job: Mapping[str, Any],
     ctx: MinionContext,
 ) -> Any:
-    if name == DIRECT:
+    if name == DIRECT:  # what nearly all jobs have needs no look for files
         return function(*args, **kwargs)
     own = _of_users(name, ctx)
     if own is not None:
         from saltlite.config.opts import flat_opts
 
         return own(flat_opts(ctx.config), dict(job), function, list(args), dict(kwargs))
-    if name == "splay":
-        time.sleep(splay_s(_splaytime(job, ctx), ctx.config.identity.id))
-        return None
-    raise FunctionError(f"'{name}' executor is not available")
+    module = EXECUTORS.load(name)
+    if module is None:
+        raise FunctionError(f"'{name}' executor is not available")
+    return vars(module)["execute"](ctx, job, function, args, kwargs)
 
 
 def _of_users(name: str, ctx: MinionContext) -> Callable[..., Any] | None:
-    from saltlite.loader import catalogue
-
-    if not catalogue.has_custom_code(ctx.config, "executors"):
+    if not has_custom_code(ctx.config, "executors"):
         return None
     from saltlite.loader.user import UserModules
 
     return UserModules(ctx, "executors").get(f"{name}.execute")
-
-
-def _splaytime(job: Mapping[str, Any], ctx: MinionContext) -> float:
-    given = job.get("executor_opts")
-    wanted = given.get("splaytime") if isinstance(given, Mapping) else None
-    wanted = ctx.config.extra.get("splaytime", SPLAY_S) if wanted is None else wanted
-    if not isinstance(wanted, (int, float)) or wanted < 0:
-        raise FunctionError("splaytime must be a number of seconds, zero or more")
-    return float(wanted)
-
-
-def splay_s(splaytime_s: float, minion_id: str) -> float:
-    """How long a minion waits: the same each time, and even over all minions."""
-    return splaytime_s * (zlib.crc32(minion_id.encode()) / 2**32)

@@ -18,7 +18,9 @@ from saltlite.templates.pipe import Source, render
 log = logging.getLogger(__name__)
 
 
-def _of(renderer: str) -> Callable[..., Mapping[str, Any]]:
+def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
+    """The source whose text this renderer reads."""
+
     def source(ctx: MinionContext, _pillar: Mapping[str, Any], command: str) -> Mapping[str, Any]:
         """Run the command and read what it prints; a failure is logged and gives nothing."""
         line = command.replace("%s", shlex.quote(ctx.config.identity.id))
@@ -34,6 +36,3 @@ def _of(renderer: str) -> Callable[..., Mapping[str, Any]]:
         return data if isinstance(data, Mapping) else {}
 
     return source
-
-
-SOURCES = {"cmd_yaml": _of("yaml"), "cmd_json": _of("json"), "cmd_yamlex": _of("yamlex")}

@@ -108,10 +108,10 @@ def _allowed(on_demand: Mapping[str, Any] | None, names: Any) -> list[Mapping[st
     """
     if not isinstance(on_demand, Mapping) or len(on_demand) != 1:
         return []
-    from saltlite.pillar.external import DRIVERS
+    from saltlite.loader.catalogue import PILLAR
 
     name = next(iter(on_demand))
-    wanted = isinstance(names, (list, tuple)) and name in names and name not in DRIVERS
+    wanted = isinstance(names, (list, tuple)) and name in names and name not in PILLAR
     return [on_demand] if wanted else []
 
 

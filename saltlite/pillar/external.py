@@ -1,12 +1,11 @@
 """``ext_pillar``: sources of pillar besides files, each a function of the minion's id and pillar.
 
-Built-in ones are in the table; files of users (``extension_modules/pillar``, ``_pillar``) come
+Ours are in ``pillar/sources``; files of users (``extension_modules/pillar``, ``_pillar``) come
 first, and have a function ``ext_pillar(minion_id, pillar, *args, **kwargs)`` as in Salt.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import logging
 from collections.abc import Callable, Mapping
@@ -15,31 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
+from saltlite.loader.catalogue import PILLAR
 
 if TYPE_CHECKING:
     from saltlite.loader.user import UserModules
 
 log = logging.getLogger(__name__)
-
-DRIVERS: Mapping[str, str] = {
-    name: f"saltlite.pillar.{module}"
-    for name, module in (
-        ("cmd_json", "commands"),
-        ("cmd_yaml", "commands"),
-        ("cmd_yamlex", "commands"),
-        ("extra_minion_data_in_pillar", "minion_data"),
-        ("file_tree", "file_tree"),
-        ("git", "git"),
-        ("http_json", "web"),
-        ("http_yaml", "web"),
-        ("nodegroups", "nodegroups"),
-        ("postgres", "postgres"),
-        ("redis", "redis"),
-        ("sqlite3", "sqlite"),
-        ("stack", "stack"),
-    )
-}
-"""Salt's name of a driver, and the module whose ``SOURCES`` has it."""
 
 External = Callable[..., Mapping[str, Any]]
 """Called with the context, the pillar so far, and the option's arguments."""
@@ -117,10 +97,10 @@ def _takes_extra(function: Callable[..., Any]) -> bool:
 
 
 def _built_in(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
-    module = DRIVERS.get(name)
+    module = PILLAR.load(name)
     if module is None:
         return None
-    source: External = importlib.import_module(module).SOURCES[name]
+    source: External = vars(module)["ext_pillar"]
     return source, (ctx, pillar)
 
 

@@ -19,7 +19,9 @@ from saltlite.templates.pipe import Source, render
 _GRAIN = re.compile(r"<(.*?)>")
 
 
-def _of(renderer: str) -> Callable[..., Mapping[str, Any]]:
+def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
+    """The source whose text this renderer reads."""
+
     def source(
         ctx: MinionContext,
         _pillar: Mapping[str, Any],
@@ -68,6 +70,3 @@ def _address(ctx: MinionContext, url: str, with_grains: bool) -> str:
         return urllib.parse.quote(str(found))
 
     return _GRAIN.sub(value, url)
-
-
-SOURCES = {"http_json": _of("json"), "http_yaml": _of("yaml")}

@@ -72,7 +72,7 @@ def test_a_kind_of_users_alone_has_none_of_ours() -> None:
 
 @pytest.mark.parametrize("kind", OURS, ids=repr)
 def test_what_is_in_the_package_is_all_there_is(kind: Kind) -> None:
-    folder = ROOT / str(kind.package)
+    folder = ROOT.joinpath(*str(kind.package).split("."))
     there = {path.stem.removesuffix("_") for path in folder.glob("[!_]*") if path.suffix != ".pyc"}
     assert set(kind) == there
     assert names(kind) == sorted(kind)

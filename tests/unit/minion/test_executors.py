@@ -9,9 +9,10 @@ import pytest
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.executors.splay import splay_s
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.minion.executors import execute, splay_s
+from saltlite.minion.executors import execute
 from saltlite.minion.job import run_job
 
 OWN = """

@@ -27,9 +27,10 @@ HOW = "__"
 STRATEGIES = ("merge-last", "merge-first", "overwrite", "remove")
 
 
-def _stack(
+def ext_pillar(
     ctx: MinionContext, pillar: Mapping[str, Any], *args: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
+    """The pillar of a stack of configuration files."""
     configs = [str(each) for each in args]
     for name, choices in kwargs.items():
         configs += _chosen(ctx, pillar, name, choices)
@@ -152,6 +153,3 @@ def _plain(value: Any) -> Any:
         first_says = bool(value) and isinstance(value[0], Mapping) and set(value[0]) == {HOW}
         return [_plain(item) for item in (value[1:] if first_says else value)]
     return value
-
-
-SOURCES = {"stack": _stack}

@@ -24,10 +24,8 @@ def _is_in(name: str, facts: MinionFacts, groups: Mapping[str, Any]) -> bool:
         return False
 
 
-def _nodegroups(
+def ext_pillar(
     ctx: MinionContext, pillar: Mapping[str, Any], pillar_name: str | None = None
 ) -> Mapping[str, Any]:
+    """The nodegroups of a minion."""
     return {pillar_name or "nodegroups": groups_of(ctx, pillar)}
-
-
-SOURCES = {"nodegroups": _nodegroups}

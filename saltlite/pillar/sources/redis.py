@@ -31,7 +31,7 @@ READ = {
 """A kind of key, and the command that reads it; the key comes after the first word."""
 
 
-def _redis(
+def ext_pillar(
     ctx: MinionContext,
     _pillar: Mapping[str, Any],
     function: str,
@@ -139,6 +139,3 @@ def _socket(options: Mapping[str, Any]) -> socket.socket:
         connection.close()
         raise
     return connection
-
-
-SOURCES = {"redis": _redis}

@@ -33,9 +33,10 @@ EXECUTE asked%s;
 _PLACEHOLDER = re.compile(r"%(.)", re.DOTALL)
 
 
-def _postgres(
+def ext_pillar(
     ctx: MinionContext, _pillar: Mapping[str, Any], *args: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
+    """What queries of a PostgreSQL server give."""
     options = ctx.config.extra.get("postgres")
     environ = _environ(options if isinstance(options, Mapping) else {})
     command = [*_COMMAND, "-v", f"minion_id={ctx.config.identity.id}", "-f", "-"]
@@ -100,6 +101,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, _Pairs):
         return {name: _plain(one) for name, one in value}
     return [_plain(one) for one in value] if isinstance(value, list) else value
-
-
-SOURCES = {"postgres": _postgres}

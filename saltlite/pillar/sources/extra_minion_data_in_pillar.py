@@ -42,6 +42,3 @@ def _part(data: Any, names: list[str]) -> dict[str, Any]:
         return {name: data[name]}
     below = _part(data[name], rest)
     return {name: below} if below else {}
-
-
-SOURCES = {"extra_minion_data_in_pillar": ext_pillar}

@@ -49,9 +49,10 @@ class Wish:
     mountpoint: str
 
 
-def _git(
+def ext_pillar(
     ctx: MinionContext, _pillar: Mapping[str, Any], *entries: Any, **named: Any
 ) -> Mapping[str, Any]:
+    """The pillar that lies in git repositories."""
     from saltlite.pillar.context import compile_directories
 
     if named:
@@ -154,6 +155,3 @@ def _mounts(
     if ctx.config.extra.get("git_pillar_includes") is False:
         return (place,)
     return (place, *(other for its_env, other in places if its_env == env and other != place))
-
-
-SOURCES = {"git": _git}

@@ -15,13 +15,13 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import merge
 from saltlite.core.ids import valid_minion_id
-from saltlite.pillar.nodegroups import groups_of
+from saltlite.pillar.sources.nodegroups import groups_of
 from saltlite.templates.pipe import Source, render
 
 log = logging.getLogger(__name__)
 
 
-def _file_tree(
+def ext_pillar(
     ctx: MinionContext,
     pillar: Mapping[str, Any],
     root_dir: str | None = None,
@@ -33,6 +33,7 @@ def _file_tree(
     renderer_whitelist: Sequence[str] | None = None,
     template: bool | Sequence[str] = False,
 ) -> Mapping[str, Any]:
+    """The files below a directory, as pillar."""
     if not root_dir or not os.path.isdir(root_dir):
         log.error("file_tree: root_dir %s is no directory", root_dir)
         return {}
@@ -100,6 +101,3 @@ def _fits(option: bool | Sequence[str], name: str) -> bool:
     if isinstance(option, bool):
         return option
     return any(fnmatch.fnmatch(name, pattern) for pattern in option)
-
-
-SOURCES = {"file_tree": _file_tree}

@@ -19,9 +19,10 @@ DATABASE = "/var/lib/salt/pillar.db"
 TIMEOUT_S = 5.0
 
 
-def _sqlite3(
+def ext_pillar(
     ctx: MinionContext, _pillar: Mapping[str, Any], *args: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
+    """What queries of an SQLite file give."""
     options = ctx.config.extra.get("sqlite3")
     options = options if isinstance(options, Mapping) else {}
     path = str(options.get("database") or DATABASE)
@@ -46,6 +47,3 @@ def _sqlite3(
         return ask(fetch, queries(args, kwargs))
     finally:
         database.close()
-
-
-SOURCES = {"sqlite3": _sqlite3}

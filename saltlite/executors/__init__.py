@@ -1,0 +1,1 @@
+"""Executors: ``execute(ctx, job, ...)`` stands between a job and its function."""

@@ -1,0 +1,1 @@
+"""Databases of ``sdb://``: ``get(key, profile)``, and perhaps ``set_`` and ``delete``."""

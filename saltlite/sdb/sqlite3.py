@@ -1,0 +1,67 @@
+"""The driver ``sqlite3``: a table of keys and values in an SQLite file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from saltlite.errors import FunctionError
+
+_NAME = re.compile(r"\w[\w.]*")
+
+
+def get(key: str, profile: Mapping[str, Any]) -> Any:
+    """The value of a key, ``None`` without it."""
+    with _Table(profile) as table:
+        stored = table.run("SELECT value FROM {} WHERE key = ?", key)
+    try:
+        return None if stored is None else json.loads(stored)
+    except ValueError as error:
+        raise FunctionError(f"{profile['database']}: {key} was not stored by this sdb") from error
+
+
+def set_(key: str, value: Any, profile: Mapping[str, Any]) -> bool:
+    """Store a value."""
+    with _Table(profile) as table:
+        table.run("INSERT OR REPLACE INTO {} VALUES (?, ?)", key, json.dumps(value))
+    return True
+
+
+def delete(key: str, profile: Mapping[str, Any]) -> bool:
+    """Remove a key."""
+    with _Table(profile) as table:
+        table.run("DELETE FROM {} WHERE key = ?", key)
+    return True
+
+
+class _Table:
+    """The table of one SQLite profile: a key and a value in each row."""
+
+    def __init__(self, profile: Mapping[str, Any]) -> None:
+        import sqlite3
+
+        name = str(profile.get("table") or "sdb")
+        if not _NAME.fullmatch(name):
+            raise FunctionError(f"not a table's name: {name!r}")
+        if not profile.get("database"):
+            raise FunctionError("the profile names no database")
+        self._name = name
+        self._file = sqlite3.connect(str(profile["database"]))
+        with self._file:
+            self._file.execute(
+                f'CREATE TABLE IF NOT EXISTS "{name}" (key TEXT PRIMARY KEY, value BLOB)'
+            )
+
+    def __enter__(self) -> _Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def run(self, statement: str, *values: Any) -> Any:
+        """The first column of the first row of a statement, whose ``{}`` is the table."""
+        with self._file:
+            row = self._file.execute(statement.format(f'"{self._name}"'), values).fetchone()
+        return row[0] if row else None

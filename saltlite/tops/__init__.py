@@ -1,0 +1,1 @@
+"""Tops: ``top(ctx, argument)`` says which SLS are for a minion, for ``master_tops``."""
