@@ -107,7 +107,7 @@ class Cache(Protocol):
     def drop(self, bank: str, key: str, name: str) -> None:
         """Take one entry out of a map, in one step."""
 
-    def flush(self, bank: str, key: str | None = None) -> None:
+    def flush(self, bank: str, key: str | None = None) -> bool:
         """Forget one key of a bank, or all of them."""
 
     def list(self, bank: str) -> list[str]:

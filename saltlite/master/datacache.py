@@ -82,11 +82,13 @@ class DataCache:
             del found[name]
             disk.write_file(path, pack_bin(found), flush=False)
 
-    def flush(self, bank: str, key: str | None = None) -> None:
-        """Forget one key of a bank, or all of them."""
+    def flush(self, bank: str, key: str | None = None) -> bool:
+        """Forget one key of a bank, or all of them; whether there was anything."""
+        found = False
         for one in self.list(bank) if key is None else [key]:
             with self._locked(one):
-                disk.remove(self._path(bank, one))
+                found |= disk.remove(self._path(bank, one))
+        return found
 
     def list(self, bank: str) -> list[str]:
         """The keys of a bank, sorted."""

@@ -115,15 +115,14 @@ def clear_all(
 def flush(
     ctx: RunnerContext, bank: str, key: str | None = None, cachedir: str | None = None
 ) -> bool:
-    """Forget a key of a bank, or the whole bank.
+    """Forget a key of a bank, or the whole bank; ``False`` if there was nothing.
 
     CLI Example:
 
         salt-run cache.flush mybank/myapp mykey
     """
     _no_other_dir(cachedir)
-    ctx.cache.flush(str(bank), None if key is None else str(key))
-    return True
+    return ctx.cache.flush(str(bank), None if key is None else str(key))
 
 
 def list_(ctx: RunnerContext, bank: str, cachedir: str | None = None) -> list[str]:

@@ -212,7 +212,8 @@ class Absent(_Entries):
     def plan(self, now: Now) -> Sequence[Step] | Verdict:
         if not now.exists:
             return self.missing()
-        there = {name: old for listed in now.lists for name, old in self.found(listed).items()}
+        found = {name: old for listed in now.lists for name, old in self.found(listed).items()}
+        there = {name: old for name, old in found.items() if name}  # the owner's always stays
         if not there:
             return []
         changes = {

@@ -261,7 +261,8 @@ def _foreseen_of(stateful: Any, options: Mapping[str, Any]) -> Callable[[MinionC
         if not names:
             return Verdict(result=None, comment="")
         found = _stateful(_ended(ctx, "cmd.run_all", names[0], options, ""))
-        return Verdict(result=None, comment=found.comment, changes=found.changes)
+        result = True if found.result and not found.changes else None
+        return Verdict(result=result, comment=found.comment, changes=found.changes)
 
     return foresee
 

@@ -21,12 +21,14 @@ LOCAL = "local"
 
 
 def list_(ctx: RunnerContext, match: str) -> Keys:
-    """List the keys in a state: ``acc``, ``pre``, ``rej``, ``den`` or ``all``.
+    """List the keys in a state: ``acc``, ``pre``, ``rej``, ``den``; ``all`` is as ``list_all``.
 
     CLI Example:
 
         wheel.cmd("key.list", ["all"])
     """
+    if match == "all":
+        return list_all(ctx)
     return _client(ctx).list_all(states_of(str(match)))
 
 

@@ -88,6 +88,11 @@ def ours(requests: list[Any], tmp_path: Path) -> list[Any]:
     return in_namespace([sys.executable, __file__], requests, tmp_path / "namespace")
 
 
+def mode_of(path: str) -> str | None:
+    """The mode of what is there, ``None`` for nothing."""
+    return oct(os.stat(path).st_mode & 0o7777) if os.path.exists(path) else None
+
+
 def plain_request(request: Any) -> Any:
     """The answer to a request that is no state."""
     if "write" in request:
@@ -98,9 +103,9 @@ def plain_request(request: Any) -> Any:
     if "env" in request:
         return os.environ.get(request["env"])
     if "mode" in request:
-        return oct(os.stat(request["mode"]).st_mode & 0o7777)
+        return mode_of(request["mode"])
     path = Path(request["read"])
-    return path.read_text() if path.exists() else None
+    return path.read_text(errors="backslashreplace") if path.is_file() else None
 
 
 def main() -> None:
@@ -132,7 +137,6 @@ def main() -> None:
 
 
 def _applied(request: Any, ctx: Any) -> Any:
-    from saltlite.errors import SaltliteError
     from saltlite.highstate.resource import Verdict, realise
     from saltlite.loader.states import resolve
     from saltlite.minion.job import as_plain
@@ -141,7 +145,7 @@ def _applied(request: Any, ctx: Any) -> Any:
     try:
         declared = resolve(request["state"], ctx).call(**request["args"])
         verdict = realise(declared, ctx, test=request["test"])
-    except SaltliteError as error:
+    except Exception as error:  # noqa: BLE001 - as a run of states does
         verdict = Verdict(result=False, comment=f"An exception occurred: {error}")
     answer = verdict.as_return(name) if isinstance(verdict, Verdict) else dict(verdict)
     return as_plain({key: answer[key] for key in ("result", "changes", "comment")})

@@ -75,6 +75,11 @@ def high(request):
     return {"id": {module: [function, *args]}}
 
 
+def mode_of(path):
+    """The mode of what is there, ``None`` for nothing."""
+    return oct(os.stat(path).st_mode & 0o7777) if os.path.exists(path) else None
+
+
 def plain_request(request):
     if "write" in request:
         for path, text in request["write"].items():
@@ -85,10 +90,10 @@ def plain_request(request):
     if "env" in request:
         return os.environ.get(request["env"])
     if "mode" in request:
-        return oct(os.stat(request["mode"]).st_mode & 0o7777)
-    if not os.path.exists(request["read"]):
+        return mode_of(request["mode"])
+    if not os.path.isfile(request["read"]):
         return None
-    with open(request["read"]) as file:
+    with open(request["read"], errors="backslashreplace") as file:
         return file.read()
 
 

@@ -211,11 +211,17 @@ class Added:
             place.put(self.name, text.encode(name), was=self.was)
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
+        """The lines to add, as the file can hold them: letters may be left out or replaced."""
+        wanted = [self._as_written(chunk) for chunk in wanted]
         if self.header:
             lines = [line for chunk in wanted for line in chunk.splitlines()]
             begin = self.old.splitlines()[: len(lines)]
             return [] if begin == lines else lines
         return [line for chunk in wanted if not self._has(chunk) for line in chunk.splitlines()]
+
+    def _as_written(self, chunk: str) -> str:
+        with system_errors():
+            return chunk.encode(self.encoding.name, self.encoding.errors).decode(self.encoding.name)
 
     def _has(self, chunk: str) -> bool:
         if not self.spaces_differ:

@@ -94,9 +94,8 @@ class Cache:
 
     def flush(self, bank, key=None):
         if key is None:
-            self.banks.pop(bank, None)
-        else:
-            self.banks.get(bank, {}).pop(key, None)
+            return self.banks.pop(bank, None) is not None
+        return self.banks.get(bank, {}).pop(key, None) is not None
 
     def list(self, bank):
         return sorted(self.banks.get(bank, {}))
@@ -415,6 +414,7 @@ def test_banks(ctx):
     assert client.cmd("cache.contains", ["a/b", "k"]) is True
     assert client.cmd("cache.updated", ["a/b", "k"]) == 5
     assert client.cmd("cache.flush", ["a/b"]) is True
+    assert client.cmd("cache.flush", ["a/b"]) is False
     assert client.cmd("cache.contains", ["a/b"]) is False
     assert "not supported" in client.cmd("cache.list", ["a"], {"cachedir": "/etc"})
 
