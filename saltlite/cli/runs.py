@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.errors import MasterAbsent, StoreError
 
 if TYPE_CHECKING:
-    from saltlite.client.runner import RunnerClient
+    from saltlite.client.runner import Ran, RunnerClient
     from saltlite.config.master import MasterConfig
     from saltlite.engine_context import EngineContext
     from saltlite.master.runs import RunOutcome, RunRequest
@@ -136,25 +136,36 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
 
     What it prints goes to the log.
     """
-    from saltlite.client.runner import RunnerClient, WheelClient
-    from saltlite.errors import SaltliteError
     from saltlite.master.runs import RunOutcome
 
     with runner_context(config, lambda line: log.info("%s", line), request.user) as ctx:
-        client = WheelClient(ctx) if request.kind == "wheel" else RunnerClient(ctx)
-        fun, arg, kwarg = request.fun, request.arg, request.kwarg
-        try:
-            if request.by_signature:
-                arg, kwarg = _lay_out(client, ctx, fun, kwarg)
-            ran = client.run(fun, arg, kwarg, jid=request.jid)
-        except SaltliteError as error:
-            why = str(error)
-        else:
-            if ran.wrong is None:
-                return RunOutcome(ran.return_, ran.success)
-            why = explain_wrong(ran.wrong, ran.doc)
-        client.fail(fun, arg, kwarg, request.jid, why)
-        return RunOutcome(why, success=False)
+        ran = _ran(ctx, request)
+        if request.schedule:
+            from saltlite.cli.scheduled_runs import report
+
+            report(ctx, request, ran)
+        return RunOutcome(ran.return_, ran.success)
+
+
+def _ran(ctx: RunnerContext, request: RunRequest) -> Ran:
+    """Run it; what could not be run is told and kept as a run that failed."""
+    from saltlite.client.runner import Ran, RunnerClient, WheelClient
+    from saltlite.errors import SaltliteError
+
+    client = WheelClient(ctx) if request.kind == "wheel" else RunnerClient(ctx)
+    fun, arg, kwarg = request.fun, request.arg, request.kwarg
+    try:
+        if request.by_signature:
+            arg, kwarg = _lay_out(client, ctx, fun, kwarg)
+        ran = client.run(fun, arg, kwarg, jid=request.jid)
+    except SaltliteError as error:
+        why = str(error)
+    else:
+        if ran.wrong is None:
+            return ran
+        why = explain_wrong(ran.wrong, ran.doc)
+    client.fail(fun, arg, kwarg, request.jid, why)
+    return Ran(request.jid, why, success=False)
 
 
 def _lay_out(

@@ -53,7 +53,8 @@ req_server_niceness request_server_aes_session resource_pillar_key resources res
 resources_tgt resources_tgt_type rest_wsgi retcode_passthrough returner
 roots_update_interval roster_defaults roster_dirs roster_file rosters runner_returns
 s3fs_update_interval saltpip_allow_find_links saltpip_disable_pip_version_check saltpip_no_deps
-saltpip_no_index saltpip_use_pythonpath schedule scheduler_before_connect sdb_dirs search
+saltpip_no_index saltpip_use_pythonpath schedule schedule_returner scheduler_before_connect
+sdb_dirs search
 selected_output_option serial serializers_dirs skip_grains snapper_states snapper_states_config
 sock_pool_size sqlite_queue_dir ssh_config_file ssh_identities_only ssh_keepalive
 ssh_keepalive_count_max ssh_keepalive_interval ssh_list_nodegroups ssh_log_file ssh_merge_pillar
@@ -111,7 +112,12 @@ wheel_dirs
 _OBEYED = frozenset(_OBEYED_NAMES.split())
 """Those of the options without a section that are obeyed all the same, where they are used."""
 
-_OBEYED_BY = {"minion": _OBEYED | {"schedule"}, "master": _OBEYED}
+_OF_SCHEDULES = frozenset(("schedule", "schedule_returner"))
+
+_OBEYED_BY = {
+    "minion": _OBEYED | _OF_SCHEDULES | {"scheduler_before_connect"},
+    "master": _OBEYED | _OF_SCHEDULES,
+}
 
 _OF_THE_OTHERS = {
     "master": frozenset(("clean_dynamic_modules", "enable_gpu_grains", "file_client")),

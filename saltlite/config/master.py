@@ -328,6 +328,16 @@ class ReactorOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ScheduleOptions:
+    """What the master runs by itself, and when."""
+
+    schedule: Mapping[str, Any] = option(
+        {}, "Jobs by name: each a runner, and when it runs; as on minions."
+    )
+    schedule_returner: str = option("", "A returner that gets what all of them return.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TargetOptions:
     """Who is meant."""
 
@@ -379,6 +389,7 @@ class MasterConfig:
     access: AccessOptions = field(default_factory=AccessOptions)
     events: EventOptions = field(default_factory=EventOptions)
     reactor: ReactorOptions = field(default_factory=ReactorOptions)
+    schedule: ScheduleOptions = field(default_factory=ScheduleOptions)
     targets: TargetOptions = field(default_factory=TargetOptions)
     api: ApiOptions = field(default_factory=ApiOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
@@ -398,6 +409,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "access": AccessOptions,
     "events": EventOptions,
     "reactor": ReactorOptions,
+    "schedule": ScheduleOptions,
     "targets": TargetOptions,
     "api": ApiOptions,
     "output": OutputOptions,

@@ -78,6 +78,16 @@ def entry_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def stamp_metadata(metadata: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """The ``metadata`` of a job, with when it began: offset of the zone, time, and time again."""
+    return {
+        **metadata,
+        "_TOS": f"{now:%z}",
+        "_TS": now.ctime(),
+        "_TT": f"{now:%Y %B %d %a %H %m}",
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """From ``start`` to ``end``, also over midnight; with ``invert`` the rest of the time."""

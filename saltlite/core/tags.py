@@ -99,6 +99,9 @@ def parse_job(tag: str) -> JobTag | None:
     return JobTag(parts[2], parts[3], parts[4] if len(parts) == 5 else "")
 
 
+SCHEDULE_RETURN = "__schedule_return"
+"""What a job of the master's schedule returned."""
+
 REACTOR = "saltlite/reactor/"
 REACTION = "saltlite/reactor/reaction"
 """A reaction was started, or could not be: its id, file, kind, function and jid."""

@@ -230,6 +230,7 @@ class Master:
             *self._reactor(shared),
             *self._engines(shared),
             *self._return_writers(),
+            *self._schedule(shared),
             *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
@@ -299,6 +300,17 @@ class Master:
             ChildSpec(f"ReturnWriter-{name}", ReturnWriter(self._config, name).run, stop_group=4)
             for name in server_returners(self._config, named)
         ]
+
+    def _schedule(self, shared: Shared) -> list[ChildSpec]:
+        """The process that runs what the master's schedule says, if there is one."""
+        if not self._config.schedule.schedule:
+            return []
+        from saltlite.master.schedule import MasterSchedule
+
+        runs = RunServer(
+            shared, self._execute, source=MasterSchedule(self._config, shared.jids.next)
+        )
+        return [ChildSpec("Schedule", runs.run, stop_group=1, grace_s=RUNS_GRACE_S)]
 
     def _fileserver_update(self) -> list[ChildSpec]:
         """The process that fetches what files come from elsewhere, if any do."""

@@ -18,11 +18,11 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import zmq
 
@@ -31,7 +31,7 @@ from saltlite.channel.master import seal_reply
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
 from saltlite.errors import StoreError, WireError
-from saltlite.master.child import Life
+from saltlite.master.child import BEAT_S, Life
 from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, hand_over, listen, receive
 from saltlite.master.late import push_reply
 from saltlite.transport.bus import stamp
@@ -75,6 +75,8 @@ class RunRequest:
     nonce: str = ""
     by_signature: bool = False
     """Whether ``kwarg`` is to be laid out as the function's signature says."""
+    schedule: dict[str, Any] = field(default_factory=dict)
+    """Of a run that the master's schedule began: the job's ``name``, ``metadata``, returners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,16 @@ class RunOutcome:
 
 Execute = Callable[[MasterConfig, RunRequest], RunOutcome]
 """Runs one request in this process; layer 5 hands it in, for it knows clients and stores."""
+
+
+class RunSource(Protocol):
+    """What begins runs by itself, instead of a socket."""
+
+    def due(self, running: Sequence[RunRequest]) -> list[RunRequest]:
+        """What is to be run now; ``running`` is what runs or waits already."""
+
+    def wait_s(self) -> float:
+        """Seconds until it wants to be asked again."""
 
 
 class RunQueue:
@@ -121,7 +133,8 @@ class RunLimits:
 class RunServer:
     """The process that forks a child for each request. ``run`` is its whole life.
 
-    ``path`` is its socket; ``None`` is that of the workers.
+    ``path`` is its socket; ``None`` is that of the workers. With a ``source`` it has no socket, and
+    runs what that one says.
     """
 
     def __init__(
@@ -131,11 +144,14 @@ class RunServer:
         *,
         path: Path | None = None,
         limits: RunLimits = RunLimits(),
+        source: RunSource | None = None,
     ) -> None:
         self._shared = shared
         self._execute = execute
         self._path = path
         self._limits = limits
+        self._source = source
+        self._listener: socket.socket | None = None
         self._until_s: dict[int, float] = {}  # pidfd → when its run is ended
         self._waiting: deque[RunRequest] = deque()
         self._hashes: dict[str, list[RunRequest]] = {}  # file → who waits for its hash
@@ -144,29 +160,42 @@ class RunServer:
 
     def run(self, life: Life) -> None:
         """Take requests until told to stop; then end what still runs."""
-        listener = listen(self._path or self._shared.sockets.runs)
         self._poller = zmq.Poller()
-        self._poller.register(listener.fileno(), zmq.POLLIN)
+        if self._source is None:
+            self._listener = listen(self._path or self._shared.sockets.runs)
+            self._poller.register(self._listener.fileno(), zmq.POLLIN)
         life.register(self._poller)
         process.prepare_to_fork()
         life.ready()
-        self._listener = listener
         try:
             while not life.stopping:
-                for found, _events in life.poll(self._poller):
-                    if found == listener.fileno():
-                        self._take(life)
-                    elif found in self._running:
+                for found, _events in life.poll(self._poller, self._patience_s()):
+                    if found in self._running:
                         self._reap(found)
+                    elif self._listener is not None:
+                        self._take(self._listener, life)
                 self._end_overdue()
+                self._ask_source()
                 self._start_waiting(life)
         finally:
-            listener.close()
+            self._close_listener()
             self._stop_all()
 
-    def _take(self, life: Life) -> None:
+    def _patience_s(self) -> float:
+        return BEAT_S if self._source is None else min(BEAT_S, self._source.wait_s())
+
+    def _ask_source(self) -> None:
+        if self._source is not None:
+            running = [one for _pid, requests in self._running.values() for one in requests]
+            self._waiting.extend(self._source.due([*running, *self._waiting]))
+
+    def _close_listener(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+
+    def _take(self, listener: socket.socket, life: Life) -> None:
         try:
-            connection, _address = self._listener.accept()
+            connection, _address = listener.accept()
         except OSError:
             return
         with connection:
@@ -300,7 +329,7 @@ class RunServer:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             process.die_with_parent(parent, signal.SIGTERM)
             life.let_go()
-            self._listener.close()
+            self._close_listener()
             process.set_title(f"salt-master Run {request.kind}.{request.fun} {request.jid}")
             for one, outcome in self._outcomes(requests):
                 if one.ticket:

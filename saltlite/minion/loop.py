@@ -260,6 +260,8 @@ class Minion:
             self._look_at_beacons("")
             await self._stopping.wait()
             return 0
+        if self._config.extra.get("scheduler_before_connect"):
+            self._background(self._schedule_before_connect())
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
         if delay_s > 0:
             await self._pause(delay_s)
@@ -611,6 +613,12 @@ class Minion:
         if self._scheduler is not None:
             self._scheduler.set_facts(pillar, grains)
 
+    async def _schedule_before_connect(self) -> None:
+        """Begin with the configured schedule; the pillar's comes with the pillar."""
+        await self._facts.loaded.wait()
+        if not self._links:
+            self._look_at_schedule("")
+
     def _begin_schedule(self) -> Scheduler:
         """The scheduler; only a minion that has a schedule pays for it."""
         if self._scheduler is None:
@@ -634,7 +642,8 @@ class Minion:
         """See ``ScheduleOwner``."""
         from saltlite.minion.schedule import scheduled_job
 
-        job = scheduled_job(name, entry, self._setup.minion_id)
+        returner = self._config.extra.get("schedule_returner")
+        job = scheduled_job(name, entry, self._setup.minion_id, returner)
         master = self._first_master()
         if self._config.network.master_type == "disable":
             job[UNRETURNED] = True

@@ -6,6 +6,7 @@ The minion that runs holds the schedule: it is asked by an event on its bus and 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,6 +18,7 @@ from saltlite.config.yaml import load as load_yaml
 from saltlite.context import MinionContext, NoEvents
 from saltlite.core.schedule import DEFAULTS, MIXED_TEXT, TIME_FORMAT, BadSchedule, entry_of
 from saltlite.disk import make_dir, write_file
+from saltlite.modules import publish
 from saltlite.providers import textfile
 
 MANAGE = "manage_schedule"
@@ -403,6 +405,86 @@ def _as_time(value: Any, fmt: str) -> datetime:
     if isinstance(value, datetime):
         return value
     return datetime.strptime(str(value), fmt)  # noqa: DTZ007 - local time, as all of a schedule
+
+
+# --- other minions ---------------------------------------------------------------------------
+
+
+def move(ctx: MinionContext, name: str, target: str, **kwargs: Any) -> dict[str, Any]:
+    """Give a job of the schedule to other minions, and delete it here.
+
+    The master must let this minion publish ``schedule.add`` (``peer``). Minions that did not add
+    the job are under ``errors``; the others under ``minions``.
+
+    CLI Example:
+
+        salt '*' schedule.move jobname target
+    """
+    return _hand_over(ctx, name, target, kwargs, moved=True)
+
+
+def copy(ctx: MinionContext, name: str, target: str, **kwargs: Any) -> dict[str, Any]:
+    """Give a job of the schedule to other minions too.
+
+    As ``schedule.move``, and the job stays here.
+
+    CLI Example:
+
+        salt '*' schedule.copy jobname target
+    """
+    return _hand_over(ctx, name, target, kwargs, moved=False)
+
+
+def _hand_over(
+    ctx: MinionContext, name: str, target: str, kwargs: Mapping[str, Any], *, moved: bool
+) -> dict[str, Any]:
+    verb = "moved" if moved else "copied"
+    if not name:
+        return {"comment": "Job name is required.", "result": False}
+    entry = _now(ctx).get(name)
+    if entry is None:
+        return {"comment": f"Job {name} does not exist.", "result": False}
+    if kwargs.get("test"):
+        comment = f"Job: {name} would be {verb} from schedule."
+        return {"comment": comment, "result": True}
+    answers = publish.publish(ctx, target, "schedule.add", _as_arguments(name, entry))
+    if not answers:
+        comment = "no servers answered the published schedule.add command"
+        return {"comment": comment, "result": False}
+    added = [minion for minion, said in answers.items() if _is_done(said)]
+    errors = [minion for minion in answers if minion not in added]
+    if not added:
+        return {
+            "comment": "Could not add the job on any minion.",
+            "errors": errors,
+            "result": False,
+        }
+    if moved:
+        delete(ctx, name)
+    to = "schedule" if moved else "schedule to minion(s)"
+    answer: dict[str, Any] = {
+        "comment": f"{verb.capitalize()} Job {name} from {to}.",
+        "result": True,
+        "minions": added,
+    }
+    return answer | {"errors": errors} if errors else answer
+
+
+def _as_arguments(name: str, entry: Mapping[str, Any]) -> list[str]:
+    """An entry as ``schedule.add`` takes it, each argument in the form of a command line."""
+    renamed = {"args": "job_args", "kwargs": "job_kwargs"}
+    return [
+        name,
+        *(
+            f"{renamed.get(key, key)}={json.dumps(value)}"
+            for key, value in entry.items()
+            if key != "name" and not key.startswith("_")
+        ),
+    ]
+
+
+def _is_done(said: Any) -> bool:
+    return bool(said.get("result")) if isinstance(said, Mapping) else bool(said)
 
 
 # --- the minion that runs --------------------------------------------------------------------

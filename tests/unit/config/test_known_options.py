@@ -34,9 +34,9 @@ def test_what_is_not_built_is_named(role: str) -> None:
     assert all(f"{name} ({place})" in warning for name, place in places.items())
 
 
-def test_a_schedule_is_the_minions() -> None:
-    assert without_effect({"schedule": "/m:1"}, "minion") == ""
-    assert without_effect({"schedule": "/m:1"}, "master").endswith("schedule (/m:1)")
+@pytest.mark.parametrize("role", ["master", "minion"])
+def test_both_have_a_schedule(role: str) -> None:
+    assert without_effect({"schedule": "/m:1", "schedule_returner": "/m:2"}, role) == ""
 
 
 def test_the_master_names_them_with_their_files(tmp_path: Path) -> None:

@@ -192,3 +192,59 @@ def test_a_reload_of_what_is_no_schedule_changes_nothing(tmp_path: Path) -> None
     lab = Lab(tmp_path, {"k": ping(seconds=10)})
     assert lab.asked("reload", schedule=["k"])["error"] == "schedule is no map"
     assert lab.later(10) == [("k", "12:00:10")]
+
+
+SKIP = {"start": "11am", "end": "1pm"}
+
+
+def test_what_holds_for_all_jobs(tmp_path: Path) -> None:
+    """A range in which nothing runs, and what runs instead; a job may have a range of its own."""
+    own = {"start": "1am", "end": "2am"}
+    jobs = {
+        "j": ping(seconds=10, args=[1]),
+        "k": ping(seconds=10, skip_during_range=own),
+        "m": ping(seconds=10, skip_during_range=False),
+    }
+    lab = Lab(tmp_path, {"skip_during_range": SKIP, **jobs})
+    assert [name for name, _ in lab.later(10)] == ["k", "m"]
+    assert lab.asked("job_status", name="j")["data"]["_skip_reason"] == "in_skip_range"
+    lab = Lab(tmp_path, {"skip_during_range": SKIP, "skip_function": "test.nop", **jobs})
+    entries = []
+    lab.run_scheduled = lambda name, entry: entries.append((name, entry))  # type: ignore[assignment]
+    lab.later(10)
+    ran = {name: (entry["function"], entry.get("args")) for name, entry in entries}
+    assert ran == {
+        "j": ("test.nop", None),  # not with the arguments of another function
+        "k": ("test.ping", None),
+        "m": ("test.ping", None),
+    }
+    assert set(lab.asked("list")["schedule"]) == {"j", "k", "m"}
+
+
+def test_what_looks_like_a_mistake_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = Lab(
+        tmp_path,
+        {"j": ping(seconds=10, splay=11), "o": ping(once="2020-01-02T03:04:05")},
+    )
+    lab.later(1)
+    lab.asked("list")
+    assert caplog.text.count("schedule job j: its splay is longer than its interval") == 1
+    assert caplog.text.count("schedule job o does not run: the time of its once is over") == 1
+
+
+def test_internal_names_are_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lab = Lab(tmp_path, {"__mine_interval": ping(seconds=1), "j": ping(seconds=1)})
+    assert [name for name, _ in lab.later(1)] == ["j"]
+    assert "__mine_interval is a name of Salt's own" in caplog.text
+    answer = lab.asked("add", schedule={"__master_alive_x": ping(seconds=1)})
+    assert answer["complete"] is False
+    assert list(lab.asked("list")["schedule"]) == ["j"]
+
+
+def test_a_returner_of_all_jobs() -> None:
+    job = scheduled_job("j", ping(returner="one"), "m1", "two")
+    assert job["ret"] == "one,two"
+    assert scheduled_job("j", ping(returner=["one", "two"]), "m1", "two")["ret"] == "one,two"
+    assert scheduled_job("j", ping(), "m1", "two")["ret"] == "two"
