@@ -44,6 +44,7 @@ from saltlite.api.negotiation import (
     wants_page,
 )
 from saltlite.api.options import ServerOptions, allowed_origins
+from saltlite.api.own_page import serve_own_page
 from saltlite.api.sessions import Session, Sessions, is_session_id, make_cookie, shown_session
 from saltlite.api.static_files import serve_below, serve_file
 from saltlite.core.ids import valid_jid
@@ -252,7 +253,7 @@ class App:
         if options.favicon and parts == ["favicon.ico"]:
             return serve_file(options.favicon, request)
         if not options.app:
-            return None
+            return serve_own_page(request, parts)
         is_app = _below(parts, options.app_path) is not None
         if is_app or wants_page(request.headers.get("accept")):
             return serve_file(options.app, request, media_type=HTML_PAGE)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
+JSON_HEADERS = {"Accept": "application/json", "Content-Type": "application/json"}
 DEEP = "a-directory-so-deep-that-no-unix-socket-has-a-path-of-such-a-length/and-deeper-than-that"
 
 
@@ -65,6 +69,22 @@ def checkout(request: pytest.FixtureRequest) -> Iterator[Checkout]:
         shutil.rmtree(top)
 
 
+def assert_page_works(printed: str) -> None:
+    """The address and the user that were printed are good for a job over HTTP."""
+    found = re.search(
+        r"In a browser: (http\S+), user (\S+), password (\S+), checked by: (\S+)", printed
+    )
+    assert found is not None
+    address, user, password, eauth = found.groups()
+    page = urlopen(Request(address, headers={"Accept": "text/html"}), timeout=10)
+    assert b"page/main.js" in page.read()
+    call = {"client": "local", "tgt": "*", "fun": "test.ping",
+            "username": user, "password": password, "eauth": eauth}  # fmt: skip
+    request = Request(f"{address}run", json.dumps([call]).encode(), JSON_HEADERS)
+    answer = json.load(urlopen(request, timeout=30))
+    assert answer == {"return": [{"web1": True, "web2": True, "db1": True}]}
+
+
 @pytest.mark.slow
 def test_one_command_to_three_minions_and_back(checkout: Checkout) -> None:
     first = checkout.quickstart()
@@ -73,6 +93,7 @@ def test_one_command_to_three_minions_and_back(checkout: Checkout) -> None:
         assert f"{minion}:\n    True" in first.stdout
         assert f"{minion}:\n    I run as " in first.stdout
     written = (checkout.root / "quickstart" / "etc" / "master").read_text()
+    assert_page_works(first.stdout)
 
     again = checkout.quickstart()
     assert again.returncode == 0, again.stdout + again.stderr

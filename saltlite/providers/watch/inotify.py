@@ -15,7 +15,7 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 log = logging.getLogger(__name__)
 
@@ -81,24 +81,20 @@ def name_of(mask: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One event of the kernel: of which watch, what, and the name in its directory.
-
-    Both halves of a move have one ``cookie``.
-    """
+    """One event of the kernel: of which watch, what, and the name in its directory."""
 
     watch: int
     mask: int
     name: str
-    cookie: int = 0
 
 
 def parse(data: bytes) -> Iterator[Told]:
     """The events in what was read from the descriptor. Pure."""
     at = 0
     while at + _HEAD.size <= len(data):
-        watch, mask, cookie, length = _HEAD.unpack_from(data, at)
+        watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
         at += _HEAD.size
-        yield Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0")), cookie)
+        yield Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0")))
         at += length
 
 
@@ -155,16 +151,8 @@ def _last_error(what: str) -> OSError:
     return OSError(number, os.strerror(number), what)
 
 
-class Change(NamedTuple):
-    """A watched path, the one that has changed, and how: the kernel's mask, and cookie of a move.
-
-    An overflow, after which something is unknown, has two empty paths.
-    """
-
-    watched: str
-    path: str
-    mask: int
-    cookie: int = 0
+Change = tuple[str, str, int]
+"""The watched path, the changed one, and the kernel's mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +208,18 @@ class Watches:
             self._add_tree(wanted, wanted.path)
             if wanted.mask & WORDS["create"] and wanted.path in self._numbers:
                 is_dir = ISDIR if os.path.isdir(wanted.path) else 0
-                found.append(Change(wanted.path, wanted.path, WORDS["create"] | is_dir))
+                found.append((wanted.path, wanted.path, WORDS["create"] | is_dir))
         return found
 
     def changes(self) -> Iterator[Change]:
-        """What has changed since the last look."""
+        """What has changed since the last look.
+
+        An overflow, after which something is unknown, has two empty paths.
+        """
         for told in self._inotify.read():
             if told.mask & OVERFLOW:
                 self._watch_anew()
-                yield Change("", "", OVERFLOW)
+                yield "", "", OVERFLOW
                 continue
             watch = self._watches.get(told.watch)
             if watch is None:
@@ -236,7 +227,7 @@ class Watches:
             path = os.path.join(watch.path, told.name) if told.name else watch.path
             for wanted in watch.wanted:
                 if told.mask & wanted.mask & ~ISDIR and not wanted.is_left_out(path):
-                    yield Change(watch.path, path, told.mask, told.cookie)
+                    yield watch.path, path, told.mask
             self._follow(watch, told, path)
 
     def _follow(self, watch: _Watch, told: Told, path: str) -> None:
