@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from saltlite.disk import make_dir, read_regular, write_file
-from saltlite.errors import StoreError
+from saltlite.errors import StoreError, UsageError
 from saltlite.loader import catalogue
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ def listed(value: Any, kind: str) -> list[str] | None:
         return None
     if isinstance(value, str):
         return [name.strip() for name in value.split(",") if name.strip()]
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        raise UsageError(f"extmod lists: {value!r} is no list, text or map of kinds")
     return [str(name) for name in value]
 
 

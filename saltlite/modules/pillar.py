@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core import data as nested
 from saltlite.core.data import DELIMITER, choose, traverse
-from saltlite.errors import FunctionError, UsageError
+from saltlite.errors import FunctionError, SaltliteError, UsageError
 from saltlite.pillar.request import pillar_load
 
 log = logging.getLogger(__name__)
@@ -224,6 +224,8 @@ def filter_by(
 
         salt '*' pillar.filter_by '{web: Serve it up, db: I query}' role
     """
+    if merge and not isinstance(merge, Mapping):
+        raise SaltliteError("filter_by merge argument must be a dictionary.")
     values = traverse(ctx.pillar, pillar, [])
     return choose(lookup_dict, values, merged=merge, default=default, base=base)
 

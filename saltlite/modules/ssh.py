@@ -10,7 +10,13 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, FunctionUnavailable, StoreError, UntrustedPath
+from saltlite.errors import (
+    FunctionError,
+    FunctionUnavailable,
+    StoreError,
+    UntrustedPath,
+    UsageError,
+)
 from saltlite.host import Account
 from saltlite.openat import reach
 from saltlite.providers import command, textfile
@@ -631,4 +637,8 @@ def _source(ctx: MinionContext, source: str, saltenv: str) -> str:
 
 
 def _hash(ctx: MinionContext, hash_type: str | None) -> str:
-    return hash_type or str(ctx.config.files.hash_type)
+    """Return the hash of fingerprints; raises UsageError for what is none."""
+    found = str(hash_type or ctx.config.files.hash_type)
+    if not keys.is_hash(found):
+        raise UsageError(f"fingerprint_hash_type: {found} is no hash that is known here")
+    return found

@@ -144,7 +144,7 @@ def run(ctx: MinionContext, cmd: Any, options: Options, *, shown: str | None = N
             shell=prepared.shell,
             stdin=None if options.stdin is None else str(options.stdin).replace("\\n", "\n"),
             timeout_s=timeout_s,
-            encoding=options.output_encoding or "utf-8",
+            encoding=str(options.output_encoding or "utf-8"),
             merge_stderr=options.redirect_stderr,
             **prepared.keywords,
         )

@@ -111,6 +111,13 @@ def _refuse_link_or_root(path: str) -> None:
         raise PermissionError(1, os.strerror(1), path)
 
 
+def _days(older_than: Any) -> float:
+    try:
+        return float(older_than)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"older_than: {older_than!r} is no number of days") from error
+
+
 def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
     """Remove an empty directory; with ``recurse`` also the empty ones in it.
 
@@ -123,7 +130,7 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
     path = absolute(path)
     if not os.path.isdir(path):
         raise UsageError(f"A valid directory was not specified: {path}")
-    since = time.time() - float(older_than) * SECONDS_A_DAY if older_than else None
+    since = time.time() - _days(older_than) * SECONDS_A_DAY if older_than else None
     folders = [path]
     if recurse:
         folders = [folder for folder, _, _ in os.walk(path, topdown=False)]

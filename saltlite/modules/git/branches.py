@@ -181,7 +181,7 @@ def tag(
 
         salt myminion git.tag /path/to/repo v1.2 message='Version 1.2'
     """
-    words = [] if message is None else ["-m", str(message)]
+    words = [] if message is None else ["-a", "-m", str(message)]
     options = git.option_words(opts)
     deletes = "-d" in options or "--delete" in options
     words += [*options, str(name), *([] if deletes else [str(ref)])]

@@ -216,5 +216,5 @@ def remotes(
 
         salt myminion git.remotes /path/to/repo
     """
-    text = text_of(ctx, locals(), "remote", "--verbose", "show")
+    text = text_of(ctx, locals(), "remote", "--verbose")
     return git.parse_remotes(text, hide=redact_auth)

@@ -54,6 +54,11 @@ def kind_of(enc: str) -> str | None:
     return full if _KIND.match(full) else None
 
 
+def is_hash(name: str) -> bool:
+    """Whether fingerprints can be made with this hash."""
+    return name in hashlib.algorithms_guaranteed and not name.startswith("shake_")
+
+
 def fingerprint(key: str, hash_type: str) -> str | None:
     """The hash of a key in base64, digits in pairs; ``None`` if it is no base64.
 
