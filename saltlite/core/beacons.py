@@ -157,9 +157,20 @@ def read_beacons(merged: Mapping[str, Any]) -> tuple[dict[str, Beacon], list[str
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """These are the beacons from now on; all that are as before keep their times."""
+    """These are the beacons from now on; all that are as before keep their times.
+
+    With ``has_new_code`` those that could not run are tried again.
+    """
 
     beacons: Mapping[str, Beacon]
+    has_new_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """These beacons cannot run as they are configured."""
+
+    invalid: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +221,7 @@ class End:
     process: str
 
 
-Event = Configured | Ticked | Passed | Died
+Event = Configured | Checked | Ticked | Passed | Died
 Instruction = Run | Kill | End
 
 
@@ -221,6 +232,7 @@ class _Planned:
     beacon: Beacon
     due_s: float
     is_closed: bool = False
+    is_invalid: bool = False
 
 
 @dataclass(slots=True)
@@ -248,7 +260,9 @@ class BeaconPasses:
     def on(self, event: Event, now_s: float) -> list[Instruction]:
         """What is to be done now that this has happened."""
         if isinstance(event, Configured):
-            return self._configure(event.beacons, now_s)
+            return self._configure(event, now_s)
+        if isinstance(event, Checked):
+            return self._put_off_invalid(event.invalid)
         if isinstance(event, Ticked):
             self._ticked_s = now_s
             return [*self._end_hanging(event.at_work, now_s), *self._start_due(event, now_s)]
@@ -269,8 +283,13 @@ class BeaconPasses:
 
     # --- the configuration ---------------------------------------------------------------------
 
-    def _configure(self, beacons: Mapping[str, Beacon], now_s: float) -> list[Instruction]:
-        before = self._planned
+    def _configure(self, event: Configured, now_s: float) -> list[Instruction]:
+        beacons = event.beacons
+        before = {
+            name: planned
+            for name, planned in self._planned.items()
+            if not (planned.is_invalid and event.has_new_code)
+        }
         self._planned = {
             name: before[name]
             if name in before and before[name].beacon == beacon
@@ -345,13 +364,18 @@ class BeaconPasses:
 
     def _end_pass(self, event: Passed, now_s: float) -> list[Instruction]:
         self._busy.pop(event.process, None)
-        for name in event.invalid:
-            if name in self._planned:
-                self._planned[name].due_s = math.inf
+        self._put_off_invalid(event.invalid)
         moved = self._set_apart(event.slow)
         if moved:
             return [self._start(event.process, (), moved, now_s), *self._end_unused()]
         return self._end_unused()
+
+    def _put_off_invalid(self, names: Iterable[str]) -> list[Instruction]:
+        for name in names:
+            if name in self._planned:
+                self._planned[name].due_s = math.inf
+                self._planned[name].is_invalid = True
+        return []
 
     # --- processes that hang or die ------------------------------------------------------------
 

@@ -46,6 +46,7 @@ class Code:
     validate: Callable[[Beacon], Any] | None
     close: Callable[[BeaconContext, Beacon], Any] | None
     own_options: Sequence[str] = ()
+    is_ours: bool = False
 
 
 @dataclass(slots=True)
@@ -75,6 +76,7 @@ def _our_code(name: str) -> Code | None:
         validate=None if validate is None else lambda beacon: validate(beacon.options),
         close=None if close is None else lambda context, beacon: close(context, beacon.options),
         own_options=getattr(module, "OWN_OPTIONS", ()),
+        is_ours=True,
     )
 
 
@@ -154,6 +156,8 @@ class BeaconProcess:
                 self._close(name)
 
     def _serve(self, message: Mapping[str, Any]) -> None:
+        if message.get("reload"):
+            self._reload()
         if "settings" in message:
             self._take(message["settings"])
         for name in message["close"]:
@@ -166,6 +170,14 @@ class BeaconProcess:
         before, self._configured = self._configured, settings["beacons"]
         for name in list(self._loaded):
             if self._configured.get(name) != before.get(name):
+                self._close(name)
+
+    def _reload(self) -> None:
+        """Have users' code read anew; beacons of ours that it does not replace go on."""
+        self._ctx.functions.reload()
+        for name, loaded in list(self._loaded.items()):
+            module = loaded.beacon.module
+            if not loaded.code.is_ours or _users_code(module, self._ctx) is not None:
                 self._close(name)
 
     def _close(self, name: str) -> None:
@@ -190,7 +202,7 @@ class BeaconProcess:
                     events += self._run(name)
             except InvalidBeacon as error:
                 invalid.append(name)
-                wrong.append(f"Beacon {name} configuration invalid, not running. {error}")
+                wrong.append(_say_invalid(name, error))
             if time.monotonic() - began_s >= SLOW_S:
                 slow.append(name)
         found = {"events": events, "slow": slow, "invalid": invalid, "wrong": wrong}
@@ -244,16 +256,27 @@ class BeaconProcess:
             return self._loaded[name]
         if name not in self._configured:
             return None
-        entry = self._configured[name]
-        try:
-            beacon = read_beacon(name, entry["data"])
-            code = check(beacon, self._ctx)
-            changes = Changes.of(beacon, code.own_options)
-        except BadBeacon as error:
-            raise InvalidBeacon(str(error)) from error
+        data = self._configured[name]["data"]
+        code, beacon = _prepare(name, data, self._ctx)
+        changes = Changes.of(beacon, code.own_options)
         context = BeaconContext(self._ctx, name, time.monotonic)
         self._loaded[name] = _Loaded(beacon, code, context, changes)
         return self._loaded[name]
+
+
+def _prepare(name: str, data: Any, ctx: MinionContext) -> tuple[Code, Beacon]:
+    """A beacon that may run, and its code; raises InvalidBeacon."""
+    try:
+        beacon = read_beacon(name, data)
+        code = check(beacon, ctx)
+        Changes.of(beacon, code.own_options)
+    except BadBeacon as error:
+        raise InvalidBeacon(str(error)) from error
+    return code, beacon
+
+
+def _say_invalid(name: str, error: InvalidBeacon) -> str:
+    return f"Beacon {name} configuration invalid, not running. {error}"
 
 
 @contextlib.contextmanager
@@ -275,14 +298,29 @@ def answer(asked: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
     """What ``manage_beacons`` asks of the code of beacons."""
     if asked["func"] == "list_available":
         return {"names": names_of(ctx)}
+    if asked["func"] == "check":
+        return _check_all(asked["beacons"], ctx)
     name = str(asked.get("name"))
     try:
-        beacon = read_beacon(name, asked.get("data"))
-        code = check(beacon, ctx)
-        Changes.of(beacon, code.own_options)
-    except (BadBeacon, InvalidBeacon) as error:
+        code, _ = _prepare(name, asked.get("data"), ctx)
+    except InvalidBeacon as error:
         return {"valid": False, "text": str(error)}
     if code.validate is None:
         text = f"Beacon {name} does not have a validate function, skipping validation."
         return {"valid": True, "text": text}
     return {"valid": True, "text": "Valid beacon configuration"}
+
+
+def _check_all(beacons: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
+    """Which of the configured beacons cannot run, and a line about each."""
+    checked = {name: _find_fault(name, entry["data"], ctx) for name, entry in beacons.items()}
+    wrong = {name: error for name, error in checked.items() if error is not None}
+    return {"invalid": list(wrong), "wrong": [_say_invalid(*each) for each in wrong.items()]}
+
+
+def _find_fault(name: str, data: Any, ctx: MinionContext) -> InvalidBeacon | None:
+    try:
+        _prepare(name, data, ctx)
+    except InvalidBeacon as error:
+        return error
+    return None

@@ -35,6 +35,9 @@ SHORTEST_S: Final = 0.1
 
 LONGEST_SLEEP_S: Final = 3600.0
 ASK_DEADLINE_S: Final = 30.0
+CHECK_AFTER_S: Final = 1.0
+"""So long after a change of the configuration all of it is checked: others may follow."""
+
 TITLE: Final = "beacons: "
 """The title of a beacons' process ends with this and the beacon that it runs."""
 
@@ -67,6 +70,7 @@ class _Process:
     writer: asyncio.StreamWriter | None = None
     pid: int = 0
     version: int = 0
+    code_version: int = 0
     waiting: list[core.Run] = field(default_factory=list)
     """What came before the process was there."""
 
@@ -95,17 +99,22 @@ class Beacons:
         self._facts: tuple[PlainMap, PlainMap] = ({}, {})
         self._master = ""
         self._version = 1
+        self._code_version = 1
         self._passes = core.BeaconPasses(max(every_s, SHORTEST_S), frozenset(BEACONS))
         self._beacons: dict[str, core.Beacon] = {}
         self._processes: dict[str, _Process] = {}
         self._complaints: set[str] = set()
         self._changed = asyncio.Event()
+        self._checking: asyncio.Task[None] | None = None
+        self._is_running = False
         self._is_stopping = False
 
     # --- life ----------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Run passes when they are due, until cancelled."""
+        self._is_running = True
+        self._check_soon()
         try:
             while True:
                 self.tick()
@@ -134,6 +143,8 @@ class Beacons:
     def _close(self) -> None:
         """Let the processes see that we have gone; they close their beacons."""
         self._is_stopping = True
+        if self._checking is not None:
+            self._checking.cancel()
         for process in self._processes.values():
             if process.writer is not None:
                 process.writer.close()
@@ -165,6 +176,9 @@ class Beacons:
         if process.version != self._version:
             message["settings"] = self._settings()
             process.version = self._version
+        if process.code_version != self._code_version:
+            message["reload"] = True
+            process.code_version = self._code_version
         if process.writer is not None:
             process.writer.write(framed(message))
 
@@ -232,7 +246,8 @@ class Beacons:
             writer.close()
             raise
         writer.write(framed({"task": "beacons", "master": self._master, **self._settings()}))
-        process.writer, process.version = writer, self._version
+        process.writer = writer
+        process.version, process.code_version = self._version, self._code_version
         for instruction in process.waiting:
             self._tell(process, instruction)
         process.waiting.clear()
@@ -293,21 +308,36 @@ class Beacons:
             self._configure()
 
     def reload(self) -> None:
-        """Have all code read anew: the processes end, and others begin with the next pass."""
-        for name in list(self._processes):
-            self._end(name)
-            self._carry_out(self._passes.on(core.Died(name), self._clock()))
+        """Have code of users read anew, and try what could not run before."""
+        self._code_version += 1
         self._complaints.clear()
-        self._configure()
+        self._configure(has_new_code=True)
 
-    def _configure(self) -> None:
+    def _configure(self, *, has_new_code: bool = False) -> None:
         merged = core.merge_beacons(self._pillar, self._own)
         self._beacons, wrong = core.read_beacons(merged)
         for line in wrong:
             self._complain(line)
         self._version += 1
-        self._carry_out(self._passes.on(core.Configured(self._beacons), self._clock()))
+        event = core.Configured(self._beacons, has_new_code)
+        self._carry_out(self._passes.on(event, self._clock()))
         self._changed.set()
+        if self._beacons and self._is_running:
+            self._check_soon()
+
+    def _check_soon(self) -> None:
+        """Say now what is wrong with beacons whose time may come in an hour."""
+        if self._checking is not None:
+            self._checking.cancel()
+        self._checking = self._start(self._check())
+
+    async def _check(self) -> None:
+        await asyncio.sleep(CHECK_AFTER_S)
+        beacons = self._settings()["beacons"]
+        answer = await self._ask_about({"func": "check", "beacons": beacons})
+        for line in answer.get("wrong") or []:
+            self._complain(str(line))
+        self._passes.on(core.Checked(answer.get("invalid") or []), self._clock())
 
     def _complain(self, line: str) -> None:
         """Log what is wrong with a configuration, once."""
@@ -403,14 +433,8 @@ class Beacons:
 
     async def _ask_about_code(self, func: str, data: Mapping[str, Any]) -> None:
         """Answer what only code of beacons can tell, with a process of its own."""
-        grains, pillar = self._facts
         asked = {"func": func, "name": data.get("name"), "data": data.get("beacon_data")}
-        start = {"task": "ask_beacons", "master": self._master, "grains": grains, "pillar": pillar}
-        try:
-            answer = await asyncio.wait_for(self._ask_child({**start, **asked}), ASK_DEADLINE_S)
-        except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
-            log.error("beacons: %s cannot be answered: %s", func, error or "it takes too long")
-            answer = {}
+        answer = await self._ask_about(asked)
         if func == "list_available":
             tag = "beacons_list_available_complete"
             self._reply(tag, complete="names" in answer, beacons=answer.get("names") or [])
@@ -421,6 +445,17 @@ class Beacons:
             valid=bool(answer.get("valid")),
             vcomment=str(answer.get("text", "")),
         )
+
+    async def _ask_about(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """What code of beacons says; empty, with a line, if it does not answer."""
+        grains, pillar = self._facts
+        start = {"task": "ask_beacons", "master": self._master, "grains": grains, "pillar": pillar}
+        try:
+            return await asyncio.wait_for(self._ask_child({**start, **asked}), ASK_DEADLINE_S)
+        except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
+            why = str(error) or "it takes too long"
+            log.error("beacons: %s cannot be answered: %s", asked["func"], why)
+            return {}
 
     async def _ask_child(self, start: dict[str, Any]) -> dict[str, Any]:
         ours, theirs = socket.socketpair()

@@ -1094,7 +1094,7 @@ _BROKER = "needs a broker: tests/unit/states/test_rabbitmq.py has the law on one
 _ENGINE = "needs an engine: tests/unit/states/test_docker_states.py has the law on one of ours"
 _ORCHESTRATION = "acts on other machines: tests/unit/states/test_orchestration_states.py has runs"
 
-_MINION = "needs a minion that runs: tests/unit/states/test_beacon.py has one that answers"
+_MINION = "needs a minion that runs: tests/unit/states/test_beacon_states.py has one that answers"
 
 EXEMPT: Mapping[str, str] = {
     "acl": _ACCESS_LISTS,

@@ -17,6 +17,7 @@ from saltlite.core.beacons import (
     BadBeacon,
     BeaconPasses,
     Changes,
+    Checked,
     Configured,
     Died,
     End,
@@ -252,6 +253,23 @@ def test_an_invalid_beacon_does_not_run_until_it_is_configured_otherwise() -> No
     assert run_at(made, 1.0) == ["load"]
     configure(made, 2.0, ps=[{"a": 1}], load=[])
     assert run_at(made, 3.0) == ["ps", "load"]
+
+
+def test_new_code_gives_an_invalid_one_another_try() -> None:
+    made = passes(ps=[], load=[{"run_once": True}])
+    made.on(Ticked(), 0.0)
+    made.on(Passed(OURS, invalid=["ps"]), 0.1)
+    found, _ = read_beacons({"ps": [], "load": [{"run_once": True}]})
+    made.on(Configured(found), 1.0)
+    assert run_at(made, 1.0) == []
+    made.on(Configured(found, has_new_code=True), 2.0)
+    assert run_at(made, 2.0) == ["ps"]
+
+
+def test_what_is_found_invalid_before_its_time_never_runs() -> None:
+    made = passes(ps=[{"interval": 5}], load=[{"interval": 5}])
+    assert made.on(Checked(["ps"]), 1.0) == []
+    assert run_at(made, 5.0) == ["load"]
 
 
 def test_a_slow_beacon_gets_a_process_of_its_own_and_leaves_the_old_one() -> None:
