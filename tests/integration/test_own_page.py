@@ -65,7 +65,7 @@ def test_browsers_get_the_page_and_scripts_get_json(cluster: ApiCluster) -> None
     assert policy.startswith("default-src 'none'; script-src 'self'")
     assert "unsafe" not in policy
     for accept in ("*/*", "application/json"):
-        assert "Welcome" in cluster.client.ask("GET", "/", {"Accept": accept}).body
+        assert cluster.client.ask("GET", "/", {"Accept": accept}).body["return"] == "Welcome"
     for name in ("main.js", "style.css", "icon.svg"):
         assert cluster.client.ask("GET", f"/page/{name}", {"Accept": "*/*"}).status == 200
     for name in ("nothing.js", "..%2fapp.py", "../app.py", "%2e%2e/app.py"):
@@ -183,7 +183,7 @@ def test_a_thousand_minions_are_changed_row_by_row(page: Page) -> None:
     found = page.eval(THOUSAND)
     assert found["kept"]  # who did not return is not drawn again
     assert (found["shown"], found["text"]) == (19, 1)
-    assert found["tookMs"] < 1000  # 500 returns and a filter; 20 to 40 ms on a quiet machine
+    assert found["tookMs"] < 1000  # 500 returns and a filter; 18 ms here, beside other work
 
 
 @needs_browser
