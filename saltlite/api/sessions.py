@@ -60,7 +60,7 @@ class Sessions:
         session = Session(self._new_id(), token, user, eauth, start, expire, rights)
         self._sessions[session.id] = session
         own = [one for one in self._sessions.values() if (one.user, one.eauth) == (user, eauth)]
-        for old in own[: len(own) - SESSIONS_OF_USER_MOST]:
+        for old in own[: max(0, len(own) - SESSIONS_OF_USER_MOST)]:
             self.end(old)
         while len(self._sessions) > SESSIONS_MOST:
             self.end(next(iter(self._sessions.values())))
