@@ -49,7 +49,8 @@ class ApiCluster(Cluster):
         super().__init__(master_options=options, **kwargs)
         command = [
             str(bin_dir(api_kind) / "salt-api"), "-c", str(self.master_dir), "-l", "info",
-            "--pid-file", str(self.root / "master" / "api.pid"), "--log-file", str(self.root / "master" / "api.log"),
+            "--pid-file", str(self.root / "master" / "api.pid"),
+            "--log-file", str(self.root / "master" / "api.log"),
         ]  # fmt: skip
         self.api = Daemon(command, self.root / "api.out", self._environment(), self.umask)
         self.client = Client(self.api_port)
