@@ -48,7 +48,8 @@ no_return_event optimization_order order_masters output_file_append pass_dir pas
 pass_strict_fetch pass_variable_prefix password pillar pillar.cache_driver
 pillar_dirs pillar_version print_metadata profiling_enabled profiling_path proxy proxy_host
 proxy_password proxy_port proxy_username pub_server_niceness pub_server_write_queue_size
-publish_drain_timeout queue_dirs range_server refresh_grains_cache regen_thin remote_minions_port
+publish_drain_timeout queue_dirs range_server reactor refresh_grains_cache regen_thin
+remote_minions_port
 req_server_niceness request_server_aes_session resource_pillar_key resources resources_dispatch
 resources_tgt resources_tgt_type rest_wsgi retcode_passthrough returner
 roots_update_interval roster_defaults roster_dirs roster_file rosters runner_returns
@@ -112,11 +113,12 @@ wheel_dirs
 _OBEYED = frozenset(_OBEYED_NAMES.split())
 """Those of the options without a section that are obeyed all the same, where they are used."""
 
-_OF_SCHEDULES = frozenset(("schedule", "schedule_returner"))
+_OF_BOTH = frozenset(("reactor", "schedule", "schedule_returner"))
+"""A minion's reactor is an engine, and its schedule may come from the pillar too."""
 
 _OBEYED_BY = {
-    "minion": _OBEYED | _OF_SCHEDULES | {"scheduler_before_connect"},
-    "master": _OBEYED | _OF_SCHEDULES,
+    "minion": _OBEYED | _OF_BOTH | {"scheduler_before_connect"},
+    "master": _OBEYED | _OF_BOTH,
 }
 
 _OF_THE_OTHERS = {
@@ -126,8 +128,8 @@ _OF_THE_OTHERS = {
             "auto_accept", "autosign_timeout", "ext_job_cache", "file_recv",
             "file_recv_max_size", "interface", "on_demand_ext_pillar", "pillar_cache",
             "pillar_cache_backend", "pillar_cache_ttl", "publisher_acl",
-            "publisher_acl_blacklist", "reactor", "reactor_niceness", "reactor_refresh_interval",
-            "reactor_strict", "reactor_worker_hwm", "reactor_worker_threads", "salt_cp_chunk_size",
+            "publisher_acl_blacklist", "reactor_niceness", "reactor_refresh_interval",
+            "reactor_worker_hwm", "reactor_worker_threads", "salt_cp_chunk_size",
         )
     ),
 }  # fmt: skip

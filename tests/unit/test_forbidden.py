@@ -38,6 +38,7 @@ BROAD_HANDLERS = {
     "master/logincheck.py": "a plug-in's callback: whatever it raises, the login has failed",
     "master/loginserver.py": "a forked child must never return into its parent's code",
     "master/runs.py": "a forked child must never return into its parent's code",
+    "engines/reactor.py": "a plug-in's callback: a function must not end the reactor",
     "master/reactor.py": "a template calls anything: none may end the reactor",
     "master/renderprocess.py": "a forked child must never return into its parent's code",
     "loader/engines.py": "a callback of a plug-in: its process says how it ended",

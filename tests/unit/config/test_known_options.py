@@ -35,8 +35,9 @@ def test_what_is_not_built_is_named(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["master", "minion"])
-def test_both_have_a_schedule(role: str) -> None:
-    assert without_effect({"schedule": "/m:1", "schedule_returner": "/m:2"}, role) == ""
+def test_what_both_have(role: str) -> None:
+    places = {"schedule": "/m:1", "schedule_returner": "/m:2", "reactor": "/m:3"}
+    assert without_effect(places, role) == ""
 
 
 def test_the_master_names_them_with_their_files(tmp_path: Path) -> None:
