@@ -26,7 +26,8 @@ KINDS: Final = {
 """What a file may say, and what it means; ``cmd`` is the old name of ``local``."""
 
 _RESERVED: Final = frozenset(
-    ("__id__", "__sls__", "__env__", "name", "order", "fun", "key", "state")
+    ("__id__", "__sls__", "__env__", "name", "order", "fun", "key", "state",
+     "name_order")
 )  # fmt: skip
 """Never an argument of the function."""
 
@@ -120,7 +121,8 @@ def _declared(name: str, value: Any, made: Compiled) -> tuple[dict[Any, Any], li
     if not isinstance(value, Mapping):
         made.errors.append(f"{name}: does not render to a map of reactions")
         return {}, []
-    written, errors = written_out(value, f"SLS '{name}'")
+    alone = {ident: _without_repeats(ident, body, name, made) for ident, body in value.items()}
+    written, errors = written_out(alone, f"SLS '{name}'")
     declared = {}
     for ident, body in written.items():
         if isinstance(body, Mapping):
@@ -128,6 +130,22 @@ def _declared(name: str, value: Any, made: Compiled) -> tuple[dict[Any, Any], li
         else:
             errors.append(f"ID '{ident}' in SLS '{name}' is not a map of reactions")
     return declared, errors
+
+
+def _without_repeats(ident: Any, body: Any, name: str, made: Compiled) -> Any:
+    """Of two functions of one kind under an id the first counts, as in Salt; the other is told."""
+    if not isinstance(body, Mapping):
+        return body
+    seen: set[str] = set()
+    kept = {}
+    for key, value in body.items():
+        kind, dot, _fun = str(key).partition(".")
+        if dot and kind in seen:
+            made.errors.append(f"{name}: {ident}: {key} is a second {kind} reaction of this id")
+        else:
+            kept[key] = value
+        seen.add(kind)
+    return kept
 
 
 def _reaction(chunk: Mapping[str, Any], warnings: list[str], *, masterless: bool) -> Reaction:

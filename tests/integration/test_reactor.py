@@ -353,6 +353,17 @@ def test_no_reaction_is_lost_among_many_events(bus: Bus) -> None:
     assert len(numbers) == 20
 
 
+def test_large_and_deep_data(bus: Bus) -> None:
+    deep: Any = "x"
+    for _ in range(90):
+        deep = [deep]
+    bus.fire("x/quick", id="large", n=1, filler="x" * 900_000)
+    bus.fire("x/quick", id="trimmed", n=2, filler="x" * 3_000_000)
+    bus.fire("x/quick", id="deep", n=3, filler=deep)
+    bus.fire("x/quick", id="wide", n=4, filler=[{}] * 50_000)
+    bus.reacted(*["quick"] * 4)
+
+
 def test_a_reactor_that_was_killed_is_back_within_a_second(master: Cluster, bus: Bus) -> None:
     (reactor,) = (one for one in master.master.titled("salt-master Reactor") if is_reactor(one))
     os.kill(reactor.pid, signal.SIGKILL)

@@ -73,7 +73,6 @@ def test_order(text: str, ids: list[str]) -> None:
 STRUCTURE = {
     "no function": "a: {local: [{tgt: x}]}",
     "two functions": "a: {local.t.p: [t.q, {tgt: x}]}",
-    "one kind twice": "a: {local.t.p: [{tgt: x}], local.t.q: [{tgt: x}]}",
     "nothing below": "a: {local.t.p: }",
     "a list": "a: [1]",
     "a number": "a: 1",
@@ -109,6 +108,19 @@ def test_one_wrong_reaction_drops_itself(body: str, words: str) -> None:
     (error,) = made.errors
     assert error.startswith("1.sls: bad: ")
     assert words in error
+
+
+def test_of_two_functions_of_one_kind_the_first_counts() -> None:
+    """Observed on Salt 3006.30, which says nothing."""
+    made = compiled("a: {local.t.p: [{tgt: x}], local.t.q: [{tgt: x}], runner.t.r: []}")
+    assert [one.fun for one in made.reactions] == ["t.p", "t.r"]
+    assert made.errors == ["1.sls: a: local.t.q is a second local reaction of this id"]
+
+
+def test_names_are_reactions_of_their_own() -> None:
+    made = compiled("a: {runner.t.p: [{names: [x, y]}, {args: {n: 1}}]}")
+    assert [one.kwarg for one in made.reactions] == [{"n": 1}, {"n": 1}]
+    assert made.warnings == []
 
 
 def test_a_file_without_a_map_drops_itself() -> None:
