@@ -184,6 +184,8 @@ class MasterContext:
     wall_s: Callable[[], float] = time.time
     steady_s: Callable[[], float] = time.monotonic
     asked: AskedMinions = field(default_factory=AskedMinions)
+    looked_at: dict[str, float] = field(default_factory=dict)
+    """Token → when its owner was last found to be welcome, by the steady clock."""
 
     @property
     def config(self) -> MasterConfig:

@@ -53,6 +53,11 @@ class Login:
     token: str = ""
     begun_s: float = 0.0
 
+    @property
+    def line(self) -> str:
+        """With whom it waits. Who has a token is not kept waiting by who guesses his password."""
+        return f"\0{self.token}" if self.token else self.username
+
 
 @dataclass(slots=True)
 class _Failures:
@@ -102,8 +107,8 @@ class LoginLine:
             login.begun_s = now_s
             self.refuse(login, now_s)
             return
-        line = self._waiting.setdefault(login.username, deque())
-        failures = self._failures.get(login.username)
+        line = self._waiting.setdefault(login.line, deque())
+        failures = self._failures.get(login.line)
         if failures is not None and failures.not_before_s() and len(line) >= ATTACKED_MOST:
             login.begun_s = now_s
             self.refuse(login, now_s)
@@ -132,18 +137,17 @@ class LoginLine:
 
     def succeed(self, login: Login) -> None:
         """Forget what failed before."""
-        if not login.token:
-            self._failures.pop(login.username, None)
+        self._failures.pop(login.line, None)
 
     def fail(self, login: Login, now_s: float) -> None:
         """Count a failure whose check is over, and refuse the login when it is time."""
         self._slowest.append(now_s - login.begun_s)
-        failures = self._failures.setdefault(login.username, _Failures())
+        failures = self._failures.setdefault(login.line, _Failures())
         if now_s - failures.last_s > FORGET_S:
             failures.number = 0
         failures.number += 1
         failures.last_s = now_s
-        self._failures.move_to_end(login.username)
+        self._failures.move_to_end(login.line)
         while len(self._failures) > USERS_MOST:
             self._failures.popitem(last=False)
         self.refuse(login, now_s)

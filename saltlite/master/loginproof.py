@@ -50,9 +50,8 @@ def open_proof(secret: bytes, text: object, now_s: float) -> LoginProof | None:
         return None
     signature, _, data = text.partition(".")
     packed = data.encode("utf-8", "surrogateescape")
-    if not hmac.compare_digest(
-        _sign(secret, packed), signature.encode("utf-8", "replace").decode()
-    ):
+    shown = signature.encode("utf-8", "surrogateescape")
+    if not hmac.compare_digest(_sign(secret, packed).encode("ascii"), shown):
         return None
     try:
         fields: Any = unpack_bin(base64.b64decode(packed, validate=True))

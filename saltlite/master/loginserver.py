@@ -37,6 +37,7 @@ from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, listen, receive
 from saltlite.master.late import AGAIN
 from saltlite.master.loginline import AT_ONCE, Login, LoginLine
 from saltlite.master.loginproof import FIELD, LIFE_S, LoginProof, seal_proof
+from saltlite.providers.pam import may_check_others
 from saltlite.transport.addresses import ipc
 from saltlite.transport.codec import pack, pack_bin, unpack_bin
 
@@ -332,5 +333,7 @@ def warn_of_faults(config: MasterConfig) -> None:
             log.error("external_auth: there is no module %s; those there are: %s", name, names)
         elif fault:
             log.error("external_auth: nobody may use %s: %s", name, fault)
+    if "pam" in config.access.external_auth and not may_check_others():
+        log.warning("pam can check nobody: the master is neither root nor in the group shadow")
     if "auto" in config.access.external_auth:
         log.warning("external_auth has auto: everybody is let in, with whatever password")

@@ -27,6 +27,7 @@ from saltlite.master.child import Life
 from saltlite.master.context import Shared
 from saltlite.master.jobcache import jid_before
 from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.logintokens import LoginTokens
 from saltlite.master.minioncache import BANKS, MinionCache
 from saltlite.master.presence import connected_minions
 from saltlite.master.publisher import PublishQueue
@@ -41,6 +42,9 @@ CLOCK_STEP_S: Final = 60.0
 """The wall clock set back by more ends all sessions: old requests would look fresh again."""
 
 LEFTOVER_AGE_S: Final = 3600.0
+TOKENS_S: Final = 60.0
+"""How often tokens that have expired are removed; none of them is good meanwhile."""
+
 JOBS_SIZE_S: Final = 60.0
 """How often it is looked at: a busy hour may bring gigabytes."""
 
@@ -83,6 +87,7 @@ class Maintenance:
             Task("jobs", min(config.process.maintenance_interval, 3600.0), self._clean_jobs),
             Task("size of the job cache", JOBS_SIZE_S, self._bound_job_cache),
             Task("leftovers", LEFTOVER_AGE_S, self._sweep),
+            Task("tokens", TOKENS_S, self._sweep_tokens),
         ]
         poller = zmq.Poller()
         life.register(poller)
@@ -214,6 +219,9 @@ class Maintenance:
         if gone:
             log.warning("Forgot the %d oldest jobs: job_cache_max_bytes is %d", gone, most)
             self._jobs.checkpoint()
+
+    def _sweep_tokens(self) -> None:
+        LoginTokens(Path(self._shared.config.paths.token_dir)).sweep(time.time())
 
     def _sweep(self) -> None:
         """Markers that are too old, and what a killed process left half written."""

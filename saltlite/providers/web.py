@@ -66,6 +66,8 @@ class WebRequest:
     timeout_s: float = TIMEOUT_S
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     limit_bytes: int = BODY_LIMIT_BYTES
+    follow: bool = True
+    """Whether a redirection is followed; else it is the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,9 @@ def _opened(request: WebRequest) -> Iterator[tuple[Any, Deadline]]:
     except ValueError as error:
         raise WebError(str(error)) from error
     deadline = Deadline(request.timeout_s, request.connect_timeout_s)
-    opener = urllib.request.build_opener(*deadline.handlers(_tls(request)), _EveryStatus())
+    opener = urllib.request.build_opener(
+        *deadline.handlers(_tls(request)), _EveryStatus(request.follow)
+    )
     log.debug("%s %s", request.method, shown(request.url))
     try:
         response = opener.open(prepared, timeout=deadline.wait_s())
@@ -197,10 +201,13 @@ def _opened(request: WebRequest) -> Iterator[tuple[Any, Deadline]]:
 
 
 class _EveryStatus(urllib.request.HTTPErrorProcessor):
-    """Answers that are errors are answers; redirections are followed."""
+    """Answers that are errors are answers; redirections are followed, if they may be."""
+
+    def __init__(self, follow: bool) -> None:
+        self._follow = follow
 
     def http_response(self, request: urllib.request.Request, response: Any) -> Any:
-        if response.status in (301, 302, 303, 307, 308):
+        if self._follow and response.status in (301, 302, 303, 307, 308):
             return super().http_response(request, response)
         return response
 

@@ -52,6 +52,7 @@ def cluster() -> Iterator[Cluster]:
                     "zed": ["test.ping"],
                 },
                 "nosuch": {"anna": EVERYTHING},
+                "pam": {"no-such-account": ["test.ping"]},
                 "pki": {"anna": EVERYTHING},
             },
         )
@@ -293,6 +294,7 @@ def test_what_is_run_for_whom(
     reply = ask(victim, {"cmd": cmd, **fields, **shown})
     if allowed:
         assert reply["tag"].startswith({"runner": "salt/run/", "wheel": "salt/wheel/"}[cmd])
+        eventually(lambda: not victim.cluster.master.titled("Run runner."), what="it has ended")
     else:
         assert reply["error"] == {
             "name": f"{by.capitalize()}AuthenticationError",
@@ -315,6 +317,7 @@ def test_no_password_is_in_a_log_an_event_or_a_file(victim: Victim, cluster: Clu
     with unharmed(victim, written=r"cache/tokens|jobs", events=r"salt/.*|\d{20}"):
         ask(victim, job(**login()))
         ask(victim, {"cmd": "runner", "fun": "test.arg", **login()})
+        eventually(lambda: not cluster.master.titled("Run runner."), what="it has ended")
         ask(victim, {"cmd": "mk_token", **login("ann", PASSWORD)})
     assert PASSWORD not in cluster.master.log()
     for path in cluster.cache_dir.rglob("*"):
@@ -404,6 +407,21 @@ def test_a_token_dies_in_time(victim: Victim, cluster: Cluster) -> None:
     time.sleep(max(0.0, end - time.time()))
     replies = victim.stranger.send_many([frame] * 20)
     assert replies == [{}] * 20
+
+
+def test_an_old_token_is_looked_at_again(victim: Victim, cluster: Cluster) -> None:
+    """CVE-2022-22967: who was locked out after the login must not go on with his token."""
+    old = time.time() - 400
+    real_token(cluster, "1" * 64, eauth="auto", start=old)
+    real_token(cluster, "2" * 64, eauth="pam", name="no-such-account", start=old)
+    real_token(cluster, "3" * 64, eauth="pam", name="no-such-account")
+    assert outcome(ask(victim, job(token="1" * 64))) == ["web1"]
+    assert outcome(ask(victim, job(token="1" * 64))) == ["web1"]
+    assert outcome(ask(victim, job(token="3" * 64))) == ["web1"]
+    with unharmed(victim):
+        assert outcome(ask(victim, job(token="2" * 64))) == AUTHENTICATION
+        reply = ask(victim, {"cmd": "wheel", "fun": "key.list_all", "token": "2" * 64})
+    assert outcome(reply) == "TokenAuthenticationError"
 
 
 # --- time ----------------------------------------------------------------------------------------

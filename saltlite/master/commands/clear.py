@@ -125,7 +125,8 @@ def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
 
 def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | PlainMap | Later:
     """Who asks, if he may; else the reply that says no, or that it comes later."""
-    user = authenticate(ctx, load, load, refuse_run("eauth"))
+    shown = "eauth" if load.get("token") is None else "token"
+    user = authenticate(ctx, load, load, refuse_run(shown))
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):

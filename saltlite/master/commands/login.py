@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 RECHECK_S: Final = 300.0
 """How old a token may be before its module is asked whether the user still may use it."""
 
+LOOKED_AT_MOST: Final = 10_000
+
 TOKEN_LIFE_MOST_S: Final = 10 * 365 * 86400.0
 
 _ERRORS: Final = {
@@ -59,10 +61,13 @@ def authenticate(
     ``shown`` is the part of the load with token, eauth, username and password; ``reply`` what the
     caller gets if they are wrong.
     """
-    if load.get(FIELD) is not None:
-        return _believe(ctx, load[FIELD])
-    if shown.get("token") is not None:
-        return _user_of_token(ctx, load, shown["token"], reply)
+    try:
+        if load.get(FIELD) is not None:
+            return _believe(ctx, load[FIELD])
+        if shown.get("token") is not None:
+            return _user_of_token(ctx, load, shown["token"], reply)
+    except StoreError as error:
+        raise WireError(str(error)) from error
     if shown.get("eauth") is not None:
         return begin_login(ctx, load, shown, reply) or Unknown("eauth")
     name, key = load.get("user"), load.get("key")
@@ -78,7 +83,15 @@ def shows_login(shown: Mapping[str, Any]) -> bool:
 
 def is_known(ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
     """Whether it is known who sends ``load``, with no password still to be checked."""
-    if load.get(FIELD) is None and shown.get("token") is None and shown.get("eauth") is not None:
+    if load.get(FIELD) is not None:
+        return open_login(ctx, load) is not None
+    if shown.get("token") is not None:
+        try:
+            record = read_token(ctx, shown["token"])
+        except StoreError:
+            return False  # the handler will say so
+        return record is not None and not _is_due(ctx, shown["token"], record)
+    if shown.get("eauth") is not None:
         return False
     return isinstance(authenticate(ctx, load, shown, ""), User)
 
@@ -169,9 +182,18 @@ def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
 
 
 def _believe(ctx: MasterContext, text: object) -> User | Unknown:
+    """Who has been checked.
+
+    Raises:
+        StoreError: his token cannot be read now.
+    """
     proof = open_proof(ctx.shared.login_secret, text, ctx.steady_s())
     if proof is None:
         return Unknown("eauth")
+    if proof.token:
+        _note_welcome(ctx, proof.token)
+        record = read_token(ctx, proof.token)
+        return Unknown("token") if record is None else _user_of_record(ctx, record)
     entries = find_entries(ctx, proof.eauth, proof.name, proof.groups, proof.entries)
     return User(proof.name, entries, "eauth")
 
@@ -179,18 +201,56 @@ def _believe(ctx: MasterContext, text: object) -> User | Unknown:
 def _user_of_token(
     ctx: MasterContext, load: Mapping[str, Any], token: object, reply: Plain
 ) -> User | Unknown | Later:
-    try:
-        record = read_token(ctx, token)
-    except StoreError as error:
-        raise WireError(str(error)) from error
+    record = read_token(ctx, token)
     if record is None:
         return Unknown("token")
+    if _is_due(ctx, str(token), record):
+        return _look_again(ctx, load, str(token), record, reply)
+    return _user_of_record(ctx, record)
+
+
+def _user_of_record(ctx: MasterContext, record: Mapping[str, Any]) -> User:
     kept = record.get("auth_list")
     if isinstance(kept, (list, tuple)):
         return User(record["name"], list(kept), "token")
     groups, more = list(record.get("groups") or []), record.get("entries")
     entries = find_entries(ctx, record["eauth"], record["name"], groups, more)
     return User(record["name"], entries, "token")
+
+
+def _is_due(ctx: MasterContext, token: str, record: Mapping[str, Any]) -> bool:
+    """Whether it is some time ago that the owner of a token was found to be welcome."""
+    if ctx.wall_s() - record["start"] < RECHECK_S:
+        return False
+    return ctx.steady_s() - ctx.looked_at.get(token, -RECHECK_S) >= RECHECK_S
+
+
+def _note_welcome(ctx: MasterContext, token: str) -> None:
+    if len(ctx.looked_at) >= LOOKED_AT_MOST:
+        ctx.looked_at.clear()
+    ctx.looked_at[token] = ctx.steady_s()
+
+
+def _look_again(
+    ctx: MasterContext, load: Mapping[str, Any], token: str, record: Mapping[str, Any], reply: Plain
+) -> Later | Unknown:
+    """Have a module asked whether the owner of a token may still use it (CVE-2022-22967)."""
+    frame = pack(reply)
+    later = Later()
+    login = {
+        "eauth": record["eauth"],
+        "username": record["name"],
+        "password": "",
+        "token": token,
+        "refused": frame,
+        "size_bytes": len(frame) + len(pack(load)),
+    }
+    try:
+        ctx.logins.begin(later.ticket, drop_credentials(load), login)
+    except StoreError as error:
+        log.warning("%s", error)
+        return Unknown("token")
+    return later
 
 
 def _may_ask_for_life(override: object, proof: LoginProof) -> bool:
