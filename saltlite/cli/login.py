@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.cli.command import complain
@@ -17,6 +16,7 @@ from saltlite.errors import AccessDenied, MasterRefused, StoreError
 
 if TYPE_CHECKING:
     import optparse
+    from pathlib import Path
 
     from saltlite.cli.options import CommandParser
     from saltlite.config.master import MasterConfig
@@ -119,6 +119,8 @@ def _process_user() -> str:
 
 def token_path(config: MasterConfig) -> Path:
     """Where the user's token is: ``token_file``, or beside his own configuration."""
+    from pathlib import Path
+
     if config.access.token_file:
         return Path(config.access.token_file).expanduser()
     home = Path("~").expanduser()
@@ -147,6 +149,8 @@ def _stored(config: MasterConfig) -> dict[str, str]:
 
 
 def _has_key(config: MasterConfig) -> bool:
+    from pathlib import Path
+
     from saltlite.client.identity import local_key
 
     try:

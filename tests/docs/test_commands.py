@@ -113,6 +113,12 @@ def test_version_pays_for_nothing_heavy(command: str) -> None:
     assert imported & set(HEAVY) == set()
 
 
+@pytest.mark.parametrize("command", ["salt", "salt-call", "salt-run"])
+def test_the_quickest_begin_without_paths_and_addresses(command: str) -> None:
+    imported = run(command, "--version", report_imports=True).stderr.split()
+    assert {"pathlib", "urllib"} & set(imported) == set()
+
+
 @pytest.mark.parametrize("command", sorted(DAILY))
 def test_a_wrong_option_is_a_usage_error(command: str) -> None:
     done = run(command, "--bogus")
