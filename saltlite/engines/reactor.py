@@ -97,7 +97,7 @@ class MasterlessReactor:
         key = (reaction.sls, reaction.id, str(event.data.get("id", "")))
         now_s = time.monotonic()
         if not self._guard.allows(key, now_s):
-            if self._guard.begins_pause(key, now_s):
+            if self._guard.begins_pause(key):
                 log.error("%.200r goes round and is paused for %g s", reaction.id, PAUSE_S)
             return
         told = {

@@ -220,7 +220,7 @@ class Reactor:
         key = (reaction.sls, reaction.id, str(event.data.get("id", "")))
         if not self._guard.allows(key, now_s):
             why = f"it ran {RUNS_PER_S} times in a second and is paused for {PAUSE_S:g} s"
-            self._drop(1, why, reaction, is_said=not self._guard.begins_pause(key, now_s))
+            self._drop(1, why, reaction, is_said=not self._guard.begins_pause(key))
             return
         try:
             jid, problem = self._do(reaction)

@@ -12,6 +12,7 @@ refused at once.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -153,6 +154,7 @@ class RunServer:
         self._source = source
         self._listener: socket.socket | None = None
         self._until_s: dict[int, float] = {}  # pidfd → when its run is ended
+        self._overdue: set[int] = set()  # pidfds of those that were told to end
         self._waiting: deque[RunRequest] = deque()
         self._hashes: dict[str, list[RunRequest]] = {}  # file → who waits for its hash
         self._hashing: dict[int, str] = {}  # pidfd → file
@@ -265,22 +267,24 @@ class RunServer:
         return handle
 
     def _end_overdue(self) -> None:
-        """End what has run for too long: SIGTERM first, SIGKILL at the next look."""
+        """End what has run for too long: SIGTERM first, and SIGKILL a moment later."""
         now_s = time.monotonic()
         for handle in [one for one, until_s in self._until_s.items() if until_s <= now_s]:
             first = self._running[handle][1][0]
-            number = signal.SIGTERM
-            if now_s - self._until_s[handle] > STOP_S:
-                number = signal.SIGKILL
+            number = signal.SIGKILL if handle in self._overdue else signal.SIGTERM
             log.error(
                 "%s %s (%s) has run for more than %g s; %s",
                 first.kind, first.fun, first.jid, self._limits.run_s, number.name,
             )  # fmt: skip
-            signal.pidfd_send_signal(handle, number)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                signal.pidfd_send_signal(handle, number)
+            self._overdue.add(handle)
+            self._until_s[handle] = now_s + STOP_S
 
     def _reap(self, handle: int) -> None:
         pid, requests = self._running.pop(handle)
         self._until_s.pop(handle, None)
+        self._overdue.discard(handle)
         self._hashing.pop(handle, None)
         self._poller.unregister(handle)
         os.close(handle)

@@ -616,7 +616,7 @@ class Minion:
     async def _schedule_before_connect(self) -> None:
         """Begin with the configured schedule; the pillar's comes with the pillar."""
         await self._facts.loaded.wait()
-        if not self._links:
+        if self._scheduler is None:  # no master has answered by now
             self._look_at_schedule("")
 
     def _begin_schedule(self) -> Scheduler:

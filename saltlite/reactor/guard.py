@@ -18,6 +18,7 @@ class _Count:
     since_s: float
     runs: int = 0
     paused_until_s: float = 0.0
+    is_told: bool = False
 
 
 @dataclass(slots=True)
@@ -36,12 +37,14 @@ class LoopGuard:
         count.runs += 1
         if count.runs <= RUNS_PER_S:
             return True
-        count.paused_until_s = now_s + PAUSE_S
+        count.paused_until_s, count.is_told = now_s + PAUSE_S, False
         return False
 
-    def begins_pause(self, key: Hashable, now_s: float) -> bool:
-        """Whether the refusal just given is the first one of a pause."""
-        return self._counts[key].paused_until_s == now_s + PAUSE_S
+    def begins_pause(self, key: Hashable) -> bool:
+        """Whether the refusal just given is the first one of a pause; asked once for each."""
+        count = self._counts[key]
+        is_first, count.is_told = not count.is_told, True
+        return is_first
 
     def _count(self, key: Hashable, now_s: float) -> _Count:
         found = self._counts.get(key)
