@@ -59,12 +59,12 @@ def _files(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _expiring(
     ctx: BeaconContext, path: str, days: float, now: datetime
 ) -> Iterator[dict[str, Any]]:
-    from saltlite.providers.x509 import documents, expiry
-
     stamp = ctx.minion.host.changed_ns(path)
     if stamp is None:
         log.debug("there is no certificate %s", path)
         return
+    from saltlite.providers.x509 import documents, expiry  # large: only for who has certificates
+
     if ctx.kept.get(path, (None,))[0] != stamp:
         data = ctx.minion.host.read_bytes(path) or b""
         try:

@@ -1,0 +1,43 @@
+"""New entries of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from saltlite.context import BeaconContext
+from saltlite.providers.watch import settings
+from saltlite.providers.watch.journal import Journal, simple_fields
+
+KEPT: Final = "journal"
+
+
+def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+    """Check the configuration of this beacon."""
+    checked = settings.check_map("journald", config, "services")
+    if not checked[0]:
+        return checked
+    for name, fields in config["services"].items():
+        if not isinstance(fields, Mapping) or not fields:
+            return False, f"Configuration for journald beacon: {name} must be a map of fields."
+    return settings.VALID
+
+
+def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Tell of every new entry of which all fields are as a service has them."""
+    if KEPT not in ctx.kept:
+        ctx.kept[KEPT] = Journal(ctx.minion.host)
+    journal: Journal = ctx.kept[KEPT]
+    found = []
+    for entry in journal.entries():
+        fields = simple_fields(entry)
+        for name, wanted in config["services"].items():
+            if all(fields.get(str(field)) == value for field, value in wanted.items()):
+                found.append({"tag": str(name), **fields})
+    return found
+
+
+def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+    """Follow the journal no more; what comes meanwhile is not told."""
+    if KEPT in ctx.kept:
+        ctx.kept.pop(KEPT).close()

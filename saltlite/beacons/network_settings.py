@@ -1,0 +1,76 @@
+"""How network interfaces are set."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from saltlite.context import BeaconContext
+from saltlite.providers.network import attributes
+from saltlite.providers.watch import settings
+
+KEPT: Final = "interfaces"
+
+
+def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+    """Check the configuration of this beacon."""
+    checked = settings.check_map("network_settings", config, "interfaces")
+    if not checked[0]:
+        return checked
+    for name, wanted in config["interfaces"].items():
+        if not isinstance(wanted or {}, Mapping):
+            return False, f"Configuration for network_settings beacon: {name} must be a map."
+        unknown = sorted(set(map(str, wanted or {})) - set(attributes.NAMES))
+        if unknown:
+            text = f"{', '.join(unknown)} of {name} is none of {', '.join(attributes.NAMES)}"
+            return False, f"Configuration for network_settings beacon: {text}."
+    text = settings.check_switches("network_settings", "it", config, ["coalesce"])
+    return (False, text) if text else settings.VALID
+
+
+def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Tell which attributes of interfaces are others than at the last look.
+
+    With ``onvalue`` only when one has that value now. ``coalesce`` tells all in one event.
+    """
+    now = {
+        name: attributes.read(ctx.minion.host, name, [*wanted])
+        for name, wanted in _wanted(ctx, config)
+    }
+    before: dict[str, dict[str, Any]] = ctx.kept.get(KEPT, now)
+    ctx.kept[KEPT] = now
+    changes = {
+        name: changed
+        for name, wanted in _wanted(ctx, config)
+        if name in before and (changed := _changes(before[name], now.get(name, {}), wanted))
+    }
+    if config.get("coalesce", False):
+        return [{"tag": "result", "changes": changes}] if changes else []
+    return [{"tag": n, "interface": n, "change": change} for n, change in changes.items()]
+
+
+def _wanted(ctx: BeaconContext, config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The interfaces there are that are asked about, with the attributes."""
+    for name in ctx.minion.host.names(attributes.CLASS):
+        for pattern, wanted in config["interfaces"].items():
+            if fnmatch.fnmatchcase(name, str(pattern)):
+                yield name, wanted or {}
+                break
+
+
+def _changes(
+    before: Mapping[str, Any], now: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        name: now[name]
+        for name, options in wanted.items()
+        if name in now and now[name] != before.get(name) and _is_asked(now[name], options)
+    }
+
+
+def _is_asked(value: Any, options: Any) -> bool:
+    if not isinstance(options, Mapping) or "onvalue" not in options:
+        return True
+    onvalue = options["onvalue"]
+    return value in onvalue if isinstance(onvalue, (list, tuple)) else bool(value == onvalue)
