@@ -7,7 +7,7 @@ client and the command line hand in what fulfils them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,8 +17,18 @@ from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
 
 if TYPE_CHECKING:
-    from saltlite.loader.registry import Source
     from saltlite.runner_context import RunnerContext
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The functions of one module, by Salt's names, and how their values are shown."""
+
+    name: str
+    path: str
+    doc: str | None
+    functions: Mapping[str, Callable[..., Any]]
+    outputters: Mapping[str, str] = field(default_factory=dict)
 
 
 class Functions(Protocol):

@@ -51,10 +51,11 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
         ctx.kept[KEPT] = inotify.Watches(_wanted(str(p), options or {}) for p, options in files)
     watches: inotify.Watches = ctx.kept[KEPT]
     changes = [*watches.changes(), *watches.look_for_missing()]
+    events = [(each.watched, each.path, inotify.name_of(each.mask)) for each in changes]
     return [
-        {"tag": watched, "path": path, "change": inotify.name_of(mask)}
-        for watched, path, mask in (
-            dict.fromkeys(changes) if config.get("coalesce", False) else changes
+        {"tag": watched, "path": path, "change": change}
+        for watched, path, change in (
+            dict.fromkeys(events) if config.get("coalesce", False) else events
         )
     ]
 

@@ -39,18 +39,18 @@ def _are_bounds(value: Any) -> bool:
 def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tell of the averages when one of them is not between its bounds.
 
-    With ``onchangeonly`` only when one leaves its bounds or comes back to them; with
-    ``emitatstartup`` ``False`` not at the first look.
+    With ``onchangeonly`` only when one leaves its bounds or comes back to them; then
+    ``emitatstartup`` ``False`` leaves out the first look.
     """
     now = dict(zip(AVERAGES, os.getloadavg(), strict=True))
     outside = {name: _is_outside(now[name], config["averages"][name]) for name in AVERAGES}
     before: dict[str, bool] | None = ctx.kept.get("outside")
     ctx.kept["outside"] = outside
-    if before is None and not config.get("emitatstartup", True):
-        return []
-    if config.get("onchangeonly", False) and before is not None:
-        return [now] if outside != before else []
-    return [now] if any(outside.values()) else []
+    if not config.get("onchangeonly", False):
+        return [now] if any(outside.values()) else []
+    if before is None:
+        return [now] if any(outside.values()) and config.get("emitatstartup", True) else []
+    return [now] if outside != before else []
 
 
 def _is_outside(value: float, bounds: Any) -> bool:

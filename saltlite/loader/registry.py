@@ -7,12 +7,13 @@ consulted first, in :meth:`Registry._source`; where there are none, that is a lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from saltlite.context import Source
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of
@@ -42,17 +43,6 @@ class Function:
     def doc(self) -> str | None:
         """The docstring as Salt's tools show it."""
         return self.text if is_user_function(self.call) else documentation(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The functions of one module, by Salt's names, and how their values are shown."""
-
-    name: str
-    path: str
-    doc: str | None
-    functions: Mapping[str, Callable[..., Any]]
-    outputters: Mapping[str, str] = field(default_factory=dict)
 
 
 def with_functions(ctx: MinionContext) -> MinionContext:

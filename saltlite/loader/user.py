@@ -27,12 +27,13 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
+from saltlite.context import Source
 from saltlite.disk import check_origin
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import shim
 from saltlite.loader.catalogue import directories, synced
 from saltlite.loader.dunders import Loads, Surroundings, surroundings
-from saltlite.loader.registry import Function, Source
+from saltlite.loader.registry import Function
 
 log = logging.getLogger(__name__)
 

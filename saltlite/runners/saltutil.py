@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltlite.loader import sync
+from saltlite.fileserver import sync
 from saltlite.runner_context import RunnerContext
 
 _KINDS = (

@@ -16,7 +16,6 @@ from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.pkg import features
 from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.requests import truth
-from saltlite.providers.pkg.together import together
 from saltlite.states._pkg.again import Again
 from saltlite.states._pkg.downloads import Downloaded
 from saltlite.states._pkg.gone import Gone
@@ -25,6 +24,7 @@ from saltlite.states._pkg.held import Kept, can_hold, holds
 from saltlite.states._pkg.newest import Newest
 from saltlite.states._pkg.patches import Patched
 from saltlite.states._pkg.present import Present
+from saltlite.states._pkg.together import together
 from saltlite.states._pkg.uptodate import UpToDate
 from saltlite.states._pkg.verified import Verified
 from saltlite.states._pkg.versions import Wanted, candidates, has, installed_now

@@ -108,9 +108,9 @@ def _cached(ctx: MinionContext, source: str, saltenv: str) -> str | None:
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> Authorized:
     line = keys.parse_authorized_line(name) if " " in name.strip() else None
-    if line is not None:
-        return line if line.comment else Authorized(line.key, line.enc, comment, line.options)
     listed = (options,) if isinstance(options, str) else tuple(map(str, options or ()))
+    if line is not None:
+        return Authorized(line.key, line.enc, line.comment or comment, line.options or listed)
     return Authorized(name.strip(), keys.kind_of(enc) or enc, comment or "", listed)
 
 

@@ -127,6 +127,86 @@ def test_no_arrow_points_up(package: str) -> None:
     assert wrong == []
 
 
+# --- the order within layer 3 --------------------------------------------------------------------
+
+SHIM = "shim"
+SHIM_FILES = ("loader/answers", "loader/shim.py")
+CONTEXTS = frozenset({"context", "runner_context", "engine_context"})
+
+STILL_UP = {
+    ("fileserver/client.py", "saltlite.providers"),
+    ("loader/dunders.py", "saltlite.highstate.call"),
+    ("loader/dunders.py", "saltlite.loader.answers.exceptions"),
+    ("loader/registry.py", "saltlite.providers.pkg"),
+    ("loader/registry.py", "saltlite.providers.service"),
+    ("loader/user.py", "saltlite.loader.shim"),
+    ("loader/user.py", "saltlite.loader.answers.decorators"),
+}
+"""Imports that point up, by file and what it imports. Only to be made fewer."""
+
+
+def read_order() -> dict[str, int]:
+    """The packages of layer 3, and the step on which each stands."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    steps = text.partition("## Layers")[2].partition("```\n")[2].partition("```")[0].split("<")
+    return {name: number for number, step in enumerate(steps) for name in names(step)}
+
+
+ORDER = read_order()
+
+
+def step_name(path: str) -> str:
+    """The name in the order of a path below the package; ``shim`` for its files."""
+    if path.startswith(SHIM_FILES):
+        return SHIM
+    return path.split("/")[0].removesuffix(".py")
+
+
+def points_up(importer: str, imported: str) -> bool:
+    if importer == imported or {importer, imported} <= CONTEXTS or imported not in ORDER:
+        return False
+    return ORDER[imported] >= ORDER[importer]
+
+
+def arrows() -> Iterator[tuple[str, str, str, str]]:
+    """File, what it imports, and the two names in the order."""
+    for path in sources():
+        file = str(path.relative_to(PACKAGE))
+        importer = step_name(file)
+        for _line, module in imported_modules(path) if importer in ORDER else ():
+            below = module.removeprefix("saltlite.").replace(".", "/")
+            # ``from saltlite.loader import shim`` names a file as well
+            names_shim = module == "saltlite.loader" and imports_shim(path)
+            if module.startswith("saltlite."):
+                told = "saltlite.loader.shim" if names_shim else module
+                imported = SHIM if names_shim or below == "loader/shim" else step_name(below)
+                yield file, told, importer, imported
+
+
+@functools.cache
+def imports_shim(path: Path) -> bool:
+    return "from saltlite.loader import shim" in path.read_text()
+
+
+def test_the_order_names_all_of_layer_3() -> None:
+    assert set(ORDER) - {SHIM} == LAYERS[3].packages
+    assert (points_up("loader", "modules"), points_up("modules", "loader")) == (True, False)
+    assert (points_up("grains", "providers"), points_up("context", "runner_context")) == (
+        True,
+        False,
+    )
+
+
+def test_within_layer_3_imports_go_down_too() -> None:
+    up = {
+        (file, module)
+        for file, module, importer, imported in arrows()
+        if points_up(importer, imported)
+    }
+    assert up - STILL_UP == set()
+    assert STILL_UP - up == set()  # what was mended is to leave the list
+
+
 @pytest.mark.parametrize(
     "path",
     [path for path in sources() if package_of(path) in LAYERS[0].packages],

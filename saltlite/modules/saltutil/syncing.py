@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
-from saltlite.loader import sync
+from saltlite.fileserver import sync
 from saltlite.modules.saltutil.refreshing import refresh_modules, refresh_pillar
 
 log = logging.getLogger(__name__)

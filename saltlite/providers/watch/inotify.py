@@ -15,7 +15,7 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 log = logging.getLogger(__name__)
 
@@ -81,20 +81,24 @@ def name_of(mask: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One event of the kernel: of which watch, what, and the name in its directory."""
+    """One event of the kernel: of which watch, what, and the name in its directory.
+
+    Both halves of a move have one ``cookie``.
+    """
 
     watch: int
     mask: int
     name: str
+    cookie: int = 0
 
 
 def parse(data: bytes) -> Iterator[Told]:
     """The events in what was read from the descriptor. Pure."""
     at = 0
     while at + _HEAD.size <= len(data):
-        watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
+        watch, mask, cookie, length = _HEAD.unpack_from(data, at)
         at += _HEAD.size
-        yield Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0")))
+        yield Told(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0")), cookie)
         at += length
 
 
@@ -151,8 +155,16 @@ def _last_error(what: str) -> OSError:
     return OSError(number, os.strerror(number), what)
 
 
-Change = tuple[str, str, int]
-"""The watched path, the changed one, and the kernel's mask."""
+class Change(NamedTuple):
+    """A watched path, the one that has changed, and how: the kernel's mask, and cookie of a move.
+
+    An overflow, after which something is unknown, has two empty paths.
+    """
+
+    watched: str
+    path: str
+    mask: int
+    cookie: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +220,15 @@ class Watches:
             self._add_tree(wanted, wanted.path)
             if wanted.mask & WORDS["create"] and wanted.path in self._numbers:
                 is_dir = ISDIR if os.path.isdir(wanted.path) else 0
-                found.append((wanted.path, wanted.path, WORDS["create"] | is_dir))
+                found.append(Change(wanted.path, wanted.path, WORDS["create"] | is_dir))
         return found
 
     def changes(self) -> Iterator[Change]:
-        """What has changed since the last look.
-
-        An overflow, after which something is unknown, has two empty paths.
-        """
+        """What has changed since the last look."""
         for told in self._inotify.read():
             if told.mask & OVERFLOW:
                 self._watch_anew()
-                yield "", "", OVERFLOW
+                yield Change("", "", OVERFLOW)
                 continue
             watch = self._watches.get(told.watch)
             if watch is None:
@@ -227,7 +236,7 @@ class Watches:
             path = os.path.join(watch.path, told.name) if told.name else watch.path
             for wanted in watch.wanted:
                 if told.mask & wanted.mask & ~ISDIR and not wanted.is_left_out(path):
-                    yield watch.path, path, told.mask
+                    yield Change(watch.path, path, told.mask, told.cookie)
             self._follow(watch, told, path)
 
     def _follow(self, watch: _Watch, told: Told, path: str) -> None:

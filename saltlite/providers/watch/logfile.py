@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Final
 
 READ_LIMIT_BYTES: Final = 8 * 1024 * 1024
@@ -25,7 +26,8 @@ class LogFile:
     def lines(self) -> list[str]:
         """The lines that have been finished since the last look."""
         data = self._read_new() if self._fd is not None else b""
-        following = self._open_successor()
+        has_more = len(data) == READ_LIMIT_BYTES
+        following = None if has_more else self._open_successor()
         if following is not None:
             # Nobody is expected to write to the old file any more: its last line is finished.
             data += self._end_line(data)
@@ -41,10 +43,15 @@ class LogFile:
             self._fd = None
 
     def _open(self) -> int | None:
+        """The file that has the name now; ``None`` without one. Nothing else has lines."""
         try:
-            return os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+            fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except OSError:
             return None
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+        return None
 
     def _open_successor(self) -> int | None:
         """The file that has taken the name since; ``None`` if it is still ours, or nobody's."""
@@ -61,10 +68,7 @@ class LogFile:
         if os.fstat(self._fd).st_size < os.lseek(self._fd, 0, os.SEEK_CUR):
             os.lseek(self._fd, 0, os.SEEK_SET)  # it was cut: all that is there is new
             self._part = b""
-        try:
-            return os.read(self._fd, READ_LIMIT_BYTES)
-        except BlockingIOError:
-            return b""
+        return os.read(self._fd, READ_LIMIT_BYTES)
 
     def _end_line(self, data: bytes) -> bytes:
         before = self._part + data

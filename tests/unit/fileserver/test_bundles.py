@@ -16,7 +16,7 @@ from saltlite.fileserver import bundle
 from saltlite.fileserver.client import BUNDLE_LEAST, FileClient
 from saltlite.fileserver.server import FileServer
 from saltlite.fileserver.sources import MasterSource
-from saltlite.loader.sync import Choice, copy_code
+from saltlite.fileserver.sync import Choice, copy_code
 
 SALT = {
     "_master_opts": {

@@ -10,8 +10,8 @@ import pytest
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
+from saltlite.fileserver import sync
 from saltlite.host import Host
-from saltlite.loader import sync
 from saltlite.loader.registry import Registry
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIBlx3kh1/T93qDsxcuvV94vTQTgz9NskTXW5Zb/zh8qX"

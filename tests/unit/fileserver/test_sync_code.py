@@ -9,9 +9,9 @@ import pytest
 from saltlite.config.load import load_master, load_minion
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.fileserver.sync import Choice, copy_code, sync_master
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.loader.sync import Choice, copy_code, sync_master
 from saltlite.runners import saltutil as runner
 
 

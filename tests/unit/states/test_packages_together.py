@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.providers.pkg.together import together
+from saltlite.states._pkg.together import together
 
 
 def pkg(ident: str, fun: str = "installed", **more: Any) -> dict[str, Any]:
