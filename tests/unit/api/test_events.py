@@ -1,0 +1,214 @@
+"""One reader, one encoding, bounded queues; and websockets over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+from tornado.websocket import websocket_connect
+
+from saltlite.api import limits
+from saltlite.api.app import App
+from saltlite.api.events import EventFeed, EventStream, JobOwners, StreamChunk
+from saltlite.api.messages import HttpError
+from saltlite.api.options import ServerOptions
+from saltlite.api.server import ApiServer
+from saltlite.transport.bus import Event
+
+
+class Master:
+    """As much of a MasterClient as streams need."""
+
+    def __init__(self, feed: EventFeed) -> None:
+        self.feed = feed
+
+    def require_master(self) -> None:
+        """It is always there."""
+
+
+def feed() -> EventFeed:
+    return EventFeed(Path("/nowhere"), zmq.Context.instance())
+
+
+def chunk(number: int = 0, size: int = 1) -> StreamChunk:
+    return StreamChunk.of(Event(f"salt/x/{number}", {"a": "x" * size}))
+
+
+def run(work: Callable[[], Awaitable[Any]]) -> Any:
+    return asyncio.run(asyncio.wait_for(work(), 20))  # type: ignore[arg-type]
+
+
+def test_an_event_is_one_block_whatever_is_in_it() -> None:
+    one = StreamChunk.of(Event("salt/a\nb", {"x": b"\xff", "y": "l1\nl2"}))
+    assert one.sse.startswith(b"tag: salt/a b\ndata: {")
+    assert one.sse.endswith(b"}\n\n")
+    assert one.sse.count(b"\n") == 3
+    assert json.loads(one.text[6:]) == {"data": {"x": "\ufffd", "y": "l1\nl2"}, "tag": "salt/a\nb"}
+
+
+def test_streams_share_what_they_send() -> None:
+    async def work() -> None:
+        source = feed()
+        first, second = EventStream(source), EventStream(source)
+        one = chunk()
+        for stream in source.streams:
+            stream.put(one)
+        assert (await first.next(1)) is (await second.next(1)) is one
+
+    run(work)
+
+
+@pytest.mark.parametrize(("count", "size"), [(limits.STREAM_EVENTS_MOST + 1, 1), (5, 10**6)])
+def test_a_slow_reader_is_told_once_and_let_go(count: int, size: int) -> None:
+    async def work() -> None:
+        source = feed()
+        ended: list[bool] = []
+        stream = EventStream(source, on_end=lambda: ended.append(True))
+        for number in range(count):
+            stream.put(chunk(number, size))
+        blocks = [block async for block in stream.blocks()]
+        assert len(blocks) == 1
+        assert b"saltlite/api/overflow" in blocks[0]
+        assert ended == [True]
+        assert not source.streams
+
+    run(work)
+
+
+def test_a_stream_ends_when_its_login_does() -> None:
+    async def work() -> None:
+        now = 100.0
+        stream = EventStream(feed(), expire=100.05, clock=lambda: now)
+        assert await stream.next(5) is None
+        now = 101.0
+        assert [block async for block in stream.blocks()] == []
+        assert stream.ended
+
+    run(work)
+
+
+def test_with_an_access_list_one_hears_of_ones_own() -> None:
+    owners = JobOwners()
+    events = [
+        Event("salt/job/1/new", {"user": "anna"}), Event("salt/job/1/ret/m1", {}),
+        Event("salt/job/2/new", {"user": "ben"}), Event("salt/job/2/ret/m1", {}),
+        Event("salt/auth", {}), Event("salt/beacon/m1/x", {}), Event("salt/run/3/ret", {}),
+    ]  # fmt: skip
+
+    async def work() -> list[str]:
+        stream = EventStream(feed(), heard_by="anna")
+        for event in events:
+            stream.put(StreamChunk.of(event, owners.owner_of(event)))
+        stream.end()
+        blocks = [block async for block in stream.blocks()]
+        return [block.decode().split("\n")[0].removeprefix("tag: ") for block in blocks]
+
+    assert run(work) == ["salt/job/1/new", "salt/job/1/ret/m1", "salt/auth"]
+
+
+def test_returns_before_the_jid_is_known_are_kept() -> None:
+    async def work() -> None:
+        source = feed()
+        listener = source.listen_to_job()
+        for jid in ("1", "2"):
+            listener.put(Event(f"salt/job/{jid}/ret/m1", {"return": jid}))
+        listener.name("2")
+        event = await listener.wait(1)
+        assert event is not None
+        assert event.data == {"return": "2"}
+        assert await listener.wait(0.01) is None
+        listener.close()
+        assert not source._by_jid
+
+    run(work)
+
+
+def test_a_runner_that_is_quicker_than_its_answer_is_heard() -> None:
+    async def work() -> None:
+        source = feed()
+        with source.expect_run() as expected:
+            source._hand_to_runs(Event("salt/run/1/ret", {"return": 5}))
+            assert await expected.data_of("salt/run/1/ret", 1) == {"return": 5}
+            assert await expected.data_of("salt/run/2/ret", 0.01) is None
+        assert not source._run_returns
+
+    run(work)
+
+
+async def serve(app: App) -> tuple[ApiServer, int]:
+    from tornado.netutil import bind_sockets
+
+    server = ApiServer(app)
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    return server, int(sockets[0].getsockname()[1])
+
+
+def test_a_websocket_says_what_salt_says() -> None:
+    async def work() -> None:
+        source = feed()
+        app = App(
+            ServerOptions(), [], Master(source), list_rights=lambda *_: [], external_auth={}  # type: ignore[arg-type]
+        )  # fmt: skip
+        session = app.sessions.open(
+            token="t", user="anna", eauth="auto", start=0, expire=9e9, rights=[]
+        )
+        server, port = await serve(app)
+        client = await websocket_connect(f"ws://127.0.0.1:{port}/ws/{session.id}")
+        await client.write_message("websocket client ready")
+        assert await client.read_message() == "server received message"
+        while not source.streams:
+            await asyncio.sleep(0.01)
+        for stream in list(source.streams):
+            stream.put(chunk(7))
+        assert await client.read_message() == ('data: {"data": {"a": "x"}, "tag": "salt/x/7"}\n\n')
+        app.sessions.end(session)
+        assert await client.read_message() is None
+        with pytest.raises(Exception, match="401"):
+            await websocket_connect(f"ws://127.0.0.1:{port}/ws/{session.id}")
+        server.stop()
+
+    run(work)
+
+
+def test_a_websocket_of_another_page_is_refused() -> None:
+    async def work() -> None:
+        from tornado.httpclient import HTTPRequest
+
+        app = App(
+            ServerOptions(), [], Master(feed()), list_rights=lambda *_: [], external_auth={}  # type: ignore[arg-type]
+        )  # fmt: skip
+        session = app.sessions.open(
+            token="t", user="anna", eauth="auto", start=0, expire=9e9, rights=[]
+        )
+        server, port = await serve(app)
+        headers = {"Origin": "https://evil.example", "Cookie": f"session_id={session.id}"}
+        with pytest.raises(Exception, match="403"):
+            await websocket_connect(HTTPRequest(f"ws://127.0.0.1:{port}/ws", headers=headers))
+        server.stop()
+
+    run(work)
+
+
+def test_streams_are_counted() -> None:
+    async def work() -> None:
+        app = App(
+            ServerOptions(), [], Master(feed()), list_rights=lambda *_: [], external_auth={}  # type: ignore[arg-type]
+        )  # fmt: skip
+        session = app.sessions.open(
+            token="t", user="anna", eauth="auto", start=0, expire=9e9, rights=[]
+        )
+        streams = [app.open_stream(session) for _ in range(limits.STREAMS_OF_SESSION_MOST)]
+        with pytest.raises(HttpError) as caught:
+            app.open_stream(session)
+        assert caught.value.status == 503
+        streams[0].end()
+        app.open_stream(session)
+        assert len(session.watchers) == limits.STREAMS_OF_SESSION_MOST
+
+    run(work)
