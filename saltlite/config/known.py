@@ -97,6 +97,7 @@ A test holds this to the code, and docs/differences.md to this.
 """
 
 _OBEYED_NAMES = """
+auth_dirs
 decrypt_pillar decrypt_pillar_default decrypt_pillar_delimiter decrypt_pillar_renderers
 executors_dirs extmod_blacklist extmod_whitelist git_pillar_base git_pillar_branch git_pillar_env
 git_pillar_fallback git_pillar_includes git_pillar_insecure_auth git_pillar_password
