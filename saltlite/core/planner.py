@@ -35,10 +35,8 @@ LATE: Final = timedelta(seconds=60)
 SETTINGS: Final = frozenset(("enabled", "skip_function", "skip_during_range"))
 """What may stand beside the jobs, and holds for all of them."""
 
-_SKIPPED: Final = frozenset(("in_skip_range", "skip_explicit"))
-"""Reasons for which ``skip_function`` runs instead."""
-
-_ARGUMENTS: Final = frozenset(("args", "kwargs"))
+_SKIPPED: Final = frozenset(("in_skip_range", "not_in_range", "skip_explicit"))
+"""Reasons for which ``skip_function`` runs instead. Source: observed on Salt 3006.30."""
 
 INTERNAL: Final = ("__mine_interval", "__master_alive", "__master_failback", "__proxy_keepalive")
 """How the names of jobs begin that a minion of Salt makes for itself."""
@@ -124,7 +122,8 @@ class Planner:
         """Run an entry that is due, unless something speaks against it, and plan its next time."""
         timing, base = planned.timing, planned.base
         assert timing is not None and base is not None  # noqa: S101 - it has been planned
-        reason = why_not(timing, clock_of(base)) or self._prevented(name, planned, now)
+        reason = "" if planned.entry.get("enabled", True) else "disabled"
+        reason = reason or why_not(timing, clock_of(base)) or self._prevented(name, planned, now)
         if reason:
             self._skip(name, planned, timing, reason, now)
         else:
@@ -147,15 +146,12 @@ class Planner:
             planned.timing = with_explicit(timing, again)
         instead = self.settings().get("skip_function")
         if reason in _SKIPPED and isinstance(instead, str) and instead:
-            kept = {key: planned.entry[key] for key in planned.entry if key not in _ARGUMENTS}
-            self._start(name, {**kept, "function": instead})
+            self._start(name, {**planned.entry, "function": instead})
 
     def _prevented(self, name: str, planned: Planned, now: datetime) -> str:
         assert planned.timing is not None and planned.due is not None  # noqa: S101 - as above
         if planned.timing.every is None and now - planned.due > LATE:
             return "missed"
-        if not planned.entry.get("enabled", True):
-            return "disabled"
         if planned.entry.get("jid_include", True):
             limit = planned.entry.get("maxrunning", 1)
             if isinstance(limit, int) and self._owner.running_of(name) >= limit:

@@ -208,17 +208,20 @@ def test_what_holds_for_all_jobs(tmp_path: Path) -> None:
     lab = Lab(tmp_path, {"skip_during_range": SKIP, **jobs})
     assert [name for name, _ in lab.later(10)] == ["k", "m"]
     assert lab.asked("job_status", name="j")["data"]["_skip_reason"] == "in_skip_range"
+    jobs["r"] = ping(seconds=10, range=own)
+    jobs["off"] = ping(seconds=10, enabled=False)
     lab = Lab(tmp_path, {"skip_during_range": SKIP, "skip_function": "test.nop", **jobs})
     entries = []
     lab.run_scheduled = lambda name, entry: entries.append((name, entry))  # type: ignore[assignment]
     lab.later(10)
     ran = {name: (entry["function"], entry.get("args")) for name, entry in entries}
     assert ran == {
-        "j": ("test.nop", None),  # not with the arguments of another function
+        "j": ("test.nop", [1]),
+        "r": ("test.nop", None),
         "k": ("test.ping", None),
         "m": ("test.ping", None),
     }
-    assert set(lab.asked("list")["schedule"]) == {"j", "k", "m"}
+    assert set(lab.asked("list")["schedule"]) == {"j", "k", "m", "r", "off"}
 
 
 def test_what_looks_like_a_mistake_is_said_once(
