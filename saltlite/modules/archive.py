@@ -17,10 +17,10 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.fileserver.client import file_client
-from saltlite.modules._file import place
 from saltlite.openat import reach_folder
 from saltlite.providers import archives, command
 from saltlite.providers.command import Options
+from saltlite.providers.file import place
 
 TRIMMED_TO = 100
 

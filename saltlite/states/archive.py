@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.modules._file import hashes, sources
+from saltlite.providers.file import hashes, sources
 from saltlite.states._archive.extracted import Extracted, Owner
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive, format_of

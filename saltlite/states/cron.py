@@ -11,10 +11,10 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import cron
-from saltlite.modules._file import hashes, sources
 from saltlite.providers.accounts import files
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import Job, Table
+from saltlite.providers.file import hashes, sources
 
 
 def present(

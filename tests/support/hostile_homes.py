@@ -233,7 +233,7 @@ def a_fifo_neither_waits_nor_takes(home: Home) -> None:
 @case
 def what_was_read_is_what_is_written(home: Home) -> None:
     """The content of root's file does not become that of a file of the user."""
-    from saltlite.modules._file import place
+    from saltlite.providers.file import place
 
     path = home.hard("x")
     mine = home.file("mine", "nothing\n")
@@ -261,7 +261,7 @@ def recursion_into_links(home: Home) -> None:
 
 @case
 def recursion_into_a_swapped_directory(home: Home) -> None:
-    from saltlite.modules._file import permissions
+    from saltlite.providers.file import permissions
 
     home.folder("d")
     for name in ("secret", "open"):
@@ -394,7 +394,7 @@ def a_file_of_the_user_is_not_run_as_root(home: Home) -> None:
 @case
 def new_parents_are_not_given_away(home: Home) -> None:
     """A directory that was just made and given away is swapped before what is in it is made."""
-    from saltlite.modules._file import place
+    from saltlite.providers.file import place
 
     def swap() -> None:
         (home.path / "a").rename(home.path / "b")

@@ -70,7 +70,7 @@ WALL_CLOCK = {
     "cli/login.py": "age of a file, by its mtime",
     "highstate/control.py": "age of what was said to a run, by its mtime",
     "grains/cached.py": "age of a file, by its mtime",
-    "modules/_file/find.py": "ages of files, by their mtime",
+    "providers/file/find.py": "ages of files, by their mtime",
     "modules/file/content.py": "times of files, for touch",
     "modules/file/moving.py": "ages of directories, by their mtime",
     "modules/shadow.py": "the day a password was changed, kept on disk",

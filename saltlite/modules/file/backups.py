@@ -7,9 +7,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.numbers import is_digits
-from saltlite.modules._file import place
-from saltlite.modules._file.backups import Backups
-from saltlite.modules._file.given import home
+from saltlite.providers.file import place
+from saltlite.providers.file.backups import Backups
+from saltlite.providers.file.given import home
 
 
 def _backups(ctx: MinionContext) -> Backups:

@@ -9,10 +9,10 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file import adding, place
-from saltlite.modules._file.given import home
 from saltlite.openat import reach
 from saltlite.providers import textfile
+from saltlite.providers.file import adding, place
+from saltlite.providers.file.given import home
 
 
 def read(path: str, binary: bool = False) -> str | bytes:

@@ -8,14 +8,14 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file import commands, place, replacing, texts
-from saltlite.modules._file import lines as line_edits
-from saltlite.modules._file.backups import timestamped
-from saltlite.modules._file.blocks import Block
-from saltlite.modules._file.blocks import replaced as block_replaced
-from saltlite.modules._file.commenting import comment_file
-from saltlite.modules._file.given import home
 from saltlite.providers import textfile
+from saltlite.providers.file import commands, place, replacing, texts
+from saltlite.providers.file import lines as line_edits
+from saltlite.providers.file.backups import timestamped
+from saltlite.providers.file.blocks import Block
+from saltlite.providers.file.blocks import replaced as block_replaced
+from saltlite.providers.file.commenting import comment_file
+from saltlite.providers.file.given import home
 
 
 def replace(

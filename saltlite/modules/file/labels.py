@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.modules._file import attributes, commands
-from saltlite.modules._file.given import home
+from saltlite.providers.file import attributes, commands
+from saltlite.providers.file.given import home
 
 
 def lsattr(ctx: MinionContext, path: str) -> dict[str, list[str]] | None:

@@ -11,8 +11,8 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file import hashes, owners
-from saltlite.modules._file.given import absolute, home
+from saltlite.providers.file import hashes, owners
+from saltlite.providers.file.given import absolute, home
 
 _KINDS = (
     (stat.S_ISREG, "file"),
@@ -325,8 +325,8 @@ def find(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> Any:
     """
     import glob
 
-    from saltlite.modules._file.criteria import CriterionError
-    from saltlite.modules._file.find import Finder
+    from saltlite.providers.file.criteria import CriterionError
+    from saltlite.providers.file.find import Finder
 
     options = own_keywords(kwargs)
     if "delete" in args:

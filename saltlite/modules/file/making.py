@@ -8,10 +8,10 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath, UsageError
-from saltlite.modules._file import owners, place
-from saltlite.modules._file.given import absolute, home
-from saltlite.modules._file.permissions import Wanted
 from saltlite.openat import reach
+from saltlite.providers.file import owners, place
+from saltlite.providers.file.given import absolute, home
+from saltlite.providers.file.permissions import Wanted
 
 INTERNAL = ("place_link",)
 """Functions for states; nobody calls them by name."""

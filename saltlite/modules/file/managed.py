@@ -7,10 +7,10 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.modules._file import compared, managing, place, sources
-from saltlite.modules._file.given import home
-from saltlite.modules._file.labelled import refuse_context
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import compared, managing, place, sources
+from saltlite.providers.file.given import home
+from saltlite.providers.file.labelled import refuse_context
+from saltlite.providers.file.permissions import Wanted
 
 
 def source_list(ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any) -> tuple[Any, Any]:

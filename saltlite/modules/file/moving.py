@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 from saltlite.errors import FunctionError, UntrustedPath, UsageError
-from saltlite.modules._file import copying, place
-from saltlite.modules._file.given import absolute, home
 from saltlite.openat import reach
+from saltlite.providers.file import copying, place
+from saltlite.providers.file.given import absolute, home
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath
-from saltlite.modules._file import owners, permissions
-from saltlite.modules._file.given import home
-from saltlite.modules._file.labelled import refuse_context
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import owners, permissions
+from saltlite.providers.file.given import home
+from saltlite.providers.file.labelled import refuse_context
+from saltlite.providers.file.permissions import Wanted
 
 
 def uid_to_user(uid: Any) -> Any:

@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.modules._file import commands, replacing
-from saltlite.modules._file.given import home
 from saltlite.modules.file.editing import replace
+from saltlite.providers.file import commands, replacing
+from saltlite.providers.file.given import home
 
 READ_CHARACTERS = 65536
 

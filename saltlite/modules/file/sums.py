@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.modules._file import hashes, sources
-from saltlite.modules._file.given import home
+from saltlite.providers.file import hashes, sources
+from saltlite.providers.file.given import home
 
 
 def get_hash(path: str, form: str = "sha256", chunk_size: int = hashes.CHUNK_BYTES) -> str:

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules._file import owners, place, sources
 from saltlite.modules.file import moving
 from saltlite.providers import staging
+from saltlite.providers.file import owners, place, sources
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive
 from saltlite.states._file.checks import Told, failure, system_errors

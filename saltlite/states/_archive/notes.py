@@ -13,7 +13,7 @@ from pathlib import Path
 
 from saltlite.context import MinionContext
 from saltlite.disk import child, make_dir, read_regular, write_file
-from saltlite.modules._file import hashes
+from saltlite.providers.file import hashes
 
 _FOLDER = "archive_hash"
 

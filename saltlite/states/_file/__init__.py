@@ -1,1 +1,1 @@
-"""What the file states declare: resources over the functions of ``modules/_file``."""
+"""What the file states declare: resources over the functions of ``providers/file``."""

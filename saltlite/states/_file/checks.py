@@ -12,7 +12,7 @@ from typing import Any
 
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Verdict
-from saltlite.modules._file import owners
+from saltlite.providers.file import owners
 
 
 @dataclass(slots=True)

@@ -13,8 +13,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
-from saltlite.modules._file import hashes, place, sources
 from saltlite.modules.file import moving
+from saltlite.providers.file import hashes, place, sources
 from saltlite.states._file.checks import failure, system_errors
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules._file import owners, permissions, place
-from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import moving
+from saltlite.providers.file import owners, permissions, place
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 from saltlite.states._file.patterns import matches
 

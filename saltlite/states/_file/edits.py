@@ -13,10 +13,10 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.host import Host
-from saltlite.modules._file import adding, comments, hashes, permissions, place, sources, texts
-from saltlite.modules._file.commenting import comment_file
-from saltlite.modules._file.permissions import Wanted
 from saltlite.providers import textfile
+from saltlite.providers.file import adding, comments, hashes, permissions, place, sources, texts
+from saltlite.providers.file.commenting import comment_file
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import (
     Encoding,
     expressions,

@@ -10,10 +10,10 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules._file import owners
-from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import making, moving
 from saltlite.openat import reach
+from saltlite.providers.file import owners
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import failure, system_errors
 from saltlite.states._file.presence import way_to
 

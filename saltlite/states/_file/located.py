@@ -6,8 +6,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, RenderError
-from saltlite.modules._file import owners, place, sources
-from saltlite.modules._file.managing import File
+from saltlite.providers.file import owners, place, sources
+from saltlite.providers.file.managing import File
 from saltlite.states._file.checks import system_errors
 
 

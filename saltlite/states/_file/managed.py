@@ -12,9 +12,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules._file import managing, owners, permissions, place, sources
-from saltlite.modules._file.managing import File
 from saltlite.modules.file import moving
+from saltlite.providers.file import managing, owners, permissions, place, sources
+from saltlite.providers.file.managing import File
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 
 WOULD_CHANGE = (

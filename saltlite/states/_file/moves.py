@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
-from saltlite.modules._file import hashes, permissions
-from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import content, moving
+from saltlite.providers.file import hashes, permissions
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import failure, require_owners, system_errors
 from saltlite.states._file.presence import way_to
 

@@ -10,8 +10,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
-from saltlite.modules._file import commands, place
 from saltlite.providers import textfile
+from saltlite.providers.file import commands, place
 from saltlite.states._file.checks import failure
 
 _REFUSED = ("-i", "--input", "-r", "--reject-file", "-o", "--output")

@@ -11,8 +11,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict, joined
-from saltlite.modules._file import sources
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import sources
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import Told, failure, require_owners
 from saltlite.states._file.directory import Directory
 from saltlite.states._file.links import Symlink

@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.modules._file import sources
+from saltlite.providers.file import sources
 from saltlite.states._file import copies
 from saltlite.states._file.checks import failure
 

@@ -9,8 +9,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.low import LOWSTATE
 from saltlite.highstate.resource import Declared
-from saltlite.modules._file import sources
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import sources
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file import directory as directories
 from saltlite.states._file import tree
 from saltlite.states._file.checks import failure, misnamed, owner_of

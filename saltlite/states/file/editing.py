@@ -8,12 +8,12 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
-from saltlite.modules._file import lines as line_edits
-from saltlite.modules._file import managing, owners, place, texts
-from saltlite.modules._file.managing import File
-from saltlite.modules._file.permissions import Wanted
 from saltlite.modules.file import editing
 from saltlite.providers import textfile
+from saltlite.providers.file import lines as line_edits
+from saltlite.providers.file import managing, owners, place, texts
+from saltlite.providers.file.managing import File
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file import accumulators, edits, keyvalues, patching
 from saltlite.states._file.checks import (
     Encoding,

@@ -7,8 +7,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.modules._file import owners
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import owners
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import failure, misnamed, owner_of, primary_group
 from saltlite.states._file.links import HardLink, Symlink
 

@@ -9,10 +9,10 @@ from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, OwnDeclared, Verdict
-from saltlite.modules._file import hashes, sources
-from saltlite.modules._file.labelled import NOT_SET
-from saltlite.modules._file.managing import File
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import hashes, sources
+from saltlite.providers.file.labelled import NOT_SET
+from saltlite.providers.file.managing import File
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file import accumulators, copies, serial
 from saltlite.states._file import contents as content_of
 from saltlite.states._file.checks import failure, misnamed, owner_of

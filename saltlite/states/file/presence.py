@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file import moves
 from saltlite.states._file.checks import failure, misnamed
 from saltlite.states._file.presence import Absent, Node

@@ -15,11 +15,11 @@ from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.host import Host
-from saltlite.modules._file import comments, replacing, texts
-from saltlite.modules._file.blocks import Block
-from saltlite.modules._file.blocks import replaced as block_replaced
-from saltlite.modules._file.lines import Edit, edited
 from saltlite.modules.file import content, editing, searching
+from saltlite.providers.file import comments, replacing, texts
+from saltlite.providers.file.blocks import Block
+from saltlite.providers.file.blocks import replaced as block_replaced
+from saltlite.providers.file.lines import Edit, edited
 
 CASES = Path(__file__).parents[2] / "cases/file"
 CALLS = {

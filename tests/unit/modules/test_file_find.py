@@ -13,9 +13,9 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError
 from saltlite.host import Completed, Host
-from saltlite.modules._file import criteria
-from saltlite.modules._file.criteria import CriterionError, Entry
 from saltlite.modules.file import looking
+from saltlite.providers.file import criteria
+from saltlite.providers.file.criteria import CriterionError, Entry
 
 OLD_S = 1_000_000_000
 

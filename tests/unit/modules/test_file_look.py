@@ -15,8 +15,8 @@ from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.host import Completed, Host
-from saltlite.modules._file import attributes, hashes, owners
 from saltlite.modules.file import content, labels, looking, making, moving, names, ownership, sums
+from saltlite.providers.file import attributes, hashes, owners
 
 CASES = Path(__file__).parents[2] / "cases/file"
 USER = pwd.getpwuid(os.geteuid()).pw_name

@@ -15,8 +15,6 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, RenderError, UsageError
 from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
-from saltlite.modules._file import place
-from saltlite.modules._file.backups import Backups
 from saltlite.modules.file import (
     backups,
     content,
@@ -27,6 +25,8 @@ from saltlite.modules.file import (
     searching,
     sums,
 )
+from saltlite.providers.file import place
+from saltlite.providers.file.backups import Backups
 
 ROOT = os.geteuid() == 0
 PLAIN = "plain\nsrc\n"

@@ -20,9 +20,9 @@ from saltlite.highstate.resource import Action
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.modules import data, dnsutil, iptables, mount, schedule, sdb
-from saltlite.modules._file import place
 from saltlite.providers import textfile
 from saltlite.providers.cron import crontab
+from saltlite.providers.file import place
 from saltlite.providers.network import ifupdown
 from saltlite.providers.pkg import apt_repos
 from saltlite.providers.place import locales

@@ -7,9 +7,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import UsageError
-from saltlite.modules._file import comments, place, texts
-from saltlite.modules._file.given import home
 from saltlite.providers import textfile
+from saltlite.providers.file import comments, place, texts
+from saltlite.providers.file.given import home
 
 
 def comment_file(

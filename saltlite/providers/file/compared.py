@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from saltlite.errors import FunctionError
-from saltlite.modules._file.hashes import file_hash
-from saltlite.modules._file.texts import SNIFFED_BYTES, is_text, split_lines, unified
+from saltlite.providers.file.hashes import file_hash
+from saltlite.providers.file.texts import SNIFFED_BYTES, is_text, split_lines, unified
 
 HIDDEN = "<show_changes=False>"
 OBFUSCATED = "<Obfuscated Template>"

@@ -13,9 +13,9 @@ from typing import Any
 
 from saltlite.errors import CommandError
 from saltlite.host import Host
-from saltlite.modules._file import criteria, hashes, owners
-from saltlite.modules._file.criteria import CriterionError, Entry, Question
-from saltlite.modules._file.place import remove_tree
+from saltlite.providers.file import criteria, hashes, owners
+from saltlite.providers.file.criteria import CriterionError, Entry, Question
+from saltlite.providers.file.place import remove_tree
 
 Action = Callable[[Entry], Any]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.host import Host
-from saltlite.modules._file import attributes, owners
 from saltlite.openat import Held
+from saltlite.providers.file import attributes, owners
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

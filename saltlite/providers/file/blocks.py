@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file.texts import line_end, split_lines
+from saltlite.providers.file.texts import line_end, split_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

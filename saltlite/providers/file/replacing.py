@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, AnyStr
 
 from saltlite.errors import FunctionError, UsageError
-from saltlite.modules._file.texts import split_lines, unified
+from saltlite.providers.file.texts import split_lines, unified
 
 FLAGS = {
     "A": re.ASCII,

@@ -23,8 +23,8 @@ from typing import Any, BinaryIO
 from saltlite.core.numbers import is_digits
 from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
 from saltlite.errors import UntrustedPath, UsageError
-from saltlite.modules._file import texts
 from saltlite.openat import SHARED, Spot, reach
+from saltlite.providers.file import texts
 
 PIECE_BYTES = 1024 * 1024
 SPECIAL = "it is no regular file, and other users may write to its directory"
@@ -178,7 +178,7 @@ def _create(
     owner: tuple[int, int] | None,
     label: bytes | None = None,
 ) -> None:
-    from saltlite.modules._file.owners import default_mode
+    from saltlite.providers.file.owners import default_mode
 
     _sweep(spot)
     try:

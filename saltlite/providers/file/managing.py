@@ -10,9 +10,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.modules._file import compared, hashes, owners, permissions, place, sources
-from saltlite.modules._file.backups import Backups
-from saltlite.modules._file.permissions import Wanted
+from saltlite.providers.file import compared, hashes, owners, permissions, place, sources
+from saltlite.providers.file.backups import Backups
+from saltlite.providers.file.permissions import Wanted
 
 NEW_FILE_MODE = "0600"
 """What Salt makes a new file with before it sets the mode; a mode other than this is a change."""
@@ -384,7 +384,7 @@ def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
 
 
 def _other_attrs(ctx: MinionContext, file: File) -> dict[str, Any]:
-    from saltlite.modules._file import attributes
+    from saltlite.providers.file import attributes
 
     if file.wanted.attrs is None:
         return {}

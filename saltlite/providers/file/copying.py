@@ -7,8 +7,8 @@ import os
 import stat
 
 from saltlite.errors import UntrustedPath
-from saltlite.modules._file import place
 from saltlite.openat import reach
+from saltlite.providers.file import place
 
 
 def copy_file(src: str, dst: str) -> None:

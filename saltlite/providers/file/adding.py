@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from saltlite.modules._file import place
+from saltlite.providers.file import place
 
 
 def encode_lines(lines: Iterable[str]) -> bytes:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from saltlite.modules._file.texts import unified
+from saltlite.providers.file.texts import unified
 
 
 @dataclass(frozen=True, slots=True)
