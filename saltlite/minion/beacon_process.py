@@ -98,6 +98,13 @@ def _users_code(name: str, ctx: MinionContext) -> Code | None:
     )
 
 
+def _forget_users_code(ctx: MinionContext) -> None:
+    if catalogue.has_custom_code(ctx.config, BEACONS.name):
+        from saltlite.loader.dunders import surroundings
+
+        surroundings(ctx).forget()
+
+
 def _named(beacon: Beacon) -> list[dict[str, Any]]:
     data = [{k: v for k, v in part.items() if k != "interval"} for part in beacon.data]
     return [*filter(None, data), {"_beacon_name": beacon.name}]
@@ -175,6 +182,7 @@ class BeaconProcess:
     def _reload(self) -> None:
         """Have users' code read anew; beacons of ours that it does not replace go on."""
         self._ctx.functions.reload()
+        _forget_users_code(self._ctx)
         for name, loaded in list(self._loaded.items()):
             module = loaded.beacon.module
             if not loaded.code.is_ours or _users_code(module, self._ctx) is not None:
@@ -224,26 +232,19 @@ class BeaconProcess:
         if len(found) > EVENTS_LIMIT:
             log.error("beacon %s: %d events in one run are too many", name, len(found))
             del found[EVENTS_LIMIT:]
-        maps = [dict(each) for each in found if self._is_event(name, each)]
+        maps = [event for each in found if (event := _read_event(name, each)) is not None]
         chosen = loaded.changes.choose(maps, time.monotonic())
         return [
             self._event(loaded, str(each.pop("tag", "")), self._with_id(each))
             for each in map(dict, chosen)
         ]
 
-    @staticmethod
-    def _is_event(name: str, found: object) -> bool:
-        if isinstance(found, Mapping):
-            return True
-        log.error("beacon %s: %.80r is no event: it must be a map", name, found)
-        return False
-
     def _event(self, loaded: _Loaded, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """One event as it goes to the loop; one that fails has no data, not even our id."""
         named = f"salt/beacon/{self._minion_id}/{loaded.beacon.name}/{tag}"
         return {
             "tag": "".join(c if c.isprintable() else "?" for c in named)[:TAG_LIMIT].rstrip(),
-            "data": as_plain(data),
+            "data": dict(data),
             "beacon_name": loaded.beacon.module,
         }
 
@@ -288,6 +289,19 @@ def _at_work(name: str) -> Iterator[None]:
         yield
     finally:
         signal.alarm(0)
+
+
+def _read_event(name: str, found: object) -> dict[str, Any] | None:
+    """What a beacon gave as a map that can be sent; ``None``, with a line, if it is none."""
+    if not isinstance(found, Mapping):
+        log.error("beacon %s: %.80r is no event: it must be a map", name, found)
+        return None
+    try:
+        event: dict[str, Any] = as_plain(found)
+    except SaltliteError as error:
+        log.error("beacon %s: an event is left out: %s", name, error)
+        return None
+    return event
 
 
 def _title(name: str) -> str:

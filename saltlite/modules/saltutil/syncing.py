@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.fileserver import sync
-from saltlite.modules.saltutil.refreshing import refresh_modules, refresh_pillar
+from saltlite.modules.saltutil.refreshing import refresh_beacons, refresh_modules, refresh_pillar
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,10 @@ def sync_beacons(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom beacons from ``salt://_beacons``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "beacons", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    found = _fetch(ctx, "beacons", saltenv, extmod_whitelist, extmod_blacklist)
+    if refresh:
+        refresh_beacons(ctx)
+    return found
 
 
 def sync_clouds(
