@@ -207,3 +207,44 @@ def test_events_wait_for_a_master_that_is_away(pair: Cluster) -> None:
 
         eventually(one, within_s=60, what="the event came")
     assert found[0].endswith("while_away")
+
+
+def test_one_that_hangs_is_killed_and_begins_again(pair: Cluster) -> None:
+    minion = pair.minions["m1"]
+
+    def says_so() -> bool:
+        return "beacon hanging: no end after 30 s" in (pair.root / "m1" / "log").read_text()
+
+    eventually(says_so, within_s=60, what="the hanging beacon is killed")
+    eventually(
+        lambda: minion.titled("beacons: hanging"), within_s=DEADLINE_S, what="it begins again"
+    )
+    assert len(minion.titled("beacons: hanging")) == 1
+
+
+def test_beacons_begin_before_a_master_answers_if_they_are_told_to(pair: Cluster) -> None:
+    folder = pair.root / "early"
+    folder.mkdir()
+    pair.master.stop()
+    watch = {"watch": [{"files": {str(folder): {}}}, {"beacon_module": "inotify"}]}
+    minion = pair.add_minion("early", beacons=watch, beacons_before_connect=True)
+    minion.start()
+    eventually(lambda: minion.titled("beacons: watch"), within_s=DEADLINE_S, what="it runs")
+    time.sleep(1.5)
+    (folder / "before").write_text("x")
+    time.sleep(1.5)
+    pair.master.start()
+    found: list[str] = []
+    prefix = "salt/beacon/early/watch"
+    with EventSubscriber(MasterSockets(pair.sock_dir).event_pub, (prefix,)) as bus:
+        eventually(lambda: bus.connect_confirmed(1.0), what="its bus answers")
+
+        def one() -> bool:
+            event = bus.get(1.0)
+            if event is not None:
+                found.append(event.data["path"])
+            return bool(found)
+
+        eventually(one, within_s=60, what="the event came")
+    minion.stop()
+    assert found[0].endswith("before")
