@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -320,3 +322,20 @@ def test_what_is_kept_of_a_load() -> None:
     assert drop_credentials(runner) == {
         "cmd": "runner", "kwargs": {"password": "x"}, "kwarg": {"password": "x"},
     }  # fmt: skip
+
+
+# --- what is imported ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "module", ["saltlite.master.context", "saltlite.master.dispatch", "saltlite.cli.salt"]
+)
+def test_who_checks_no_login_imports_no_module_for_it(module: str) -> None:
+    code = (
+        f"import sys, {module}\n"
+        "names = ('saltlite.auth', 'saltlite.providers.pam', 'saltlite.providers.ldap',"
+        " 'saltlite.master.loginserver', 'saltlite.master.logincheck', 'ldap3')\n"
+        "print([one for one in names if one in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,92 @@
+"""What becomes of logins when a module hangs or crashes, and when who checks them dies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from attacks import Stranger, clear
+from cluster import Cluster, eventually
+from saltlite.master.loginserver import CHECK_LIMIT_S
+from saltlite.transport.addresses import MasterSockets
+
+MODULES = {
+    "hangs": "import time\ndef auth(username, password):\n    time.sleep(3600)\n",
+    "spins": "def auth(username, password):\n    while True:\n        pass\n",
+    "dies": "import os\ndef auth(username, password):\n    os._exit(0)\n",
+    "talks": "def auth(username, password):\n    return True\n"
+    "def groups(username):\n    return ['x' * 100] * 200000\n",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(minions=0, auto_accept=False) as one:
+        modules = one.root / "master" / "extmods" / "auth"
+        modules.mkdir(parents=True)
+        for name, text in MODULES.items():
+            (modules / f"{name}.py").write_text(text)
+        blocks = {name: {"anna": ["test.ping"]} for name in (*MODULES, "auto")}
+        one.reconfigure(
+            one.master_dir / "master", extension_modules=str(modules.parent),
+            external_auth=blocks, worker_threads=2,
+        )  # fmt: skip
+        one.start_master()
+        eventually(MasterSockets(one.sock_dir).logins.exists, what="the login server")
+        yield one
+
+
+def log_in(cluster: Cluster, eauth: str, name: str = "anna", *, within_s: float = 30) -> Any:
+    stranger = Stranger(cluster.ret_port)
+    load = {"cmd": "mk_token", "eauth": eauth, "username": name, "password": "x"}
+    try:
+        return stranger.send(clear(load), within_s=within_s)
+    finally:
+        stranger.close()
+
+
+@pytest.mark.parametrize("eauth", ["hangs", "spins"])
+def test_a_module_that_does_not_end_is_ended(cluster: Cluster, eauth: str) -> None:
+    found: list[Any] = []
+    begun = time.monotonic()
+    slow = threading.Thread(target=lambda: found.append(log_in(cluster, eauth, f"u-{eauth}")))
+    slow.start()
+    eventually(lambda: cluster.master.titled("salt-master Login "), what="a check", within_s=10)
+    assert log_in(cluster, "auto", "ben", within_s=8)["name"] == "ben"
+    slow.join(40)
+    assert found == [""]
+    assert time.monotonic() - begun >= CHECK_LIMIT_S
+    assert "took too long" in cluster.master.log()
+
+
+@pytest.mark.parametrize("eauth", ["dies", "talks"])
+def test_a_module_that_ends_otherwise_lets_in_nobody(cluster: Cluster, eauth: str) -> None:
+    found = log_in(cluster, eauth, f"u-{eauth}")
+    assert found == "" if eauth == "dies" else len(found["groups"]) == 1
+
+
+def test_who_checks_logins_is_started_again(cluster: Cluster) -> None:
+    (before,) = cluster.master.titled("salt-master LoginServer")
+    before.kill()
+
+    def is_back() -> bool:
+        now = cluster.master.titled("salt-master LoginServer")
+        return bool(now) and now[0].pid != before.pid
+
+    eventually(is_back, what="it is back", within_s=20)
+    eventually(lambda: log_in(cluster, "auto", within_s=5) not in ("", None), what="a login")
+    assert log_in(cluster, "auto")["name"] == "anna"
+    assert len(cluster.master.titled("salt-master LoginReplies")) == 1
+
+
+def test_who_brings_replies_is_started_again(cluster: Cluster) -> None:
+    (before,) = cluster.master.titled("salt-master LoginReplies")
+    before.kill()
+    eventually(lambda: before.status() == psutil.STATUS_ZOMBIE, what="it has ended")
+    log_in(cluster, "auto", within_s=3)  # its reply may be lost
+    assert log_in(cluster, "auto")["name"] == "anna"
