@@ -88,28 +88,28 @@ class ReactorClient:
         entries = TagTable(found.entries).matching(tag)
         errors: list[str] = []
         named = [file for entry in entries for file in entry.files]
-        rendered = list(self._rendered(named, tag, data, errors))
+        rendered = list(self._render_files(named, tag, data, errors))
         made = compile_reactions(rendered)
         errors += made.errors
         report = {
             "entries": [entry.as_map() for entry in entries],
             "rendered": dict(rendered),
-            "reactions": [self._shown(one) for one in made.reactions],
+            "reactions": [self._describe(one) for one in made.reactions],
             "warnings": [*found.problems, *made.warnings],
             "errors": errors,
         }
         return {**report, "retcode": 1 if errors else 0}
 
-    def _rendered(
+    def _render_files(
         self, named: Sequence[str], tag: str, data: Mapping[str, Any], errors: list[str]
     ) -> Iterator[tuple[str, Any]]:
         renderer = renderer_for(self._ctx, self._ctx.config)
         for file in named:
-            with _told(errors):
+            with _collect_error(errors):
                 for path in renderer.locate(file, tag):
                     yield path, renderer.render(path, tag, data)
 
-    def _shown(self, reaction: Reaction) -> dict[str, Any]:
+    def _describe(self, reaction: Reaction) -> dict[str, Any]:
         """The call as it would be made; arguments of the old form are laid out."""
         shown = reaction.as_map()
         if not reaction.by_signature:
@@ -134,7 +134,7 @@ class ReactorClient:
         warnings: list[str] = []
         renderer = renderer_for(self._ctx, config)
         for file in dict.fromkeys(file for entry in found.entries for file in entry.files):
-            with _told(errors):
+            with _collect_error(errors):
                 for path in renderer.locate(file, "any"):
                     warnings += _unquoted(path)
         report: dict[str, Any] = {"entries": len(found.entries), "errors": errors}
@@ -173,7 +173,7 @@ class ReactorClient:
 
 
 @contextmanager
-def _told(errors: list[str]) -> Iterator[None]:
+def _collect_error(errors: list[str]) -> Iterator[None]:
     """Go on behind what goes wrong; it is told."""
     try:
         yield

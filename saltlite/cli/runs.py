@@ -139,7 +139,7 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
     from saltlite.master.runs import RunOutcome
 
     with runner_context(config, lambda line: log.info("%s", line), request.user) as ctx:
-        ran = _ran(ctx, request)
+        ran = _run_request(ctx, request)
         if request.schedule:
             from saltlite.cli.scheduled_runs import report
 
@@ -147,7 +147,7 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
         return RunOutcome(ran.return_, ran.success)
 
 
-def _ran(ctx: RunnerContext, request: RunRequest) -> Ran:
+def _run_request(ctx: RunnerContext, request: RunRequest) -> Ran:
     """Run it; what could not be run is told and kept as a run that failed."""
     from saltlite.client.runner import Ran, RunnerClient, WheelClient
     from saltlite.errors import SaltliteError

@@ -333,7 +333,7 @@ class Reactor:
         except WireError as error:
             log.debug("not an event: %s", error)
             return
-        if not is_roots(self._shared, tag, data):
+        if not is_from_root(self._shared, tag, data):
             log.error("%s without the root key is refused", tag)
             return
         self._fire(tags.REACTOR_ANSWERS[asked], do(data))
@@ -346,21 +346,21 @@ class Reactor:
         entry = read_entry({data.get("event"): data.get("reactors")})
         entries = self._source.table.entries
         if entry is None:
-            return self._changed(False, "An event and a list of SLS files are needed.")
+            return self._answer_change(False, "An event and a list of SLS files are needed.")
         if any(one.pattern == entry.pattern for one in entries):
-            return self._changed(False, "Reactor already exists.")
+            return self._answer_change(False, "Reactor already exists.")
         self._source.replace(Entries((*entries, entry)))
-        return self._changed(True, "Reactor added.")
+        return self._answer_change(True, "Reactor added.")
 
     def _delete(self, data: Mapping[str, Any]) -> dict[str, Any]:
         entries = self._source.table.entries
         left = tuple(one for one in entries if one.pattern != data.get("event"))
         if len(left) == len(entries):
-            return self._changed(False, "Reactor does not exists.")
+            return self._answer_change(False, "Reactor does not exists.")
         self._source.replace(Entries(left))
-        return self._changed(True, "Reactor deleted.")
+        return self._answer_change(True, "Reactor deleted.")
 
-    def _changed(self, status: bool, comment: str) -> dict[str, Any]:
+    def _answer_change(self, status: bool, comment: str) -> dict[str, Any]:
         return {**self._list({}), "result": {"status": status, "comment": comment}}
 
     def _is_leader(self, _data: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,7 +385,7 @@ def open_source(config: MasterConfig) -> EntrySource:
     return source
 
 
-def is_roots(shared: Shared, tag: str, data: Mapping[str, Any]) -> bool:
+def is_from_root(shared: Shared, tag: str, data: Mapping[str, Any]) -> bool:
     """Whether root or the master's user fired a management event."""
     for user in ("root", shared.user):
         key = disk.read_regular(key_path(shared.cachedir, user), limit_bytes=4096)

@@ -95,7 +95,7 @@ def compile_reactions(rendered: Sequence[tuple[str, Any]], *, masterless: bool =
     high: dict[Any, Any] = {}
     structural: list[str] = []
     for name, value in rendered:
-        declared, mistakes = _declared(name, value, made)
+        declared, mistakes = _read_declarations(name, value, made)
         high.update(declared)
         structural += mistakes
     structural += verified(high)
@@ -114,14 +114,14 @@ def _add(chunk: Mapping[str, Any], made: Compiled, *, masterless: bool) -> None:
         made.errors.append(f"{chunk.get('__sls__')}: {chunk['__id__']}: {error}")
 
 
-def _declared(name: str, value: Any, made: Compiled) -> tuple[dict[Any, Any], list[str]]:
+def _read_declarations(name: str, value: Any, made: Compiled) -> tuple[dict[Any, Any], list[str]]:
     """The declarations of one file, written out, with its name in each; mistakes in them."""
     if value is None or value == {}:
         return {}, []
     if not isinstance(value, Mapping):
         made.errors.append(f"{name}: does not render to a map of reactions")
         return {}, []
-    alone = {ident: _without_repeats(ident, body, name, made) for ident, body in value.items()}
+    alone = {ident: _drop_repeats(ident, body, name, made) for ident, body in value.items()}
     written, errors = written_out(alone, f"SLS '{name}'")
     declared = {}
     for ident, body in written.items():
@@ -132,7 +132,7 @@ def _declared(name: str, value: Any, made: Compiled) -> tuple[dict[Any, Any], li
     return declared, errors
 
 
-def _without_repeats(ident: Any, body: Any, name: str, made: Compiled) -> Any:
+def _drop_repeats(ident: Any, body: Any, name: str, made: Compiled) -> Any:
     """Of two functions of one kind under an id the first counts, as in Salt; the other is told."""
     if not isinstance(body, Mapping):
         return body
@@ -164,12 +164,12 @@ def _reaction(chunk: Mapping[str, Any], warnings: list[str], *, masterless: bool
         "fun": str(chunk["fun"]),
     }
     make = {LOCAL: _local, CALLER: _caller}.get(kind, _run)
-    notes = (f"{base['sls']}: {base['id']}: {note}" for note in _ignored(kind, given))
+    notes = (f"{base['sls']}: {base['id']}: {note}" for note in _list_ignored(kind, given))
     warnings.extend(notes)
     return make(base, given)
 
 
-def _ignored(kind: str, given: Mapping[str, Any]) -> Iterator[str]:
+def _list_ignored(kind: str, given: Mapping[str, Any]) -> Iterator[str]:
     """A line for each key that has no effect."""
     beside = [key for key in ("arg", "kwarg") if key in given]
     if "args" in given and beside and kind != CALLER:

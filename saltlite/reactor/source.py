@@ -89,7 +89,7 @@ class EntrySource:
         """
         self._path = value if isinstance(value, str) else ""
         self._stamp = _stamp(self._path)
-        self.table = self._told(configured_entries(value, sources))
+        self.table = self._log_problems(configured_entries(value, sources))
 
     def watch(self, path: str) -> None:
         """Look at this file from now on; it could not be used so far."""
@@ -104,7 +104,7 @@ class EntrySource:
             return
         self._stamp = stamp
         try:
-            self.table = self._told(entries_of_file(self._path))
+            self.table = self._log_problems(entries_of_file(self._path))
             log.info("%s was read again: %d entries", self._path, len(self.table.entries))
         except ConfigError as error:
             log.error("The reactor goes on with what it had: %s", error)
@@ -114,7 +114,7 @@ class EntrySource:
         self.table = TagTable(entries.entries)
 
     @staticmethod
-    def _told(found: Entries) -> TagTable:
+    def _log_problems(found: Entries) -> TagTable:
         for problem in found.problems:
             log.error("%s; the entry does not count", problem)
         return TagTable(found.entries)
