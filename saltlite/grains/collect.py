@@ -40,7 +40,8 @@ def collect(
     """All grains; ``known`` are those of :func:`quick` if they have been collected already."""
     resolved = names.resolving(host, os.uname().nodename, reverse=config.grains.enable_fqdns_grains)
     found = dict(quick(config, host) if known is None else known)
-    return with_users(config, host, {**found, **process.zmq_version(), **resolved()})
+    found |= {**process.zmq_version(), **names.without_unused(resolved(), found)}
+    return with_users(config, host, found)
 
 
 def with_users(config: MinionConfig, host: Host, found: dict[str, Any]) -> dict[str, Any]:

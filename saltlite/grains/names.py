@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from saltlite.errors import CommandError
@@ -15,6 +15,9 @@ RESOLVE_TIMEOUT_S = 1.0
 
 REVERSE_TIMEOUT_S = 5.0
 """How long it may take for the names of all addresses together (``enable_fqdns_grains``)."""
+
+NOT_FOUND: Final = 2
+"""How getent ends when it knows no such name."""
 
 RESOLVED: Final = ("fqdn", "host", "domain", "fqdn_ip4", "fqdn_ip6", "fqdns")
 """The grains that the resolver is asked for."""
@@ -53,6 +56,12 @@ def read(host: Host, nodename: str) -> dict[str, Any]:
     }
 
 
+def without_unused(resolved: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """``resolved`` without addresses of a kind of which the machine has none of its own."""
+    unused = {f"fqdn_ip{kind}": [] for kind in (4, 6) if not found.get(f"ipv{kind}")}
+    return {**resolved, **unused}
+
+
 def _all_names(host: Host) -> dict[str, Any]:
     """The names of all addresses of this machine; those that do not come in time are left out."""
     addresses = network.addresses(host)
@@ -84,14 +93,23 @@ def name_grains(fqdn: str) -> dict[str, Any]:
 def _resolve(
     host: Host, database: str, name: str, timeout_s: float = RESOLVE_TIMEOUT_S
 ) -> str | None:
-    """What the resolver knows of a name; ``None`` if nothing, or if it takes too long."""
+    """What the resolver knows of a name; ``None`` if nothing, or if it takes too long.
+
+    ``-A``: also addresses of a kind that no interface has; a getent that does not know the option
+    is asked without it.
+    """
     if name.startswith("-"):
         return None
-    try:
-        done = host.run(["getent", database, name], timeout_s=timeout_s)
-    except CommandError:
-        return None
-    return done.stdout if done.exit_code == 0 and not done.timed_out else None
+    for options in ([["-A"], []] if database.startswith("ahosts") else [[]]):
+        try:
+            done = host.run(["getent", *options, database, name], timeout_s=timeout_s)
+        except CommandError:
+            return None
+        if done.timed_out or done.exit_code == NOT_FOUND:
+            return None
+        if done.exit_code == 0:
+            return done.stdout
+    return None
 
 
 def parse_canonical_name(text: str) -> str | None:
