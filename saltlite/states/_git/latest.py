@@ -37,13 +37,18 @@ class Now:
     occupied: bool = False
     head: str | None = None
     branch: str = ""
+    base: str | None = None
+    """The commit of the local branch that is to follow; HEAD where that branch is yet to be."""
     upstream: str = ""
+    """What that branch tracks."""
+    fetched: bool = False
+    """The branch of the other side has been fetched once."""
     address: str | None = None
     dirty: bool = False
     known: bool = False
     """The wanted revision is in the local repository."""
     ahead: bool = False
-    """The wanted revision can be reached by a fast-forward."""
+    """The wanted revision can be reached by a fast-forward, as far as that is known."""
     branches: tuple[str, ...] = ()
     stale: bool = False
     """References of a bare repository differ from the other side's."""
@@ -114,7 +119,13 @@ class Latest(Resource[Now]):
         call, given, sha = ctx.functions.call, self.access.local(), self._wanted(refs)
         head = parsed(ctx, self.target, "HEAD", given)
         branch = parsed(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
+        branch = "" if branch == "HEAD" else branch
+        local = self.branch or branch
+        base = parsed(ctx, self.target, f"refs/heads/{local}", given) or head
         known = parsed(ctx, self.target, f"{sha}^{{commit}}", given) is not None
+        upstream = parsed(ctx, self.target, f"{local}@{{upstream}}", given, "--abbrev-ref") or ""
+        tracked = self._upstream_of(refs) or upstream
+        theirs = parsed(ctx, self.target, f"refs/remotes/{tracked}", given)
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
         tags = set(call("git.list_tags", self.target, **given))
@@ -122,20 +133,24 @@ class Latest(Resource[Now]):
             refs=refs,
             exists=True,
             head=head,
-            branch="" if branch == "HEAD" else branch,
-            upstream=parsed(ctx, self.target, "@{upstream}", given, "--abbrev-ref") or "",
+            branch=branch,
+            base=base,
+            upstream=upstream,
+            fetched=theirs is not None,
             address=remotes.get(self.remote, {}).get("fetch"),
             dirty=any(files for kind, files in status.items() if kind not in _UNCHANGED),
             known=known,
-            ahead=bool(known and head and self._is_behind(ctx, head, sha)),
+            ahead=self._is_behind(ctx, base, sha if known else theirs),
             branches=tuple(call("git.list_branches", self.target, **given)),
             tags=tuple(sorted(_tags(refs) - tags)) if self.fetch_tags else (),
             stray=tuple(sorted(tags - _tags(refs))) if self.sync_tags else (),
         )
 
-    def _is_behind(self, ctx: MinionContext, head: str, sha: str) -> bool:
+    def _is_behind(self, ctx: MinionContext, base: str | None, sha: str | None) -> bool:
+        if not base or not sha:
+            return False
         given, call = self.access.local(), ctx.functions.call
-        refs = [head, sha]
+        refs = [base, sha]
         return bool(call("git.merge_base", self.target, refs=refs, is_ancestor=True, **given))
 
     def _wanted(self, refs: Mapping[str, str]) -> str:
@@ -147,11 +162,15 @@ class Latest(Resource[Now]):
         short = self._wanted(now.refs)[:7]
         if self.rev == "HEAD":
             return f"remote HEAD ({short})"
+        if self.rev == self._wanted(now.refs):
+            return short
         return f"{self._upstream(now) or self.rev} ({short})"
 
     def _upstream(self, now: Now) -> str:
-        known = f"refs/heads/{self.rev}" in now.refs
-        return f"{self.remote}/{self.rev}" if known else ""
+        return self._upstream_of(now.refs)
+
+    def _upstream_of(self, refs: Mapping[str, str]) -> str:
+        return f"{self.remote}/{self.rev}" if f"refs/heads/{self.rev}" in refs else ""
 
     # planning
 
@@ -193,10 +212,10 @@ class Latest(Resource[Now]):
         said = [f"{self._shown} cloned to {self.target}{kind}"]
         if kind:
             return said
-        if self.branch:
+        if self.branch and self.branch != self._cloned_branch(now):
             start = f"with {self._described(now)} as a starting point"
             return [*said, f"Branch '{self.branch}' checked out, {start}"]
-        if self._wanted(now.refs) != now.refs.get("HEAD"):
+        if self._wanted(now.refs) != now.refs.get(f"refs/heads/{self._cloned_branch(now)}"):
             said.append(f"Repository was reset to {self._described(now)}")
             upstream = self._upstream(now)
             tracking = f"updated to {upstream}" if upstream else "unset"
@@ -220,13 +239,19 @@ class Latest(Resource[Now]):
         self._settle_clone(ctx, now, local)
         self._submodules(ctx)
 
+    def _cloned_branch(self, now: Now) -> str:
+        """The branch that a new clone is on: the one of the other side's HEAD, or the shallow one."""
+        if self.depth:
+            return self.rev
+        return _default_branch(now.refs)
+
     def _settle_clone(self, ctx: MinionContext, now: Now, local: Mapping[str, Any]) -> None:
         call, sha = ctx.functions.call, self._wanted(now.refs)
-        if self.branch:
-            if parsed(ctx, self.target, "HEAD", local, "--abbrev-ref") != self.branch:
-                words = ["-B", self.branch]
-                call("git.checkout", self.target, rev=sha, opts=words, **local)
-        elif sha != now.refs.get("HEAD"):
+        current = parsed(ctx, self.target, "HEAD", local, "--abbrev-ref")
+        if self.branch and current != self.branch:
+            start = self._upstream(now) or sha
+            call("git.checkout", self.target, rev=start, opts=["-B", self.branch], **local)
+        elif sha != parsed(ctx, self.target, "HEAD", local):
             call("git.reset", self.target, opts=["--hard", sha], **local)
             self._track(ctx, self._upstream(now))
 
@@ -240,61 +265,138 @@ class Latest(Resource[Now]):
             given = self.access.remote()
             ctx.functions.call("git.submodule", self.target, "update", opts=words, **given)
 
-    def _start(self, now: Now) -> bool:
-        """Whether a branch is to be made or switched to first."""
+    def _switches(self, now: Now) -> bool:
+        """Whether another branch than the present one is to follow."""
         return bool(self.branch) and self.branch != now.branch
 
+    def _creates(self, now: Now) -> bool:
+        """Whether the branch that is to follow is yet to be made."""
+        return self._switches(now) and self.branch not in now.branches
+
     def _refusal(self, now: Now) -> Verdict | None:
-        sha = self._wanted(now.refs)
-        if now.head == sha or not self.update_head or self._start(now):
+        if now.base == self._wanted(now.refs):
+            return self._refused_switch(now)
+        if not self.update_head:
             return None
-        short = sha[:7]
         if now.dirty and not self.force_reset:
-            said = (
-                f"Repository would be updated from {(now.head or '')[:7]} to {short}, but there are"
-                " uncommitted changes. Set 'force_reset' to True (or 'remote-changes') to force"
-                " this update and discard these changes."
+            why = (
+                "there are uncommitted changes. Set 'force_reset' to True (or 'remote-changes') to"
+                " force this update and discard these changes."
             )
-            return refused(said + self._hint(now))
-        if now.known and not now.ahead and not self.force_reset:
+            return refused(self._not_moved(now, why) + self._hint(now))
+        if now.known and not now.ahead and not (self.force_reset or self._creates(now)):
             return refused(self._not_forward(now))
-        return None
+        return self._refused_switch(now)
+
+    def _refused_switch(self, now: Now) -> Verdict | None:
+        """Why another branch is not checked out."""
+        if not (now.dirty and self._switches(now)) or self.force_checkout or self._rests(now):
+            return None
+        return refused(
+            f"Local branch '{now.branch}' has uncommitted changes. Set 'force_checkout' to True to"
+            " discard them and proceed."
+        )
+
+    def _rests(self, now: Now) -> bool:
+        """Whether nothing is done, not even a switch: only uncommitted changes would be lost."""
+        same = now.base == self._wanted(now.refs)
+        return same and now.dirty and self.force_reset is not True
 
     def _hint(self, now: Now) -> str:
-        if self.rev == "HEAD" or self.branch or now.branch in ("", self.rev):
+        default = _default_branch(now.refs)
+        if self.branch or now.branch in ("", default if self.rev == "HEAD" else self.rev):
             return ""
+        if self.rev == "HEAD":
+            return (
+                f" The default remote branch ({default}) differs from the local branch"
+                f" ({now.branch}). This could be caused by changing the default remote branch, or"
+                " if the local branch was manually changed. Rather than forcing an update, it may"
+                f" be advisable to set the 'branch' argument to '{default}' instead. To ensure that"
+                f" this state follows the '{default}' branch instead of the remote HEAD, set the"
+                f" 'rev' argument to '{default}'."
+            )
         return (
             f" The desired rev ({self.rev}) differs from the name of the local branch"
             f" ({now.branch}), if the desired rev is a branch name then a forced update could"
             f" possibly be avoided by setting the 'branch' argument to '{self.rev}' instead."
         )
 
+    def _not_moved(self, now: Now, why: str) -> str:
+        start = f"from {(now.head or '')[:7]} to "
+        to = self._wanted(now.refs)[:7]
+        if self._switches(now):
+            start, to = "to ", f"{to} (after checking out local branch '{self.branch}')"
+        return f"Repository would be updated {start}{to}, but {why}"
+
     def _not_forward(self, now: Now) -> str:
+        after = f" (after checking out local branch '{self.branch}')" if self._switches(now) else ""
         return (
-            f"Repository would be updated to {self._wanted(now.refs)[:7]}, but this is not a"
+            f"Repository would be updated to {self._wanted(now.refs)[:7]}{after}, but this is not a"
             " fast-forward merge. Set 'force_reset' to True to force this update."
+            f"{self._hint(now)}"
         )
 
     def _updating(self, now: Now) -> list[Step]:
-        moves = now.head != self._wanted(now.refs) and self.update_head
         steps = [*self._readdressing(now), *self._untagging(now)]
-        if not now.known or now.tags:
+        if self._fetches(now):
             steps.append(self._fetching(now))
-        if self._start(now):
-            return [*steps, self._switching(now)]
+        if self._switches(now) and not self._rests(now):
+            steps.append(self._switching(now))
+        if self._creates(now):
+            return steps
+        return [*steps, *self._following(now)]
+
+    def _fetches(self, now: Now) -> bool:
+        if not now.known or now.tags:
+            return True
+        return bool(self._upstream(now)) and (not now.fetched or bool(self._readdressing(now)))
+
+    def _following(self, now: Now) -> list[Step]:
+        """Bring a branch that is there to the wanted revision, and have it track the other side's.
+
+        What may turn out to be refused comes before the branch tracks another one.
+        """
+        moves = self._moves(now)
+        tracking, moving = self._tracking(now), [self._moving(now)] if moves else []
+        discards = now.dirty and (self.force_reset is True or bool(self.force_reset and moves))
+        steps = [self._discarding(now, moves)] if discards and not self._switches(now) else []
+        if self._forced(now) or not now.ahead:
+            return [*steps, *moving, *tracking]
+        return [*steps, *tracking, *moving]
+
+    def _moves(self, now: Now) -> bool:
+        return now.base != self._wanted(now.refs) and self.update_head
+
+    def _tracking(self, now: Now) -> list[Step]:
         upstream = self._upstream(now)
-        if moves and upstream and now.branch and now.upstream != upstream:
-            how = "updated" if now.upstream else "set"
-            steps.append(
-                Step(
-                    would=f"Tracking branch would be {how} to {upstream}",
-                    did=f"Tracking branch was {how} to {upstream}",
-                    run=lambda ctx: self._track(ctx, upstream),
-                )
+        current = "" if self._loses_upstream(now) else now.upstream
+        if self._ignores_upstream(now) or current == upstream:
+            return []
+        if upstream:
+            how = f"{'updated' if current else 'set'} to {upstream}"
+        else:
+            how = "unset"
+        return [
+            Step(
+                would=f"Tracking branch would be {how}",
+                did=f"Tracking branch was {how}",
+                run=lambda ctx: self._track(ctx, upstream),
             )
-        if now.dirty and self.force_reset is True:
-            steps.append(self._discarding(now, moves))
-        return [*steps, *([self._moving(now)] if moves else [])]
+        ]
+
+    def _ignores_upstream(self, now: Now) -> bool:
+        """Whether nobody has said what is to be tracked, or there is no branch to do it."""
+        if self.rev == "HEAD" or not (self.branch or now.branch) or self._rests(now):
+            return True
+        return not self.update_head and now.base != self._wanted(now.refs)
+
+    def _loses_upstream(self, now: Now) -> bool:
+        """Whether another address for the remote makes git forget what branches track."""
+        return bool(now.address and self._readdressing(now))
+
+    def _forced(self, now: Now) -> bool:
+        discards = now.known and now.dirty and self.force_reset is True
+        return bool(self.force_reset) and (discards or not now.ahead)
 
     def _readdressing(self, now: Now) -> list[Step]:
         wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
@@ -361,25 +463,24 @@ class Latest(Resource[Now]):
         ]
 
     def _switching(self, now: Now) -> Step:
-        there = self.branch in now.branches
-        start = "" if there else f", with {self._described(now)} as a starting point"
-        words = [] if there else ["-b"]
-        words += ["--force"] if self.force_checkout else []
+        new = self._creates(now)
+        start = f", with {self._described(now)} as a starting point" if new else ""
+        words = ["--force"] if self.force_checkout else []
+        moves = self._moves(now) and not new
 
         def run(ctx: MinionContext) -> None:
-            call, local = ctx.functions.call, self.access.local()
-            name = str(self.branch)
-            if there:
-                call("git.checkout", self.target, rev=name, opts=words, **local)
+            call, local, name = ctx.functions.call, self.access.local(), str(self.branch)
+            if new:
+                start = self._upstream(now) or self._wanted(now.refs)
+                call("git.checkout", self.target, rev=start, opts=[*words, "-b", name], **local)
             else:
-                sha = self._wanted(now.refs)
-                call("git.checkout", self.target, rev=sha, opts=[*words, name], **local)
+                call("git.checkout", self.target, rev=name, opts=words, **local)
 
         return Step(
-            would=f"Branch '{self.branch}' would be checked out{start}",
-            did=f"Branch '{self.branch}' checked out{start}",
+            would=f"{'New branch ' if new else ''}'{self.branch}' would be checked out{start}",
+            did=f"{'New branch ' if new else ''}'{self.branch}' was checked out{start}",
             run=run,
-            changes={} if there else self._revision(now),
+            changes={} if moves else self._revision(now),
         )
 
     def _discarding(self, now: Now, moves: bool) -> Step:
@@ -402,11 +503,13 @@ class Latest(Resource[Now]):
 
     def _moving(self, now: Now) -> Step:
         sha = self._wanted(now.refs)
-        forced = now.known and not now.ahead
+        forced = self._forced(now)
         to = self._described(now)
         old, new = (now.head or "")[:7], sha[:7]
         would = f"Repository would be updated from {old} to {new}"
         did = f"Repository was fast-forwarded to {to}"
+        if not self._upstream(now) and self.rev != "HEAD":
+            did = f"Repository was reset to {to.partition(' ')[0]} (fast-forward)"
         if forced:
             would = f"Repository would be hard-reset from {old} to {new}"
             did = f"Repository was hard-reset to {to}"
@@ -420,9 +523,10 @@ class Latest(Resource[Now]):
 
     def _move(self, ctx: MinionContext, now: Now, sha: str) -> None:
         call, local = ctx.functions.call, self.access.local()
-        if now.head and self._is_behind(ctx, now.head, sha) and not now.dirty:
+        forward = self._is_behind(ctx, now.base, sha)
+        if forward and not now.dirty and not self._forced(now):
             call("git.merge", self.target, rev=sha, opts=["--ff-only"], **local)
-        elif self.force_reset or now.head is None or (now.known and now.ahead):
+        elif self.force_reset or now.base is None or forward:
             call("git.reset", self.target, opts=["--hard", sha], **local)
         else:
             made = f"Changes already made: {self._shown} was fetched, resulting in updated refs"
@@ -434,8 +538,9 @@ class Latest(Resource[Now]):
         """It is at the wanted revision, or shall not be moved."""
         sha = self._wanted(now.refs)
         if now.exists and not (self.bare or self.mirror) and now.head != sha:
+            where = "Remote head" if self.rev == "HEAD" else self._upstream(now) or self.rev
             return (
-                f"Remote head ({sha[:7]}) is already present and local HEAD"
+                f"{where} ({sha[:7]}) is already present and local HEAD"
                 f" ({(now.head or '')[:7]}) does not match, but update_head=False. HEAD has not"
                 " been updated locally."
             )
@@ -468,7 +573,7 @@ class Latest(Resource[Now]):
         return sentences(said)
 
     def _stays(self, now: Now) -> bool:
-        return now.head == self._wanted(now.refs) and not self._start(now)
+        return now.head == self._wanted(now.refs)
 
     def _calm(self) -> str:
         return f"Repository {self.target} is up-to-date"
@@ -477,3 +582,10 @@ class Latest(Resource[Now]):
 def _tags(refs: Mapping[str, str]) -> set[str]:
     names = (name[10:] for name in refs if name.startswith("refs/tags/"))
     return {name for name in names if not name.endswith("^{}")}
+
+
+def _default_branch(refs: Mapping[str, str]) -> str:
+    """The branch that HEAD of the other side stands for, as far as hashes tell."""
+    names = [name[11:] for name, sha in refs.items() if name.startswith("refs/heads/")]
+    same = [name for name in names if refs[f"refs/heads/{name}"] == refs.get("HEAD")]
+    return next((name for name in ("master", "main") if name in same), same[0] if same else "")
