@@ -100,7 +100,7 @@ def _resolve(
     """
     if name.startswith("-"):
         return None
-    for options in ([["-A"], []] if database.startswith("ahosts") else [[]]):
+    for options in [["-A"], []] if database.startswith("ahosts") else [[]]:
         try:
             done = host.run(["getent", *options, database, name], timeout_s=timeout_s)
         except CommandError:

@@ -124,8 +124,11 @@ class Latest(Resource[Now]):
         base = parsed(ctx, self.target, f"refs/heads/{local}", given) or head
         known = parsed(ctx, self.target, f"{sha}^{{commit}}", given) is not None
         upstream = parsed(ctx, self.target, f"{local}@{{upstream}}", given, "--abbrev-ref") or ""
-        tracked = self._upstream_of(refs) or upstream
-        theirs = parsed(ctx, self.target, f"refs/remotes/{tracked}", given)
+        followed = self._upstream_of(refs)
+        theirs = parsed(ctx, self.target, f"refs/remotes/{followed}", given)
+        fetched = theirs is not None
+        if not fetched and (not followed or upstream.endswith(f"/{self.rev}")):
+            theirs = parsed(ctx, self.target, f"refs/remotes/{upstream}", given)
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
         tags = set(call("git.list_tags", self.target, **given))
@@ -136,7 +139,7 @@ class Latest(Resource[Now]):
             branch=branch,
             base=base,
             upstream=upstream,
-            fetched=theirs is not None,
+            fetched=fetched,
             address=remotes.get(self.remote, {}).get("fetch"),
             dirty=any(files for kind, files in status.items() if kind not in _UNCHANGED),
             known=known,
@@ -240,7 +243,7 @@ class Latest(Resource[Now]):
         self._submodules(ctx)
 
     def _cloned_branch(self, now: Now) -> str:
-        """The branch that a new clone is on: the one of the other side's HEAD, or the shallow one."""
+        """The branch that a new clone is on."""
         if self.depth:
             return self.rev
         return _default_branch(now.refs)
@@ -372,10 +375,7 @@ class Latest(Resource[Now]):
         current = "" if self._loses_upstream(now) else now.upstream
         if self._ignores_upstream(now) or current == upstream:
             return []
-        if upstream:
-            how = f"{'updated' if current else 'set'} to {upstream}"
-        else:
-            how = "unset"
+        how = f"{'updated' if current else 'set'} to {upstream}" if upstream else "unset"
         return [
             Step(
                 would=f"Tracking branch would be {how}",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from git_places import make_upstream, prepare
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -19,40 +18,14 @@ from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 
 CASES = Path(__file__).parents[2] / "cases" / "states" / "git.yaml"
-WHO = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "a"), ("EMAIL", "a@b"), ("DATE", "2020-01-01T00:00:00Z"))
-}
-
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-
-
-def git(cwd: Path, *words: str) -> None:
-    env = {**os.environ, **WHO, "HOME": str(cwd.parent)}
-    subprocess.run(["git", *words], cwd=cwd, env=env, check=True, capture_output=True)
-
-
-def commit(tree: Path, name: str, text: str, message: str) -> None:
-    (tree / name).write_text(text)
-    git(tree, "add", name)
-    git(tree, "commit", "-q", "-m", message)
 
 
 @pytest.fixture(scope="module")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A work tree ``w`` with three commits, and ``up.git``: what each case gets a copy of."""
+    """What each case gets a copy of."""
     base = tmp_path_factory.mktemp("upstream")
-    work = base / "w"
-    work.mkdir()
-    git(work, "init", "-q", "-b", "master", ".")
-    commit(work, "f", "1\n", "one")
-    git(work, "tag", "v1")
-    commit(work, "f", "2\n", "two")
-    git(work, "checkout", "-q", "-b", "develop")
-    commit(work, "d", "3\n", "dev")
-    git(work, "checkout", "-q", "master")
-    git(work, "clone", "-q", "--bare", ".", "../up.git")
+    make_upstream(base)
     return base
 
 
@@ -61,40 +34,6 @@ def place(upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.setenv("HOME", str(tmp_path))
     shutil.copytree(upstream, tmp_path, dirs_exist_ok=True)
     return tmp_path
-
-
-COMMANDS: dict[str, list[tuple[str, ...]]] = {
-    "clone": [(".", "clone", "-q", "up.git", "t")],
-    "bare": [(".", "clone", "-q", "--bare", "up.git", "t")],
-    "tag": [("w", "tag", "v2"), ("w", "push", "-q", "../up.git", "v2")],
-    "setting": [("w", "config", "a.b", "1")],
-    "another": [("w", "config", "--add", "a.b", "2")],
-    "at v1": [("t", "checkout", "-q", "v1")],
-    "other": [("t", "remote", "set-url", "origin", "https://u:secret@elsewhere/x.git")],
-}
-"""Words of the cases for what is done before a declaration: where git runs, and its words."""
-
-
-def prepare(place: Path, what: str) -> None:
-    """Do what one of the words in the cases stands for."""
-    target, work = place / "t", place / "w"
-    for where, *words in COMMANDS.get(what, []):
-        git(place / where, *words)
-    if what == "push":
-        commit(work, "f", "2\n4\n", "three")
-        git(work, "push", "-q", "../up.git", "master")
-    elif what == "dirty":
-        (target / "f").write_text("dirty\n")
-    elif what == "local":
-        commit(target, "l", "l\n", "local")
-    elif what in ("occupied", "empty"):
-        target.mkdir()
-        if what == "occupied":
-            (target / "x").write_text("x")
-    elif what == "file":
-        target.write_text("")
-    else:
-        assert what in COMMANDS
 
 
 def run(place: Path, case: dict[str, Any], *, test: bool) -> Verdict:
