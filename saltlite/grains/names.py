@@ -58,8 +58,8 @@ def read(host: Host, nodename: str) -> dict[str, Any]:
 
 def without_unused(resolved: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """``resolved`` without addresses of a kind of which the machine has none of its own."""
-    unused = {f"fqdn_ip{kind}": [] for kind in (4, 6) if not found.get(f"ipv{kind}")}
-    return {**resolved, **unused}
+    kinds = [kind for kind in (4, 6) if not found.get(f"ipv{kind}")]
+    return {**resolved, **{f"fqdn_ip{kind}": [] for kind in kinds}}
 
 
 def _all_names(host: Host) -> dict[str, Any]:

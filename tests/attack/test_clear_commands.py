@@ -203,6 +203,16 @@ def key_of(cluster: Cluster, user: str) -> str:
     return (cluster.cache_dir / f".{user}_key").read_text().strip()
 
 
+def test_a_key_without_a_name_is_that_of_root(victim: Victim) -> None:
+    """Salt asks for no name beside the key; another key is nobody's."""
+    asked = {"cmd": "wheel", "fun": "key.list_all"}
+    reply = victim.stranger.send(clear({**asked, "key": key_of(victim.cluster, "root")}))
+    assert reply["data"]["success"] is True
+    for key in (key_of(victim.cluster, "nobody"), PRIVATE_KEY, ""):
+        reply = victim.stranger.send(clear({**asked, "key": key}))
+        assert error_of(reply).endswith("AuthenticationError")
+
+
 SMUGGLED: list[dict[str, Any]] = [
     {"fun": "test.ping,cmd.run", "arg": [[], ["id"]]},
     {"fun": ["test.ping", "cmd.run"], "arg": [[], ["id"]]},

@@ -126,7 +126,8 @@ def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
 def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | PlainMap | Later:
     """Who asks, if he may; else the reply that says no, or that it comes later."""
     shown = "eauth" if load.get("token") is None else "token"
-    user = authenticate(ctx, load, load, refuse_run(shown))
+    named = {"user": "", **load}  # Salt asks for no name beside a key: the key is root's then
+    user = authenticate(ctx, named, load, refuse_run(shown))
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):
