@@ -294,6 +294,9 @@ class EventOptions:
     event_return_queue_max_seconds: float = option(
         0, "How long they are gathered at most.", unit="s", minimum=0
     )
+    event_return_niceness: int | None = option(
+        None, "Added to the niceness of the process.", minimum=-40, maximum=39
+    )
     event_return_whitelist: Sequence[str] = option([], "Only events with these tags.")
     event_return_blacklist: Sequence[str] = option([], "Not events with these tags.")
     minion_data_cache_events: bool = option(True, "Fire an event when a minion's data change.")

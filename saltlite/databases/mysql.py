@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from saltlite.databases.sql import Dialect
+from saltlite.databases.sql import Cursor, Dialect
 from saltlite.errors import StoreError
 
 CONNECT_TIMEOUT_S: Final = 5
 LONGEST_STATEMENT_S: Final = 120
 """A table may be locked for a minute; a server that says nothing for longer is away."""
+
+SET_SESSION: Final = "SET time_zone = '+00:00', sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')"
+"""What ``alter_time`` is compared with is UTC; and no JSON is cut to the size of its column."""
 
 SAVE_LOAD: Final = "INSERT IGNORE INTO jids (jid, `load`) VALUES (%s, %s)"
 DELETE_SOME: Final = "DELETE FROM {table} WHERE {old} LIMIT 5000"
@@ -49,7 +52,20 @@ def make_dialect(options: Mapping[str, Any]) -> Dialect:
         archive=ARCHIVE,
         quote=lambda name: f"`{name}`",
         success=int,
+        largest=_read_largest,
+        escaped=_count_escaped,
     )
+
+
+def _read_largest(cursor: Cursor) -> int:
+    """Ask for the bytes of one packet; a longer one ends the connection without a word."""
+    cursor.execute("SELECT @@max_allowed_packet")
+    return int(cursor.fetchall()[0][0])
+
+
+def _count_escaped(text: str) -> int:
+    """Return the bytes of a text, of JSON mostly, in a statement."""
+    return len(text.encode()) + sum(map(text.count, "\\\"'\0\n\r\x1a"))
 
 
 def connection_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +81,7 @@ def connection_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         "read_timeout": LONGEST_STATEMENT_S,
         "write_timeout": LONGEST_STATEMENT_S,
         "charset": "utf8mb4",
-        "init_command": "SET time_zone = '+00:00'",  # what alter_time is compared with is UTC
+        "init_command": SET_SESSION,
     }
     tls = ("ssl_ca", "ssl_cert", "ssl_key")
     wanted = {name: options[name] for name in tls if options.get(name) not in (None, "", "None")}

@@ -19,7 +19,7 @@ ARCHIVE: Final = tuple(
 )
 
 
-def make_dialect(options: Mapping[str, Any], *, save_load: str, no_nul: bool) -> Dialect:
+def make_dialect(options: Mapping[str, Any], *, save_load: str, is_jsonb: bool) -> Dialect:
     """Return the dialect for a server that ``options`` name.
 
     Raises:
@@ -50,7 +50,7 @@ def make_dialect(options: Mapping[str, Any], *, save_load: str, no_nul: bool) ->
         save_load=save_load,
         delete_some=DELETE_SOME,
         archive=ARCHIVE,
-        no_nul=no_nul,
+        is_jsonb=is_jsonb,
         success=lambda value: "true" if value else "false",
     )
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Any, Final
 
-from saltlite.core.jid import new_jid
 from saltlite.databases.records import EventRecord, LoadRecord, Record, as_text
-from saltlite.errors import ServerAway, StoreError
+from saltlite.errors import RecordRefused, ServerAway, StoreError
 
 TIMEOUT_S: Final = 5.0
 EVENTS_KEPT: Final = 100_000
@@ -30,6 +28,7 @@ class RedisStore:
         except ImportError as error:
             raise StoreError("Redis needs its driver: pip install 'saltlite[redis]'") from error
         self._errors = redis.RedisError
+        self._refusals = redis.DataError
         self._keep_s = max(1, int(keep_s))
         path = options.get("unix_socket_path")
         where = (
@@ -47,7 +46,7 @@ class RedisStore:
         )
 
     def write(self, records: Sequence[Record]) -> None:
-        """Keep records in one transaction; raises ServerAway."""
+        """Keep records in one transaction; raises ServerAway, RecordRefused."""
         with self._talking():
             pipe = self._client.pipeline(transaction=True)
             for record in records:
@@ -65,10 +64,7 @@ class RedisStore:
 
     def _queue_return(self, pipe: Any, ret: Mapping[str, Any]) -> None:
         jid, minion = str(ret.get("jid")), str(ret.get("id"))
-        if jid == "req":
-            jid = new_jid(datetime.now(timezone.utc), None)
-            pipe.set(f"load:{jid}", _json(ret), ex=self._keep_s)
-        pipe.hset(f"ret:{jid}", minion, _json({**ret, "jid": jid}))
+        pipe.hset(f"ret:{jid}", minion, _json(ret))
         pipe.expire(f"ret:{jid}", self._keep_s)
         pipe.set(f"{minion}:{ret.get('fun')}", jid, ex=self._keep_s)
         pipe.sadd("minions", minion)
@@ -133,7 +129,11 @@ class RedisStore:
     def _talking(self) -> Iterator[None]:
         try:
             yield
-        except self._errors as error:  # it refuses no text; full or locked, it may be other later
+        except (self._refusals, ValueError) as error:  # ValueError: half of a surrogate pair
+            raise RecordRefused(f"Redis: {error}") from error
+        except self._errors as error:  # full or locked, it may be other later
+            if "WRONGTYPE" in str(error):  # a key of ours is somebody else's
+                raise RecordRefused(f"Redis: {error}") from error
             raise ServerAway(f"Redis: {error}") from error
 
 

@@ -12,9 +12,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
+from saltlite.core.jid import new_jid
 from saltlite.databases.drain import Store, drain
 from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord
 from saltlite.databases.spool import EVENTS_LIMIT, Spool
@@ -27,6 +29,9 @@ log = logging.getLogger(__name__)
 
 MINIONS_KEEP_S = 86400.0
 """How long Redis keeps what a minion sends: the default of ``keep_jobs_seconds``."""
+
+TOLD = ("ret_config", "ret_kwargs")
+"""What a job may say of the destination of its returns."""
 
 OWN_WRITES_S = 1.0
 """A reader waits so long for what is on its way to the server."""
@@ -77,10 +82,17 @@ class ServerReturner:
     # --- what a returner does ------------------------------------------------------------
 
     def returner(self, ret: Mapping[str, Any]) -> None:
-        """Keep one return."""
-        told = {name: ret[name] for name in ("ret_config", "ret_kwargs") if ret.get(name)}
+        """Keep one return; a minion's own, of no job, becomes a job."""
+        told = {name: ret[name] for name in TOLD if ret.get(name)}
         plain = {name: value for name, value in ret.items() if name not in told}
-        self._keep([ReturnRecord(plain)], told)
+        records: list[Record] = []
+        if plain.get("jid") == "req":
+            # The jid is made here: what is written twice must have the same.
+            jid = new_jid(datetime.now(timezone.utc), None)
+            records.append(LoadRecord(jid, dict(plain)))
+            plain["jid"] = jid
+        # On a master a return says nothing of where it goes: a minion has written it.
+        self._keep([*records, ReturnRecord(plain)], {} if self.writes_later else told)
 
     def save_load(
         self, jid: str, load: Mapping[str, Any], minions: Sequence[str] | None = None
@@ -187,6 +199,7 @@ class ServerReturner:
                 spool.remember_target(options)
             spool.put(records)
             if not self.writes_later:
+                spool.mark(waits=True)  # for whoever comes after, if this process is killed now
                 self._drain(spool, self._open_target(options) if elsewhere else self.store())
         finally:
             spool.close()
@@ -194,7 +207,7 @@ class ServerReturner:
     def _drain(self, spool: Spool, store: ReadableStore) -> None:
         try:
             drain(spool, store)
-            spool.mark(waits=False)
+            spool.mark(waits=spool.count() > 0)  # somebody else may be at it, and fail
         except ServerAway as error:
             spool.mark(waits=True)
             log.warning(

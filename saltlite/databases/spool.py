@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +35,9 @@ TARGET: Final = ".target"
 COMPLAINT_S: Final = 60.0
 """How often, at most, it is said that records were dropped."""
 
+LAYOUT: Final = 1
+"""Written to the file as ``user_version`` once its tables are there."""
+
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS records (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,12 +45,15 @@ CREATE TABLE IF NOT EXISTS records (
 );
 CREATE TABLE IF NOT EXISTS totals (rows INTEGER NOT NULL, bytes INTEGER NOT NULL);
 INSERT INTO totals SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM totals);
+CREATE TABLE IF NOT EXISTS drops (unsaid INTEGER NOT NULL, said_s REAL NOT NULL);
+INSERT INTO drops SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM drops);
 CREATE TRIGGER IF NOT EXISTS counted AFTER INSERT ON records BEGIN
     UPDATE totals SET rows = rows + 1, bytes = bytes + length(new.line);
 END;
 CREATE TRIGGER IF NOT EXISTS discounted AFTER DELETE ON records BEGIN
     UPDATE totals SET rows = rows - 1, bytes = bytes - length(old.line);
 END;
+PRAGMA user_version = 1;
 """
 
 
@@ -61,7 +68,8 @@ class Waiting:
 class Spool:
     """The file of one destination. A process that forks must not keep one open over the fork.
 
-    ``limit`` is how many records may wait; the oldest are dropped, counted and complained of.
+    ``limit`` is how many records may wait; the oldest are dropped, counted and complained of. A
+    damaged file is moved aside as ``<name>.sqlite.corrupt-<time>`` and a new one begun.
     """
 
     def __init__(self, cachedir: Path, name: str, *, limit: int = RECORDS_LIMIT) -> None:
@@ -69,7 +77,7 @@ class Spool:
         self.name = name
         self._limit = limit
         self._db: sqlite3.Connection | None = None
-        self._complained_s = float("-inf")
+        self._inode = 0
 
     def put(self, records: Sequence[Record]) -> None:
         """Append records; they outlive this process.
@@ -78,11 +86,22 @@ class Spool:
             StoreError: they could not be written.
         """
         lines = [(pack_record(one),) for one in records]
+        try:
+            self._append(lines)
+        except SpoolDamaged:  # there is a new one now
+            self._append(lines)
+
+    def _append(self, lines: Sequence[tuple[str]]) -> None:
         with self._transaction("IMMEDIATE") as db:
             db.executemany("INSERT INTO records (line) VALUES (?)", lines)
             dropped = self._make_room(db)
-        if dropped:
-            self._complain(dropped)
+            unsaid = _count_drops(db, dropped) if dropped else 0
+        if unsaid:
+            log.error(
+                "The server of the returner %s has been away too long: the %d oldest records that "
+                "waited for it were dropped",
+                self.name, unsaid,
+            )  # fmt: skip
 
     def peek(self, most: int) -> list[Waiting]:
         """Return the oldest records, which stay until :meth:`remove`."""
@@ -97,7 +116,7 @@ class Spool:
 
     def count(self) -> int:
         """Return how many records wait; without a file, none does."""
-        if self._db is None and not self.path.exists():
+        if not self.path.exists():
             return 0
         with self._transaction() as db:
             return int(db.execute("SELECT rows FROM totals").fetchone()[0])
@@ -131,46 +150,67 @@ class Spool:
             rows, size_bytes = db.execute("SELECT rows, bytes FROM totals").fetchone()
         return dropped
 
-    def _complain(self, dropped: int) -> None:
-        now_s = time.monotonic()
-        if now_s - self._complained_s >= COMPLAINT_S:
-            self._complained_s = now_s
-            log.error(
-                "The server of the returner %s has been away too long: the %d oldest records that "
-                "waited for it were dropped",
-                self.name,
-                dropped,
-            )
-
     @contextmanager
     def _transaction(self, mode: str = "DEFERRED") -> Iterator[sqlite3.Connection]:
         try:
-            if self._db is None:
-                self._db = self._open()
-            self._db.execute(f"BEGIN {mode}")
+            db = self._connection()
+            db.execute(f"BEGIN {mode}")
             try:
-                yield self._db
+                yield db
             except BaseException:
-                self._db.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # some errors have ended it already
+                    db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+            db.execute("COMMIT")
         except sqlite3.Error as error:
             self.close()
+            if type(error) is sqlite3.DatabaseError:
+                self._put_aside()
+                raise SpoolDamaged(f"{self.path}: {error}; a new one is begun") from error
             raise StoreError(f"{self.path}: {error}") from error
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is not None and not self._is_in_place():
+            self.close()
+        if self._db is None:
+            self._db = self._open()
+        return self._db
+
+    def _is_in_place(self) -> bool:
+        """Whether the path still leads to the file that is open; another may have put it aside."""
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
 
     def _open(self) -> sqlite3.Connection:
         disk.make_dir(self.path.parent)
-        with disk.locked(self.path.with_suffix(".make")):
+        with disk.locked(
+            self.path.with_suffix(".make")
+        ):  # for one, SQLite's mode is not made twice
             disk.create_file(self.path, b"")
-        db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.executescript(_SCHEMA)
-        except sqlite3.Error:
-            db.close()
-            raise
+            db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            self._inode = os.stat(self.path).st_ino
+            try:
+                db.execute("PRAGMA synchronous = NORMAL")
+                if db.execute("PRAGMA user_version").fetchone()[0] != LAYOUT:
+                    db.execute("PRAGMA journal_mode = WAL")
+                    db.executescript(_SCHEMA)
+            except sqlite3.Error:
+                db.close()
+                raise
         return db
+
+    def _put_aside(self) -> None:
+        with disk.locked(self.path.with_suffix(".make")):
+            if not self._is_in_place():
+                return  # another process has done it
+            aside = f"{self.path}.corrupt-{int(time.time())}"
+            # The log first: a new file must not find it.
+            for suffix in ("-wal", "-shm", ""):
+                with suppress(FileNotFoundError):
+                    os.rename(f"{self.path}{suffix}", f"{aside}{suffix}")
+        log.error("%s is damaged: what waited there for a server is in %s", self.path, aside)
 
     # --- what others see of it -----------------------------------------------------------
 
@@ -194,3 +234,18 @@ class Spool:
         data = disk.read_regular(self.path.with_suffix(TARGET))
         found = None if data is None else json.loads(data)
         return found if isinstance(found, dict) else None
+
+
+class SpoolDamaged(StoreError):
+    """The file was damaged, and is put aside."""
+
+
+def _count_drops(db: sqlite3.Connection, dropped: int) -> int:
+    """Count records that were dropped; return how many have to be told of, once a minute."""
+    db.execute("UPDATE drops SET unsaid = unsaid + ?", (dropped,))
+    unsaid, said_s = db.execute("SELECT unsaid, said_s FROM drops").fetchone()
+    now_s = time.time()
+    if 0 <= now_s - said_s < COMPLAINT_S:
+        return 0
+    db.execute("UPDATE drops SET unsaid = 0, said_s = ?", (now_s,))
+    return int(unsaid)

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final, Protocol
 
-from saltlite.core.jid import new_jid
 from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord, as_text
 from saltlite.errors import RecordRefused, ServerAway
+
+log = logging.getLogger(__name__)
 
 FUN_LENGTH: Final = 50
 """Characters of the column ``fun``."""
 
+_REFUSED: Final = re.compile("[\0\ud800-\udfff]")
+
 CLEAN_CHUNK: Final = 5000
 """Rows deleted in one transaction, so that no reader or writer waits long."""
+
+STATEMENT_BYTES: Final = 1024
+"""More than a statement has besides its values."""
 
 TABLES: Final = ("jids", "salt_returns", "salt_events")
 
@@ -70,8 +79,9 @@ class Dialect:
     same data will never be taken; after any other it may be, later.
     ``quote`` writes a column's name that may be a word of the language. ``save_load`` is the
     statement that keeps a job, ``delete_some`` the one that deletes a chunk of the ``old`` rows of
-    a ``table``; ``archive`` makes the tables that such rows are copied to. ``no_nul``: JSON there
-    holds no U+0000.
+    a ``table``; ``archive`` makes the tables that such rows are copied to. ``is_jsonb``: values
+    there are no text, so that some that JSON may hold are refused. ``largest`` asks how many bytes
+    a statement may have, and ``escaped`` says how many a text becomes in one.
     """
 
     connect: Callable[[], Connection]
@@ -81,8 +91,10 @@ class Dialect:
     delete_some: str
     archive: Sequence[str]
     quote: Callable[[str], str] = str
-    no_nul: bool = False
+    is_jsonb: bool = False
     success: Callable[[bool], Any] = lambda value: value
+    largest: Callable[[Cursor], int] | None = None
+    escaped: Callable[[str], int] = len
 
 
 class SqlStore:
@@ -92,6 +104,7 @@ class SqlStore:
         self._dialect = dialect
         self._tables = tables
         self._connection: Connection | None = None
+        self._largest = 0
 
     # --- writing -------------------------------------------------------------------------
 
@@ -107,7 +120,25 @@ class SqlStore:
             groups.add(record)
         with self._transaction() as cursor:
             for statement, rows in groups.statements():
+                self._check_sizes(rows)
                 cursor.executemany(statement, rows)
+
+    def _check_sizes(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Refuse a row that takes the connection with it, each time it is tried.
+
+        Raises:
+            RecordRefused: one is too large.
+        """
+        if not self._largest:
+            return
+        for row in rows:
+            texts = [value for value in row if isinstance(value, str)]
+            if sum(map(len, texts)) * 2 < self._largest:
+                continue  # escaping at most doubles it
+            size_bytes = sum(map(self._dialect.escaped, texts)) + STATEMENT_BYTES
+            if size_bytes > self._largest:
+                limit = f"more than the {self._largest} that the server takes"
+                raise RecordRefused(f"a statement of {size_bytes} bytes, {limit}")
 
     def clean(self, before_s: float, *, archive: bool) -> None:
         """Forget jobs, returns and events that were written before a moment.
@@ -200,6 +231,12 @@ class SqlStore:
                 raise ServerAway(_one_line(error)) from error
             self._roll_back()
             raise RecordRefused(_one_line(error)) from error
+        except ValueError as error:  # the driver cannot send it: half of a surrogate pair
+            self._roll_back()
+            raise RecordRefused(_one_line(error)) from error
+        except BaseException:
+            self._roll_back()
+            raise
 
     def _roll_back(self) -> None:
         try:
@@ -212,12 +249,12 @@ class SqlStore:
         if self._connection is None:
             connection = self._dialect.connect()
             self._connection = connection
-            if self._tables is not None:
-                cursor = connection.cursor()
-                for statement in filter(None, map(str.strip, self._tables.split(";"))):
-                    cursor.execute(statement)
-                cursor.close()
-                connection.commit()
+            cursor = connection.cursor()
+            for statement in filter(None, map(str.strip, (self._tables or "").split(";"))):
+                cursor.execute(statement)
+            self._largest = self._dialect.largest(cursor) if self._dialect.largest else 0
+            cursor.close()
+            connection.commit()
         return self._connection
 
 
@@ -239,19 +276,15 @@ class _Rows:
             self._add_event(record)
 
     def _add_return(self, ret: Mapping[str, Any]) -> None:
-        jid = str(ret.get("jid"))
-        if jid == "req":  # a minion's own return, of no job: it becomes one
-            jid = new_jid(datetime.now(timezone.utc), None)
-            self._loads.append((jid, self._json(ret)))
         success = ret.get("success", False)
         self._returns.append(
             (
                 str(ret.get("fun"))[:FUN_LENGTH],
-                jid,
+                str(ret.get("jid")),
                 self._json(ret.get("return")),
                 str(ret.get("id")),
                 self._dialect.success(bool(success)),
-                self._json({**ret, "jid": jid}),
+                self._json(ret),
             )
         )
 
@@ -274,23 +307,32 @@ class _Rows:
                 yield statement, rows
 
     def _json(self, value: Any) -> str:
-        return json.dumps(_without_nul(value) if self._dialect.no_nul else value, default=as_text)
+        return json.dumps(_for_jsonb(value) if self._dialect.is_jsonb else value, default=as_text)
 
 
-def _without_nul(value: Any) -> Any:
-    """A value whose texts hold U+FFFD for U+0000, which jsonb refuses."""
+def _for_jsonb(value: Any) -> Any:
+    """A value without what ``jsonb`` refuses.
+
+    U+FFFD stands for U+0000 and for half of a surrogate pair, null for what is no number.
+    """
     if isinstance(value, str):
-        return value.replace("\0", "\ufffd")
+        return _REFUSED.sub("\ufffd", value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {_without_nul(str(key)): _without_nul(item) for key, item in value.items()}
+        return {_for_jsonb(str(key)): _for_jsonb(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_nul(item) for item in value]
+        return [_for_jsonb(item) for item in value]
     return value
 
 
 def _mapped(value: Any) -> dict[str, Any]:
-    """A column of JSON, which some drivers have read already."""
-    found = json.loads(value) if isinstance(value, (str, bytes)) else value
+    """A column of JSON, which some drivers have read already; empty if it is damaged."""
+    try:
+        found = json.loads(value) if isinstance(value, (str, bytes)) else value
+    except ValueError as error:
+        log.warning("A row that is not JSON, cut perhaps, is read as an empty one: %s", error)
+        return {}
     return found if isinstance(found, dict) else {}
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import os
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import zmq
@@ -27,6 +29,8 @@ from saltlite.transport.bus import EventSubscriber
 log = logging.getLogger(__name__)
 
 CONNECT_S: Final = 10.0
+COMPLAINT_S: Final = 60.0
+
 IDLE_S: Final = 0.5
 """After this long without an event what was gathered is given away."""
 
@@ -40,9 +44,11 @@ class EventReturn:
         self._path = sockets.event_pub
         self._events: list[dict[str, Any]] = []
         self._first_s = 0.0
+        self._complaints = Complaints()
 
     def run(self, life: Life) -> None:
         """Gather and give until told to stop, then give the rest."""
+        os.nice(self._options.event_return_niceness or 0)
         poller = zmq.Poller()
         life.register(poller)
         with EventSubscriber(self._path) as bus:
@@ -76,8 +82,32 @@ class EventReturn:
 
         try:
             resolve(name, self._given).call("event_return", list(events))
-        except Exception:
-            log.exception("The returner %s failed with %d events", name, len(events))
+        except Exception as error:
+            log.debug("The returner %s failed", name, exc_info=True)
+            self._complaints.add(name, len(events), error)
+
+
+class Complaints:
+    """What is said of returners that fail: a line for each, at most once a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lost: Counter[str] = Counter()
+        self._said_s: dict[str, float] = {}
+
+    def add(self, name: str, events: int, error: Exception) -> None:
+        """Count events that were lost, and say so if it is time."""
+        self._lost[name] += events
+        now_s = self._clock()
+        if now_s - self._said_s.get(name, float("-inf")) < COMPLAINT_S:
+            return
+        self._said_s[name] = now_s
+        lost = self._lost.pop(name)
+        log.error("event_return: %s did not get %d events: %s", name, lost, _one_line(error))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def wanted(tag: str, options: EventOptions) -> bool:

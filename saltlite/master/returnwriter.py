@@ -10,7 +10,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import zmq
@@ -18,6 +18,7 @@ import zmq
 from saltlite.config.master import MasterConfig
 from saltlite.databases.drain import Pauses, drain
 from saltlite.databases.returner import ServerReturner
+from saltlite.databases.spool import Spool
 from saltlite.errors import FunctionUnavailable, RecordRefused, ServerAway, StoreError
 from saltlite.loader.returners import resolve
 from saltlite.master.child import Life
@@ -56,6 +57,7 @@ class ReturnWriter:
         self._stopping = threading.Event()
         self._cleans = config.jobs.master_job_cache == name
         self._next_clean_s = 0.0
+        self._is_away = False
 
     def run(self, life: Life) -> None:
         """Write until told to stop."""
@@ -71,33 +73,36 @@ class ReturnWriter:
 
     def _write_always(self) -> None:
         returner: ServerReturner = resolve(self._name, Given(self._config)).server
+        spools = returner.spools()  # kept open: the last who closes one has to flush it
         pauses = Pauses(random.random)
-        is_away = False
         while not self._stopping.is_set():
-            pause_s = LOOK_S
-            try:
-                self._write(returner)
-                if is_away:
-                    log.info("The server of the returner %s is back", self._name)
-                is_away = False
-                pauses.reset()
-            except ServerAway as error:
-                pause_s = pauses.next_s()
-                if not is_away:
-                    log.error("The server of the returner %s is away: %s", self._name, error)
-                is_away = True
-            except StoreError as error:
-                log.error("The returner %s: %s", self._name, error)
-                pause_s = BROKEN_PAUSE_S
-            self._stopping.wait(pause_s)
+            self._stopping.wait(self._attempt(returner, spools, pauses))
 
-    def _write(self, returner: ServerReturner) -> None:
-        for spool in returner.spools():
-            try:
-                if spool.count():
-                    drain(spool, returner.store(), goes_on=lambda: not self._stopping.is_set())
-            finally:
-                spool.close()
+    def _attempt(self, returner: ServerReturner, spools: Sequence[Spool], pauses: Pauses) -> float:
+        """Write what waits; return how long to wait then."""
+        try:
+            self._write(returner, spools)
+        except ServerAway as error:
+            if not self._is_away:
+                log.error("The server of the returner %s is away: %s", self._name, error)
+            self._is_away = True
+            return pauses.next_s()
+        except StoreError as error:
+            log.error("The returner %s: %s", self._name, error)
+            return BROKEN_PAUSE_S
+        except Exception:  # a thread that ends would leave a process that does nothing
+            log.exception("The returner %s failed with what waits for its server", self._name)
+            return BROKEN_PAUSE_S
+        if self._is_away:
+            log.info("The server of the returner %s is back", self._name)
+        self._is_away = False
+        pauses.reset()
+        return LOOK_S
+
+    def _write(self, returner: ServerReturner, spools: Sequence[Spool]) -> None:
+        for spool in spools:
+            if spool.count():
+                drain(spool, returner.store(), goes_on=lambda: not self._stopping.is_set())
         if self._cleans and time.monotonic() >= self._next_clean_s:
             self._clean(returner)
 

@@ -68,5 +68,5 @@ def make_server(ctx: ReturnerContext) -> ServerReturner:
 def open_store(options: Mapping[str, Any], keep_s: float) -> SqlStore:
     """Return a connection that is made when it is used; raises StoreError without the driver."""
     del keep_s
-    dialect = make_dialect(options, save_load=SAVE_LOAD, no_nul=True)
+    dialect = make_dialect(options, save_load=SAVE_LOAD, is_jsonb=True)
     return SqlStore(dialect, SCHEMA if options["create_tables"] else None)

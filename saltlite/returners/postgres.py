@@ -56,7 +56,7 @@ class PostgresStore(SqlStore):
     """Deletes old rows only where that is wanted, since Salt's does not at all."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        dialect = make_dialect(options, save_load=SAVE_LOAD, no_nul=False)
+        dialect = make_dialect(options, save_load=SAVE_LOAD, is_jsonb=False)
         super().__init__(dialect, SCHEMA if options["create_tables"] else None)
         self._cleans = bool(options["clean"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket as socketlib
 import subprocess
 import tempfile
 import time
@@ -67,22 +68,55 @@ def postgres_server() -> Iterator[Postgres]:
 @contextlib.contextmanager
 def mariadb() -> Iterator[str]:
     """The socket of a server whose user ``root`` needs no password."""
+    with mariadb_server() as server:
+        yield server.socket
+
+
+@dataclass
+class MariaDB:
+    """A server: its socket, its port if it listens on one, and how it is killed and started."""
+
+    socket: str
+    argv: list[str]
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [*_as_account(), *self.argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        _wait_for(self.socket)
+
+    def kill(self) -> None:
+        """An orderly end takes seconds, and what is on disk stays."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(DEADLINE_S)
+
+
+@contextlib.contextmanager
+def mariadb_server(*, listens: bool = False) -> Iterator[MariaDB]:
+    """The same, to be killed and started; ``listens`` on a port of 127.0.0.1 as well."""
     with _directory() as place:
         data, socket = f"{place}/data", f"{place}/s"
         _run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
               "--auth-root-authentication-method=normal"])  # fmt: skip
-        server = subprocess.Popen(
-            [*_as_account(), "mariadbd", "--no-defaults", f"--datadir={data}", "--skip-networking",
-             f"--socket={socket}", "--innodb-flush-log-at-trx-commit=0"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        port = _free_port() if listens else 0
+        network = [f"--port={port}", "--bind-address=127.0.0.1"] if port else ["--skip-networking"]
+        argv = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}",
+                "--innodb-flush-log-at-trx-commit=0", *network]  # fmt: skip
+        server = MariaDB(socket, argv, port)
+        server.start()
         try:
-            _wait_for(socket)
-            yield socket
+            yield server
         finally:
-            server.kill()  # an orderly end takes seconds, and nobody reads the data again
-            server.wait(DEADLINE_S)
+            server.kill()
+
+
+def _free_port() -> int:
+    with socketlib.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @contextlib.contextmanager

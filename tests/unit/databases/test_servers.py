@@ -11,8 +11,11 @@ from types import SimpleNamespace
 
 import databases
 import pytest
+import returner_calls
 
+from saltlite.databases.records import unpack_record
 from saltlite.errors import ServerAway
+from saltlite.jobs.waiting import waiting_spools
 from saltlite.loader.returners import resolve
 
 JID = "20260102030405000006"
@@ -29,17 +32,7 @@ def ret(minion, value=True, jid=JID, **more):
 
 
 def context(tmp_path, **extra):
-    """What a master's ReturnWriter has."""
-    config = SimpleNamespace(
-        paths=SimpleNamespace(
-            cachedir=str(tmp_path), extension_modules=str(tmp_path / "none"), returner_dirs=(),
-            module_dirs=(),
-        ),
-        process=SimpleNamespace(id="m_master"),
-        jobs=SimpleNamespace(keep_jobs_seconds=86400.0),
-        extra=extra,
-    )  # fmt: skip
-    return SimpleNamespace(config=config, functions=None, writes_later=False)
+    return returner_calls.context(tmp_path, extra)
 
 
 @pytest.fixture(scope="module")
@@ -229,6 +222,105 @@ def test_events_are_kept(returner, name):
         ((tag, data, master),) = store.rows("SELECT tag, data, master_id FROM salt_events")
     data = json.loads(data) if isinstance(data, str) else data
     assert (tag, data["b"], master) == ("salt/x", "\ufffd", "m_master")
+
+
+POISON = {
+    "half a surrogate pair": ret("m1", "\ud800"),
+    "half a surrogate pair in the function": ret("m1", fun="test.\ud800"),
+    "no number": ret("m1", [float("nan"), float("inf"), float("-inf")]),
+    "keys": ret("m1", {1: "a", None: "b", "\udfff": 1.5}),
+}
+
+
+@pytest.mark.parametrize("about", POISON)
+def test_what_a_server_cannot_take_holds_nobody_up(returner, about):
+    returner.call("returner", POISON[about])
+    returner.call("returner", ret("m2"))
+    assert returner.call("get_jid", JID)["m2"] == ret("m2")
+    spool, _events = returner.server.spools()
+    assert spool.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("pgjsonb", "\ud800", "\ufffd"),
+        ("pgjsonb", float("nan"), None),
+        ("mysql", "\ud800", "\ud800"),
+    ],
+)
+def test_no_return_is_lost_for_a_character(returner, value, read):
+    returner.call("returner", ret("m1", [value]))
+    assert returner.call("get_jid", JID)["m1"]["return"] == [read]
+
+
+@pytest.mark.parametrize("name", ["mysql"])
+def test_a_return_larger_than_a_packet_is_lost_alone(returner, mariadb, caplog):
+    import pymysql
+
+    def limit(size_bytes):
+        with closing(pymysql.connect(unix_socket=mariadb, user="root")) as db:
+            db.cursor().execute(f"SET GLOBAL max_allowed_packet = {size_bytes}")
+
+    limit(1024 * 1024)
+    try:
+        returner.call("returner", ret("m1", '"' * 200_000))  # quoted twice, twice there
+        returner.call("returner", ret("m2"))
+    finally:
+        limit(16 * 1024 * 1024)
+    assert returner.call("get_jid", JID) == {"m2": ret("m2")}
+    assert "more than the 1048576 that the server takes" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["redis"])
+def test_a_key_of_another_type_costs_one_return(returner, caplog):
+    returner.server.store()._client.set("ret:1", "not a hash")
+    returner.call("returner", ret("m1", jid="1"))
+    returner.call("returner", ret("m2"))
+    assert returner.call("get_jid", JID) == {"m2": ret("m2")}
+    assert "A record is lost: Redis: " in caplog.text
+
+
+@pytest.mark.parametrize("name", ["postgres"])
+def test_a_row_that_is_cut_hides_no_other(returner, caplog):
+    returner.call("returner", ret("m1"))
+    returner.call("returner", ret("m2"))
+    with returner.server.store()._transaction() as cursor:
+        cursor.execute("UPDATE salt_returns SET full_ret = '{\"id\": ' WHERE id = 'm1'")
+    assert returner.call("get_jid", JID) == {"m1": {}, "m2": ret("m2")}
+    assert "not JSON" in caplog.text
+
+
+def test_a_return_without_a_job_has_the_same_one_when_it_is_written_twice(returner, ctx, name):
+    later = resolve(name, SimpleNamespace(**{**vars(ctx), "writes_later": True}))
+    later.call("returner", ret("m1", jid="req"))
+    spool, _events = later.server.spools()
+    with closing(spool):
+        records = [unpack_record(one.line) for one in spool.peek(10)]
+    for _ in range(2):
+        returner.server.store().write(records)
+    assert len(returner.call("get_jids")) == 1
+
+
+def test_a_return_tells_a_master_no_destination(returner, ctx, name):
+    later = resolve(name, SimpleNamespace(**{**vars(ctx), "writes_later": True}))
+    later.call("returner", ret("m1", ret_config="alt", ret_kwargs={"host": "192.0.2.1"}))
+    returner.server.drain_again(name)
+    assert returner.call("get_jid", JID) == {"m1": ret("m1")}
+
+
+def test_a_job_killed_while_it_writes_leaves_a_sign(returner, name, tmp_path, monkeypatch):
+    def be_killed(*_args):
+        raise SystemExit
+
+    monkeypatch.setattr("saltlite.databases.returner.drain", be_killed)
+    with pytest.raises(SystemExit):
+        returner.call("returner", ret("m1"))
+    monkeypatch.undo()
+    assert waiting_spools(tmp_path) == [name]
+    returner.server.drain_again(name)
+    assert waiting_spools(tmp_path) == []
+    assert returner.call("get_jid", JID) == {"m1": ret("m1")}
 
 
 @pytest.mark.parametrize("name", SQL)

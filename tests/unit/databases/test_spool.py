@@ -1,6 +1,7 @@
 """What waits on disk for a server: order, bounds, damage, and a server that comes and goes."""
 
 import json
+import multiprocessing
 import sqlite3
 from contextlib import closing
 
@@ -119,6 +120,62 @@ def test_the_oldest_go_when_too_many_wait(tmp_path, caplog):
         kept = [json.loads(one.line)[1] for one in spool.peek(100)]
     assert kept == [f"{number:020}" for number in range(15, 25)]
     assert caplog.text.count("were dropped") == 1  # once a minute
+
+
+def test_processes_complain_together(tmp_path, caplog):
+    for number in range(5):
+        with closing(Spool(tmp_path, "x", limit=1)) as spool:
+            spool.put(loads(2, number))
+    assert caplog.text.count("were dropped") == 1
+    with closing(Spool(tmp_path, "x", limit=1)) as spool:
+        with spool._transaction("IMMEDIATE") as db:
+            db.execute("UPDATE drops SET said_s = said_s - 61")
+        spool.put(loads(1))
+    assert "the 9 oldest records that waited" in caplog.text  # none is left out
+
+
+@pytest.mark.parametrize("size_bytes", [100, 5000])
+def test_a_damaged_file_is_put_aside(tmp_path, caplog, size_bytes):
+    path = tmp_path / "returners" / "x.sqlite"
+    with closing(Spool(tmp_path, "x")) as spool:
+        spool.put(loads(50))
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + b"\xff" * (len(data) - 100) if size_bytes > 100 else b"x" * 100)
+    with closing(Spool(tmp_path, "x")) as spool:
+        spool.put(loads(1))
+        assert spool.count() == 1
+    assert "is damaged" in caplog.text
+    assert len(list(tmp_path.glob("returners/x.sqlite.corrupt-*"))) == 1
+
+
+def test_a_file_that_was_put_aside_is_followed(tmp_path):
+    with closing(Spool(tmp_path, "x")) as one, closing(Spool(tmp_path, "x")) as other:
+        one.put(loads(1))
+        other.path.unlink()
+        assert one.count() == 0
+        other.put(loads(2))
+        assert one.count() == 2
+
+
+def begin_together(tmp_path, barrier, number):
+    barrier.wait()
+    with closing(Spool(tmp_path, "x")) as spool:
+        spool.put(loads(10, number * 10))
+
+
+def test_processes_begin_a_file_together(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    barrier = fork.Barrier(5)
+    processes = [
+        fork.Process(target=begin_together, args=(tmp_path, barrier, number)) for number in range(5)
+    ]
+    for one in processes:
+        one.start()
+    for one in processes:
+        one.join(60)
+    assert [one.exitcode for one in processes] == [0] * 5
+    with closing(Spool(tmp_path, "x")) as spool:
+        assert spool.count() == 50
 
 
 def test_bytes_are_bounded_as_well(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from saltlite.config.master import EventOptions
-from saltlite.master.eventreturn import wanted
+from saltlite.master.eventreturn import Complaints, wanted
 from saltlite.master.mirror import event_returners
 
 
@@ -28,3 +28,16 @@ def test_one_returner_or_several():
     assert event_returners(EventOptions()) == []
     assert event_returners(EventOptions(event_return="rawfile_json")) == ["rawfile_json"]
     assert event_returners(EventOptions(event_return=["a", "b"])) == ["a", "b"]
+
+
+def test_a_returner_that_fails_is_a_line_a_minute(caplog):
+    now_s = 0.0
+    complaints = Complaints(lambda: now_s)
+    for now_s in (0.0, 1.0, 59.0, 60.0):  # noqa: B007 - the clock reads it
+        complaints.add("gone", 2, ValueError("no\nway"))
+        complaints.add("other", 1, ValueError("no"))
+    lines = [one.getMessage() for one in caplog.records if "gone" in one.getMessage()]
+    assert lines == [
+        "event_return: gone did not get 2 events: ValueError: no way",
+        "event_return: gone did not get 6 events: ValueError: no way",
+    ]
