@@ -123,8 +123,11 @@ class ServerReturner:
 
     def get_jids(self) -> dict[str, dict[str, Any]]:
         """Jid → what ``jobs.list_jobs`` shows of a job."""
-        loads = self._readable().loads()
-        return {jid: job_entry(ReturnerJob(jid, load)) for jid, load in loads.items()}
+        return {jid: job_entry(ReturnerJob(jid, load)) for jid, load in self.get_loads().items()}
+
+    def get_loads(self) -> dict[str, dict[str, Any]]:
+        """Jid → what was published, with the minions who were asked."""
+        return self._readable().loads()
 
     def get_minions(self) -> list[str]:
         """The ids that returned something."""

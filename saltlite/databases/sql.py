@@ -185,9 +185,10 @@ class SqlStore:
         return _mapped(rows[0][0]) if rows else None
 
     def returns(self, jid: str) -> dict[str, Any]:
-        """Return minion id → its whole return; of two the newest."""
+        """Return minion id → its whole return, by id; of two the newest."""
         statement = "SELECT id, full_ret FROM salt_returns WHERE jid = %s ORDER BY alter_time"
-        return {minion: _mapped(ret) for minion, ret in self.rows(statement, [jid])}
+        found = {minion: _mapped(ret) for minion, ret in self.rows(statement, [jid])}
+        return dict(sorted(found.items()))
 
     def last_of(self, fun: str) -> dict[str, Any]:
         """Return minion id → its newest whole return of a function."""

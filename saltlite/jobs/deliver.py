@@ -25,6 +25,18 @@ def returner_names(job_ret: Any, option: Any) -> list[str]:
     return [name for name in dict.fromkeys(found) if name]
 
 
+def missing_returners(names: Iterable[str], config: Any) -> list[str]:
+    """Return the names that nothing here has; none where users have returners of their own.
+
+    For a word at the start: those of users may come later, and are not read for this.
+    """
+    from saltlite.loader.catalogue import RETURNERS, has_custom_code
+
+    if has_custom_code(config, RETURNERS.name):
+        return []
+    return [name for name in names if name not in RETURNERS]
+
+
 def deliver(names: Iterable[str], ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
     """Call ``returner(ret)`` of each; one that fails is a line in the log, and the next goes on.
 

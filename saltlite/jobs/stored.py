@@ -55,11 +55,7 @@ class ReturnerJobs:
     def job(self, jid: str) -> ReturnerJob | None:
         """One job, ``None`` if it is not known."""
         load = self._returner.call("get_load", jid)
-        if not isinstance(load, Mapping) or not load:
-            return None
-        minions = load.get("Minions")
-        listed = [str(one) for one in minions] if isinstance(minions, (list, tuple)) else []
-        return ReturnerJob(jid, load, listed)
+        return _job(jid, load) if isinstance(load, Mapping) and load else None
 
     def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
         """Minion id → ``return`` and what else is known of it."""
@@ -81,8 +77,8 @@ class ReturnerJobs:
         newest_first: bool = False,
     ) -> Iterator[ReturnerJob]:
         """The jobs that fit, oldest first unless asked otherwise."""
-        known = self._returner.call("get_jids")
-        jids = sorted(map(str, known), reverse=newest_first) if isinstance(known, Mapping) else []
+        known = self._known()
+        jids = sorted(known, reverse=newest_first)
         wanted = {"fun": fun, "tgt": tgt, "user": user}
         left = limit or len(jids)
         for jid in jids:
@@ -90,10 +86,20 @@ class ReturnerJobs:
                 return
             if jid < since or (until and jid > f"{until}~"):
                 continue
-            job = ReturnerJob(jid, _load(known[jid]))
+            job = known[jid]
             if _fits(job.load, wanted, metadata or {}):
                 left -= 1
                 yield job
+
+    def _known(self) -> dict[str, ReturnerJob]:
+        """All jobs by jid; one that a server keeps names its minions here, too."""
+        server = self._returner.server
+        if server is not None:
+            return {jid: _job(jid, load) for jid, load in server.get_loads().items()}
+        shown = self._returner.call("get_jids")
+        if not isinstance(shown, Mapping):
+            return {}
+        return {str(jid): ReturnerJob(str(jid), _load(one)) for jid, one in shown.items()}
 
     def returned(
         self, minion: str, *, since: str = ""
@@ -111,6 +117,12 @@ class ReturnerJobs:
         if self._returner.can("save_load"):
             self._returner.call("save_load", jid, dict(load))
         self._returner.call("returner", {"jid": jid, "id": minion, "fun": load.get("fun"), **ret})
+
+
+def _job(jid: str, load: Mapping[str, Any]) -> ReturnerJob:
+    minions = load.get("Minions")
+    listed = [str(one) for one in minions] if isinstance(minions, (list, tuple)) else []
+    return ReturnerJob(jid, load, listed)
 
 
 def _load(shown: Any) -> Mapping[str, Any]:

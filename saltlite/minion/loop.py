@@ -37,6 +37,7 @@ from saltlite.errors import (
     TargetError,
     WireError,
 )
+from saltlite.jobs.deliver import missing_returners, returner_names
 from saltlite.jobs.waiting import waiting_spools
 from saltlite.minion import session as fsm
 from saltlite.minion.bus import MinionBus, may_go_to_master
@@ -481,6 +482,9 @@ class Minion:
 
     async def _write_again(self) -> None:
         """Now and then, try servers again for which returns wait."""
+        named = returner_names(None, self._config.returns.return_)
+        for name in missing_returners(named, self._config):
+            log.error("The option `return` names %s, and there is no such returner here", name)
         while True:
             await asyncio.sleep(RETURNERS_RETRY_S)
             spools = waiting_spools(self._setup.cachedir)

@@ -104,7 +104,7 @@ def mariadb_server(*, listens: bool = False) -> Iterator[MariaDB]:
         port = _free_port() if listens else 0
         network = [f"--port={port}", "--bind-address=127.0.0.1"] if port else ["--skip-networking"]
         argv = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}",
-                "--innodb-flush-log-at-trx-commit=0", *network]  # fmt: skip
+                "--innodb-flush-log-at-trx-commit=2", *network]  # fmt: skip
         server = MariaDB(socket, argv, port)
         server.start()
         try:

@@ -35,6 +35,7 @@ BROAD_HANDLERS = {
     "modules/saltcheck.py": "a job runner of its own: one test must not lose the others",
     "master/mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
     "master/eventreturn.py": "a plug-in's callback: a returner must not end the process",
+    "master/returnwriter.py": "a thread that ends would leave a process that does nothing",
     "master/logincheck.py": "a plug-in's callback: whatever it raises, the login has failed",
     "master/loginserver.py": "a forked child must never return into its parent's code",
     "master/runs.py": "a forked child must never return into its parent's code",
@@ -67,6 +68,7 @@ DYNAMIC_ATTRIBUTES = {
     "loader/catalogue.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
+    "databases/spool.py": "when records that were dropped were told of, and a file put aside",
     "cli/login.py": "age of a file, by its mtime",
     "highstate/control.py": "age of what was said to a run, by its mtime",
     "grains/cached.py": "age of a file, by its mtime",

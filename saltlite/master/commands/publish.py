@@ -193,7 +193,7 @@ def send_job(
         if not jid:
             return {"error": f"Job {wanted.jid} exists already"}
         ctx.asked.remember(jid, asked)
-        ctx.mirror.job(jid, _record(wanted, jid, asked_by), minions)
+        ctx.mirror.job(jid, _record(wanted, jid, asked_by), asked)
         _announce(ctx, wanted, jid, minions, missing)
         job = _job(ctx, wanted, jid, asked_by)
         if authorised_only and wanted.tgt_type not in _BY_ID:

@@ -121,6 +121,7 @@ def _accept_unasked(
     }
     load = {**request.load, "jid": jid}
     ctx.jobs.new_job(jid, job, [request.id])
+    ctx.mirror.job(jid, job, [request.id])
     most_bytes = ctx.config.jobs.unasked_returns_max_bytes
     forgotten = ctx.jobs.make_room(jid, request.id, _kept(load), most_bytes)
     if forgotten:

@@ -10,7 +10,7 @@ import pytest
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.errors import FunctionUnavailable, StoreError
-from saltlite.jobs.deliver import deliver, returner_names
+from saltlite.jobs.deliver import deliver, missing_returners, returner_names
 from saltlite.jobs.returner_context import options
 from saltlite.jobs.stored import source
 from saltlite.loader.catalogue import RETURNERS
@@ -224,3 +224,13 @@ def test_every_returner_takes_returns():
     assert all(resolve(name, Context()).can("returner") for name in RETURNERS)
     with pytest.raises(FunctionUnavailable):
         resolve("os", Context())
+
+
+def test_returners_that_are_not_there_are_named_at_the_start(tmp_path):
+    paths = SimpleNamespace(extension_modules=str(tmp_path), module_dirs=(), returner_dirs=())
+    config = SimpleNamespace(paths=paths, extra={})
+    named = ["sqlite3", "elasticsearch", "pgjsonb"]
+    assert missing_returners(named, config) == ["elasticsearch"]
+    (tmp_path / "returners").mkdir()
+    (tmp_path / "returners" / "elasticsearch.py").write_text("def returner(ret): pass\n")
+    assert missing_returners(named, config) == []
