@@ -14,6 +14,7 @@ import random
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import zmq
 import zmq.asyncio
 
-from saltlite.api import limits
+from saltlite.api import limits, saltbus
 from saltlite.api.events import NOT_RUNNING, EventFeed, JobListener
 from saltlite.api.lowstate import Call, Credentials, LocalCall, RunCall
 from saltlite.api.messages import HttpError
@@ -52,7 +53,7 @@ from saltlite.errors import (
 )
 from saltlite.transport.addresses import MasterSockets, tcp
 from saltlite.transport.areq import AsyncRequester
-from saltlite.transport.bus import EventPusher
+from saltlite.transport.bus import EventPusher, pack_event
 from saltlite.transport.codec import pack, unpack
 
 if TYPE_CHECKING:
@@ -67,6 +68,14 @@ PRESENCE_S: Final = 1.0
 CONNECT_S: Final = 2.0
 LOGIN_TIMEOUT_S: Final = 60.0
 BATCH_PULSE_S: Final = 0.5
+ASKS_AS: Final = "salt-api"
+"""Whom a publish names; the master puts who logged in there. Real Salt wants one."""
+
+_LOAD_FIELDS: Final = frozenset(
+    ("cmd", "fun", "arg", "kwarg", "client", "user", "key", "token", "eauth", "username",
+     "password", "full_return", "print_event", "loads")
+)  # fmt: skip
+"""Names that a keyword beside ``fun`` must not have."""
 
 
 class RequestPool:
@@ -400,6 +409,10 @@ class MasterClient:
             WireError: it cannot be one.
         """
         self.require_master()
+        if self.feed.is_salts:
+            limit = self.config.events.max_event_size
+            event = pack_event(tag, dict(data), datetime.now(timezone.utc), max_bytes=limit)
+            return saltbus.fire(self._pull_path, event, has_lengths=self.feed.has_lengths)
         if self._pusher is None:
             self._pusher = EventPusher(
                 self._pull_path,
@@ -448,18 +461,23 @@ def _publish_load(call: LocalCall, credentials: Credentials) -> dict[str, Any]:
         tgt_type=call.tgt_type,
         ret=call.ret,
         jid=call.jid,
+        user=ASKS_AS,
         kwargs={**call.options, **credentials},
     )
     return load.to_wire()
 
 
 def _run_load(call: RunCall, credentials: Credentials) -> dict[str, Any]:
+    """The load of a runner or wheel function, in the form that real Salt's master takes as well."""
     load: dict[str, Any] = {"cmd": call.kind, "fun": call.fun, **credentials}
+    kwarg = {name: jid_as_text(value) for name, value in call.kwarg.items()}
+    if call.kind == "runner":
+        return {**load, "kwarg": {"arg": call.arg, "kwarg": kwarg}}
     if call.arg:
         load["arg"] = call.arg
-    if call.kwarg:
-        load["kwarg"] = {name: jid_as_text(value) for name, value in call.kwarg.items()}
-    return load
+    if kwarg.keys() & _LOAD_FIELDS:
+        return {**load, "kwarg": kwarg}
+    return {**kwarg, **load}
 
 
 def _tag_and_jid(answer: Any) -> dict[str, str]:

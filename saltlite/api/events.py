@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.api import limits
 from saltlite.api.negotiation import encode_json
+from saltlite.api.saltbus import SaltBus, is_salts
 from saltlite.errors import MasterAbsent, WireError
 from saltlite.transport.bus import TAG_END, Event, EventSubscriber, unpack_event
 
@@ -49,7 +51,7 @@ class EventFeed:
     def __init__(self, path: Path, context: zmq.Context[zmq.Socket[bytes]]) -> None:
         self._path = path
         self._context = context
-        self._bus: EventSubscriber | None = None
+        self._bus: EventSubscriber | SaltBus | None = None
         self._early: set[JobListener] = set()
         self._by_jid: dict[str, set[JobListener]] = {}
         self._by_tag: dict[str, list[asyncio.Future[dict[str, Any]]]] = {}
@@ -70,9 +72,39 @@ class EventFeed:
 
     def open(self) -> None:
         """Subscribe; the link comes up whenever there is a master."""
-        self._bus = EventSubscriber(self._path, context=self._context)
+        self._bus = self._find_bus()
         asyncio.get_running_loop().add_reader(self._bus.fileno, self._read)
         self._read()
+
+    def _find_bus(self) -> EventSubscriber | SaltBus:
+        if is_salts(self._path):
+            try:
+                return SaltBus(self._path)
+            except OSError as error:
+                log.info("The bus of the master is away again: %s", error)
+        return EventSubscriber(self._path, context=self._context)
+
+    @property
+    def is_salts(self) -> bool:
+        """Whether the master is a real Salt's."""
+        return isinstance(self._bus, SaltBus)
+
+    @property
+    def has_lengths(self) -> bool:
+        """See :attr:`SaltBus.has_lengths`."""
+        return not isinstance(self._bus, SaltBus) or self._bus.has_lengths
+
+    def reopen_if_over(self) -> None:
+        """Connect anew to a real Salt master that has gone; ZeroMQ does so by itself."""
+        bus = self._bus
+        if not isinstance(bus, SaltBus) or not bus.is_over:
+            return
+        with contextlib.suppress(OSError):
+            again = SaltBus(self._path)
+            again.connections = bus.connections + 1
+            bus.close()
+            self._bus = again
+            asyncio.get_running_loop().add_reader(again.fileno, self._read)
 
     def close(self) -> None:
         """Stop listening; all streams end."""
@@ -102,6 +134,7 @@ class EventFeed:
         for _ in range(AT_ONCE_MOST):
             frame = self._bus.next_frame()
             if frame is None:
+                self._leave_if_over()
                 return
             try:
                 self._dispatch(frame)
@@ -109,6 +142,10 @@ class EventFeed:
                 log.debug("not an event: %s", error)
         # The descriptor tells of a change only, so what is left has to be fetched unasked.
         asyncio.get_running_loop().call_soon(self._read)
+
+    def _leave_if_over(self) -> None:
+        if isinstance(self._bus, SaltBus) and self._bus.is_over:
+            asyncio.get_running_loop().remove_reader(self._bus.fileno)
 
     def _dispatch(self, frame: bytes) -> None:
         tag = frame.partition(TAG_END)[0]

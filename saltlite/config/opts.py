@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.schema import option_name, options
@@ -29,3 +31,26 @@ def flat_opts(config: MasterConfig | MinionConfig) -> dict[str, Any]:
     role = "master" if type(config).__name__ == "MasterConfig" else "minion"
     opts.setdefault("__role", role)  # a master's options that stand for a minion's stay a master's
     return opts
+
+
+_SECRET = re.compile(
+    r"(?:^|[._-])\w*(?:pass|passwd|password|passphrase|bindpw|secret)$", re.IGNORECASE
+)
+MASK = "***"
+
+
+def mask_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of options with ``***`` for passwords and their like, at any depth.
+
+    A name says what is one: it ends with ``pass``, ``password``, ``passphrase``, ``bindpw``,
+    ``secret``. What is empty stays: it shows that nothing is set.
+    """
+    return {name: _mask(value, str(name)) for name, value in options.items()}
+
+
+def _mask(value: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return mask_secrets(value)
+    if isinstance(value, (list, tuple)):
+        return [_mask(one, name) for one in value]
+    return MASK if value and isinstance(value, (str, int)) and _SECRET.search(name) else value

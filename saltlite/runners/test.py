@@ -61,9 +61,9 @@ def get_opts(ctx: RunnerContext) -> dict[str, Any]:
 
         salt-run test.get_opts
     """
-    from saltlite.config.opts import flat_opts
+    from saltlite.config.opts import flat_opts, mask_secrets
 
-    return {name: value for name, value in flat_opts(ctx.config).items() if name not in SECRETS}
+    return mask_secrets({n: v for n, v in flat_opts(ctx.config).items() if n not in SECRETS})
 
 
 def metasyntactic(locality: str = "us") -> list[str]:

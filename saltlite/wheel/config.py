@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite import disk
-from saltlite.config.opts import flat_opts
+from saltlite.config.opts import flat_opts, mask_secrets
 from saltlite.runner_context import RunnerContext
 from saltlite.runners.test import SECRETS
 
@@ -25,7 +25,7 @@ def values(ctx: RunnerContext) -> dict[str, Any]:
 
         wheel.cmd("config.values")
     """
-    return {name: value for name, value in flat_opts(ctx.config).items() if name not in SECRETS}
+    return mask_secrets({n: v for n, v in flat_opts(ctx.config).items() if n not in SECRETS})
 
 
 def apply(ctx: RunnerContext, key: str, value: Any) -> bool:

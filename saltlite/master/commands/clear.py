@@ -169,6 +169,13 @@ def _request(
     )
 
 
+def _is_of_clients(named: Mapping[str, Any]) -> bool:
+    """Whether ``kwarg`` holds both kinds of arguments, as Salt's own clients send them."""
+    if set(named) != {"arg", "kwarg"}:
+        return False
+    return isinstance(named["arg"], (list, tuple)) and isinstance(named["kwarg"], dict)
+
+
 def _arguments(load: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Positional arguments and keywords of a runner or wheel function."""
     arg = load.get("arg")
@@ -179,4 +186,7 @@ def _arguments(load: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         if name not in _NO_ARGUMENTS and not name.startswith("__")
     }
     named = {} if load.get("kwarg") is None else as_map(load.get("kwarg"), "kwarg")
+    if _is_of_clients(named):
+        listed = [*listed, *named["arg"]]
+        named = as_map(named["kwarg"], "kwarg")
     return listed, {**beside, **{as_text(name, "kwarg"): one for name, one in named.items()}}
