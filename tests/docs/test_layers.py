@@ -227,7 +227,16 @@ USERS_IMPORTS = "saltlite/loader/answers/"
         ("yaml", ("saltlite/config/yaml.py", USERS_IMPORTS)),
         ("cryptography", ("saltlite/crypto/", "saltlite/providers/x509/")),
         # parsed texts are copied by it, and never leave the process
-        ("msgpack", ("saltlite/transport/codec.py", "saltlite/templates/parsed.py", USERS_IMPORTS)),
+        # saltbus.py reads maps one after another from a stream that says nothing of their length
+        (
+            "msgpack",
+            (
+                "saltlite/transport/codec.py",
+                "saltlite/templates/parsed.py",
+                "saltlite/api/saltbus.py",
+                USERS_IMPORTS,
+            ),
+        ),
         ("setproctitle", ("saltlite/process.py",)),
     ],
 )
