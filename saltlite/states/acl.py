@@ -19,11 +19,11 @@ def present(
     name: str,
     acl_type: str,
     acl_name: str = "",
-    perms: str = "",
+    perms: str | int = "",
     recurse: bool = False,
     force: bool = False,
 ) -> Declared:
-    """An entry of the access list of ``name`` has these permissions (``rwx``, ``rX``).
+    """An entry of the access list of ``name`` has these permissions (``rwx``, ``rX``, ``5``).
 
     ``acl_type`` is ``user``, ``group``, ``mask`` or ``other``, after ``default:`` for what new
     files in a directory get. ``recurse``: all below, too. ``force``: the other named entries go.
@@ -35,7 +35,7 @@ def list_present(
     name: str,
     acl_type: str,
     acl_names: Any = None,
-    perms: str = "",
+    perms: str | int = "",
     recurse: bool = False,
     force: bool = False,
 ) -> Declared:
@@ -64,18 +64,29 @@ def _names(given: Any) -> list[str]:
 
 
 def _present(
-    name: str, acl_type: str, names: Sequence[str], perms: str, recurse: bool, force: bool
+    name: str, acl_type: str, names: Sequence[str], perms: str | int, recurse: bool, force: bool
 ) -> Declared:
-    if set(str(perms)) - set("rwxX-"):
-        return Verdict(result=False, comment=f"perms: {perms!r} has other letters than rwxX")
+    letters = _letters(str(perms))
+    if letters is None:
+        said = f"perms: {perms!r} has other letters than rwxX, and is no number from 0 to 7"
+        return Verdict(result=False, comment=said)
     return Present(
         path=str(name),
         kind=str(acl_type),
         names=tuple(names),
-        perms=str(perms),
+        perms=letters,
+        given=perms,
         recurse=bool(recurse),
         force=bool(force),
     )
+
+
+def _letters(perms: str) -> str | None:
+    """The permissions in letters, as setfacl understands a digit; ``None`` for what is neither."""
+    if len(perms) == 1 and perms in "01234567":
+        bits = ((4, "r"), (2, "w"), (1, "x"))
+        return "".join(letter if int(perms) & bit else "-" for bit, letter in bits)
+    return None if set(perms) - set("rwxX-") else perms
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,7 @@ class Present(_Entries):
     """Entries with these permissions."""
 
     perms: str
+    given: str | int
     force: bool = False
 
     def plan(self, now: Now) -> Sequence[Step] | Verdict:
@@ -185,13 +197,13 @@ class Present(_Entries):
 
     def _setting(self, old: Mapping[str, str], strangers: Sequence[str]) -> Step:
         about = {"acl_name": self.shown, "acl_type": self.kind}
-        changes: dict[str, Any] = {"new": {**about, "perms": self.perms}}
-        would = f"New permissions will be applied for {self.shown}: {self.perms}"
+        changes: dict[str, Any] = {"new": {**about, "perms": self.given}}
+        would = f"New permissions will be applied for {self.shown}: {self.given}"
         did = f"Applied new permissions for {self.shown}"
         if old:
             before = next(iter(old.values()))
             changes["old"] = {**about, "perms": before}
-            arrow = f"{before} -> {self.perms}"
+            arrow = f"{before} -> {self.given}"
             would = f"Updated permissions will be applied for {self.shown}: {arrow}"
             did = f"Updated permissions for {self.shown}"
         if strangers:

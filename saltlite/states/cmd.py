@@ -74,13 +74,20 @@ def run(
         ended = _ended(ctx, "cmd.run_all", *_in_root(name, root, options), done)
         if ignore_timeout and "Timed out after" in str(ended.changes.get("stdout")):
             return Verdict(result=True, comment=done, changes={**ended.changes, "retcode": 0})
-        return _stateful(ended) if stateful else ended
+        return _stateful(ended) if _is_stateful(stateful) else ended
+
+    def test_run(ctx: MinionContext, command: str) -> Verdict:
+        if cwd and not os.path.isdir(cwd):
+            return Verdict(
+                result=False, comment=f'Desired working directory "{cwd}" is not available'
+            )
+        return _ended(ctx, "cmd.run_all", command, options, "")
 
     return Action(
         would=f'Command "{name}" would have been executed',
         run=act,
         changes={"cmd": name},
-        foreseen=_foreseen_of(stateful, options) if stateful else None,
+        foreseen=_foreseen_of(stateful, test_run) if _is_stateful(stateful) else None,
     )
 
 
@@ -108,9 +115,10 @@ def script(
     saltenv: str = "base",
     **kwargs: Any,
 ) -> Declared:
-    """Fetch a script and run it each time; ``name`` may carry its arguments.
+    """Fetch a script and run it each time; beside a ``source`` ``name`` may carry its arguments.
 
-    ``stateful`` as for ``cmd.run``; with ``template`` it is rendered first.
+    ``stateful`` as for ``cmd.run``, with a script as ``test_name``; with ``template`` it is
+    rendered first.
     """
     if context is not None and not isinstance(context, Mapping):
         return Verdict(
@@ -122,9 +130,9 @@ def script(
             result=False, comment="Invalidly-formatted 'env' parameter. See documentation."
         )
     words = str(name).split(None, 1)
-    wanted = source or words[0]
+    wanted = source or str(name)
     options = {
-        "args": kwargs.get("args", words[1] if len(words) > 1 else None),
+        "args": kwargs.get("args", words[1] if source and len(words) > 1 else None),
         "cwd": cwd,
         "runas": runas,
         "env": env,
@@ -151,13 +159,17 @@ def script(
         ended = _ended(ctx, "cmd.script", wanted, options, f"Command '{name}' run")
         if ended.changes.get("cache_error"):
             comment = f"Unable to cache script {wanted} from saltenv '{saltenv}'"
-            return Verdict(result=False, comment=comment, changes=ended.changes)
-        return _stateful(ended) if stateful else ended
+            changes = {} if _is_stateful(stateful) else ended.changes
+            return Verdict(result=False, comment=comment, changes=changes)
+        return _stateful(ended) if _is_stateful(stateful) else ended
+
+    def test_run(ctx: MinionContext, script: str) -> Verdict:
+        return _ended(ctx, "cmd.script", script, {**options, "args": kwargs.get("args")}, "")
 
     return Action(
         would=f"Command '{name}' would have been executed",
         run=act,
-        foreseen=_foreseen_of(stateful, options) if stateful else None,
+        foreseen=_foreseen_of(stateful, test_run) if _is_stateful(stateful) else None,
     )
 
 
@@ -252,16 +264,24 @@ def _begun(ctx: MinionContext, what: Any, options: Mapping[str, Any]) -> dict[st
     return {"pid": begun["pid"], "retcode": None, "stdout": "", "stderr": ""}
 
 
-def _foreseen_of(stateful: Any, options: Mapping[str, Any]) -> Callable[[MinionContext], Verdict]:
+def _is_stateful(stateful: Any) -> bool:
+    """Whether the output says what changed: ``True`` or a list. A map or a text does not count."""
+    return stateful is True or (isinstance(stateful, list) and bool(stateful))
+
+
+def _foreseen_of(
+    stateful: Any, test_run: Callable[[MinionContext, str], Verdict]
+) -> Callable[[MinionContext], Verdict]:
     """What a test run of a stateful command says: what its own test command does, if any."""
-    given = stateful if isinstance(stateful, list) else []
-    names = [entry["test_name"] for entry in given if "test_name" in entry]
+    first = stateful[0] if isinstance(stateful, list) else None
+    name = first.get("test_name") if isinstance(first, Mapping) else None
 
     def foresee(ctx: MinionContext) -> Verdict:
-        if not names:
+        if name is None:
             return Verdict(result=None, comment="")
-        found = _stateful(_ended(ctx, "cmd.run_all", names[0], options, ""))
-        result = True if found.result and not found.changes else None
+        ended = test_run(ctx, name)
+        found = _stateful(ended)
+        result = (None if found.changes else True) if ended.result else False
         return Verdict(result=result, comment=found.comment, changes=found.changes)
 
     return foresee
@@ -272,6 +292,8 @@ def _stateful(ended: Verdict) -> Verdict:
     if not ended.changes:
         return ended
     written = str(ended.changes.get("stdout", "")).rstrip()
+    if not written:
+        return Verdict(result=ended.result, comment=str(ended.changes.get("stderr", "")))
     said, rest = _said(written)
     if said is None:
         return Verdict(result=False, comment=NOT_UNDERSTOOD, changes=ended.changes)
@@ -295,8 +317,9 @@ def _said(written: str) -> tuple[dict[str, Any] | None, str]:
         words = shlex.split(last)
     except ValueError:
         return None, written
-    pairs = dict(word.split("=", 1) for word in words if "=" in word)
-    return (pairs or None), written[: written.rfind("\n")]
+    if not all("=" in word for word in words):
+        return None, written
+    return dict(word.split("=", 1) for word in words), written[: written.rfind("\n")]
 
 
 def _is_true(value: Any) -> bool:

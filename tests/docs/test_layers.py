@@ -228,12 +228,14 @@ USERS_IMPORTS = "saltlite/loader/answers/"
         ("cryptography", ("saltlite/crypto/", "saltlite/providers/x509/")),
         # parsed texts are copied by it, and never leave the process
         # saltbus.py reads maps one after another from a stream that says nothing of their length
+        # serial.py writes it as a format of file.serialize
         (
             "msgpack",
             (
                 "saltlite/transport/codec.py",
                 "saltlite/templates/parsed.py",
                 "saltlite/api/saltbus.py",
+                "saltlite/states/_file/serial.py",
                 USERS_IMPORTS,
             ),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -18,6 +19,7 @@ from saltlite.openat import reach
 from saltlite.states._file.checks import failure, system_errors
 
 SECONDS_A_DAY = 86400
+_NUMBERS = {os.strerror(number): int(number) for number in (errno.ENOTEMPTY, errno.ENOTDIR)}
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
@@ -74,7 +76,8 @@ class Pruned(Resource[Prunable]):
     def plan(self, now: Prunable) -> Sequence[Step] | Verdict:
         fails = bool(now.full) and not self.leave
         if fails and not now.empty:
-            return failure(self._complaint(now))
+            changes = {"deleted": [], "errors": self._errors(now)}
+            return Verdict(result=False, comment=self._complaint(now), changes=changes)
         if not now.empty:
             return ()
         steps = [
@@ -101,6 +104,13 @@ class Pruned(Resource[Prunable]):
         reasons = "".join(f"\n{folder}: {reason}" for folder, reason in now.full)
         return f"Failed to remove directory {self.name}{reasons}"
 
+    def _errors(self, now: Prunable) -> list[list[str]]:
+        """What cannot go, with the system's words, as Salt tells it."""
+        return [
+            [folder, f"[Errno {_NUMBERS[reason]}] {reason}: {folder!r}"]
+            for folder, reason in now.full
+        ]
+
     def would(self, now: Prunable, steps: Sequence[Step]) -> str:
         return steps[0].would
 
@@ -117,7 +127,10 @@ class Pruned(Resource[Prunable]):
 
     def changes(self, before: Prunable, after: Prunable, steps: Sequence[Step]) -> dict[str, Any]:
         gone = [path for path in before.empty if not os.path.lexists(path)]
-        return {"deleted": self._told(gone)}
+        found: dict[str, Any] = {"deleted": self._told(gone)}
+        if after.full and not self.leave:
+            found["errors"] = self._errors(after)
+        return found
 
     def _told(self, gone: Sequence[str]) -> Any:
         """What is said to be removed: a list where what is below goes along."""

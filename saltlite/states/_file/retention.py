@@ -116,8 +116,8 @@ class Retention(Resource[Copies]):
             except ValueError:
                 return None
             return Moment.fromtimestamp(seconds, datetime.timezone.utc)
-        seconds = int(os.lstat(os.path.join(self.name, name)).st_mtime)
-        return Moment.fromtimestamp(seconds, datetime.timezone.utc).astimezone(self.zone)
+        changed = os.lstat(os.path.join(self.name, name)).st_mtime
+        return Moment.fromtimestamp(changed, datetime.timezone.utc).astimezone(self.zone)
 
     def plan(self, now: Copies) -> Sequence[Step]:
         if not now.spare:

@@ -15,6 +15,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "json": {"indent": 2, "separators": (",", ": "), "sort_keys": True},
 }
 _ENDED = ("plist", "yaml", "yamlex")
+MSGPACK = "msgpack"
 NOTHING = "<_null_>"
 
 
@@ -27,6 +28,8 @@ def form(serializer: Any, formatter: Any) -> str:
     if serializer and formatter:
         raise FunctionError("Only one of serializer and formatter are allowed")
     name = str(serializer or formatter or "yaml").lower()
+    if name == MSGPACK:
+        return name
     found = SERIALIZERS.get(name)
     if found is None or found.serialize is None:
         raise FunctionError(
@@ -52,15 +55,24 @@ def existing(path: str, name: str, given: Any) -> Any:
     Raises:
         FunctionError: it cannot be read.
     """
-    read = SERIALIZERS[name].deserialize
     if not os.path.isfile(path):
         return None
+    try:
+        with open(path, "rb") as stream:
+            return _read(stream.read(), name, options(name, given, reading=True))
+    except (OSError, ValueError) as error:
+        raise FunctionError(f"Failed to deserialize existing data: {error}") from error
+
+
+def _read(data: bytes, name: str, known: Mapping[str, Any]) -> Any:
+    if name == MSGPACK:
+        return unpack(data)
+    read = SERIALIZERS[name].deserialize
     if read is None:
         raise FunctionError(f"merge_if_exists is not supported for the {name} serializer")
     try:
-        with open(path, encoding="utf-8") as stream:
-            return read(stream.read(), **options(name, given, reading=True))
-    except (OSError, ValueError, FunctionError) as error:
+        return read(data.decode(), **known)
+    except FunctionError as error:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
@@ -71,12 +83,44 @@ def merged(under: Any, over: Any) -> Any:
     raise FunctionError("merge_if_exists merges maps only; one of the two is none")
 
 
-def text(data: Any, name: str, given: Any) -> str:
-    """The data as it is written, ended by a line feed; by one more than it has in some formats.
+def pack(data: Any, **given: Any) -> bytes:
+    """The data in msgpack; options of its own that are passed on change the form of numbers."""
+    import msgpack
+
+    known = {name: bool(given[name]) for name in ("use_single_float",) if name in given}
+    return bytes(msgpack.packb(data, **known))
+
+
+def unpack(data: bytes) -> Any:
+    """What ``data`` in msgpack stands for.
+
+    Raises:
+        ValueError: it is none.
+    """
+    import msgpack
+
+    try:
+        return msgpack.unpackb(data)
+    except msgpack.UnpackException as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+
+
+def content(data: Any, name: str, given: Any) -> str | bytes:
+    """The data as it is written; a text is ended by a line feed, in some formats by one more.
 
     Raises:
         FunctionError: such data, or such options, are none for this format.
     """
+    if name != MSGPACK:
+        return text(data, name, given)
+    try:
+        return pack(data, **options(name, given, reading=False))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise FunctionError(f"{name}: {error}") from error
+
+
+def text(data: Any, name: str, given: Any) -> str:
+    """The data in a format that is text."""
     write = SERIALIZERS[name].serialize
     if write is None:
         raise FunctionError(f"The {name} serializer does not write")

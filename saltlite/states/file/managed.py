@@ -190,7 +190,7 @@ def serialize(
                 return Verdict(result=True, comment=comment)
     file = File(
         name=name, source_sum={}, wanted=Wanted(user=user, group=group, mode=mode),
-        saltenv=saltenv, contents=serial.text(dataset, form, serializer_opts), backup=backup,
+        saltenv=saltenv, contents=serial.content(dataset, form, serializer_opts), backup=backup,
         makedirs=makedirs, show_changes=show_changes, encoding=encoding,
         encoding_errors=encoding_errors,
     )  # fmt: skip

@@ -134,6 +134,21 @@ def test_entries(ctx: MinionContext, tmp_path: Path) -> None:
 
 
 @has_lists
+@pytest.mark.parametrize(("perms", "letters"), [(0, "---"), ("5", "r-x"), (7, "rwx")])
+def test_permissions_as_a_number(
+    ctx: MinionContext, tmp_path: Path, perms: Any, letters: str
+) -> None:
+    kwargs = {"name": str(tmp_path), "acl_type": "user", "perms": perms}
+    done = run(ctx, "acl.present", acl_name="daemon", **kwargs)
+    assert done.changes == {"new": {"acl_name": "daemon", "acl_type": "user", "perms": perms}}
+    assert f"user:daemon:{letters}" in subprocess.getoutput(f"getfacl -p {tmp_path}")
+    for _ in range(2):
+        again = run(ctx, "acl.list_present", acl_names=["daemon"], **kwargs)
+        assert (again.result, again.changes) == (True, {})
+    assert run(ctx, "acl.present", acl_name="bin", **{**kwargs, "perms": 8}).result is False
+
+
+@has_lists
 def test_several_names(ctx: MinionContext, tmp_path: Path) -> None:
     kwargs = {"name": str(tmp_path), "acl_type": "default:user"}
     for _ in range(2):
