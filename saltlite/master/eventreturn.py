@@ -1,9 +1,9 @@
 """EventReturn: gives the master's events to returners (``event_return``).
 
 A subscriber of the bus like any other, in a process of its own, that is there only with the option.
-What goes to a server waits on disk for ReturnWriter. Where another returner is slow, the bus keeps
-``salt_event_pub_hwm`` events for it and drops the rest; one that fails costs a line in the log and
-the events it was given.
+What goes to a server waits on disk for ReturnWriter. Where another returner is slow, 100,000 events
+wait here; the bus drops the rest, and they are counted. One that fails costs the events it was
+given, and a line in the log, at most once a minute.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import zmq
@@ -24,11 +24,17 @@ from saltlite.errors import PatternTooSlow, TargetError
 from saltlite.master.child import Life
 from saltlite.master.mirror import Given, event_returners
 from saltlite.transport.addresses import MasterSockets
-from saltlite.transport.bus import EventSubscriber
+from saltlite.transport.bus import Event, EventSubscriber
 
 log = logging.getLogger(__name__)
 
 CONNECT_S: Final = 10.0
+AT_ONCE: Final = 500
+"""Events taken together: a write for each would be slower than the bus, which then drops some."""
+
+EVENTS_WAITING: Final = 100_000
+"""Of a bus that is faster for a while."""
+
 COMPLAINT_S: Final = 60.0
 
 IDLE_S: Final = 0.5
@@ -45,13 +51,15 @@ class EventReturn:
         self._events: list[dict[str, Any]] = []
         self._first_s = 0.0
         self._complaints = Complaints()
+        self._lost = 0
+        self._lost_said_s = float("-inf")
 
     def run(self, life: Life) -> None:
         """Gather and give until told to stop, then give the rest."""
         os.nice(self._options.event_return_niceness or 0)
         poller = zmq.Poller()
         life.register(poller)
-        with EventSubscriber(self._path) as bus:
+        with EventSubscriber(self._path, most=EVENTS_WAITING) as bus:
             bus.connect_confirmed(CONNECT_S)
             life.ready()
             while not life.stopping:
@@ -60,13 +68,22 @@ class EventReturn:
             self._give()
 
     def _gather(self, bus: EventSubscriber) -> None:
-        event = bus.get(IDLE_S)
-        if event is not None and wanted(event.tag, self._options):
-            self._first_s = self._first_s or time.monotonic()
-            self._events.append({"tag": event.tag, "data": event.data})
+        taken = list(take_some(bus))
+        self._count_lost(bus.lost)
+        for event in taken:
+            if wanted(event.tag, self._options):
+                self._first_s = self._first_s or time.monotonic()
+                self._events.append({"tag": event.tag, "data": event.data})
         late = self._first_s and time.monotonic() - self._first_s >= self._patience_s
-        if event is None or len(self._events) > self._options.event_return_queue or late:
+        if not taken or len(self._events) > self._options.event_return_queue or late:
             self._give()
+
+    def _count_lost(self, lost: int) -> None:
+        """Say how many events the bus could not keep for us, once a minute."""
+        now_s = time.monotonic()
+        if lost > self._lost and now_s - self._lost_said_s >= COMPLAINT_S:
+            log.error("event_return: %d events came too fast and are lost", lost - self._lost)
+            self._lost, self._lost_said_s = lost, now_s
 
     @property
     def _patience_s(self) -> float:
@@ -85,6 +102,16 @@ class EventReturn:
         except Exception as error:
             log.debug("The returner %s failed", name, exc_info=True)
             self._complaints.add(name, len(events), error)
+
+
+def take_some(bus: EventSubscriber) -> Iterator[Event]:
+    """Wait for an event; take with it what is there already, for one write instead of many."""
+    event = bus.get(IDLE_S)
+    for left in range(AT_ONCE, 0, -1):
+        if event is None:
+            return
+        yield event
+        event = bus.get(0.0) if left > 1 else None
 
 
 class Complaints:

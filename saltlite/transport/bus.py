@@ -267,8 +267,12 @@ class EventSubscriber:
         prefixes: Sequence[str] = ("",),
         *,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        most: int = _SUBSCRIBER_HWM,
     ) -> None:
-        """Connect and subscribe to tags that begin with one of ``prefixes``."""
+        """Connect and subscribe to tags that begin with one of ``prefixes``.
+
+        ``most`` is how many events may wait here to be taken.
+        """
         self._own_context = context is None
         self._context: zmq.Context[zmq.Socket[bytes]] = (
             zmq.Context() if context is None else context
@@ -282,7 +286,7 @@ class EventSubscriber:
         """How often the link came up; more than one means that events may have been missed."""
         self._socket = self._context.socket(zmq.SUB)
         self._socket.setsockopt(zmq.LINGER, 0)
-        self._socket.setsockopt(zmq.RCVHWM, _SUBSCRIBER_HWM)
+        self._socket.setsockopt(zmq.RCVHWM, most)
         self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
         for prefix in prefixes:

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import resource
 import sqlite3
 from contextlib import closing
 
@@ -218,3 +219,31 @@ def test_pauses_grow_to_half_a_minute():
     ]  # fmt: skip
     pauses.reset()
     assert pauses.next_s() == pytest.approx(0.1)
+
+
+def fill_the_disk(tmp_path, into):
+    """A file that may not grow: the same to SQLite as a disk that is full."""
+    with closing(Spool(tmp_path, "x")) as spool:
+        spool.put(loads(10))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, resource.RLIM_INFINITY))
+        refused = False
+        for _ in range(20):
+            try:
+                spool.put([ReturnRecord({"return": "x" * 10_000})])
+            except StoreError:
+                refused = True
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        spool.put(loads(1, 10))
+        kept = [unpack_record(one.line) for one in spool.peek(100)]
+        jids = [one.jid for one in kept if isinstance(one, LoadRecord)]
+    into.send((refused, jids))
+
+
+def test_a_full_disk_is_an_error_that_ends(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    process = fork.Process(target=fill_the_disk, args=(tmp_path, theirs))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert ours.recv() == (True, [f"{number:020}" for number in range(11)])

@@ -3,7 +3,7 @@
 import pytest
 
 from saltlite.config.master import EventOptions
-from saltlite.master.eventreturn import Complaints, wanted
+from saltlite.master.eventreturn import AT_ONCE, Complaints, take_some, wanted
 from saltlite.master.mirror import event_returners
 
 
@@ -41,3 +41,21 @@ def test_a_returner_that_fails_is_a_line_a_minute(caplog):
         "event_return: gone did not get 2 events: ValueError: no way",
         "event_return: gone did not get 6 events: ValueError: no way",
     ]
+
+
+class Bus:
+    def __init__(self, count):
+        self.left = list(range(count))
+        self.waits = []
+
+    def get(self, timeout_s):
+        self.waits.append(timeout_s)
+        return f"event {self.left.pop(0)}" if self.left else None
+
+
+def test_what_is_there_already_is_taken_together_and_nothing_is_lost():
+    bus = Bus(AT_ONCE + 2)
+    assert len(list(take_some(bus))) == AT_ONCE
+    assert len(list(take_some(bus))) == 2
+    assert list(take_some(bus)) == []
+    assert [one for one in bus.waits if one] == [0.5] * 3
