@@ -7,6 +7,7 @@ nothing else that this user could show goes along. Source: api.md 1.6, cli.md 2.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -125,13 +126,14 @@ def token_path(config: MasterConfig) -> Path:
         return Path(config.access.token_file).expanduser()
     home = Path("~").expanduser()
     own = home / ".config" / "salt"
-    return (own if own.is_dir() else home) / TOKEN_FILE
+    # Not own.is_dir(), which raises where HOME is still that of somebody else, as after sudo.
+    return (own if os.path.isdir(own) else home) / TOKEN_FILE
 
 
 def _stored(config: MasterConfig) -> dict[str, str]:
     """A token of before, for who has no key of his own on this machine."""
     path = token_path(config)
-    if not path.exists() or _has_key(config):
+    if not os.path.exists(path) or _has_key(config):
         return {}
     import time
 

@@ -177,13 +177,18 @@ def browsing(directory: Path) -> Iterator[Page]:
     try:
         socket = loop.run_until_complete(_connect(profile))
         yield Page(loop, socket)
-        socket.close()
+        loop.run_until_complete(_close(socket))
     finally:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         loop.run_until_complete(asyncio.sleep(0))
         loop.close()
         log.close()
+
+
+async def _close(socket: WebSocketClientConnection) -> None:
+    """Within the loop, which the connection's own clean-up asks for."""
+    socket.close()
 
 
 async def _connect(profile: Path) -> WebSocketClientConnection:
