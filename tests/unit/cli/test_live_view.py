@@ -114,6 +114,7 @@ class Command:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "saltlite.cli.salt", "-c", str(master.folder), *words],
             stdin=end, stdout=end, stderr=end, env=environ,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # `pytest &` ignores it
         )  # fmt: skip
         os.close(end)
         self.text = ""
