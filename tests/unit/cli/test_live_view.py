@@ -105,6 +105,11 @@ def test_a_batch_is_followed():
 # --- the command ---------------------------------------------------------------------------------
 
 
+def hear_interrupts():
+    """A shell has what it puts in the background ignore them, and what that starts as well."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Command:
     """``salt`` on a terminal of its own."""
 
@@ -114,7 +119,7 @@ class Command:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "saltlite.cli.salt", "-c", str(master.folder), *words],
             stdin=end, stdout=end, stderr=end, env=environ,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # `pytest &` ignores it
+            preexec_fn=hear_interrupts,
         )  # fmt: skip
         os.close(end)
         self.text = ""
