@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 from api import CLIENTS, RECORDED_AUTH, ApiCluster
+from programs import need
 from replay import WRONG_SESSION
 
 from cluster import eventually
@@ -442,6 +443,7 @@ def _events_in(file: Any) -> Iterator[tuple[str, Any]]:
 
 
 def make_certificate(folder: Path, name: str) -> None:
+    need("openssl")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
          "-subj", f"/CN={name}", "-keyout", str(folder / "key.pem"),

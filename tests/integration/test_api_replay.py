@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from api import ApiCluster, recorded_cluster
+from programs import missing
 from replay import CASES, DIFFER, FILES, Replay
 
-HAS_BEACONS = importlib.util.find_spec("saltlite.modules.beacons") is not None
-LEFT_OUT = ("pam",) if HAS_BEACONS else ("pam", "beacons")
-"""Logins by pam need accounts of their own, and are tested with them."""
+LEFT_OUT = ("pam", *(["minions: connected"] if missing("ip") else []))
+"""Logins by pam need accounts of their own, and are tested with them.
+
+Who is connected is told by addresses, which a minion without the program ``ip`` does not know.
+"""
 
 
 @pytest.fixture(scope="module")

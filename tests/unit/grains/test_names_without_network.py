@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from isolated import unshare
+from programs import need
 
 from saltlite.grains import names
 
@@ -55,6 +56,7 @@ print(json.dumps([grains[name] for name in ("fqdn", "fqdn_ip4", "fqdn_ip6")]))
 def test_a_name_has_its_addresses_without_a_network(
     tmp_path: Path, link: str, hosts: str, fqdn: str, ip4: list[str], ip6: list[str]
 ) -> None:
+    need("ip")
     tmp_path.joinpath("hosts").write_text(HOSTS[hosts])
     tmp_path.joinpath("minion").write_text(f"root_dir: {tmp_path}\nid: m1\n")
     argv = [*unshare(), "-u", "sh", "-c", IN_NAMESPACE, "sh", str(tmp_path), link]
