@@ -1,4 +1,7 @@
-"""JSON for people and other programs: harmless on a terminal, and never ``NaN``, which is no JSON.
+"""JSON of values that it may not know, from anybody: bytes, numbers and keys of every kind.
+
+:func:`dump_json` is for people and other programs: harmless on a terminal, and never ``NaN``, which
+is no JSON. :func:`pack_json` is for files and servers that keep what was there.
 
 Loads ``json`` where it is used: most commands never print any.
 """
@@ -27,25 +30,54 @@ def dump_json(value: Any, *, indent: int | None = None, sort_keys: bool = False)
 
     try:
         text = dump(value)
-    except ValueError:  # rare: most values need no copy
-        text = dump(_without_odd_numbers(value))
+    except (ValueError, TypeError):  # rare: most values need no copy
+        text = dump(_harmless(value))
     return escape(text)
+
+
+def pack_json(value: Any) -> str:
+    """``value`` as a line of ASCII to keep; a set is a list, other unknown values are text."""
+    import json
+
+    try:
+        return json.dumps(value, default=_as_kept)
+    except TypeError:  # rare: a key that is neither text nor a number
+        return json.dumps(_with_known_keys(value), default=_as_kept)
 
 
 def _as_text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
 
 
-def _without_odd_numbers(value: Any) -> Any:
+def _as_kept(value: object) -> Any:
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _harmless(value: Any) -> Any:
+    """A copy with keys of text alone, which can be sorted, and ``None`` for odd numbers."""
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     if isinstance(value, Mapping):
-        return {_key(key): _without_odd_numbers(value[key]) for key in value}
+        return {_text_key(key): _harmless(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
-        return [_without_odd_numbers(item) for item in value]
+        return [_harmless(item) for item in value]
     return value
 
 
-def _key(key: Any) -> Any:
-    is_odd = isinstance(key, float) and not abs(key) < float("inf")
-    return str(key) if is_odd else key
+def _with_known_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_text_key(key): _with_known_keys(value[key]) for key in value}
+    if isinstance(value, (list, tuple)):
+        return [_with_known_keys(item) for item in value]
+    return value
+
+
+def _text_key(key: Any) -> str:
+    """A key as JSON would write it, or else as text."""
+    if isinstance(key, bool) or key is None:
+        return {True: "true", False: "false", None: "null"}[key]
+    if isinstance(key, bytes):
+        return key.decode("utf-8", "replace")
+    return str(key)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from saltlite.core.jsontext import pack_json
 from saltlite.errors import StoreError
 
 
@@ -38,14 +39,21 @@ Record: TypeAlias = LoadRecord | ReturnRecord | EventRecord
 
 
 def pack_record(record: Record) -> str:
-    """Return one record as a line of JSON; what JSON does not know becomes text."""
+    """Return one record as a line of JSON; what JSON does not know becomes text.
+
+    Raises:
+        StoreError: it cannot be one.
+    """
     if isinstance(record, LoadRecord):
         fields: list[Any] = ["load", record.jid, record.load]
     elif isinstance(record, ReturnRecord):
         fields = ["return", record.ret]
     else:
         fields = ["event", record.tag, record.data, record.master_id]
-    return json.dumps(fields, default=as_text)
+    try:
+        return pack_json(fields)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"a record of {fields[0]} is no JSON: {error}") from error
 
 
 def unpack_record(line: str) -> Record:
@@ -61,12 +69,3 @@ def unpack_record(line: str) -> Record:
         return ReturnRecord(*fields) if kind == "return" else EventRecord(*fields)
     except (ValueError, TypeError) as error:
         raise StoreError(f"a record that waited for a server is damaged: {error}") from error
-
-
-def as_text(value: Any) -> Any:
-    """Return what stands in JSON for a value that it does not know: text, or a list of a set."""
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, (set, frozenset, tuple)):
-        return list(value)
-    return str(value)

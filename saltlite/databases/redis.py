@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from saltlite.databases.records import EventRecord, LoadRecord, Record, as_text
+from saltlite.core.jsontext import pack_json
+from saltlite.databases.records import EventRecord, LoadRecord, Record
 from saltlite.errors import RecordRefused, ServerAway, StoreError
 
 TIMEOUT_S: Final = 5.0
@@ -55,16 +56,20 @@ class RedisStore:
 
     def _queue(self, pipe: Any, record: Record) -> None:
         if isinstance(record, LoadRecord):
-            pipe.set(f"load:{record.jid}", _json(record.load), ex=self._keep_s)
+            pipe.set(f"load:{record.jid}", pack_json(record.load), ex=self._keep_s)
         elif isinstance(record, EventRecord):
-            fields = {"tag": record.tag, "data": _json(record.data), "master_id": record.master_id}
+            fields = {
+                "tag": record.tag,
+                "data": pack_json(record.data),
+                "master_id": record.master_id,
+            }
             pipe.xadd("events", fields, maxlen=EVENTS_KEPT, approximate=True)
         else:
             self._queue_return(pipe, record.ret)
 
     def _queue_return(self, pipe: Any, ret: Mapping[str, Any]) -> None:
         jid, minion = str(ret.get("jid")), str(ret.get("id"))
-        pipe.hset(f"ret:{jid}", minion, _json(ret))
+        pipe.hset(f"ret:{jid}", minion, pack_json(ret))
         pipe.expire(f"ret:{jid}", self._keep_s)
         pipe.set(f"{minion}:{ret.get('fun')}", jid, ex=self._keep_s)
         pipe.sadd("minions", minion)
@@ -135,10 +140,6 @@ class RedisStore:
             if "WRONGTYPE" in str(error):  # a key of ours is somebody else's
                 raise RecordRefused(f"Redis: {error}") from error
             raise ServerAway(f"Redis: {error}") from error
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, default=as_text)
 
 
 def _mapped(text: str) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Spool:
         Raises:
             StoreError: they could not be written.
         """
-        lines = [(pack_record(one),) for one in records]
+        lines = list(_lines(records))
         try:
             self._append(lines)
         except SpoolDamaged:  # there is a new one now
@@ -238,6 +238,17 @@ class Spool:
 
 class SpoolDamaged(StoreError):
     """The file was damaged, and is put aside."""
+
+
+def _lines(records: Sequence[Record]) -> Iterator[tuple[str]]:
+    """Each record as a line; of many, one that cannot be one costs the others nothing."""
+    for record in records:
+        try:
+            yield (pack_record(record),)
+        except StoreError as error:  # noqa: PERF203 - each record stands for itself
+            if len(records) == 1:
+                raise
+            log.error("A record is lost: %s", error)
 
 
 def _count_drops(db: sqlite3.Connection, dropped: int) -> int:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final, Protocol
 
-from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord, as_text
+from saltlite.core.jsontext import pack_json
+from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord
 from saltlite.errors import RecordRefused, ServerAway
 
 log = logging.getLogger(__name__)
@@ -308,7 +309,7 @@ class _Rows:
                 yield statement, rows
 
     def _json(self, value: Any) -> str:
-        return json.dumps(_for_jsonb(value) if self._dialect.is_jsonb else value, default=as_text)
+        return pack_json(_for_jsonb(value) if self._dialect.is_jsonb else value)
 
 
 def _for_jsonb(value: Any) -> Any:

@@ -6,13 +6,13 @@ Option ``rawfile_json.filename``, by default ``/var/log/salt/events``. Source: o
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
+from saltlite.core.jsontext import pack_json
 from saltlite.errors import StoreError
 from saltlite.jobs.returner_context import ReturnerContext, options
 
@@ -47,7 +47,10 @@ def _lines(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def _to_line(value: Mapping[str, Any]) -> bytes:
-    line = f"{json.dumps(dict(value), default=_as_text)}\n".encode()
+    try:
+        line = f"{pack_json(dict(value))}\n".encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"rawfile_json: a record is no JSON: {error}") from error
     if len(line) > RECORD_BYTES:
         raise StoreError(
             f"rawfile_json: a record of {len(line)} bytes; at most {RECORD_BYTES} are allowed"
@@ -58,7 +61,3 @@ def _to_line(value: Mapping[str, Any]) -> bytes:
 def _append(path: Path, lines: bytes) -> None:
     disk.make_dir(path.parent, 0o755)
     disk.append_whole(path, lines, mode=0o640, follow=True)
-
-
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
+from saltlite.core.jsontext import pack_json
 from saltlite.jobs.entries import job_entry
 from saltlite.jobs.returner_context import ReturnerContext, options
 from saltlite.jobs.stored import ReturnerJob
@@ -131,4 +132,4 @@ def _database(
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, default=repr)
+    return pack_json(value)

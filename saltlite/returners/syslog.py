@@ -6,12 +6,12 @@ Options ``syslog.level`` (``LOG_INFO``), ``syslog.facility`` (``LOG_USER``), ``s
 
 from __future__ import annotations
 
-import json
 import logging
 import syslog
 from collections.abc import Mapping
 from typing import Any, Final
 
+from saltlite.core.jsontext import pack_json
 from saltlite.jobs.returner_context import ReturnerContext, options
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
     for flag in flags:
         logoption |= flag or 0
     syslog.openlog(str(wanted["tag"]), logoption)
-    syslog.syslog(level | facility, json.dumps(dict(ret), default=repr))
+    syslog.syslog(level | facility, pack_json(dict(ret)))
     syslog.closelog()
 
 

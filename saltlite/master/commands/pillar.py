@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from typing import Final
 from saltlite.channel.master import OpenedRequest, seal_pillar
 from saltlite.config.master import PillarOptions
 from saltlite.core.datalimits import extra_data_problem, grains_problem
+from saltlite.core.jsontext import dump_json
 from saltlite.core.plain import PlainMap
 from saltlite.core.tags import minion_refresh
 from saltlite.errors import CryptoError, StoreError, WireError
@@ -82,7 +82,7 @@ def _is_kept(ctx: MasterContext, pillarenv: str | None) -> bool:
 
 def _digest(extra: PlainMap) -> str:
     """What stands for the data in the name of what is kept."""
-    text = json.dumps(extra, sort_keys=True, default=repr)
+    text = dump_json(extra, sort_keys=True)
     return f"{MARK}{hashlib.sha256(text.encode()).hexdigest()}"
 
 

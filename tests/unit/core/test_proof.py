@@ -31,3 +31,8 @@ def test_what_is_no_proof() -> None:
 def test_salts_own_form() -> None:
     assert is_proven(KEY, "t", {"key": KEY}, 1.0)
     assert not is_proven(KEY, "t", {"key": KEY[:-1]}, 1.0)
+
+
+def test_data_whose_keys_have_no_order_prove_nothing() -> None:
+    for data in ({b"\xff": 1}, {1: 1}, {(1, 2): 1}):
+        assert not is_proven(KEY, "t", {**data, "proof": "x", "proof_time": 1.0}, 1.0)

@@ -47,3 +47,10 @@ def test_json_escapes_what_may_steer_a_terminal() -> None:
 def test_json_has_no_numbers_that_json_has_not(number: float) -> None:
     written = dump_json({"a": [number, 1.5, {number: 2}], "b": (number,)})
     assert json.loads(written) == {"a": [None, 1.5, {str(number): 2}], "b": [None]}
+
+
+@pytest.mark.parametrize("sort_keys", [False, True])
+def test_json_has_keys_of_text_whatever_they_were(sort_keys: bool) -> None:
+    value = {b"\xff": 1, "a": {(1, 2): 2}, 3: [{b"b": None}], None: True}
+    written = json.loads(dump_json(value, sort_keys=sort_keys))
+    assert written == {"\ufffd": 1, "a": {"(1, 2)": 2}, "3": [{"b": None}], "null": True}

@@ -66,6 +66,23 @@ def test_what_json_does_not_know_becomes_text():
     assert unpack_record(pack_record(record)).ret["return"] == ["\ufffd\0", [1, 2], [3], 1.5]
 
 
+def test_a_key_of_every_kind_becomes_text():
+    record = EventRecord("t", {b"\xff": {(1, 2): [{b"a": 1}]}, "b": {2: 3, None: 4, True: 5}}, "m")
+    assert unpack_record(pack_record(record)).data == {
+        "\ufffd": {"(1, 2)": [{"a": 1}]}, "b": {"2": 3, "null": 4, "true": 5},
+    }  # fmt: skip
+
+
+def test_a_record_that_is_no_json_costs_the_others_nothing(spool, caplog):
+    endless = {}
+    endless["itself"] = endless
+    spool.put([LoadRecord("1", {}), LoadRecord("2", endless), LoadRecord("3", {})])
+    assert [unpack_record(one.line).jid for one in spool.peek(10)] == ["1", "3"]
+    assert "A record is lost: a record of load is no JSON" in caplog.text
+    with pytest.raises(StoreError, match="a record of load is no JSON"):
+        spool.put([LoadRecord("2", endless)])
+
+
 @pytest.mark.parametrize("line", ["", "[]", "{}", "[1", '["load"]', '["load", 1, 2, 3]'])
 def test_a_damaged_line_is_an_error_of_its_own(line):
     with pytest.raises(StoreError):

@@ -115,6 +115,34 @@ def test_rawfile_json_says_what_it_cannot_write(tmp_path, monkeypatch, caplog):
     assert "The event big is not kept" in caplog.text
 
 
+@pytest.mark.parametrize("key", [b"\xff", (1, 2)])
+def test_a_key_that_json_has_not_costs_no_record(tmp_path, database, monkeypatch, key):
+    path = tmp_path / "events"
+    raw = resolve("rawfile_json", Context({"rawfile_json.filename": str(path)}))
+    raw.call("event_return", [{"tag": "a", "data": {key: 1}}, {"tag": "b"}])
+    assert [json.loads(line)["tag"] for line in path.read_text().splitlines()] == ["a", "b"]
+    value = {**RET, "return": {key: 1}}
+    kept = resolve("sqlite3", database)
+    kept.call("returner", value)
+    assert list(kept.call("get_jid", JID)) == ["web1"]
+    sent = []
+    monkeypatch.setattr(syslog_returner.syslog, "openlog", lambda *_args: None)
+    monkeypatch.setattr(syslog_returner.syslog, "syslog", lambda *args: sent.append(args))
+    resolve("syslog", Context()).call("returner", value)
+    text = "\ufffd" if key == b"\xff" else "(1, 2)"
+    assert json.loads(sent[0][1])["return"] == {text: 1}
+
+
+def test_rawfile_json_leaves_out_an_event_that_is_no_json(tmp_path, caplog):
+    path = tmp_path / "events"
+    endless = {}
+    endless["itself"] = endless
+    raw = resolve("rawfile_json", Context({"rawfile_json.filename": str(path)}))
+    raw.call("event_return", [{"tag": "a", "data": endless}, {"tag": "b"}])
+    assert [json.loads(line)["tag"] for line in path.read_text().splitlines()] == ["b"]
+    assert "The event a is not kept: rawfile_json: a record is no JSON" in caplog.text
+
+
 def test_syslog_sends_json_under_its_tag(monkeypatch):
     sent = []
     monkeypatch.setattr(syslog_returner.syslog, "openlog", lambda *args: sent.append(args))
