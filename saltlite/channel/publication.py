@@ -18,7 +18,6 @@ from saltlite.errors import WireError
 from saltlite.transport.codec import pack, unpack
 
 BROADCAST: Final = b"broadcast"
-SYNDIC: Final = b"syndic"
 _ADDRESSED_TYPES = frozenset({"glob", "pcre", "list"})
 
 
@@ -110,9 +109,7 @@ def subscriptions(minion_id: str, *, filtering: bool) -> list[bytes]:
     return [BROADCAST, topic_of(minion_id)] if filtering else [b""]
 
 
-def topics(
-    tgt_type: str, tgt: str | list[str], matched: Iterable[str], *, order_masters: bool = False
-) -> list[bytes]:
+def topics(tgt_type: str, tgt: str | list[str], matched: Iterable[str]) -> list[bytes]:
     """The topics a job is sent under, with ``zmq_filtering``: one copy each.
 
     ``matched`` are the ids the master expects. Source: protocol.md 10.1.
@@ -122,8 +119,7 @@ def topics(
     if tgt_type != "list":
         return [topic_of(minion_id) for minion_id in matched]
     listed = tgt.split(",") if isinstance(tgt, str) else tgt
-    addressed = [topic_of(minion_id.strip()) for minion_id in listed]
-    return [*addressed, SYNDIC] if order_masters else addressed
+    return [topic_of(minion_id.strip()) for minion_id in listed]
 
 
 def message_of(frames: list[bytes]) -> bytes:

@@ -137,7 +137,7 @@ def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
         return _refusal(decision)
     if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
         return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
-    if not decision.minions and not ctx.config.extra.get("order_masters"):
+    if not decision.minions:
         problem_ = decision.problem or f"{NO_MINIONS} {wanted.tgt}"
         return PublishReply(None, [], error=problem_).to_wire()
     return send_job(ctx, wanted, decision, authorised_only=user.rules is not None)

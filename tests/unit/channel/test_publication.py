@@ -9,7 +9,6 @@ import pytest
 from saltlite.channel.payload import seal
 from saltlite.channel.publication import (
     BROADCAST,
-    SYNDIC,
     StalePublication,
     message_of,
     open_publication,
@@ -140,11 +139,7 @@ def test_topics():
     ids = ["a", "b"]
     assert topics("glob", "*", ids) == topics("pcre", ".*", ids) == [topic_of("a"), topic_of("b")]
     assert topics("list", ["a", "x"], ["a"]) == [topic_of("a"), topic_of("x")]
-    assert topics("list", "a, x", ["a"], order_masters=True) == [
-        topic_of("a"),
-        topic_of("x"),
-        SYNDIC,
-    ]
+    assert topics("list", "a, x", ["a"]) == [topic_of("a"), topic_of("x")]
     for tgt_type in ("grain", "compound", "pillar", "ipcidr"):
         assert topics(tgt_type, "x", ids) == [BROADCAST]
 
