@@ -118,7 +118,7 @@ _OF_BOTH = frozenset(("reactor", "schedule", "schedule_returner"))
 
 _OBEYED_BY = {
     "minion": _OBEYED | _OF_BOTH | {"scheduler_before_connect"},
-    "master": _OBEYED | _OF_BOTH,
+    "master": _OBEYED | _OF_BOTH | {"archive_jobs"},
 }
 
 _OF_THE_OTHERS = {

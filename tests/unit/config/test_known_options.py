@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,40 @@ def test_what_is_obeyed_without_a_section_is_looked_for_somewhere() -> None:
     for name in known._OBEYED:
         short = name.removeprefix("gitfs_").removeprefix("git_pillar_")
         assert f'"{name}"' in code or f'"{short}"' in code, name
+
+
+def read_options(path: Path) -> set[str]:
+    """What a file reads: ``extra.get("name")``, ``extra["name"]``, or either by a constant."""
+    keys: list[ast.expr] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Call(func=ast.Attribute(value=of, attr="get"), args=[key, *_]) if is_extra(of):
+                keys.append(key)
+            case ast.Subscript(value=of, slice=key) if is_extra(of):
+                keys.append(key)
+    values = [key.value for key in keys if isinstance(key, ast.Constant)]
+    values += [constant(path, key.id) for key in keys if isinstance(key, ast.Name)]
+    return {value for value in values if isinstance(value, str)}
+
+
+def constant(path: Path, name: str) -> object:
+    """A constant of that file, ``None`` for a variable."""
+    inside = path.relative_to(Path(known.__file__).parents[2]).with_suffix("")
+    return getattr(import_module(".".join(inside.parts)), name, None)
+
+
+def is_extra(node: ast.expr) -> bool:
+    return ast.unparse(node).rpartition(".")[2] in {"extra", "_extra"}
+
+
+def test_what_is_read_is_not_named_as_without_effect() -> None:
+    package = Path(known.__file__).parents[1]
+    read = {path: read_options(path) for path in sorted(package.rglob("*.py"))}
+    assert {"archive_jobs", "reactor", "minionfs_env"} <= set().union(*read.values())
+    for path, names in read.items():
+        for name in names & (OTHER_OPTIONS | WITHOUT_EFFECT):
+            warnings = [without_effect({name: "here"}, role) for role in ("master", "minion")]
+            assert "" in warnings, f"{path} reads {name}"
 
 
 def test_the_minion_hands_the_warning_to_its_log(tmp_path: Path) -> None:
