@@ -39,8 +39,17 @@ __all__ = [
 available = True
 
 
-class SafeOrderedDumper(yaml.SafeDumper):
-    """Writes maps in their own order, and only plain values."""
+class _PlainDumper(yaml.SafeDumper):
+    """Writes maps in their own order, and only plain values; what ``dump`` uses by itself."""
+
+
+class SafeOrderedDumper(_PlainDumper):
+    """The same, without ``...`` after a text that is one plain value, as libyaml writes it."""
+
+    def write_plain(self, text: str, split: bool = True) -> None:
+        """Write a plain value; nothing has to mark its end."""
+        super().write_plain(text, split)
+        self.open_ended = False
 
 
 class OrderedDumper(SafeOrderedDumper):
@@ -63,13 +72,8 @@ def _list(dumper: yaml.SafeDumper, data: Any) -> Any:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", list(data))
 
 
-def _none(dumper: yaml.SafeDumper, data: Any) -> Any:
-    return dumper.represent_scalar("tag:yaml.org,2002:null", "null")
-
-
-for _kind in (dict,):
-    SafeOrderedDumper.add_multi_representer(_kind, _map)
-SafeOrderedDumper.add_multi_representer(tuple, _list)
+_PlainDumper.add_multi_representer(dict, _map)
+_PlainDumper.add_multi_representer(tuple, _list)
 
 
 def load(stream: Any, Loader: Any = None) -> Any:
@@ -102,9 +106,9 @@ def _plain(value: Any) -> Any:
 
 def dump(data: Any, stream: Any = None, **kwargs: Any) -> Any:
     """The YAML text of a value, or ``None`` if it was written to ``stream``."""
-    if not issubclass(kwargs.get("Dumper") or SafeOrderedDumper, yaml.SafeDumper):
+    if not issubclass(kwargs.get("Dumper") or _PlainDumper, yaml.SafeDumper):
         kwargs.pop("Dumper")
-    kwargs.setdefault("Dumper", SafeOrderedDumper)
+    kwargs.setdefault("Dumper", _PlainDumper)
     kwargs.setdefault("allow_unicode", True)
     kwargs.setdefault("default_flow_style", None)
     return yaml.dump(data, stream, **kwargs)
@@ -112,7 +116,7 @@ def dump(data: Any, stream: Any = None, **kwargs: Any) -> Any:
 
 def safe_dump(data: Any, stream: Any = None, **kwargs: Any) -> Any:
     """The YAML text of a value of plain types only."""
-    kwargs.pop("Dumper", None)
+    kwargs["Dumper"] = SafeOrderedDumper
     kwargs.setdefault("default_flow_style", None)
     return dump(data, stream, **kwargs)
 
@@ -123,8 +127,7 @@ save_dump = safe_dump
 def serialize(obj: Any, **options: Any) -> str:
     """The YAML text of a value."""
     options.setdefault("default_flow_style", None)
-    text = str(safe_dump(obj, **options))
-    return text.removesuffix("\n...\n").removesuffix("\n")
+    return str(safe_dump(obj, **options)).removesuffix("\n")
 
 
 def deserialize(stream_or_string: Any, **options: Any) -> Any:

@@ -222,6 +222,22 @@ def test_yaml_makes_no_objects():
     assert type(salt.utils.yaml.safe_load("a: {b: 1}")["a"]) is dict
 
 
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [(None, "null"), ("a", "a"), (1.5, "1.5"), ([None], "[null]")],
+)
+def test_only_dump_without_a_dumper_marks_the_end_of_a_plain_value(value, plain):
+    import salt.serializers.yaml
+    import salt.utils.yaml as y
+
+    end = "" if isinstance(value, list) else "...\n"
+    assert y.dump(value) == f"{plain}\n{end}"
+    assert y.safe_dump(value) == f"{plain}\n"
+    for dumper in (y.SafeOrderedDumper, y.OrderedDumper, y.IndentedSafeOrderedDumper):
+        assert y.dump(value, Dumper=dumper, default_flow_style=None) == f"{plain}\n"
+    assert salt.serializers.yaml.serialize(value) == plain
+
+
 def test_files(tmp_path):
     import salt.utils.files
 
