@@ -1,7 +1,8 @@
 """How a worker hands work to another process of the master: one message each over a Unix socket.
 
 The other side answers with one byte, whether it takes the work. Used where the process that does
-the work forks, and so may have no ZeroMQ.
+the work forks, and so may have no ZeroMQ. The frames are those of ``renderprocess.py`` too: a
+length, and so many bytes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ FULL: Final = b"F"
 _LENGTH = struct.Struct(">I")
 
 
+class ConnectionEnded(WireError):
+    """The other side closed the connection, or is gone."""
+
+
 def hand_over(path: Path, message: Mapping[str, Plain]) -> bool:
     """Give a message to who listens at ``path``; ``False`` if there is too much to do already.
 
@@ -41,7 +46,7 @@ def hand_over(path: Path, message: Mapping[str, Plain]) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(HAND_OVER_S)
         connection.connect(str(path))
-        connection.sendall(_LENGTH.pack(len(packed)) + packed)
+        send_frame(connection, packed)
         return connection.recv(1) == TAKEN
 
 
@@ -68,13 +73,29 @@ def receive(connection: socket.socket, limit_bytes: int = REQUEST_LIMIT_BYTES) -
         WireError: it is none, or too large.
         OSError: the connection failed.
     """
-    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
-    if size > limit_bytes:
-        raise WireError(f"a request of {size} bytes")
-    value: Any = unpack_bin(_exactly(connection, size))
+    value: Any = unpack_bin(receive_frame(connection, limit_bytes))
     if not isinstance(value, Mapping):
         raise WireError("not a map")
     return {str(name): item for name, item in value.items()}
+
+
+def send_frame(connection: socket.socket, packed: bytes) -> None:
+    """Send bytes, with their length before them."""
+    connection.sendall(_LENGTH.pack(len(packed)) + packed)
+
+
+def receive_frame(connection: socket.socket, limit_bytes: int) -> bytes:
+    """The bytes that were sent.
+
+    Raises:
+        ConnectionEnded: there are no more.
+        WireError: they are too many.
+        OSError: the connection failed.
+    """
+    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
+    if size > limit_bytes:
+        raise WireError(f"a frame of {size} bytes")
+    return _exactly(connection, size)
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:
@@ -82,6 +103,6 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     while len(parts) < size:
         part = connection.recv(min(size - len(parts), 1 << 20))
         if not part:
-            raise WireError("the connection ended early")
+            raise ConnectionEnded("the connection ended early")
         parts += part
     return bytes(parts)

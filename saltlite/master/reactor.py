@@ -32,7 +32,7 @@ from saltlite.master.commands.publish import publish_as
 from saltlite.master.context import Shared, make_context
 from saltlite.master.publisher import PublishQueue
 from saltlite.master.refusals import printable
-from saltlite.master.renderprocess import Answer, RenderProcess
+from saltlite.master.renderprocess import Answer, RendererGone, RenderProcess
 from saltlite.master.runs import RunLimits, RunQueue, RunRequest
 from saltlite.reactor.guard import PAUSE_S, RUNS_PER_S, LoopGuard
 from saltlite.reactor.reactions import LOCAL, Reaction, compile_reactions
@@ -157,7 +157,22 @@ class Reactor:
             self._drop(missed, f"{missed} events were lost before the reactor saw them")
 
     def _handle(self, frame: bytes) -> None:
+        """Handle one event; one that cannot be handled is dropped, and the next one comes.
+
+        Raises:
+            RendererGone: no event can be handled.
+        """
         tag = frame.partition(TAG_END)[0].decode("utf-8", "replace")
+        try:
+            self._handle_tag(tag, frame)
+        except RendererGone:
+            raise
+        except Exception as error:
+            log.exception("Reactor, tag %s", printable(tag, 200))
+            why = f"an event could not be handled: {type(error).__name__}: {error}"
+            self._drop(1, why, is_said=True)
+
+    def _handle_tag(self, tag: str, frame: bytes) -> None:
         if tag.startswith((tags.REACTOR, tags.REACTOR_MANAGE)):
             self._manage(tag, frame)
             return

@@ -4,6 +4,12 @@ Whoever has ZeroMQ must not fork, and a template may never end. So before its so
 caller forks a keeper, which does nothing but fork the process that renders, and fork it again when
 that one is gone. A request that takes longer than the limit ends the process that renders: the
 kernel does it, whatever the template is at. The keeper then says so in its place.
+
+Where what renders cannot be made, the process that was to render says so to who asks, for a while
+that grows each time; then it is forked again.
+
+A frame is a number, eight bytes, and a map. What cannot be read of the map is an error that is
+answered; it costs neither process its life.
 """
 
 from __future__ import annotations
@@ -17,12 +23,14 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from saltlite import process
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import Life
-from saltlite.transport.codec import pack_bin, unpack_bin
+from saltlite.master.handover import ConnectionEnded, receive_frame, send_frame
+from saltlite.transport.codec import DEFAULT_LIMITS, pack_bin, unpack_bin
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +42,27 @@ MARGIN_S: Final = 5.0
 
 FRAME_LIMIT: Final = 256 * 1024 * 1024
 BACK_OFF_S: Final = 0.5
-_LENGTH = struct.Struct(">I")
+LONGEST_PAUSE_S: Final = 60.0
+CANNOT_RENDER: Final = 3
+"""The exit code of a process that could not make what renders."""
+
+LIMITS: Final = replace(
+    DEFAULT_LIMITS,
+    depth=DEFAULT_LIMITS.depth + 10,
+    keys=DEFAULT_LIMITS.keys + 10,
+    items=DEFAULT_LIMITS.items + 10,
+)
+"""Of a map that is sent: what is within the bounds of the bus or of a file is an item of it."""
+
+NO_NUMBER: Final = 0
+"""Of a frame that answers whatever was asked."""
+
+_NUMBER = struct.Struct(">Q")
 _LOST: Final = {"lost": True}
+
+
+class RendererGone(StoreError):
+    """Nobody answers any more; the caller cannot go on."""
 
 
 class RenderProcess:
@@ -61,63 +88,82 @@ class RenderProcess:
         self._socket = ours
 
     def ask(self, request: Mapping[str, Any], life: Life) -> Mapping[str, Any]:
-        """The answer, or ``{"lost": True}`` if the process ended over it.
+        """The answer; ``{"lost": True}`` if the process ended over it.
+
+        ``{"error": why}`` where the request or the answer cannot be sent.
 
         Raises:
-            StoreError: nobody answers; the caller cannot go on.
+            RendererGone: nobody answers; the caller cannot go on.
         """
         connection = self._socket
         assert connection is not None  # noqa: S101 - it was started
         self._number += 1
         until_s = time.monotonic() + self._limit_s + MARGIN_S
         try:
+            packed = _pack(self._number, request)
+        except WireError as error:
+            return {"error": f"the request cannot be sent: {error}"}
+        try:
             _drain(connection)
-            _send(connection, {"number": self._number, **request})
+            send_frame(connection, packed)
             while _is_readable(connection, until_s, life):
-                answer = _receive(connection)
-                if answer.get("number", self._number) == self._number:
-                    return answer
+                number, body = _receive(connection)
+                if number in (self._number, NO_NUMBER):
+                    return _read_answer(body)
         except (OSError, WireError) as error:
-            raise StoreError(f"the process that renders is gone: {error}") from error
-        raise StoreError("the process that renders does not answer")
+            raise RendererGone(f"the process that renders is gone: {error}") from error
+        raise RendererGone("the process that renders does not answer")
 
     # --- in the keeper, and in the process that renders --------------------------------------
 
-    def _keep(self, connection: socket.socket, parent: int) -> None:
+    def _keep(self, connection: socket.socket, parent: int) -> int:
         process.die_with_parent(parent, signal.SIGKILL)
         process.set_title(f"{self._title} keeper")
-        keeper = os.getpid()
+        keeper, failures = os.getpid(), 0
         while True:
             began_s = time.monotonic()
             pid = os.fork()
             if not pid:
                 process.die_with_parent(keeper, signal.SIGKILL)
                 process.set_title(self._title)
-                self._render(connection)
-                return
+                return self._render(connection, failures)
             _pid, status = os.waitpid(pid, 0)
             code = os.waitstatus_to_exitcode(status)
-            if code:
-                how = process.signal_name(-code) if code < 0 else f"exit code {code}"
-                log.error("%s ended with %s; it is started again", self._title, how)
-            _send(connection, _LOST)
+            if code == CANNOT_RENDER:  # it has paused, and answered who asked
+                failures += 1
+                continue
+            failures = 0
+            self._report_end(code, connection)
             if time.monotonic() - began_s < BACK_OFF_S:
                 time.sleep(BACK_OFF_S)
 
-    def _render(self, connection: socket.socket) -> None:
+    def _report_end(self, code: int, connection: socket.socket) -> None:
+        if code:
+            how = process.signal_name(-code) if code < 0 else f"exit code {code}"
+            log.error("%s ended with %s; it is started again", self._title, how)
+        send_frame(connection, _pack(NO_NUMBER, _LOST))
+
+    def _render(self, connection: socket.socket, failures: int) -> int:
+        """Answer until the caller is gone; the exit code, if there is nothing to answer with."""
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        answer = self._make()
+        try:
+            answer = self._make()
+        except Exception as error:
+            pause_s = min(BACK_OFF_S * 2.0 ** min(failures, 10), LONGEST_PAUSE_S)
+            log.exception("%s cannot start; it is tried again in %g s", self._title, pause_s)
+            _refuse(connection, f"nothing can be rendered: {error}", pause_s)
+            return CANNOT_RENDER
         while True:
-            request = _receive(connection)
+            number, body = _receive(connection)
             # Should the template have its own idea of this signal, the caller's patience ends it.
             signal.setitimer(signal.ITIMER_REAL, self._limit_s)
-            packed = _pack({"number": request.get("number"), **answer(request)})
+            packed = _answer_packed(answer, number, body)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            connection.sendall(packed)
+            send_frame(connection, packed)
 
 
-def _live(work: Callable[[], None], life: Life, ours: socket.socket) -> None:
-    """A forked process' whole life; never returns."""
+def _live(work: Callable[[], int], life: Life, ours: socket.socket) -> None:
+    """A forked process' whole life; never returns. ``work`` returns the exit code."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -126,9 +172,8 @@ def _live(work: Callable[[], None], life: Life, ours: socket.socket) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM, signal.SIGTERM})
         life.let_go()
         ours.close()
-        work()
-        code = 0
-    except (BrokenPipeError, ConnectionResetError, WireError) as error:  # the caller is gone
+        code = work()
+    except (BrokenPipeError, ConnectionResetError, ConnectionEnded) as error:  # the caller is gone
         log.debug("%s", error)
         code = 0
     except BaseException:
@@ -138,33 +183,50 @@ def _live(work: Callable[[], None], life: Life, ours: socket.socket) -> None:
         os._exit(code)
 
 
-def _pack(value: Mapping[str, Any]) -> bytes:
+def _refuse(connection: socket.socket, why: str, pause_s: float) -> None:
+    """Answer everybody with an error, for so long."""
+    until_s = time.monotonic() + pause_s
+    while (left_s := until_s - time.monotonic()) > 0:
+        if select.select([connection], [], [], left_s)[0]:
+            number, _body = _receive(connection)
+            send_frame(connection, _pack(number, {"error": why}))
+
+
+def _answer_packed(answer: Answer, number: int, body: bytes) -> bytes:
+    """The frame that answers a request; what cannot be read or sent is an error in it."""
+    try:
+        return _pack(number, answer(_unpack(body)))
+    except WireError as error:
+        return _pack(number, {"error": f"what it renders with, or to, cannot be sent: {error}"})
+
+
+def _read_answer(body: bytes) -> dict[str, Any]:
+    try:
+        return _unpack(body)
+    except WireError as error:
+        return {"error": f"what it renders to cannot be sent: {error}"}
+
+
+def _pack(number: int, value: Mapping[str, Any]) -> bytes:
     packed = pack_bin(value)
-    return _LENGTH.pack(len(packed)) + packed
+    if len(packed) > FRAME_LIMIT - _NUMBER.size:
+        raise WireError(f"a frame of {len(packed)} bytes")
+    return _NUMBER.pack(number) + packed
 
 
-def _send(connection: socket.socket, value: Mapping[str, Any]) -> None:
-    connection.sendall(_pack(value))
-
-
-def _receive(connection: socket.socket) -> dict[str, Any]:
-    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
-    if size > FRAME_LIMIT:
-        raise WireError(f"a frame of {size} bytes")
-    value: Any = unpack_bin(_exactly(connection, size))
+def _unpack(body: bytes) -> dict[str, Any]:
+    value: Any = unpack_bin(body, LIMITS)
     if not isinstance(value, dict):
         raise WireError("not a map")
     return value
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = connection.recv(min(size - len(parts), 1 << 20))
-        if not part:
-            raise WireError("the connection ended")
-        parts += part
-    return bytes(parts)
+def _receive(connection: socket.socket) -> tuple[int, bytes]:
+    """The number of a frame, and the map in it, packed."""
+    frame = receive_frame(connection, FRAME_LIMIT)
+    if len(frame) < _NUMBER.size:
+        raise WireError(f"a frame of {len(frame)} bytes")
+    return _NUMBER.unpack_from(frame)[0], frame[_NUMBER.size :]
 
 
 def _drain(connection: socket.socket) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +19,13 @@ import zmq
 
 from saltlite.errors import RenderError, StoreError
 from saltlite.master import reactor as module
+from saltlite.master import renderprocess
 from saltlite.master.reactor import TOLD_EVERY_S, Reactor, answer_with
-from saltlite.master.renderprocess import RenderProcess
+from saltlite.master.renderprocess import RendererGone, RenderProcess
 from saltlite.master.runs import RunLimits, RunOutcome, RunRequest, RunServer
 from saltlite.reactor.reactions import Reaction
-from saltlite.transport.bus import Event
+from saltlite.reactor.table import Entries, TagTable, read_entry
+from saltlite.transport.bus import Event, pack_event
 
 LIFE: Any = SimpleNamespace(beat=lambda: None, let_go=lambda: None, stopping=False)
 EVENT = Event("x/y", {"id": "m1"})
@@ -145,7 +149,19 @@ def work(request: Mapping[str, Any]) -> Mapping[str, Any]:
         time.sleep(request["sleep"])
     if "die" in request:
         os.kill(os.getpid(), signal.SIGKILL)
+    if "nest" in request:
+        return {"value": nest(request["nest"])}
+    if "object" in request:
+        return {"value": object()}
     return {"pid": os.getpid(), "said": request.get("say")}
+
+
+def nest(depth: int) -> Any:
+    """So many lists in each other."""
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 @pytest.fixture
@@ -176,6 +192,122 @@ def test_one_that_dies_between_two_requests_is_replaced(asked: RenderProcess) ->
         time.sleep(0.2)  # the keeper says so before the next request, or while it is on its way
         answers = [asked.ask({"say": "c"}, LIFE) for _ in range(2)]
         assert answers[-1]["said"] == "c"
+
+
+def test_what_is_as_deep_as_events_and_files_may_be_arrives(asked: RenderProcess) -> None:
+    deep = nest(100)
+    assert asked.ask({"say": deep}, LIFE)["said"] == deep
+    assert asked.ask({"nest": 100}, LIFE)["value"] == deep
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"say": nest(200)}, "what it renders with, or to, cannot be sent: "),
+        ({"say": object()}, "the request cannot be sent: cannot be encoded: TypeError"),
+        ({"nest": 200}, "what it renders to cannot be sent: "),
+        ({"nest": 2000}, "what it renders with, or to, cannot be sent: "),
+        ({"object": 1}, "what it renders with, or to, cannot be sent: "),
+    ],
+)
+def test_what_cannot_be_sent_is_an_error_and_ends_no_process(
+    asked: RenderProcess, request_: dict[str, Any], words: str
+) -> None:
+    pid = asked.ask({}, LIFE)["pid"]
+    assert asked.ask(request_, LIFE)["error"].startswith(words)
+    assert asked.ask({}, LIFE)["pid"] == pid
+
+
+def test_too_large_a_frame_is_an_error(
+    asked: RenderProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renderprocess, "FRAME_LIMIT", 1000)
+    assert "a frame of" in asked.ask({"say": "x" * 1000}, LIFE)["error"]
+    assert asked.ask({"say": "x"}, LIFE)["said"] == "x"
+
+
+def test_what_cannot_start_is_tried_ever_later_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(renderprocess, "BACK_OFF_S", 0.1)
+    tries = tmp_path / "tries"
+
+    def make() -> Any:
+        with tries.open("a") as file:
+            file.write(f"{time.monotonic()}\n")
+        if len(tries.read_text().splitlines()) <= 4:
+            raise RenderError("no pillar", path="/p", line=2)
+        return work
+
+    process = RenderProcess("test render", make, 0.5)
+    process.start(LIFE)
+    answers = []
+    until_s = time.monotonic() + 30
+    while "pid" not in (answer := process.ask({}, LIFE)):
+        assert time.monotonic() < until_s
+        answers.append(answer)
+        time.sleep(0.05)
+    assert answers
+    assert {str(one) for one in answers} == {
+        "{'error': 'nothing can be rendered: /p:2: no pillar'}"
+    }
+    moments = [float(line) for line in tries.read_text().splitlines()]
+    pauses = [after - before for before, after in itertools.pairwise(moments)]
+    assert [pause >= least for pause, least in zip(pauses, (0.1, 0.2, 0.4, 0.8), strict=True)] == (
+        [True] * 4
+    )
+    process._socket.close()  # type: ignore[union-attr]
+
+
+class Rendered:
+    """What renders, without a process: a file's name is what it does."""
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self._answers = answers
+
+    def ask(self, request: Mapping[str, Any], _life: Any) -> Mapping[str, Any]:
+        if "data" not in request:
+            return {"files": [request["file"]]}
+        answer = self._answers[request["file"]]
+        if isinstance(answer, Exception):
+            raise answer
+        return {"value": answer}
+
+
+def prepare_answers(lab: Lab, answers: Mapping[str, Any]) -> None:
+    entries = [read_entry({f"x/{name}": [name]}) for name in answers]
+    table = Entries(tuple(one for one in entries if one is not None))
+    lab.reactor._source = SimpleNamespace(  # type: ignore[assignment]
+        refresh=lambda: None, table=TagTable(table.entries)
+    )
+    lab.reactor._render_process = Rendered(answers)  # type: ignore[assignment]
+
+
+def handle(lab: Lab, name: str) -> None:
+    lab.reactor._handle(pack_event(f"x/{name}", {"id": "m1"}, datetime.now(timezone.utc)))
+
+
+def test_an_event_that_cannot_be_handled_is_dropped_and_the_next_is_handled(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = Lab(monkeypatch, most=10)
+    good = {"a": {"runner.test.arg": [{"args": [{"n": 1}]}]}}
+    prepare_answers(lab, {"bad": TypeError("not this"), "good": good})
+    handle(lab, "bad")
+    handle(lab, "good")
+    assert len(lab.reactor._runs.taken) == 1  # type: ignore[attr-defined]
+    assert "Reactor, tag x/bad" in caplog.text
+    (told,) = lab.dropped()
+    assert told["why"] == "an event could not be handled: TypeError: not this"
+
+
+def test_without_the_process_that_renders_the_reactor_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = Lab(monkeypatch, most=10)
+    prepare_answers(lab, {"a": RendererGone("gone")})
+    with pytest.raises(RendererGone):
+        handle(lab, "a")
 
 
 def test_a_run_that_takes_too_long_is_ended(caplog: pytest.LogCaptureFixture) -> None:
