@@ -439,8 +439,8 @@ def _argument_errors(
     ident: Any, sls: Any, module: str, argument: Mapping[Any, Any], met: Met
 ) -> Iterator[str]:
     key = _key(argument)
-    if key == "names" and not isinstance(argument[key], list):
-        yield f"The 'names' argument in state '{ident}' in SLS '{sls}' needs to be formed as a list"
+    if "names" in argument:
+        yield from _names_errors(ident, sls, argument["names"])
     if key not in CHECKED:
         return
     if ident not in met or met[ident][0] != module:  # what another state of the ID names is its own
@@ -450,6 +450,25 @@ def _argument_errors(
         return
     for entry in argument[key]:
         yield from _requisite_errors(ident, sls, module, entry, met)
+
+
+def _names_errors(ident: Any, sls: Any, names: Any) -> Iterator[str]:
+    """What is wrong with ``names``: texts, and maps of a name and arguments of its own."""
+    if not isinstance(names, list):
+        yield f"The 'names' argument in state '{ident}' in SLS '{sls}' needs to be formed as a list"
+        return
+    for entry in names:
+        if isinstance(entry, Mapping) and not _are_arguments(next(iter(entry.values()), 0)):
+            yield (
+                f"An entry of 'names' in state '{ident}' in SLS '{sls}' is not a name, or a name "
+                f"with a list of its arguments (`- vim: [{{version: '9'}}]`): {entry!r:.80}"
+            )
+
+
+def _are_arguments(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(one, Mapping) for one in value)
+    return value is None or isinstance(value, Mapping)
 
 
 def _requisite_errors(ident: Any, sls: Any, module: str, entry: Any, met: Met) -> Iterator[str]:

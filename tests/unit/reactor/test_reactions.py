@@ -43,6 +43,26 @@ def test_the_recorded_case() -> None:
     assert made.reactions[: len(jobs)] == jobs  # cmd, local, runner, wheel
 
 
+@pytest.mark.parametrize(
+    "names",
+    ["[{web: 5}]", "[{web: true}]", "[{web: 0}]", "[{}]", "[{web: xy}]", "[{web: [5]}]"],
+)
+def test_names_with_arguments_that_are_none_are_an_error(names: str) -> None:
+    made = compiled(f"a: {{runner.test.arg: [{{names: {names}}}]}}")
+    assert made.reactions == []
+    (error,) = made.errors
+    assert error.startswith("An entry of 'names' in state 'a' in SLS '1.sls' is not a name, or a")
+
+
+@pytest.mark.parametrize("names", ["5", "abc", "{a: 1}"])
+def test_names_beside_another_argument_are_a_list(names: str) -> None:
+    made = compiled(f"a: {{runner.test.arg: [{{b: 1, names: {names}}}]}}")
+    assert made.reactions == []
+    assert made.errors == [
+        "The 'names' argument in state 'a' in SLS '1.sls' needs to be formed as a list"
+    ]
+
+
 ORDERS = {
     "by id": ("b: {local.t.p: [{tgt: x}]}\na: {local.t.p: [{tgt: x}]}", ["a", "b"]),
     "by kind": (
