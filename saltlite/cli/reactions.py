@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TEMPLATE_LIMIT_S = 9.0
-"""Of the processor's time: a template that never ends is told with its place, before the process
-that renders it is ended over it."""
-
 
 def reaction_renderer(config: MasterConfig) -> ReactionRenderer:
     """What renders on the master, for the life of this process."""
@@ -41,23 +36,15 @@ def reaction_renderer(config: MasterConfig) -> ReactionRenderer:
 def renderer_for(ctx: RunnerContext, config: MasterConfig) -> ReactionRenderer:
     """What renders with the functions that a runner may reach."""
     from saltlite.masterside.context import master_pillar, reaction_context
-    from saltlite.reactor.render import ReactionRenderer
+    from saltlite.reactor.render import ReactionRenderer, with_template_limit
 
-    limited = _with_limit(config)
+    limited = with_template_limit(config)
     made = reaction_context(ctx, limited)
     return ReactionRenderer(
         made,
         strict=config.reactor.reactor_strict,
         fresh_pillar=partial(master_pillar, limited, made.grains),
         pillar_life_s=config.reactor.reactor_refresh_interval,
-    )
-
-
-def _with_limit(config: MasterConfig) -> MasterConfig:
-    limit = config.files.jinja_time_limit
-    own = min(limit, TEMPLATE_LIMIT_S) if limit else TEMPLATE_LIMIT_S
-    return dataclasses.replace(
-        config, files=dataclasses.replace(config.files, jinja_time_limit=own)
     )
 
 

@@ -19,7 +19,7 @@ from saltlite.engine_context import EngineContext
 from saltlite.errors import FunctionUnavailable, SaltliteError
 from saltlite.reactor.guard import PAUSE_S, LoopGuard
 from saltlite.reactor.reactions import Reaction, compile_reactions
-from saltlite.reactor.render import ReactionRenderer
+from saltlite.reactor.render import ReactionRenderer, with_template_limit
 from saltlite.reactor.source import OPTION, EntrySource
 from saltlite.reactor.table import Entry
 from saltlite.runner_context import BusEvent
@@ -27,7 +27,6 @@ from saltlite.runner_context import BusEvent
 log = logging.getLogger(__name__)
 
 USER: Final = "Reactor"
-TEMPLATE_LIMIT_S: Final = 9.0
 LOOK_S: Final = 1.0
 
 
@@ -61,20 +60,21 @@ class MasterlessReactor:
     """Renders what an event causes, and calls the functions."""
 
     def __init__(self, minion: MinionContext, *, strict: bool = False) -> None:
-        limit = minion.config.files.jinja_time_limit
-        own = min(limit, TEMPLATE_LIMIT_S) if limit else TEMPLATE_LIMIT_S
-        files = dataclasses.replace(minion.config.files, jinja_time_limit=own)
-        limited = dataclasses.replace(
-            minion, config=dataclasses.replace(minion.config, files=files), state={}
-        )
+        limited = dataclasses.replace(minion, config=with_template_limit(minion.config), state={})
         self._minion = minion
         self._renderer = ReactionRenderer(limited, strict=strict)
         self._guard = LoopGuard()
 
     def react(self, event: BusEvent, entries: Sequence[Entry]) -> None:
-        """Do what the files of the entries say."""
+        """Do what the files of the entries say; what they raise does not end the engine."""
         if not entries or event.data.get("user") == USER:
             return
+        try:
+            self._react(event, entries)
+        except Exception:
+            log.exception("Reactor, tag %.200r", event.tag)
+
+    def _react(self, event: BusEvent, entries: Sequence[Entry]) -> None:
         rendered = []
         for named in (file for entry in entries for file in entry.files):
             rendered += self._render(named, event)
@@ -91,7 +91,9 @@ class MasterlessReactor:
             return [(path, self._renderer.render(path, event.tag, data)) for path in paths]
         except SaltliteError as error:
             log.error("Reactor, tag %.200r: %s", event.tag, error)
-            return []
+        except (Exception, SystemExit):
+            log.exception("Reactor, tag %.200r: %s", event.tag, named)
+        return []
 
     def _call(self, reaction: Reaction, event: BusEvent) -> None:
         key = (reaction.sls, reaction.id, str(event.data.get("id", "")))

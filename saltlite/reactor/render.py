@@ -6,13 +6,16 @@ a template prints is quoted as JSON unless it is marked ``|safe``.
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from saltlite.config.master import MasterConfig
+from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RenderError, SaltliteError
@@ -23,6 +26,12 @@ from saltlite.templates.pipe import Source, pipe, place_names, render, source_of
 RENDERER: Final = "jinja|yaml"
 SCHEME: Final = "salt://"
 
+TEMPLATE_LIMIT_S: Final = 9.0
+"""Of the processor's time: a template that never ends is told with its place, before the process
+that renders it is ended over it."""
+
+C = TypeVar("C", MasterConfig, MinionConfig)
+
 UNQUOTED: Final = frozenset({"mako"})
 """Renderers that print what a template says, and do not know of ``reactor_strict``."""
 
@@ -32,6 +41,14 @@ class FileMissing(SaltliteError):
 
     def __init__(self, named: str, tag: str) -> None:
         super().__init__(f"Can not render SLS {named} for tag {tag}. File missing or not found.")
+
+
+def with_template_limit(config: C) -> C:
+    """The same configuration, in which a template may take no longer than ``TEMPLATE_LIMIT_S``."""
+    limit = config.files.jinja_time_limit
+    own = min(limit, TEMPLATE_LIMIT_S) if limit else TEMPLATE_LIMIT_S
+    files = dataclasses.replace(config.files, jinja_time_limit=own)
+    return dataclasses.replace(config, files=files)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from saltlite.engine_context import EngineContext
 from saltlite.engines.reactor import MasterlessReactor, start
 from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
+from saltlite.reactor.render import ReactionRenderer, with_template_limit
 from saltlite.reactor.table import Entry
 from saltlite.transport.bus import Event
 
@@ -128,6 +130,47 @@ def test_what_goes_round_is_paused(tmp_path: Path, caplog: pytest.LogCaptureFixt
     else:
         pytest.skip("this machine does not do 100 in a second now")
     assert len(ctx.functions.calls) >= 100  # type: ignore[attr-defined]
+
+
+def test_one_file_or_event_that_fails_costs_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "good.sls").write_text("a: {caller.test.arg: []}")
+    ctx = minion(tmp_path)
+    reactor = MasterlessReactor(ctx)
+    render = reactor._renderer.render
+
+    def fail(path: str, tag: str, data: Mapping[str, Any]) -> Any:
+        if tag == "exit":
+            raise SystemExit(3)
+        if tag == "deep" and "bad" in path:
+            raise RecursionError("deep")
+        return render(path, tag, data)
+
+    monkeypatch.setattr(ReactionRenderer, "render", staticmethod(fail))
+    good, bad = Entry("x", ("salt://good.sls",)), Entry("x", ("salt://bad.sls",))
+    (tmp_path / "bad.sls").write_text("b: {caller.test.arg: []}")
+    for tag in ("exit", "deep", "fine"):
+        reactor.react(Event(tag, {}), [bad, good])
+    calls = ctx.functions.calls  # type: ignore[attr-defined]
+    assert len(calls) == 3  # one of deep, two of fine
+    assert "'exit': salt://bad.sls" in caplog.text
+    assert "'deep': salt://bad.sls" in caplog.text
+
+    def break_down(*_args: Any, **_kwargs: Any) -> Any:
+        raise TypeError("not this")
+
+    monkeypatch.setattr("saltlite.engines.reactor.compile_reactions", break_down)
+    reactor.react(Event("broken", {}), [good])
+    assert "TypeError: not this" in caplog.text
+
+
+@pytest.mark.parametrize(("given", "limit"), [(0.0, 9.0), (3.0, 3.0), (60.0, 9.0)])
+def test_a_template_has_nine_seconds_at_most(given: float, limit: float) -> None:
+    for config in (MasterConfig(), MinionConfig()):
+        files = dataclasses.replace(config.files, jinja_time_limit=given)
+        limited = with_template_limit(dataclasses.replace(config, files=files))
+        assert limited.files.jinja_time_limit == limit
 
 
 def test_where_there_is_nothing_to_do(tmp_path: Path) -> None:
