@@ -14,15 +14,14 @@ from typing import Any
 
 from saltlite.config.yaml import dump
 from saltlite.config.yaml import load as load_yaml
-from saltlite.context import MinionContext, NoEvents
+from saltlite.context import MinionContext
 from saltlite.core.beacons import BadBeacon, list_form
 from saltlite.disk import make_dir, write_file
 from saltlite.errors import StoreError
+from saltlite.providers.running_minion import ask_minion
 
 MANAGE = "manage_beacons"
 ANSWERS = "/salt/minion/minion_"
-ANSWER_WAIT_S = 30.0
-CONNECT_WAIT_S = 5.0
 INTERNAL = ("compare", "read_saved")
 NOT_THERE = "Event module not available. Beacon {verb} failed."
 NAME_NEEDED = "Beacon name is required."
@@ -243,18 +242,7 @@ def reset(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 
 def _ask(ctx: MinionContext, func: str, answer: str, **given: Any) -> Mapping[str, Any]:
     """Ask the minion, and wait for its answer; empty if there is none."""
-    if ctx.listen is None or isinstance(ctx.events, NoEvents):
-        return {}
-    heard = ctx.listen(ANSWERS + answer)
-    try:
-        if not heard.connect_confirmed(CONNECT_WAIT_S):
-            return {}
-        ctx.events.fire(MANAGE, {"func": func, **given})
-        event = heard.get(ANSWER_WAIT_S)
-    finally:
-        heard.close()
-    said: Mapping[str, Any] = event.data if event is not None else {}
-    return said
+    return ask_minion(ctx, MANAGE, {"func": func, **given}, ANSWERS + answer) or {}
 
 
 def _ask_for_list(

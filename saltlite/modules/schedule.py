@@ -15,19 +15,18 @@ from typing import Any
 
 from saltlite.config.yaml import dump
 from saltlite.config.yaml import load as load_yaml
-from saltlite.context import MinionContext, NoEvents
+from saltlite.context import MinionContext
 from saltlite.core.schedule import DEFAULTS, MIXED_TEXT, TIME_FORMAT, BadSchedule, entry_of
 from saltlite.disk import make_dir, write_file
 from saltlite.modules import publish
 from saltlite.providers import textfile
+from saltlite.providers.running_minion import ask_minion, has_no_minion
 
 MANAGE = "manage_schedule"
 ANSWERS = "/salt/minion/minion_schedule_"
 MIXED_MODIFIED_TEXT = (
     'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" option.'
 )
-ANSWER_WAIT_S = 30.0
-CONNECT_WAIT_S = 5.0
 
 
 def list_(
@@ -225,7 +224,7 @@ def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 def _switch(ctx: MinionContext, func: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if kwargs.get("test"):
         return {"comment": f"Schedule would be {func}d.", "changes": {}, "result": True}
-    if _runs_without(ctx):
+    if has_no_minion(ctx):
         return {"comment": [], "changes": {}, "result": True}
     if _ask(ctx, func, f"{func}d_complete", **_persist(kwargs)) is None:
         return {"comment": f"Failed to {func} schedule on minion.", "changes": {}, "result": False}
@@ -305,7 +304,7 @@ def save(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     """
     if kwargs.get("test"):
         return {"comment": "Schedule would be saved.", "result": True}
-    if _runs_without(ctx):
+    if has_no_minion(ctx):
         return {"comment": [], "result": True}
     if _ask(ctx, "save_schedule", "saved") is None:
         return {"comment": "Failed to save schedule on minion.", "result": False}
@@ -490,27 +489,10 @@ def _is_done(said: Any) -> bool:
 # --- the minion that runs --------------------------------------------------------------------
 
 
-def _runs_without(ctx: MinionContext) -> bool:
-    """Whether there is no minion to ask."""
-    return ctx.listen is None or isinstance(ctx.events, NoEvents)
-
-
 def _ask(ctx: MinionContext, func: str, answer: str, **given: Any) -> Mapping[str, Any] | None:
     """Ask the minion, and wait for its answer; ``None`` if it does not do it or does not answer."""
-    if ctx.listen is None or _runs_without(ctx):
-        return None
-    heard = ctx.listen(ANSWERS + answer)
-    try:
-        if not heard.connect_confirmed(CONNECT_WAIT_S):
-            return None
-        ctx.events.fire(MANAGE, {"func": func, **given})
-        event = heard.get(ANSWER_WAIT_S)
-    finally:
-        heard.close()
-    if event is None or not event.data.get("complete"):
-        return None
-    said: Mapping[str, Any] = event.data
-    return said
+    said = ask_minion(ctx, MANAGE, {"func": func, **given}, ANSWERS + answer)
+    return said if said is not None and said.get("complete") else None
 
 
 def _now(ctx: MinionContext, where: str | None = None) -> dict[str, Any]:
