@@ -39,7 +39,9 @@ from saltlite.client.local import (
     CALL_TIMEOUT_S,
     PUBLISH_TIMEOUT_S,
     JobRequest,
+    LateStore,
     LocalClient,
+    find_request_address,
     jid_as_text,
 )
 from saltlite.core.messages import Envelope, PublishLoad, PublishReply, refusal
@@ -48,10 +50,9 @@ from saltlite.errors import (
     MasterAbsent,
     MasterRefused,
     RequestTimeout,
-    StoreError,
     WireError,
 )
-from saltlite.transport.addresses import MasterSockets, tcp
+from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.bus import EventPusher, pack_event
 from saltlite.transport.codec import pack, unpack
@@ -124,7 +125,7 @@ class MasterClient:
         self._pull_path = sockets.event_pull
         self._pusher: EventPusher | None = None
         self.feed = EventFeed(sockets.event_pub, self._plain)
-        self._pool = RequestPool(_address(config), self._context)
+        self._pool = RequestPool(find_request_address(config), self._context)
         self._open_store = store
         self._seen_at = 0.0
         self._is_there = False
@@ -282,7 +283,7 @@ class MasterClient:
             timeout_s=float(jobs.timeout if given is None else given),
             gather_job_timeout_s=float(jobs.gather_job_timeout if gather is None else gather),
             ask=lambda _jid, _minions: None,
-            store=_QuietStore(self._open_store) if self._open_store is not None else None,
+            store=LateStore(self._open_store) if self._open_store is not None else None,
         )
 
     async def _ask(
@@ -423,21 +424,6 @@ class MasterClient:
         return self._pusher.fire(tag, dict(data))
 
 
-class _QuietStore:
-    """The job store, as far as it may be read."""
-
-    def __init__(self, store: Callable[[], ReturnStore]) -> None:
-        self._store = store
-
-    def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
-        """See :class:`ReturnStore`; nothing for a process that may not read it."""
-        try:
-            return self._store().returns(jid)
-        except StoreError as error:
-            log.debug("%s", error)
-            return {}
-
-
 async def _gather(
     collector: Collector,
     listener: JobListener,
@@ -492,12 +478,6 @@ def _tag_and_jid(answer: Any) -> dict[str, str]:
 def _name_and_message(refused: Any) -> tuple[str, str]:
     fields = refused if isinstance(refused, Mapping) else {}
     return str(fields.get("name", "")), str(fields.get("message", ""))
-
-
-def _address(config: MasterConfig) -> str:
-    network = config.network
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(network.interface, network.interface)  # noqa: S104 - the wildcard
-    return tcp(host, network.ret_port)
 
 
 def _someone_listens(path: Path) -> bool:

@@ -256,6 +256,30 @@ class RunExpectation:
         return await self._feed.wait_for(tag, timeout_s)
 
 
+class Wakeup:
+    """Wakes the one task that waits for something to come; nothing is kept for who waits later."""
+
+    __slots__ = ("_waiter",)
+
+    def __init__(self) -> None:
+        self._waiter: asyncio.Future[None] | None = None
+
+    def give(self) -> None:
+        """Wake the task that waits, if one does."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait until :meth:`give`, or until the time is over."""
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await asyncio.wait_for(self._waiter, timeout_s)
+        except asyncio.TimeoutError:
+            return
+        finally:
+            self._waiter = None
+
+
 class JobListener:
     """The returns of one job, and of the questions about it. See ``client.collect.Events``."""
 
@@ -263,7 +287,7 @@ class JobListener:
         self._feed = feed
         self._events: deque[Event] = deque()
         self._dropped = 0
-        self._waiter: asyncio.Future[None] | None = None
+        self._wakeup = Wakeup()
         self.jids: set[str] = set()
 
     @property
@@ -295,19 +319,12 @@ class JobListener:
             self._dropped += 1
             return
         self._events.append(event)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._wakeup.give()
 
     async def wait(self, timeout_s: float) -> Event | None:
         """The next event, ``None`` if there is none in time."""
         if not self._events and timeout_s > 0:
-            self._waiter = asyncio.get_running_loop().create_future()
-            try:
-                await asyncio.wait_for(self._waiter, timeout_s)
-            except asyncio.TimeoutError:
-                return None
-            finally:
-                self._waiter = None
+            await self._wakeup.wait(timeout_s)
         return self.get(0.0)
 
     def close(self) -> None:
@@ -393,7 +410,7 @@ class EventStream:
         self._chunks: deque[StreamChunk] = deque()
         self._bytes = 0
         self._ended = False
-        self._waiter: asyncio.Future[None] | None = None
+        self._wakeup = Wakeup()
         feed.streams.add(self)
 
     def put(self, chunk: StreamChunk) -> None:
@@ -405,7 +422,7 @@ class EventStream:
         full = len(self._chunks) > limits.STREAM_EVENTS_MOST
         if full or self._bytes > limits.STREAM_BYTES_MOST:
             self._overflow()
-        self._wake()
+        self._wakeup.give()
 
     def _hears(self, chunk: StreamChunk) -> bool:
         return self._heard_by is None or chunk.owner in ("", self._heard_by)
@@ -424,11 +441,7 @@ class EventStream:
         self._ended = True
         self._feed.streams.discard(self)
         self._on_end()
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._wakeup.give()
 
     async def next(self, timeout_s: float) -> StreamChunk | None:
         """The next event; ``None`` if none came in time, or after the end (:attr:`ended`)."""
@@ -436,14 +449,7 @@ class EventStream:
         if left_s <= 0:
             self.end()
         if not self._chunks and not self._ended:
-            timeout_s = min(timeout_s, left_s)
-            self._waiter = asyncio.get_running_loop().create_future()
-            try:
-                await asyncio.wait_for(self._waiter, timeout_s)
-            except asyncio.TimeoutError:
-                return None
-            finally:
-                self._waiter = None
+            await self._wakeup.wait(min(timeout_s, left_s))
         if not self._chunks:
             return None
         chunk = self._chunks.popleft()

@@ -239,7 +239,7 @@ class LocalClient:
             timeout_s=self._timeout_s(timeout_s),
             gather_job_timeout_s=self.config.jobs.gather_job_timeout,
             ask=partial(self._ask, credentials),
-            store=_Late(self._store) if self._open_store is not None else None,
+            store=LateStore(self._store) if self._open_store is not None else None,
         )
 
     def listen(self) -> EventSubscriber:
@@ -299,10 +299,7 @@ class LocalClient:
             MasterRefused: the answer is an error.
             RequestTimeout: there is none.
         """
-        network = self.config.network
-        host = network.interface
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - the wildcard
-        address = tcp(host, network.ret_port)
+        address = find_request_address(self.config)
         with ClearChannel(address, timeout_s, context=self._zmq()) as channel:
             answer = channel.send(load)
         refused = refusal(answer)
@@ -685,14 +682,21 @@ class LocalClient:
             yield from run
 
 
-class _Late:
+def find_request_address(config: MasterConfig) -> str:
+    """The address of the master's request port for who is on its machine."""
+    network = config.network
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(network.interface, network.interface)  # noqa: S104 - the wildcard
+    return tcp(host, network.ret_port)
+
+
+class LateStore:
     """A store that is opened when it is asked first; most jobs never need it."""
 
     def __init__(self, store: Callable[[], ReturnStore]) -> None:
         self._store = store
 
     def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
-        """See :class:`ReturnStore`; nothing for a limited user, who may not read it."""
+        """See :class:`ReturnStore`; nothing for a user or process that may not read it."""
         try:
             return self._store().returns(jid)
         except StoreError as error:

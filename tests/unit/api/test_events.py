@@ -14,7 +14,7 @@ from tornado.websocket import websocket_connect
 
 from saltlite.api import limits
 from saltlite.api.app import App
-from saltlite.api.events import EventFeed, EventStream, JobOwners, StreamChunk
+from saltlite.api.events import EventFeed, EventStream, JobOwners, StreamChunk, Wakeup
 from saltlite.api.messages import HttpError
 from saltlite.api.options import ServerOptions
 from saltlite.api.server import ApiServer
@@ -49,6 +49,19 @@ def test_an_event_is_one_block_whatever_is_in_it() -> None:
     assert one.sse.endswith(b"}\n\n")
     assert one.sse.count(b"\n") == 3
     assert json.loads(one.text[6:]) == {"data": {"x": "\ufffd", "y": "l1\nl2"}, "tag": "salt/a\nb"}
+
+
+def test_who_waits_is_woken_and_who_comes_later_waits() -> None:
+    async def work() -> None:
+        wakeup = Wakeup()
+        wakeup.give()  # nobody waits: nothing is kept of it
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(wakeup.wait(20), 0.05)
+        asyncio.get_running_loop().call_soon(wakeup.give)
+        await wakeup.wait(20)
+        await wakeup.wait(0.01)
+
+    run(work)
 
 
 def test_streams_share_what_they_send() -> None:

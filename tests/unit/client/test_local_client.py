@@ -1,6 +1,7 @@
 """LocalClient against a stand-in for the master: Salt's interface, in Salt's shapes."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 from standin import StandIn, pings, says
@@ -8,8 +9,8 @@ from standin import StandIn, pings, says
 from saltlite.client import local
 from saltlite.client.batch import Batch, Silent, Started, Stopped, batch_size
 from saltlite.client.collect import MinionReturn, NotReturned
-from saltlite.client.local import JobRequest, LocalClient
-from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout
+from saltlite.client.local import JobRequest, LateStore, LocalClient, find_request_address
+from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
 
 JID = "20260102030405000001"
 
@@ -330,3 +331,28 @@ def test_jobs_that_nobody_asks_for_do_not_collect_sockets(client, master):
         client.run_job("web1", "test.ping", jid=jid, listen=True)
     assert sum(not one._socket.closed for one in opened) == local.LISTENING_KEPT
     assert client.get_returns(jids[-1], ["web1"], timeout=1) == {"web1": True}
+
+
+@pytest.mark.parametrize(
+    ("interface", "address"),
+    [
+        ("0.0.0.0", "tcp://127.0.0.1:4506"),
+        ("10.0.0.1", "tcp://10.0.0.1:4506"),
+        ("::", "tcp://[::1]:4506"),
+    ],
+)
+def test_a_wildcard_is_reached_by_the_loopback_address(interface, address):
+    config = SimpleNamespace(network=SimpleNamespace(interface=interface, ret_port=4506))
+    assert find_request_address(config) == address
+
+
+def test_a_job_store_is_opened_when_it_is_asked_and_may_be_closed_to_us():
+    def refuse():
+        raise StoreError("not for you")
+
+    class Returns:
+        def returns(self, jid):
+            return {"m1": {"return": jid}}
+
+    assert LateStore(refuse).returns(JID) == {}
+    assert LateStore(Returns).returns(JID) == {"m1": {"return": JID}}
