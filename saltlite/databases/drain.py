@@ -21,7 +21,10 @@ class Store(Protocol):
     """A connection to a server that keeps records; it connects when it is used."""
 
     def write(self, records: Sequence[Record]) -> None:
-        """Keep them all, or none; raises ServerAway, RecordRefused."""
+        """Keep them all, or none; raises ServerAway, RecordRefused.
+
+        A server that undoes nothing keeps the others and has the log say which were lost.
+        """
 
     def clean(self, before_s: float, *, archive: bool) -> None:
         """Forget what is older (seconds since the epoch); raises ServerAway, RecordRefused."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.core.jsontext import pack_json
 from saltlite.databases.records import EventRecord, LoadRecord, Record
 from saltlite.errors import RecordRefused, ServerAway, StoreError
+
+log = logging.getLogger(__name__)
 
 TIMEOUT_S: Final = 5.0
 EVENTS_KEPT: Final = 100_000
@@ -30,7 +33,7 @@ class RedisStore:
             raise StoreError("Redis needs its driver: pip install 'saltlite[redis]'") from error
         self._errors = redis.RedisError
         self._refusals = redis.DataError
-        self._keep_s = max(1, int(keep_s))
+        self._expires_s = max(1, int(keep_s)) if keep_s > 0 else None  # 0: kept for ever
         path = options.get("unix_socket_path")
         where = (
             {"unix_socket_path": path}
@@ -47,16 +50,32 @@ class RedisStore:
         )
 
     def write(self, records: Sequence[Record]) -> None:
-        """Keep records in one transaction; raises ServerAway, RecordRefused."""
+        """Keep records in one transaction.
+
+        Redis undoes nothing: a record of which it refuses a part is lost with a line in the log,
+        and the others are kept, once.
+
+        Raises:
+            ServerAway: nothing was kept, or it is not known whether it was.
+            RecordRefused: nothing was kept.
+        """
         with self._talking():
             pipe = self._client.pipeline(transaction=True)
-            for record in records:
+            owners: list[int] = []
+            for number, record in enumerate(records):
                 self._queue(pipe, record)
-            pipe.execute()
+                owners += [number] * (len(pipe) - len(owners))
+            answers = pipe.execute(raise_on_error=False)
+        wrong = [found for found in zip(owners, answers, strict=True) if self._is_error(found[1])]
+        for error in dict(wrong).values():
+            log.error("A record is lost: Redis: %s", error)
+
+    def _is_error(self, answer: object) -> bool:
+        return isinstance(answer, self._errors)
 
     def _queue(self, pipe: Any, record: Record) -> None:
         if isinstance(record, LoadRecord):
-            pipe.set(f"load:{record.jid}", pack_json(record.load), ex=self._keep_s)
+            pipe.set(f"load:{record.jid}", pack_json(record.load), ex=self._expires_s)
         elif isinstance(record, EventRecord):
             fields = {
                 "tag": record.tag,
@@ -70,8 +89,9 @@ class RedisStore:
     def _queue_return(self, pipe: Any, ret: Mapping[str, Any]) -> None:
         jid, minion = str(ret.get("jid")), str(ret.get("id"))
         pipe.hset(f"ret:{jid}", minion, pack_json(ret))
-        pipe.expire(f"ret:{jid}", self._keep_s)
-        pipe.set(f"{minion}:{ret.get('fun')}", jid, ex=self._keep_s)
+        if self._expires_s is not None:
+            pipe.expire(f"ret:{jid}", self._expires_s)
+        pipe.set(f"{minion}:{ret.get('fun')}", jid, ex=self._expires_s)
         pipe.sadd("minions", minion)
 
     def clean(self, before_s: float, *, archive: bool) -> None:

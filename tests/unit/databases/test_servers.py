@@ -13,7 +13,7 @@ import databases
 import pytest
 import returner_calls
 
-from saltlite.databases.records import unpack_record
+from saltlite.databases.records import EventRecord, LoadRecord, ReturnRecord, unpack_record
 from saltlite.errors import ServerAway
 from saltlite.jobs.waiting import waiting_spools
 from saltlite.loader.returners import resolve
@@ -279,6 +279,26 @@ def test_a_key_of_another_type_costs_one_return(returner, caplog):
     returner.call("returner", ret("m2"))
     assert returner.call("get_jid", JID) == {"m2": ret("m2")}
     assert "A record is lost: Redis: " in caplog.text
+
+
+@pytest.mark.parametrize("name", ["redis"])
+def test_what_is_kept_beside_a_refused_record_is_kept_once(returner, caplog):
+    store = returner.server.store()
+    store._client.set("ret:1", "not a hash")
+    store.write([EventRecord("a", {}, "m"), ReturnRecord(ret("m1", jid="1")),
+                 EventRecord("b", {}, "m")])  # fmt: skip
+    assert [fields["tag"] for _, fields in store._client.xrange("events")] == ["a", "b"]
+    assert caplog.text.count("A record is lost: Redis: ") == 1
+
+
+@pytest.mark.parametrize("name", ["redis"])
+@pytest.mark.parametrize(("keep_s", "expires_s"), [(0, -1), (100, 100)])
+def test_how_long_redis_keeps_a_job(returner, keep_s, expires_s):
+    store = returner.server.open_store(returner.server.read_options(None), keep_s)
+    store.write([LoadRecord(JID, LOAD), ReturnRecord(ret("m1"))])
+    for key in (f"load:{JID}", f"ret:{JID}", "m1:test.ping"):
+        assert expires_s - 2 <= store._client.ttl(key) <= expires_s
+    store.close()
 
 
 @pytest.mark.parametrize("name", ["postgres"])
