@@ -155,6 +155,14 @@ def _last_error(what: str) -> OSError:
     return OSError(number, os.strerror(number), what)
 
 
+def _inode_at(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Change(NamedTuple):
     """A watched path, the one that has changed, and how: the kernel's mask, and cookie of a move.
 
@@ -184,7 +192,7 @@ class _Watch:
 
     path: str
     wanted: list[Wanted]
-    is_dir: bool
+    inode: tuple[int, int] | None
 
 
 class Watches:
@@ -244,13 +252,20 @@ class Watches:
         if told.mask & IGNORED:
             self._forget(told.watch)
         elif told.mask & WORDS["move_self"]:
-            # The watch goes with the file, which is not at its path any more.
-            self._inotify.ignore(told.watch)
-            self._forget(told.watch)
+            self._leave_if_gone(told.watch, watch)
         elif told.mask & ISDIR and told.mask & (WORDS["create"] | WORDS["moved_to"]):
             for wanted in watch.wanted:
                 if wanted.auto_add and not wanted.is_left_out(path):
                     self._add_tree(wanted, path)
+
+    def _leave_if_gone(self, number: int, watch: _Watch) -> None:
+        """Watch what has moved no more, unless it is at the path where we know it by now.
+
+        A watch goes with its file; MOVED_TO, which comes first, may have told us where to.
+        """
+        if watch.inode is None or _inode_at(watch.path) != watch.inode:
+            self._inotify.ignore(number)
+            self._forget(number)
 
     def _forget(self, number: int) -> None:
         watch = self._watches.pop(number, None)
@@ -287,7 +302,10 @@ class Watches:
         except OSError as error:
             self._complain(error)
             return
-        self._watches[number] = _Watch(path, users, os.path.isdir(path))
+        before = self._watches.get(number)
+        if before is not None and before.path != path and _inode_at(before.path) != before.inode:
+            self._forget(number)  # it has moved from there
+        self._watches[number] = _Watch(path, users, _inode_at(path))
         self._numbers[path] = number
 
     def _complain(self, error: OSError) -> None:

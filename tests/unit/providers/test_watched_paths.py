@@ -120,6 +120,35 @@ def test_a_moved_away_file_tells_nothing_more_under_its_old_name(tmp_path: Path)
     assert seen(watches) == []
 
 
+def test_a_directory_that_moves_within_what_is_watched_stays_watched(tmp_path: Path) -> None:
+    (tmp_path / "a" / "deep").mkdir(parents=True)
+    mask = mask_of(["create"])
+    watches = Watches([Wanted(str(tmp_path), mask, recurse=True, auto_add=True)])
+    for old, new in (("a", "b"), ("b", "c")):
+        (tmp_path / old).rename(tmp_path / new)
+        assert seen(watches) == []
+        (tmp_path / new / new).write_text("x")
+        (tmp_path / new / "deep" / new).write_text("x")
+        changes = [(change.watched, change.path) for change in watches.changes()]
+        moved = str(tmp_path / new)
+        assert changes == [(moved, f"{moved}/{new}"), (f"{moved}/deep", f"{moved}/deep/{new}")]
+        assert seen(watches) == []
+    (tmp_path / "a").mkdir()
+    assert seen(watches) == [("a", "IN_CREATE|IN_ISDIR")]
+    (tmp_path / "a" / "new").write_text("x")
+    assert seen(watches) == [("new", "IN_CREATE")]
+
+
+def test_a_watched_path_with_two_names_is_told_of_as_new_once(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    names = ("real", "link")
+    watches = Watches([Wanted(str(tmp_path / name), mask_of(["create"])) for name in names])
+    assert seen(watches) == []
+    (tmp_path / "real" / "a").write_text("x")
+    assert seen(watches) == [("a", "IN_CREATE")]
+
+
 def test_what_is_left_out_is_neither_told_nor_watched(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     left_out = str(tmp_path / "out")
