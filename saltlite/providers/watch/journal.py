@@ -59,7 +59,7 @@ class Journal:
         self._child: subprocess.Popen[bytes] | None = self._follow()
 
     def entries(self) -> list[dict[str, Any]]:
-        """The entries that have come since the last look.
+        """The entries that have come since the last look, up to ``READ_BYTES``.
 
         Raises:
             FunctionError: the program has ended; the next look starts it again.
@@ -107,10 +107,14 @@ class Journal:
     @staticmethod
     def _read(child: subprocess.Popen[bytes]) -> bytes:
         assert child.stdout is not None  # noqa: S101 - as above
-        try:
-            return os.read(child.stdout.fileno(), READ_BYTES)
-        except BlockingIOError:
-            return b""
+        found = bytearray()  # a pipe gives 64 KiB at a time
+        with contextlib.suppress(BlockingIOError):
+            while len(found) < READ_BYTES:
+                part = os.read(child.stdout.fileno(), READ_BYTES - len(found))
+                if not part:
+                    break
+                found += part
+        return bytes(found)
 
     def _split(self, data: bytes) -> Iterator[dict[str, Any]]:
         *lines, self._part = (self._part + data).split(b"\n")

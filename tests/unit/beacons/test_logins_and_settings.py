@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import json
 import os
 import signal
 import struct
+import termios
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -20,7 +23,7 @@ from saltlite.context import BeaconContext, MinionContext
 from saltlite.errors import FunctionError
 from saltlite.host import Completed, Host
 from saltlite.providers.watch import watched_users
-from saltlite.providers.watch.journal import simple_fields
+from saltlite.providers.watch.journal import Journal, simple_fields
 
 DEADLINE_S = 10.0
 
@@ -306,6 +309,25 @@ def test_a_journalctl_that_ends_is_said_and_the_next_one_goes_on_from_its_place(
     journald.beacon(ctx, SSHD)
     assert "--after-cursor=c7" in arguments_with(machine, "--after-cursor=c7")
     journald.close(ctx, SSHD)
+
+
+def test_all_that_waits_is_read_at_one_look(
+    machine: WithJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little a pipe gives at a time."""
+    entries, path = "".join(f'{{"N": {number}}}\n' for number in range(2000)), machine.program
+    path.with_name("many").write_text(entries)
+    path.write_text(f"#!/bin/sh\ncat {path.with_name('many')}\nexec sleep 60\n")
+    read, journal = os.read, Journal(machine)
+    assert journal._child is not None
+    assert journal._child.stdout is not None
+    until_s, waiting = time.monotonic() + DEADLINE_S, array.array("i", [0])
+    while waiting[0] < len(entries) and time.monotonic() < until_s:
+        fcntl.ioctl(journal._child.stdout, termios.FIONREAD, waiting)
+        time.sleep(0.02)
+    monkeypatch.setattr(os, "read", lambda fd, most: read(fd, min(most, 4096)))
+    assert [entry["N"] for entry in journal.entries()] == list(range(2000))
+    journal.close()
 
 
 def test_one_that_cannot_work_says_so(machine: WithJournal) -> None:
