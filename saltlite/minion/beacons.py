@@ -69,6 +69,7 @@ class _Process:
     task: asyncio.Task[None] | None = None
     writer: asyncio.StreamWriter | None = None
     pid: int = 0
+    exited: asyncio.Future[int] | None = None
     version: int = 0
     code_version: int = 0
     waiting: list[core.Run] = field(default_factory=list)
@@ -76,6 +77,12 @@ class _Process:
 
     is_ending: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def signal_end(self) -> None:
+        """Kill it, if it has told who it is and has not ended."""
+        if self.pid and not (self.exited is not None and self.exited.done()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
 
 
 class Beacons:
@@ -200,9 +207,7 @@ class Beacons:
         if process is None:
             return
         process.is_ending = True
-        if process.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
+        process.signal_end()
         if process.writer is not None:
             process.writer.close()
 
@@ -225,6 +230,7 @@ class Beacons:
             why = await self._talk(name, process)
         except (SpawnFailed, WireError, OSError) as error:
             why = f"cannot be used: {error}"
+            process.signal_end()
         finally:
             for task in process.tasks:
                 task.cancel()
@@ -241,7 +247,7 @@ class Beacons:
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
         try:
-            exited = await self._spawner.spawn("beacons", theirs)
+            exited = process.exited = await self._spawner.spawn("beacons", theirs)
         except SpawnFailed:
             writer.close()
             raise
@@ -255,7 +261,11 @@ class Beacons:
             writer.close()
         while (message := await read_map(reader)) is not None:
             self._serve(name, process, message)
-        status = await asyncio.wait_for(exited, ASK_DEADLINE_S)
+        try:
+            status = await asyncio.wait_for(asyncio.shield(exited), ASK_DEADLINE_S)
+        except asyncio.TimeoutError:  # no OSError before Python 3.11
+            process.signal_end()
+            return f"closed its pipe, but did not end within {ASK_DEADLINE_S:.0f} s: it is killed"
         if os.WIFSIGNALED(status):
             return f"was ended by {signal_name(os.WTERMSIG(status))}"
         return f"ended with exit code {os.waitstatus_to_exitcode(status)}"
