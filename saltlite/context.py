@@ -8,10 +8,10 @@ client and the command line hand in what fulfils them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.config.minion import MinionConfig
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
@@ -129,7 +129,8 @@ class MinionContext:
 
     The registry needs its context and the context its registry: ``functions`` is set last, by
     ``with_functions`` of the registry. ``grains`` and ``pillar`` are mappings that may load on
-    first use. ``job`` is the job map of protocol.md 10.3 (empty under ``salt-call`` without
+    first use. ``job`` is the job map of docs/wire.md#publications (empty under ``salt-call``
+    without
     a master). ``state`` is Salt's ``__context__``: it lives as long as the process that runs the
     job; ``state["retcode"]`` is the job's exit code. ``master`` is ``None`` with
     ``file_client: local``.

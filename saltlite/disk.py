@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from saltlite.errors import StoreError, UntrustedPath
-from saltlite.openat import SPECIAL_BITS, Spot, has_proc, reach
+from saltlite.openat import Spot, has_proc, reach
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +87,8 @@ def write_file(
     mode: int = PRIVATE_FILE,
     flush: bool = True,
     owner: tuple[int, int] | None = None,
-) -> None:
-    """Replace ``path`` by ``data``: temporary file beside it, then rename.
+) -> os.stat_result:
+    """Replace ``path`` by ``data``: temporary file beside it, then rename; the new file's status.
 
     ``data`` may come in pieces; an error while they are made passes, and nothing was changed.
     ``flush`` also waits until the disk has it (file and directory): it survives a power cut.
@@ -98,7 +98,7 @@ def write_file(
         StoreError: nothing was changed.
     """
     with _store_errors(path):
-        _replace(path, None, data, mode, owner, flush=flush)
+        return _replace_file(path, None, data, mode, owner, flush=flush)
 
 
 def create_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> bool:
@@ -135,7 +135,7 @@ def write_at(
     Raises:
         OSError: nothing was changed.
     """
-    _replace(Path(spot.name), spot.fd, data, mode, owner, label=label)
+    _replace_file(Path(spot.name), spot.fd, data, mode, owner, label=label)
 
 
 def put_file(
@@ -183,7 +183,7 @@ def make_way(path: Path, mode: int = 0o755, *, owner: tuple[int, int] | None = N
         raise StoreError(f"cannot make directory {path}: {error.strerror}") from error
 
 
-def _replace(
+def _replace_file(
     path: Path,
     folder: int | None,
     data: bytes | Iterable[bytes],
@@ -192,32 +192,43 @@ def _replace(
     *,
     label: bytes | None = None,
     flush: bool = False,
-) -> None:
-    """Replace ``path``, which is relative to the directory ``folder`` if that is given."""
+) -> os.stat_result:
+    """Replace ``path``, which is relative to the directory ``folder`` if that is given.
+
+    The status of the file that is there then.
+    """
     name = os.fsdecode(os.fsencode(path.name)[:200])  # a name may have 255 bytes
     writer = threading.get_native_id()  # the process id, but for threads beside the first
     temporary = path.with_name(f".{name}.{writer}.tmp")
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(temporary, flags, mode & 0o700, dir_fd=folder)
+        fd = _open_new(temporary, mode & 0o700, folder)
         try:
-            _fill(fd, data, mode, owner, label)
+            status = _fill_file(fd, data, mode, owner, label)
             if flush:
                 os.fsync(fd)
         finally:
             os.close(fd)
-        _rename(temporary, path, folder)
+        _rename_within(temporary, path, folder)
         if flush:
             flush_dir(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+    return status
 
 
-def _rename(old: Path, new: Path, folder: int | None) -> None:
+def _open_new(path: Path, mode: int, folder: int | None) -> int:
+    """Make a file for writing; what a writer that was killed has left there goes."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, mode, dir_fd=folder)
+    except FileExistsError:
+        os.unlink(path, dir_fd=folder)
+        return os.open(path, flags, mode, dir_fd=folder)
+
+
+def _rename_within(old: Path, new: Path, folder: int | None) -> None:
     """Rename within a directory; the last part of a path is never followed."""
     if folder is None:
         os.rename(old, new)
@@ -227,23 +238,26 @@ def _rename(old: Path, new: Path, folder: int | None) -> None:
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _fill(
+def _fill_file(
     fd: int,
     data: bytes | Iterable[bytes],
     mode: int,
     owner: tuple[int, int] | None,
     label: bytes | None,
-) -> None:
+) -> os.stat_result:
+    """Write a new file that has no more than its owner's rights; its status."""
     if owner is not None:
         os.fchown(fd, *owner)
-    os.fchmod(fd, mode)
     if label is not None:
         with contextlib.suppress(OSError):
             os.setxattr(fd, SELINUX_LABEL, label)
     for piece in (data,) if isinstance(data, bytes) else data:
         _write_all(fd, piece)
-    if mode & SPECIAL_BITS:
-        os.fchmod(fd, mode)  # writing may have taken these bits off
+    status = os.fstat(fd)
+    if stat.S_IMODE(status.st_mode) == mode:
+        return status
+    os.fchmod(fd, mode)  # after writing, which takes special bits off
+    return os.fstat(fd)
 
 
 @contextlib.contextmanager
@@ -525,6 +539,22 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
             yield False
             return
         yield True
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def locked_dir(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a directory, which needs no file for that; see :func:`locked`.
+
+    Raises:
+        StoreError: there is no such directory.
+    """
+    with _store_errors(path):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(fd)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from saltlite.core.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig

@@ -17,6 +17,7 @@ The tree::
     ├── MasterAbsent         no master runs on this machine
     ├── AccessDenied         a file of a daemon is closed to whoever runs a command
     ├── MasterRefused        a clear command was answered with an error (name, message)
+    ├── LoginsBusy           a login cannot be checked now, right or wrong
     ├── StoreError           something could not be recorded on disk
     │   ├── ServerAway       a database server cannot be reached or used now
     │   └── RecordRefused    a database server does not take what it was given
@@ -126,7 +127,10 @@ class ConnectionBroke(RequestTimeout):
 
 
 class MasterAbsent(SaltliteError):
-    """No master runs on this machine; the text is Salt's sentence about it. Source: cli.md 4."""
+    """No master runs on this machine; the text is Salt's sentence about it.
+
+    Source: docs/command-line.md#missing-returns.
+    """
 
 
 class AccessDenied(SaltliteError):
@@ -140,13 +144,21 @@ class AccessDenied(SaltliteError):
 class MasterRefused(SaltliteError):
     """The master answered a clear command with an error.
 
-    ``name`` is the wire's error name, e.g. ``AuthenticationError``. Source: protocol.md 11.
+    ``name`` is the wire's error name, e.g. ``AuthenticationError``. Source:
+    docs/wire.md#clear-commands.
     """
 
     def __init__(self, name: str, message: str) -> None:
         self.name = name
         self.message = message
         super().__init__(message)
+
+
+class LoginsBusy(SaltliteError):
+    """A name and a password cannot be checked now; whether they are right is not known.
+
+    Source: docs/wire.md#clear-commands.
+    """
 
 
 class StoreError(SaltliteError):

@@ -12,14 +12,17 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import CommandError
 
 if TYPE_CHECKING:
+    import _socket
     import subprocess
+
+    from saltlite.core.netlink import Link
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are looked for when the environment has no PATH."""
@@ -39,6 +42,13 @@ REST_PIECES = 16
 """So many pieces are in a pipe of the largest size that everybody may have."""
 
 READ_LIMIT_BYTES = 64 * 1024 * 1024
+
+KERNEL_ANSWER_S = 5.0
+DATAGRAM_BYTES = 65536
+"""The kernel's answers about interfaces come in pieces of half that size."""
+
+LINK_TRIES = 5
+"""So often interfaces are asked for anew if something changes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,7 @@ class Host:
 
         codecs.lookup(encoding)
         self.will_await()
-        child = self._popen(
+        child = self._start_child(
             command,
             shell=shell,
             cwd=cwd,
@@ -118,7 +128,7 @@ class Host:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         self.awaits(child.pid)
         try:
-            out, err, timed_out = _communicate(child, given, timeout_s)
+            out, err, timed_out = _exchange_with(child, given, timeout_s)
         finally:
             self.awaits_no_more(child.pid)
         return Completed(
@@ -159,7 +169,7 @@ class Host:
         """
         import subprocess
 
-        child = self._popen(
+        child = self._start_child(
             command,
             shell=shell,
             cwd=cwd,
@@ -233,6 +243,27 @@ class Host:
         except OSError:
             return []
 
+    def links(self) -> list[Link]:
+        """The interfaces of this machine with their addresses, as ``ip addr show`` lists them.
+
+        Raises:
+            OSError: the kernel does not tell.
+        """
+        import _socket  # what socket adds costs more than the answer
+
+        from saltlite.core import netlink
+
+        with contextlib.closing(
+            _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW | _socket.SOCK_CLOEXEC, 0)
+        ) as kernel:
+            kernel.settimeout(KERNEL_ANSWER_S)
+            for _try in range(LINK_TRIES):
+                with contextlib.suppress(netlink.Interrupted):
+                    return netlink.links(
+                        _ask_kernel(kernel, netlink.LINKS), _ask_kernel(kernel, netlink.ADDRESSES)
+                    )
+        raise OSError("the interfaces change all the time")
+
     def write_device(self, path: str, data: bytes) -> bool:
         """Write to something that is there already; ``False`` if that cannot be done."""
         try:
@@ -295,7 +326,7 @@ class Host:
             shell=entry.pw_shell,
         )
 
-    def _popen(
+    def _start_child(
         self,
         command: Sequence[str] | str,
         *,
@@ -312,23 +343,23 @@ class Host:
     ) -> subprocess.Popen[bytes]:
         import subprocess
 
-        argv = _argv(command, shell)
+        argv = _build_argv(command, shell)
         try:
             return subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env=_environment(env, clean_env),
+                env=_build_environment(env, clean_env),
                 umask=-1 if umask is None else umask,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
-                **self._identity(runas, group),
+                **self._child_identity(runas, group),
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise CommandError(argv, None, str(error)) from error
 
-    def _identity(self, runas: str | None, group: str | None) -> dict[str, Any]:
+    def _child_identity(self, runas: str | None, group: str | None) -> dict[str, Any]:
         """Who the child becomes; Popen changes groups, group and user in this order."""
         import grp
 
@@ -354,7 +385,7 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _argv(command: Sequence[str] | str, shell: str | None) -> list[str]:
+def _build_argv(command: Sequence[str] | str, shell: str | None) -> list[str]:
     if isinstance(command, str):
         if shell is None:
             raise TypeError("a command line as one text needs a shell")
@@ -362,13 +393,13 @@ def _argv(command: Sequence[str] | str, shell: str | None) -> list[str]:
     return [str(part) for part in command]
 
 
-def _environment(env: Mapping[str, str] | None, clean_env: bool) -> dict[str, str] | None:
+def _build_environment(env: Mapping[str, str] | None, clean_env: bool) -> dict[str, str] | None:
     if clean_env:
         return dict(env or {})
     return {**os.environ, **env} if env else None
 
 
-def _communicate(
+def _exchange_with(
     child: subprocess.Popen[bytes], stdin: bytes | None, timeout_s: float | None
 ) -> tuple[bytes, bytes, bool]:
     """What a command wrote on its two outputs, and whether it was killed for its time."""
@@ -376,16 +407,27 @@ def _communicate(
     try:
         timed_out = not talk.go_on(timeout_s)
         if timed_out:
-            _kill(child)
+            _kill_group(child)
             talk.go_on(DRAIN_S)
             child.wait()
         return talk.output_of(child.stdout), talk.output_of(child.stderr), timed_out
     except BaseException:
-        _kill(child)
+        _kill_group(child)
         child.wait()
         raise
     finally:
         talk.close()
+
+
+def _ask_kernel(kernel: _socket.socket, kind: int) -> list[bytes]:
+    """All datagrams of the answer."""
+    from saltlite.core import netlink
+
+    kernel.sendto(netlink.request(kind), (0, 0))
+    found = [kernel.recv(DATAGRAM_BYTES)]
+    while not netlink.is_last(found[-1]):
+        found.append(kernel.recv(DATAGRAM_BYTES))
+    return found
 
 
 class _Conversation:
@@ -405,14 +447,14 @@ class _Conversation:
         self._selector = selectors.DefaultSelector()
         for pipe in filter(None, (child.stdout, child.stderr)):
             self._got[pipe.fileno()] = bytearray()
-            self._watch(pipe.fileno(), selectors.EVENT_READ)
+            self._watch_fd(pipe.fileno(), selectors.EVENT_READ)
         if child.stdin is not None:
-            self._watch(child.stdin.fileno(), selectors.EVENT_WRITE)
-        self._exit = _watched_exit(child.pid)
+            self._watch_fd(child.stdin.fileno(), selectors.EVENT_WRITE)
+        self._exit = _open_exit_watch(child.pid)
         if self._exit is not None:
             self._selector.register(self._exit, selectors.EVENT_READ)
 
-    def _watch(self, fd: int, event: int) -> None:
+    def _watch_fd(self, fd: int, event: int) -> None:
         os.set_blocking(fd, False)
         self._selector.register(fd, event)
 
@@ -429,7 +471,7 @@ class _Conversation:
                 self._read_rest()
                 return self._ended_s is not None
             for key, _ in self._selector.select(wait_s):
-                self._serve(key.fd)
+                self._serve_fd(key.fd)
         return True
 
     def _is_over(self) -> bool:
@@ -448,15 +490,15 @@ class _Conversation:
         # this kernel does not tell of the end: look from time to time
         return LOOK_S if until_s is None else min(LOOK_S, until_s - now_s)
 
-    def _serve(self, fd: int) -> None:
+    def _serve_fd(self, fd: int) -> None:
         if fd == self._exit:
             self._selector.unregister(fd)
         elif fd in self._got:
-            self._read(fd)
+            self._read_once(fd)
         else:
-            self._write(fd)
+            self._write_once(fd)
 
-    def _read(self, fd: int) -> bool:
+    def _read_once(self, fd: int) -> bool:
         """Read once; whether there was anything."""
         try:
             piece = os.read(fd, PIECE_BYTES)
@@ -467,7 +509,7 @@ class _Conversation:
             self._selector.unregister(fd)
         return bool(piece)
 
-    def _write(self, fd: int) -> None:
+    def _write_once(self, fd: int) -> None:
         try:
             self._unwritten = self._unwritten[os.write(fd, self._unwritten[:PIPE_BYTES]) :]
         except BlockingIOError:
@@ -483,7 +525,7 @@ class _Conversation:
         watched = self._selector.get_map()
         for fd in [fd for fd in self._got if fd in watched]:
             for _ in range(REST_PIECES):
-                if not self._read(fd):
+                if not self._read_once(fd):
                     break
 
     def close(self) -> None:
@@ -496,7 +538,7 @@ class _Conversation:
                 pipe.close()
 
 
-def _watched_exit(pid: int) -> int | None:
+def _open_exit_watch(pid: int) -> int | None:
     """A descriptor that can be read when the process has ended; ``None`` before Linux 5.3."""
     try:
         return os.pidfd_open(pid)
@@ -504,7 +546,7 @@ def _watched_exit(pid: int) -> int | None:
         return None
 
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
     """Kill a command and all that it started; it leads a process group of its own."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)

@@ -1,7 +1,8 @@
 """What can be done with minion keys, in Salt's words and shapes; for ``salt-key`` and ``wheel``.
 
 The key directory belongs to the master's package; whoever calls hands in what fulfils
-:class:`KeyFiles`. Source: cli.md 7, modules.md 5, protocol.md 14.1.
+:class:`KeyFiles`. Source: docs/cli.md#salt-key, docs/wire.md#clear-commands,
+docs/architecture.md#who-owns-which-file-on-disk.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class KeyClient:
         """
         patterns = match.split(",") if isinstance(match, str) else list(match)
         found = {
-            state: [name for name in names if any(_fits(name, one) for one in patterns)]
+            state: [name for name in names if any(_matches_pattern(name, one) for one in patterns)]
             for state, names in self.list_all(states).items()
         }
         return {state: names for state, names in found.items() if names}
@@ -94,7 +95,11 @@ class KeyClient:
         include_denied: bool = False,
     ) -> Keys:
         """What :meth:`accept` would accept."""
-        states = [UNACCEPTED, *_when(include_rejected, REJECTED), *_when(include_denied, DENIED)]
+        states = [
+            UNACCEPTED,
+            *_state_if(include_rejected, REJECTED),
+            *_state_if(include_denied, DENIED),
+        ]
         return self.name_match(match, states)
 
     def to_reject(
@@ -105,7 +110,11 @@ class KeyClient:
         include_denied: bool = False,
     ) -> Keys:
         """What :meth:`reject` would reject."""
-        states = [UNACCEPTED, *_when(include_accepted, ACCEPTED), *_when(include_denied, DENIED)]
+        states = [
+            UNACCEPTED,
+            *_state_if(include_accepted, ACCEPTED),
+            *_state_if(include_denied, DENIED),
+        ]
         return self.name_match(match, states)
 
     def accept(self, keys: Mapping[str, Iterable[str]]) -> list[str]:
@@ -113,17 +122,17 @@ class KeyClient:
 
         What is no key is logged, and stays where it is.
         """
-        return _each(keys, self._accept)
+        return _change_each(keys, self._accept_key)
 
     def reject(self, keys: Mapping[str, Iterable[str]]) -> list[str]:
         """Reject keys, given by state; those that were rejected, in order."""
-        return _each(keys, self._files.reject)
+        return _change_each(keys, self._files.reject)
 
     def delete(self, keys: Mapping[str, Iterable[str]]) -> list[str]:
         """Forget keys, given by state; those that are gone, in order."""
-        return _each(keys, self._files.delete)
+        return _change_each(keys, self._files.delete)
 
-    def _accept(self, minion_id: str, state: str) -> bool:
+    def _accept_key(self, minion_id: str, state: str) -> bool:
         try:
             return self._files.accept(minion_id, state)
         except CryptoError as error:
@@ -148,14 +157,16 @@ class KeyClient:
         }
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     return name == pattern or fnmatch.fnmatchcase(name, pattern)
 
 
-def _when(wanted: bool, state: str) -> list[str]:
+def _state_if(wanted: bool, state: str) -> list[str]:
     return [state] if wanted else []
 
 
-def _each(keys: Mapping[str, Iterable[str]], change: Callable[[str, str], bool]) -> list[str]:
+def _change_each(
+    keys: Mapping[str, Iterable[str]], change: Callable[[str, str], bool]
+) -> list[str]:
     ordered = [(state, name) for state in STATES for name in keys.get(state, ())]
     return [name for state, name in ordered if change(name, state)]

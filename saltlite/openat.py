@@ -37,17 +37,33 @@ _ANYTHING: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def trusted_users() -> frozenset[int]:
     """Root, ourselves, and whoever owns the root directory (root, seen from a user namespace)."""
-    return _trusted_users(os.geteuid())
+    return _list_trusted_users(os.geteuid())
 
 
 @functools.lru_cache(maxsize=4)
-def _trusted_users(own: int) -> frozenset[int]:
+def _list_trusted_users(own: int) -> frozenset[int]:
     return frozenset({0, own, os.stat("/").st_uid})
 
 
 def is_closed(folder: os.stat_result) -> bool:
     """Whether nobody but root (or we) can put anything into a directory."""
     return folder.st_uid in trusted_users() and not folder.st_mode & OTHERS_WRITE
+
+
+def is_closed_path(path: str) -> bool:
+    """Whether nobody but root (or we) can put anything into a directory, or another in its place.
+
+    ``False`` where there is none.
+    """
+    folder = os.path.realpath(path)
+    try:
+        while is_closed(os.stat(folder)):
+            if folder == "/":
+                return True
+            folder = os.path.dirname(folder)
+    except OSError:
+        pass
+    return False
 
 
 class Spot:
@@ -172,6 +188,11 @@ class Held:
         """A path that stands for this file as long as it is held, in this process."""
         return f"/proc/self/fd/{self.fd}"
 
+    @property
+    def shared_path(self) -> str:
+        """The same for a program that is run meanwhile; without ``/proc`` the path itself."""
+        return f"/proc/{os.getpid()}/fd/{self.fd}" if has_proc() else self.spot.path
+
     def status(self) -> os.stat_result:
         """As it is now."""
         return os.fstat(self.fd)
@@ -265,6 +286,21 @@ def reach_folder(path: str, *, user: int | None = None) -> Spot:
     return spot
 
 
+def refuse_misleading(path: str, cwd: str | None = None) -> None:
+    """Look at a path before root has a program work on it, which has no descriptor to go by.
+
+    What is not there yet counts as far as its directories are. What is swapped after the look is
+    not seen.
+
+    Raises:
+        UntrustedPath: a link of another user leads there.
+    """
+    path = os.path.join(cwd or os.getcwd(), path)
+    while not os.path.lexists(path) and path != "/":
+        path = os.path.dirname(path.rstrip("/")) or "/"
+    reach(path, follow=True).close()
+
+
 def _open_without_links(folder: str) -> int | None:
     """A directory that has no link in its path; ``None`` if it has, or cannot be opened.
 
@@ -311,8 +347,8 @@ class _Walk:
                     continue
                 if part == ".." or any(more not in ("", ".") for more in self.todo):
                     name = "."
-                    self._enter(part)
-                elif not (follow and self._turn(part)):
+                    self._enter_part(part)
+                elif not (follow and self._follow_link(part)):
                     name = part
             spot = Spot(self.fd, name, self.path)
             self._refuse_elsewhere(spot)
@@ -321,17 +357,17 @@ class _Walk:
             raise
         return spot
 
-    def _enter(self, part: str) -> None:
+    def _enter_part(self, part: str) -> None:
         try:
             below = os.open(part, _FOLDER, dir_fd=self.fd)
         except OSError as error:
-            if error.errno in (errno.ENOTDIR, errno.ELOOP) and self._turn(part):
+            if error.errno in (errno.ENOTDIR, errno.ELOOP) and self._follow_link(part):
                 return
             raise OSError(error.errno, error.strerror, self.path) from None
         os.close(self.fd)
         self.fd = below
 
-    def _turn(self, part: str) -> bool:
+    def _follow_link(self, part: str) -> bool:
         """Go where a link leads; ``False`` if it is none."""
         try:
             link = os.open(part, _ANYTHING, dir_fd=self.fd)
@@ -341,7 +377,7 @@ class _Walk:
             status = os.fstat(link)
             if not stat.S_ISLNK(status.st_mode):
                 return False
-            self._judge(status)
+            self._check_link(status)
             target = os.readlink("", dir_fd=link)
         finally:
             os.close(link)
@@ -351,7 +387,7 @@ class _Walk:
         self.todo.extendleft(reversed(target.split("/")))
         return True
 
-    def _judge(self, link: os.stat_result) -> None:
+    def _check_link(self, link: os.stat_result) -> None:
         self.links += 1
         if self.links > LINKS_LIMIT:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.path)

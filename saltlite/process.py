@@ -12,8 +12,9 @@ import gc
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from saltlite.core.numbers import is_digits
 from saltlite.disk import write_file
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     import ctypes
 
 _PR_SET_PDEATHSIG = 1
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
+LARGE_BYTES: Final = 128 * 1024
+"""From here on memory is the system's own, and goes back to it when it is freed."""
+
 PUBLIC_FILE = 0o644
 TITLE_LIMIT = 200
 
@@ -56,6 +63,44 @@ def prepare_to_fork() -> None:
     gc.freeze()
 
 
+def prepare_many_forks() -> None:
+    """:func:`prepare_to_fork`, for one whose children are many and live long.
+
+    What was freed goes back to the system. What Python keeps for small objects is filled up: each
+    child would put its own objects there, and so get a copy of what lies beside them.
+    """
+    gc.collect()
+    release_memory()
+    _fillers.extend(_fill_pools())
+    gc.freeze()
+
+
+_fillers: list[bytes] = []
+"""What is in the way of new objects; costs nothing, since the pages are in use anyway."""
+
+_POOL_BYTES = 16 * 1024
+_POOL_HEAD_BYTES = 48
+_LARGEST_SMALL_BYTES = 512
+"""Python's allocator puts objects of one size, up to the largest, into pools of so many bytes."""
+
+_FILLERS_MOST_BYTES = 64 * 1024
+"""Of one size; a master's have 10 KiB. With another allocator it is 2 MiB of all sizes."""
+
+
+def _fill_pools() -> Iterator[bytes]:
+    """Objects of each size until the pools in use are full, which the start of another one shows.
+
+    Source: CPython, Objects/obmalloc.c.
+    """
+    overhead = b"".__sizeof__()
+    for size in range(-(-overhead // 16) * 16, _LARGEST_SMALL_BYTES + 1, 16):
+        for _ in range(_FILLERS_MOST_BYTES // size):
+            filler = bytes(size - overhead)
+            if id(filler) % _POOL_BYTES == _POOL_HEAD_BYTES:
+                break
+            yield filler
+
+
 def prepare_to_die_with_parent() -> None:
     """Load once, before the forks, what :func:`die_with_parent` asks the C library for."""
     with contextlib.suppress(OSError, AttributeError):
@@ -73,6 +118,22 @@ def die_with_parent(parent_pid: int, number: int = signal.SIGTERM) -> None:
         os.kill(os.getpid(), number)
 
 
+def limit_heap() -> None:
+    """Keep what is large out of the heap, and threads to one heap; call it before there are any.
+
+    Left to itself the C library takes each large buffer that is freed as a reason to keep the next
+    ones in the heap, where small ones that live on keep their pages; and each thread gets a heap of
+    its own. Without effect where the C library has no ``mallopt``. Source: mallopt(3).
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        for option, value in (
+            (_M_MMAP_THRESHOLD, LARGE_BYTES),
+            (_M_TRIM_THRESHOLD, LARGE_BYTES),
+            (_M_ARENA_MAX, 1),
+        ):
+            _libc().mallopt(option, value)
+
+
 def release_memory() -> None:
     """Give the system back what was freed; the C library keeps it where it can be used again.
 
@@ -80,6 +141,19 @@ def release_memory() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         _libc().malloc_trim(0)
+
+
+def raise_file_limit(wanted: int) -> int:
+    """Allow as many open files as we may, up to ``wanted``; how many there may be then."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            return most
+    return wanted if soft == resource.RLIM_INFINITY else soft
 
 
 def notify(state: str) -> None:

@@ -76,22 +76,22 @@ class RegexProcess:
         key = (expression, flags)
         with self._lock:
             together_s = max(limit_s, TOGETHER_S)
-            left_s = min(limit_s, together_s - self._taken_by(key))
+            left_s = min(limit_s, together_s - self._time_taken_by(key))
             if left_s <= 0:
-                raise _refusal(expression, limit_s)
+                raise _too_slow(expression, limit_s)
             question = json.dumps([how, expression, flags, text, value, left_s]).encode()
             try:
-                reply = self._asked_twice(question, left_s)
+                reply = self._ask_twice(question, left_s)
             except _ChildGone as error:
-                self._note(key, together_s)
-                raise _refusal(expression, limit_s) from error
+                self._note_time(key, together_s)
+                raise _too_slow(expression, limit_s) from error
             except OSError as error:
                 self._end_child()
                 reason = f"{expression!r:.80} cannot be matched: {error.strerror}"
                 raise PatternTooSlow(reason) from error
             if len(reply) == 1:
                 raise re.error(str(reply[0]))
-            self._note(key, reply[1])
+            self._note_time(key, reply[1])
             return reply[0]
 
     def close(self) -> None:
@@ -101,12 +101,12 @@ class RegexProcess:
 
     # --- what was taken ------------------------------------------------------------------
 
-    def _taken_by(self, key: tuple[str, int]) -> float:
+    def _time_taken_by(self, key: tuple[str, int]) -> float:
         taken_s, since_s = self._taken.get(key, (0.0, 0.0))
         return taken_s if time.monotonic() - since_s < REMEMBERED_S else 0.0
 
-    def _note(self, key: tuple[str, int], more_s: float) -> None:
-        taken_s = self._taken_by(key)
+    def _note_time(self, key: tuple[str, int], more_s: float) -> None:
+        taken_s = self._time_taken_by(key)
         since_s = self._taken[key][1] if taken_s else time.monotonic()
         self._taken[key] = (taken_s + more_s, since_s)
         self._taken.move_to_end(key)
@@ -115,25 +115,25 @@ class RegexProcess:
 
     # --- the child -----------------------------------------------------------------------
 
-    def _asked_twice(self, question: bytes, limit_s: float) -> list[Any]:
+    def _ask_twice(self, question: bytes, limit_s: float) -> list[Any]:
         """Once more if the child had ended by itself: it does when idle."""
         if self._pid:
             try:
-                return self._exchange(question, limit_s)
+                return self._exchange_once(question, limit_s)
             except _ChildGone as error:
                 if error.too_slow:
                     raise
         self._start_child()
-        return self._exchange(question, limit_s)
+        return self._exchange_once(question, limit_s)
 
-    def _exchange(self, question: bytes, limit_s: float) -> list[Any]:
+    def _exchange_once(self, question: bytes, limit_s: float) -> list[Any]:
         until_s = time.monotonic() + max(WAIT_S, 2 * limit_s)
         try:
-            self._send(_LENGTH.pack(len(question)) + question, until_s)
-            size = _LENGTH.unpack(self._receive(_LENGTH.size, until_s))[0]
+            self._send_data(_LENGTH.pack(len(question)) + question, until_s)
+            size = _LENGTH.unpack(self._receive_data(_LENGTH.size, until_s))[0]
             if size > ANSWER_LIMIT_BYTES:
                 raise TimeoutError
-            reply = json.loads(self._receive(size, until_s))
+            reply = json.loads(self._receive_data(size, until_s))
         except TimeoutError as error:
             self._end_child()
             raise _ChildGone(too_slow=True) from error
@@ -141,23 +141,23 @@ class RegexProcess:
             raise _ChildGone(too_slow=self._end_child() == signal.SIGPROF) from error
         return list(reply)
 
-    def _send(self, data: bytes, until_s: float) -> None:
+    def _send_data(self, data: bytes, until_s: float) -> None:
         view = memoryview(data)
         while view:
-            self._wait(self._to, select.POLLOUT, until_s)
+            self._wait_for(self._to, select.POLLOUT, until_s)
             view = view[os.write(self._to, view) :]
 
-    def _receive(self, size: int, until_s: float) -> bytes:
+    def _receive_data(self, size: int, until_s: float) -> bytes:
         data = bytearray()
         while len(data) < size:
-            self._wait(self._from, select.POLLIN, until_s)
+            self._wait_for(self._from, select.POLLIN, until_s)
             part = os.read(self._from, min(size - len(data), 1 << 20))
             if not part:
                 raise EOFError
             data += part
         return bytes(data)
 
-    def _wait(self, fd: int, events: int, until_s: float) -> None:
+    def _wait_for(self, fd: int, events: int, until_s: float) -> None:
         poll = select.poll()
         poll.register(fd, events)
         if not poll.poll(max(0.0, until_s - time.monotonic()) * 1000):
@@ -209,7 +209,7 @@ class RegexProcess:
         self._to = self._from = -1
 
 
-def _refusal(expression: str, limit_s: float) -> PatternTooSlow:
+def _too_slow(expression: str, limit_s: float) -> PatternTooSlow:
     return PatternTooSlow(f"the expression {expression!r:.80} takes more than {limit_s:g} s")
 
 

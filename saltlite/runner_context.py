@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from saltlite.config.master import MasterConfig
 from saltlite.context import EventSink, LocalCommands
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 
 
@@ -51,7 +51,9 @@ class Jobs(Protocol):
     ) -> Iterator[Job]:
         """The jobs that fit, oldest first unless asked; ``fun``, ``tgt``, ``user`` may be globs."""
 
-    def returned(self, minion: str, *, since: str = "") -> Iterator[tuple[Job, Mapping[str, Any]]]:
+    def returns_of(
+        self, minion: str, *, since: str = ""
+    ) -> Iterator[tuple[Job, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
 
     def record(

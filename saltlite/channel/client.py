@@ -1,4 +1,7 @@
-"""Clear requests of the command line to the master, blocking. Source: protocol.md 11."""
+"""Clear requests of the command line to the master, blocking.
+
+Source: docs/wire.md#clear-commands.
+"""
 
 from __future__ import annotations
 

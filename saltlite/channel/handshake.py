@@ -2,7 +2,7 @@
 
 Neither end touches a socket or a file. The minion's side decides whether a reply is to be trusted
 and hands back the two symmetric keys; its caller stores the master's key. The master's side only
-words the replies; which one is due is decided in ``master/``. Source: protocol.md 7.
+words the replies; which one is due is decided in ``master/``. Source: docs/wire.md#_auth.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import hashlib
 import hmac
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.messages import (
     DEFAULT_ENCRYPTION,
     DEFAULT_SIGNING,
@@ -154,11 +154,11 @@ class MinionHandshake:
             AuthError: no reply to ``_auth`` at all.
         """
         try:
-            return self._accept(reply)
+            return self._read_reply(reply)
         except WireError as error:
             raise AuthError(f"the master's reply makes no sense: {error}") from error
 
-    def _accept(self, reply: bytes) -> Accepted:
+    def _read_reply(self, reply: bytes) -> Accepted:
         outer = as_map(unpack(reply), "reply")
         if isinstance(outer.get("load"), dict):
             raise AuthError(f"the master cannot answer: {str(outer['load'].get('ret'))[:100]!r}")
@@ -166,13 +166,13 @@ class MinionHandshake:
         signature = as_bytes(outer.get("sig", b""), "sig")
         inner = as_map(unpack(signed), "load")
         if "pub_key" not in inner:
-            self._refused(inner, signed, signature)
-        master_key = self._trusted(inner)
+            self._raise_refusal(inner, signed, signature)
+        master_key = self._check_master_key(inner)
         self._check_signed(master_key, signed, signature)
         self._check_nonce(inner)
-        return self._keys(inner, master_key)
+        return self._read_keys(inner, master_key)
 
-    def _refused(self, inner: Mapping[str, Any], signed: bytes, signature: bytes) -> None:
+    def _raise_refusal(self, inner: Mapping[str, Any], signed: bytes, signature: bytes) -> None:
         """Raise what the master's refusal means; it is only as good as the pinned key."""
         if self._pinned is not None and not self._pinned.verify(signed, signature, self._sig_algo):
             raise CryptoError(KEY_CHANGED.format(path=self._pinned_path))
@@ -186,13 +186,16 @@ class MinionHandshake:
             raise MasterFull("the master serves as many minions as it may")
         raise AuthError("the master answered neither yes nor no")
 
-    def _trusted(self, inner: Mapping[str, Any]) -> PublicKey:
-        """The key in the reply, if this minion may believe it. Source: protocol.md 7.5, step 2."""
+    def _check_master_key(self, inner: Mapping[str, Any]) -> PublicKey:
+        """The key in the reply, if this minion may believe it.
+
+        Source: docs/wire.md#what-the-minion-does-next.
+        """
         key = PublicKey.from_pem(as_text(inner["pub_key"], "pub_key"))
         if self._finger and key.fingerprint(self._hash_type).replace(":", "") != self._finger:
             raise MasterUntrusted("the master's key does not have the fingerprint demanded")
         same = self._pinned is not None and self._pinned.pem == key.pem
-        vouched = self._vouched(inner, needed=self._always_verify or not same)
+        vouched = self._is_vouched_for(inner, needed=self._always_verify or not same)
         if self._pinned is None or self._open_mode:
             return key
         if not same and not vouched:
@@ -202,7 +205,7 @@ class MinionHandshake:
             self._check_token(inner)
         return key
 
-    def _vouched(self, inner: Mapping[str, Any], *, needed: bool) -> bool:
+    def _is_vouched_for(self, inner: Mapping[str, Any], *, needed: bool) -> bool:
         """Whether the signing key has vouched for the master's key."""
         if ("pub_sig" in inner) != (self._sign_key is not None):
             wants = "wants" if self._sign_key is not None else "does not want"
@@ -235,7 +238,7 @@ class MinionHandshake:
         if not self._nonce or inner.get("nonce") != self._nonce:
             raise CryptoError("the master's reply belongs to another request")
 
-    def _keys(self, inner: Mapping[str, Any], master_key: PublicKey) -> Accepted:
+    def _read_keys(self, inner: Mapping[str, Any], master_key: PublicKey) -> Accepted:
         aes = self._key_string(inner, "aes")
         digest = master_key.x931_recover(as_bytes(inner.get("sig"), "sig"))
         if not hmac.compare_digest(digest, digest_of(aes)):
@@ -263,17 +266,17 @@ class MasterHandshake:
 
     def pending(self, request: AuthRequest) -> bytes:
         """The key waits for an operator."""
-        return self._signed(request, {"ret": True, "nonce": request.nonce})
+        return self._sign_reply(request, {"ret": True, "nonce": request.nonce})
 
-    def refused(self, request: AuthRequest) -> bytes:
+    def refuse(self, request: AuthRequest) -> bytes:
         """The key is rejected or denied, or the request has a ``problem``."""
-        return self._signed(request, {"ret": False, "nonce": request.nonce})
+        return self._sign_reply(request, {"ret": False, "nonce": request.nonce})
 
     def full(self, request: AuthRequest) -> bytes:
         """``max_minions`` are served already."""
-        return self._signed(request, {"ret": "full", "nonce": request.nonce})
+        return self._sign_reply(request, {"ret": "full", "nonce": request.nonce})
 
-    def accepted(
+    def accept(
         self,
         request: AuthRequest,
         minion_key: PublicKey,
@@ -291,24 +294,24 @@ class MasterHandshake:
         }
         if pub_sig is not None:
             inner["pub_sig"] = pub_sig
-        echo = self._echo(request, minion_key)
+        echo = self._return_token(request, minion_key)
         if echo is not None:
             inner["token"] = echo
         inner["aes"] = minion_key.encrypt(aes.encode(), request.enc_algo)
         inner["session"] = minion_key.encrypt(session.encode(), request.enc_algo)
         inner["sig"] = self._key.x931_sign(digest_of(aes))
         inner["nonce"] = request.nonce
-        return self._signed(request, inner)
+        return self._sign_reply(request, inner)
 
     def bad_algorithm(self, field: str) -> bytes:
         """``enc`` or ``sig`` names an algorithm that does not exist; this reply is not signed."""
         return pack({"enc": "clear", "load": {"ret": f"bad {field} algo"}})
 
-    def _echo(self, request: AuthRequest, minion_key: PublicKey) -> bytes | None:
+    def _return_token(self, request: AuthRequest, minion_key: PublicKey) -> bytes | None:
         """The token, encrypted back; ``None`` if there is none or it was not meant for this key.
 
         Both ways cost the same, so that time does not tell whether a guess at a ciphertext had
-        proper padding. Source: security.md 2.3, "X9.31 and OAEP handling".
+        proper padding. Source: docs/security.md#impersonation.
         """
         if request.token is None:
             return None
@@ -320,16 +323,16 @@ class MasterHandshake:
         echo = minion_key.encrypt(token if readable else os.urandom(76), request.enc_algo)
         return echo if readable else None
 
-    def _signed(self, request: AuthRequest, inner: Mapping[str, Plain]) -> bytes:
+    def _sign_reply(self, request: AuthRequest, inner: Mapping[str, Plain]) -> bytes:
         load = pack(inner)
         return pack({"enc": "clear", "load": load, "sig": self._key.sign(load, request.sig_algo)})
 
 
 def digest_of(aes: str) -> bytes:
-    """What the master's X9.31 signature in the reply covers. Source: protocol.md 7.4, ``sig``."""
+    """What the master's X9.31 signature in the reply covers. Source: docs/wire.md#_auth."""
     return hashlib.sha256(aes.encode()).hexdigest().encode()
 
 
 def sign_public_key(signing_key: PrivateKey, master_key: PublicKey, sig_algo: str) -> str:
-    """``pub_sig``: base64 and a newline, as it goes on the wire. Source: protocol.md 7.4."""
+    """``pub_sig``: base64 and a newline, as it goes on the wire. Source: docs/wire.md#_auth."""
     return binascii.b2a_base64(signing_key.sign(master_key.pem.encode(), sig_algo)).decode("ascii")

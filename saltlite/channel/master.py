@@ -1,20 +1,21 @@
 """The master's end of requests: from a frame to a load whose author is proven, and back.
 
-Every step is a function that gives the next type or raises; the order is protocol.md's. Whatever is
+Every step is a function that gives the next type or raises; the order is that of
+docs/wire.md#requests. Whatever is
 raised here, the caller answers ``bad load`` (or :data:`NOT_A_MAP`), says no more, and goes on. What
 has been seen before (nonces) is the caller's memory.
-Source: protocol.md 6, 8; security.md 2.3, 3.5.
+Source: docs/wire.md#requests; docs/security.md#impersonation, #replay-and-clocks.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from saltlite.channel.minion import TOKEN_MESSAGE, signed_part
+from saltlite.channel.minion import TOKEN_MESSAGE, part_to_sign
 from saltlite.channel.payload import open_sealed, seal
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
 from saltlite.core.messages import (
     NONCE_LENGTH,
@@ -32,7 +33,10 @@ from saltlite.errors import CryptoError, WireError
 from saltlite.transport.codec import DEFAULT_LIMITS, Limits, pack, unpack
 
 BAD_LOAD: Final = "bad load"
-"""The one refusal that minions act upon: they authenticate again. Source: protocol.md 4."""
+"""The one refusal that minions act upon: they authenticate again.
+
+Source: docs/wire.md#crypticle.
+"""
 
 NOT_A_MAP: Final = LoadNotAMap.reply
 
@@ -90,16 +94,16 @@ class TokenCache:
         if (pem, tok) in self._valid:
             return
         if self._proofs is None:
-            _prove(pem, tok)
+            _check_token(pem, tok)
         elif not self._proofs.holds(pem, tok):
-            _prove(pem, tok)
+            _check_token(pem, tok)
             self._proofs.add(pem, tok)
         if len(self._valid) >= self._size:
             self._valid.pop(next(iter(self._valid)))
         self._valid[pem, tok] = None
 
 
-def _prove(pem: str, tok: bytes) -> None:
+def _check_token(pem: str, tok: bytes) -> None:
     if PublicKey.from_pem(pem).x931_recover(tok) != TOKEN_MESSAGE:
         raise CryptoError("tok is no proof")
 
@@ -158,8 +162,8 @@ def open_request(
     pem = public_key_of(minion_id)
     if pem is None:
         raise CryptoError("no accepted key")
-    load = _decrypted(envelope, Crypticle(session_key_of(minion_id)))
-    nonce = _nonce(load.pop("nonce", None))
+    load = _open_load(envelope, Crypticle(session_key_of(minion_id)))
+    nonce = _read_nonce(load.pop("nonce", None))
     if load.get("id") != minion_id:
         raise WireError("inner id is not the outer id")
     tokens.check(pem, as_bytes(load.pop("tok", None), "tok"))
@@ -168,13 +172,13 @@ def open_request(
         cmd=as_text(load.get("cmd"), "cmd"),
         load=load,
         nonce=nonce,
-        ts=_fresh(load.get("ts"), now_s, ttl_s),
+        ts=_read_time(load.get("ts"), now_s, ttl_s),
         enc_algo=envelope.enc_algo,
         sig_algo=envelope.sig_algo,
     )
 
 
-def _decrypted(envelope: Envelope, session: Crypticle) -> dict[str, Any]:
+def _open_load(envelope: Envelope, session: Crypticle) -> dict[str, Any]:
     if not isinstance(envelope.load, bytes):
         raise WireError("load is not sealed")
     load = open_sealed(session, envelope.load)
@@ -183,7 +187,7 @@ def _decrypted(envelope: Envelope, session: Crypticle) -> dict[str, Any]:
     return as_map(load, "load")
 
 
-def _nonce(value: Any) -> str:
+def _read_nonce(value: Any) -> str:
     nonce = as_text(value, "nonce")
     if len(nonce) != NONCE_LENGTH or not nonce.isascii():
         raise WireError("nonce is not 32 characters")
@@ -198,8 +202,11 @@ class StaleRequest(WireError):
         super().__init__(f"clock of the sender differs by {skew_s:.0f} s")
 
 
-def _fresh(value: Any, now_s: float, ttl_s: float) -> float:
-    """The request's time, if it is inside the window. Source: security.md 3.5."""
+def _read_time(value: Any, now_s: float, ttl_s: float) -> float:
+    """The request's time, if it is inside the window.
+
+    Source: docs/security.md#replay-and-clocks.
+    """
     if type(value) is not int and type(value) is not float:
         raise WireError("ts is not a number")
     if not math.isfinite(value) or abs(value) >= 2**53:
@@ -210,11 +217,11 @@ def _fresh(value: Any, now_s: float, ttl_s: float) -> float:
 
 
 def verify_signed_load(load: Mapping[str, Any], key: PublicKey, algorithm: str) -> bool | None:
-    """Whether a load's own ``sig`` holds; ``None`` if it has none. Source: protocol.md 9.2.2."""
+    """Whether a load's own ``sig`` holds; ``None`` if it has none. Source: docs/wire.md#_return."""
     if "sig" not in load:
         return None
     try:
-        return key.verify(signed_part(load), as_bytes(load["sig"], "sig"), algorithm)
+        return key.verify(part_to_sign(load), as_bytes(load["sig"], "sig"), algorithm)
     except (WireError, CryptoError):
         return False
 
@@ -222,7 +229,7 @@ def verify_signed_load(load: Mapping[str, Any], key: PublicKey, algorithm: str) 
 def seal_reply(
     session: str | Crypticle, nonce: str, value: Any, *, iv: bytes | None = None
 ) -> bytes:
-    """The frame that answers an encrypted request. Source: protocol.md 8, "send".
+    """The frame that answers an encrypted request. Source: docs/wire.md#requests.
 
     Raises:
         WireError: the value cannot travel.
@@ -242,7 +249,7 @@ def seal_pillar(
     key_string: str | None = None,
     iv: bytes | None = None,
 ) -> bytes:
-    """The frame that answers ``_pillar``. Source: protocol.md 9.1, "send_private".
+    """The frame that answers ``_pillar``. Source: docs/wire.md#_pillar.
 
     The algorithms are those of the request's envelope. ``key_string`` and ``iv`` are fresh unless a
     test fixes them.

@@ -1,6 +1,6 @@
 """The minion's end of encrypted requests.
 
-Pure: the caller sends the frame and brings the reply. Source: protocol.md 8, 9.1.
+Pure: the caller sends the frame and brings the reply. Source: docs/wire.md#requests, #_pillar.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class MinionChannel:
         whole["ts"] = int(time.time() if now_s is None else now_s)
         whole["tok"] = self._key.x931_sign(TOKEN_MESSAGE)
         if self._sign_messages:
-            whole["sig"] = self._key.sign(signed_part(whole), self._sig_algo)
+            whole["sig"] = self._key.sign(part_to_sign(whole), self._sig_algo)
         envelope = Envelope(
             enc="aes",
             load=seal(self._session, whole, iv=iv),
@@ -105,10 +105,10 @@ class MinionChannel:
             CryptoError: not sealed with this session key (``bad load`` among others): authenticate
                 again and repeat the request.
         """
-        return open_sealed(self._session, _sealed(reply), nonce, text=text)
+        return open_sealed(self._session, _open_reply_part(reply), nonce, text=text)
 
     def open_pillar(self, reply: bytes, nonce: str) -> dict[str, Any]:
-        """The pillar in a reply to ``_pillar``. Source: protocol.md 9.1.
+        """The pillar in a reply to ``_pillar``. Source: docs/wire.md#_pillar.
 
         Raises:
             CryptoError: not a pillar sealed for this minion and signed by its master, or the answer
@@ -149,16 +149,16 @@ def as_map_of_any_keys(value: Any) -> dict[str, Any]:
     return value
 
 
-def signed_part(load: Mapping[str, Any]) -> bytes:
+def part_to_sign(load: Mapping[str, Any]) -> bytes:
     """The bytes a load's ``sig`` covers: the load without ``sig``, ``nonce`` and ``tok``.
 
-    Source: protocol.md 9.2.2.
+    Source: docs/wire.md#_return.
     """
     left_out = ("sig", "nonce", "tok")
     return pack_bin({name: value for name, value in load.items() if name not in left_out})
 
 
-def _sealed(reply: bytes) -> bytes:
+def _open_reply_part(reply: bytes) -> bytes:
     """The Crypticle message in a reply; anything else, such as ``bad load``, is a refusal."""
     try:
         sealed = unpack_bytes(reply)

@@ -1,7 +1,7 @@
 """What is inside an encrypted message.
 
 ``pickle::`` (historic; nothing is pickled), in replies the 32 characters of the request's nonce,
-then one packed value. Source: protocol.md 4, "Object form".
+then one packed value. Source: docs/wire.md#crypticle.
 """
 
 from __future__ import annotations

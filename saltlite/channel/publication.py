@@ -1,7 +1,7 @@
 """A job on its way to many minions at once: sealed, numbered and signed.
 
 The key is shared by all accepted minions, so that it proves nothing; the signature does.
-Source: protocol.md 10.1, 10.2; security.md 2.3, CVE-2017-7893.
+Source: docs/wire.md#publications; docs/security.md#impersonation, CVE-2017-7893.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _check_signature(message: Mapping[str, Any], load: bytes, master_key: Public
 
 
 def topic_of(minion_id: str) -> bytes:
-    """The topic of one minion, with ``zmq_filtering``. Source: protocol.md 10.1."""
+    """The topic of one minion, with ``zmq_filtering``. Source: docs/wire.md#publications."""
     return hashlib.sha1(minion_id.encode(), usedforsecurity=False).hexdigest().encode()
 
 
@@ -112,7 +112,7 @@ def subscriptions(minion_id: str, *, filtering: bool) -> list[bytes]:
 def topics(tgt_type: str, tgt: str | list[str], matched: Iterable[str]) -> list[bytes]:
     """The topics a job is sent under, with ``zmq_filtering``: one copy each.
 
-    ``matched`` are the ids the master expects. Source: protocol.md 10.1.
+    ``matched`` are the ids the master expects. Source: docs/wire.md#publications.
     """
     if tgt_type not in _ADDRESSED_TYPES:
         return [BROADCAST]

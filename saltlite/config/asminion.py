@@ -28,8 +28,8 @@ def as_minion(config: MasterConfig, minion_id: str) -> MinionConfig:
         own = {field.name: option_name(field) for field in options(section)}
         known.update(own.values())
         made[name] = section(**{key: values[word] for key, word in own.items() if word in values})
-    return MinionConfig(**made, extra=_rest(values, known), source=config.source)
+    return MinionConfig(**made, extra=_other_options(values, known), source=config.source)
 
 
-def _rest(values: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+def _other_options(values: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in known}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.config.schema import option
+from saltlite.core.dataclasses import dataclass
 
 LOG_LEVELS: Mapping[str, int] = {
     "all": 0,

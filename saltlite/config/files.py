@@ -1,6 +1,6 @@
 """Reading configuration files: one file, its includes, and where each value came from.
 
-Source: config.md 1.
+Source: docs/config.md.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.config.plainlines import read_lines
 from saltlite.config.schema import Source, type_words
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, UntrustedFile
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -49,16 +50,18 @@ class Origins:
         Raises:
             UntrustedFile: everybody may write one of them.
         """
-        self._add(path, status, stat.S_IWOTH)
+        self._note_origin(path, status, stat.S_IWOTH)
         for directory in {os.path.dirname(path), os.path.dirname(os.path.realpath(path))}:
             if directory in self._seen:
                 continue
             self._seen.add(directory)
             status = os.stat(directory or ".")
             # where the sticky bit is set only a file's owner can replace it
-            self._add(directory, status, 0 if status.st_mode & stat.S_ISVTX else stat.S_IWOTH)
+            self._note_origin(
+                directory, status, 0 if status.st_mode & stat.S_ISVTX else stat.S_IWOTH
+            )
 
-    def _add(self, path: str, status: os.stat_result, forbidden: int) -> None:
+    def _note_origin(self, path: str, status: os.stat_result, forbidden: int) -> None:
         if status.st_mode & forbidden:
             raise UntrustedFile(f"everybody may write here; chmod o-w {path}", path=path)
         if status.st_uid not in self._ours:
@@ -137,14 +140,17 @@ def read_file(path: str, origins: Origins | None = None) -> Settings | None:
         UntrustedFile: somebody else could have written it.
     """
     asked = origins or Origins()
-    text = _text(path, asked)
+    text = _read_text(path, asked)
     if origins is None:
         asked.refuse_strangers()
     if text is None:
         return None
     if not text.strip():
         return {}
-    from saltlite.config.yaml import LinedMap, load  # a command with no file pays nothing
+    lines = read_lines(text)
+    if lines is not None:
+        return {name: Setting(value, Source(path, line)) for name, (value, line) in lines.items()}
+    from saltlite.config.yaml import LinedMap, load  # only what is more pays for PyYAML
 
     content = load(text, path)
     if content is None:
@@ -159,7 +165,7 @@ def read_file(path: str, origins: Origins | None = None) -> Settings | None:
     }
 
 
-def _text(path: str, origins: Origins) -> str | None:
+def _read_text(path: str, origins: Origins) -> str | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -218,7 +224,7 @@ class Includes:
             return
         nested = settings.pop("include", None)
         for name, setting in settings.items():
-            self.settings[name] = _joined(self.settings.get(name), setting)
+            self.settings[name] = _join_settings(self.settings.get(name), setting)
         if nested is None:
             return
         real = os.path.realpath(path)
@@ -254,18 +260,18 @@ def patterns_of(setting: Setting) -> list[str]:
     return paths
 
 
-def _joined(old: Setting | None, new: Setting) -> Setting:
+def _join_settings(old: Setting | None, new: Setting) -> Setting:
     if old is None:
         return new
-    return Setting(joined(old.value, new.value), new.source)
+    return Setting(join_values(old.value, new.value), new.source)
 
 
-def joined(old: Any, new: Any) -> Any:
+def join_values(old: Any, new: Any) -> Any:
     """Maps are merged, lists get what they do not have yet, of all else the newer wins."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         both = dict(old)
         for key, value in new.items():
-            both[key] = joined(both[key], value) if key in both else value
+            both[key] = join_values(both[key], value) if key in both else value
         return both
     if isinstance(old, list) and isinstance(new, list):
         return old + [item for item in new if item not in old]

@@ -1,19 +1,17 @@
 """The minion's id: set, remembered, or found out.
 
-Source: config.md, "Minion id".
+Source: docs/config.md#minion.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
-import socket
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.disk import make_dir, write_file
 
 OPTIONS = (
@@ -45,17 +43,17 @@ def minion_id(wishes: Wishes, root: Path) -> tuple[str, bool]:
         return with_domain(wishes.id, wishes.append_domain), False
     cached = read_cache(root) if wishes.minion_id_caching else ""
     if cached:
-        return _complete(cached, wishes), False
-    return _complete(_shaped(first_usable(candidates()), wishes), wishes), True
+        return _append_domain(cached, wishes), False
+    return _append_domain(_shape_name(first_usable(candidates()), wishes), wishes), True
 
 
-def _shaped(name: str, wishes: Wishes) -> str:
+def _shape_name(name: str, wishes: Wishes) -> str:
     if wishes.minion_id_lowercase:
         name = name.lower()
     return without_domain(name, wishes.minion_id_remove_domain)
 
 
-def _complete(name: str, wishes: Wishes) -> str:
+def _append_domain(name: str, wishes: Wishes) -> str:
     return name if _is_address(name) else with_domain(name, wishes.append_domain)
 
 
@@ -117,12 +115,14 @@ def first_usable(names: Iterable[str]) -> str:
 
 def candidates() -> Iterator[str]:
     """Names of this machine, the best first; each is looked up only when asked for."""
+    import socket
+
     yield full_name()
     yield os.uname().nodename
     yield socket.gethostname()
     yield from _canonical_names()
     yield from names_in_files()
-    yield from _addresses()
+    yield from _own_addresses()
 
 
 def full_name() -> str:
@@ -130,6 +130,8 @@ def full_name() -> str:
 
     The kernel takes 64 characters, the DNS 63 between two dots.
     """
+    import socket  # most minions are told their id, or remember it
+
     try:
         return socket.getfqdn()
     except UnicodeError:
@@ -137,6 +139,8 @@ def full_name() -> str:
 
 
 def _canonical_names() -> Iterator[str]:
+    import socket
+
     with contextlib.suppress(OSError, UnicodeError):
         for entry in socket.getaddrinfo(
             socket.gethostname(), None, type=socket.SOCK_DGRAM, flags=socket.AI_CANONNAME
@@ -147,27 +151,31 @@ def _canonical_names() -> Iterator[str]:
 def names_in_files(root: Path = Path("/")) -> Iterator[str]:
     """The names in ``/etc/hostname`` and ``/etc/nodename``, and ``/etc/hosts``' for loopback."""
     for name in ("etc/hostname", "etc/nodename"):
-        yield from _lines(root / name)
-    for line in _lines(root / "etc/hosts"):
+        yield from _read_lines(root / name)
+    for line in _read_lines(root / "etc/hosts"):
         address, *names = line.split("#", 1)[0].split() or [""]
         if address.startswith("127.") or address == "::1":
             yield from names
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         return [line.strip() for line in path.read_text(errors="replace").splitlines()]
     except OSError:
         return []
 
 
-def _addresses() -> Iterator[str]:
+def _own_addresses() -> Iterator[str]:
+    import socket
+
     with contextlib.suppress(OSError, UnicodeError):
         for entry in socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_DGRAM):
             yield str(entry[4][0])
 
 
 def _is_address(name: str) -> bool:
+    import ipaddress
+
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -17,7 +17,7 @@ cluster_min_voters cluster_mode cluster_peers cluster_pki_dir cluster_pool_port
 cluster_pub_fingerprint cluster_secret cluster_voter_health_check_interval cluster_voter_timeout
 con_cache config_dir cython_enable decrypt_pillar decrypt_pillar_default decrypt_pillar_delimiter
 decrypt_pillar_renderers default_user detect_remote_minions disable_aes_with_tls
-disabled_requisites discovery django_auth_path django_auth_settings doc dummy_pub eauth_acl_module
+disabled_requisites discovery django_auth_path django_auth_settings doc dummy_pub
 eauth_tokens.cache_driver eauth_tokens.cluster_id enable_grains enable_ssh_minions
 enable_zip_modules enforce_mine_cache environment event_match_type
 event_publisher_niceness events executors_dirs extmod_blacklist extmod_whitelist
@@ -79,7 +79,7 @@ worker_pools_enabled
 OTHER_OPTIONS = frozenset(_NAMES.split())
 
 _UNREAD = """
-auth_safemode client_acl_verify eauth_tokens
+auth_safemode eauth_tokens
 fileserver_interval fips_mode
 id_function master_tries mine_return_job
 minion_restart_command
@@ -106,8 +106,7 @@ gitfs_disable_saltenv_mapping gitfs_fallback gitfs_insecure_auth gitfs_mountpoin
 gitfs_privkey gitfs_proxy gitfs_ref_types gitfs_refspecs gitfs_remotes gitfs_root gitfs_saltenv
 gitfs_saltenv_blacklist gitfs_saltenv_whitelist gitfs_ssl_verify gitfs_update_interval gitfs_user
 gpg_decrypt_must_succeed gpg_keydir include master_tops master_tops_first minionfs_blacklist
-minionfs_env minionfs_mountpoint minionfs_whitelist pillar_dirs sdb_dirs serializers_dirs top_dirs
-wheel_dirs
+minionfs_env minionfs_mountpoint minionfs_whitelist pillar_dirs sdb_dirs top_dirs wheel_dirs
 """
 
 _OBEYED = frozenset(_OBEYED_NAMES.split())

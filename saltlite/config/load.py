@@ -2,18 +2,16 @@
 
 Called by commands and daemons at their start. Reads files and writes none, except for the id that a
 minion found out. Later wins: defaults, main file, ``default_include``, ``include``, ``~/.saltrc``
-(client commands), command line. Source: config.md 1.
+(client commands), command line. Source: docs/config.md.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import logging
 import os
 import pwd
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from saltlite.config import paths
 from saltlite.config.files import Includes, Origins, Setting, Settings, patterns_of, read_file
 from saltlite.config.schema import Source, check, default_of, option_name, options
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, StoreError, UntrustedFile, WrongType
 
 if TYPE_CHECKING:  # each costs milliseconds, and a command needs one of them
@@ -56,18 +56,18 @@ def load_master(
     from saltlite.config.master import SECTIONS, MasterConfig
 
     environ = os.environ if environ is None else environ
-    found = _gather("master", config_dir, environ)
+    found = _gather_files("master", config_dir, environ)
     if client:
         found.settings.update(_client_settings(environ))
     found.override(overrides)
     if daemon:
         found.warn_of_groups()
     schema = _Schema("master", SECTIONS)
-    values, extra = schema.checked(found.settings)
+    values, extra = schema.check_settings(found.settings)
     _prefer_hours(values)
     if not values.get("id"):
         values["id"] = f"{os.uname().nodename}_master"
-    _finish(values, schema, found)
+    _finish_options(values, schema, found)
     sections = schema.sections(values)
     return MasterConfig(**sections, extra=extra, source=found.sources())
 
@@ -88,15 +88,15 @@ def load_minion(
     from saltlite.config.minion import SECTIONS, MinionConfig
 
     environ = os.environ if environ is None else environ
-    found = _gather("minion", config_dir, environ)
+    found = _gather_files("minion", config_dir, environ)
     found.override(overrides)
     if daemon:
         found.warn_of_groups()
     _rename_environment(found.settings)
     _forget_odd_grains(found.settings)
     schema = _Schema("minion", SECTIONS)
-    values, extra = schema.checked(found.settings)
-    _finish(values, schema, found)
+    values, extra = schema.check_settings(found.settings)
+    _finish_options(values, schema, found)
     wishes = identity.Wishes(**{name: values[name] for name in identity.OPTIONS if name in values})
     values["id"], was_found_out = identity.minion_id(wishes, Path(values["root_dir"]))
     _check_id(values["id"], found.settings)
@@ -134,7 +134,7 @@ def load_over(config: MinionConfig, path: str, *, without: Collection[str] = ())
 
     path = os.path.realpath(os.path.expanduser(path))
     _check_origin(path)
-    found = _read(path, config.paths.default_include)
+    found = _read_main(path, config.paths.default_include)
     for each in {setting.source.path for setting in found.settings.values()}:
         _check_origin(each)
     for name in without:
@@ -142,14 +142,14 @@ def load_over(config: MinionConfig, path: str, *, without: Collection[str] = ())
     _rename_environment(found.settings)
     _forget_odd_grains(found.settings)
     schema = _Schema("minion", SECTIONS)
-    values, extra = schema.checked(found.settings)
+    values, extra = schema.check_settings(found.settings)
     if "id" in values:
         _check_id(values["id"], found.settings)
-    _expand(values)
+    _expand_options(values)
     root = os.path.abspath(os.path.expanduser(values.get("root_dir") or config.paths.root_dir))
-    for name in schema.rooted().keys() & values.keys():
-        values[name] = paths.rooted(values[name], root)
-    known = schema.known(flat_opts(config))
+    for name in schema.rooted_options().keys() & values.keys():
+        values[name] = paths.put_below_root(values[name], root)
+    known = schema.pick_known(flat_opts(config))
     return MinionConfig(
         **schema.sections({**known, **values}),
         extra={**config.extra, **extra},
@@ -255,12 +255,12 @@ def _client_settings(environ: Mapping[str, str]) -> Settings:
         return {}
 
 
-def _gather(name: str, config_dir: Path | str | None, environ: Mapping[str, str]) -> _Found:
+def _gather_files(name: str, config_dir: Path | str | None, environ: Mapping[str, str]) -> _Found:
     """The main file and all that it includes; a missing main file counts as an empty one."""
-    return _read(config_file(name, config_dir, environ), f"{name}.d/*.conf")
+    return _read_main(config_file(name, config_dir, environ), f"{name}.d/*.conf")
 
 
-def _read(path: str, default_include: str) -> _Found:
+def _read_main(path: str, default_include: str) -> _Found:
     log.debug("Reading configuration from %s", path)
     origins = Origins()
     settings = read_file(path, origins)
@@ -273,7 +273,7 @@ def _read(path: str, default_include: str) -> _Found:
         ([pattern] if pattern else [], True),
         (patterns_of(include) if include else [], False),
     ):
-        _include(_Found(path, settings, origins), patterns, silent=silent)
+        _include_files(_Found(path, settings, origins), patterns, silent=silent)
     return _Found(path, settings, origins)
 
 
@@ -285,7 +285,7 @@ def _from_template(path: str, origins: Origins) -> Settings:
     return template
 
 
-def _include(found: _Found, patterns: Iterable[str], *, silent: bool) -> None:
+def _include_files(found: _Found, patterns: Iterable[str], *, silent: bool) -> None:
     """One pass; against the main file each key of it replaces the whole value."""
     included = Includes(found.path, found.origins)
     included.add(patterns)
@@ -309,7 +309,7 @@ class _Schema:
             for field in options(declared)
         }
 
-    def checked(self, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    def check_settings(self, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
         """The known options, checked, and the unknown ones as they are."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
@@ -336,7 +336,7 @@ class _Schema:
             return False
         return bool(check(self._places["strict_config"][1], given.value, given.source))
 
-    def rooted(self) -> dict[str, str | None]:
+    def rooted_options(self) -> dict[str, str | None]:
         """The rooted options with their defaults."""
         return {
             name: default_of(field)
@@ -344,7 +344,7 @@ class _Schema:
             if field.metadata["rooted"]
         }
 
-    def known(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def pick_known(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the values that are of known options."""
         return {name: value for name, value in values.items() if name in self._places}
 
@@ -403,17 +403,17 @@ def _must_be_right(name: str, section: str, setting: Setting) -> bool:
 # --- values that follow from others --------------------------------------------------------------
 
 
-def _finish(values: dict[str, Any], schema: _Schema, found: _Found) -> None:
+def _finish_options(values: dict[str, Any], schema: _Schema, found: _Found) -> None:
     """Apply what Salt applies to options after reading them."""
     values["conf_file"] = found.path
     if not values.get("user"):
         values["user"] = _current_user()
-    _expand(values)
+    _expand_options(values)
     values["root_dir"] = absolute(values.get("root_dir") or "/")
-    paths.place(values, schema.rooted())
+    paths.place(values, schema.rooted_options())
 
 
-def _expand(values: dict[str, Any]) -> None:
+def _expand_options(values: dict[str, Any]) -> None:
     """Short names of back ends, and patterns among the roots."""
     if "fileserver_backend" in values:
         values["fileserver_backend"] = [
@@ -421,10 +421,10 @@ def _expand(values: dict[str, Any]) -> None:
         ]
     for name in ("file_roots", "pillar_roots"):
         if name in values:
-            values[name] = {env: _globbed(dirs) for env, dirs in values[name].items()}
+            values[name] = {env: _expand_globs(dirs) for env, dirs in values[name].items()}
 
 
-def _globbed(directories: Iterable[str]) -> list[str]:
+def _expand_globs(directories: Iterable[str]) -> list[str]:
     """``/srv/formulas/*`` is every directory there; a pattern without a match stays."""
     all_dirs: list[str] = []
     for directory in directories:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.config.display import LogOptions, OutputOptions
 from saltlite.config.schema import Source, option
+from saltlite.core.dataclasses import dataclass, field
 
 SIGNING_ALGORITHMS = ("PKCS1v15-SHA1", "PKCS1v15-SHA224")
 HASH_TYPES = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
@@ -268,10 +268,15 @@ class AccessOptions:
     external_auth: Mapping[str, Any] = option({}, "Functions that authenticated users may call.")
     peer: Mapping[str, Any] = option({}, "Functions that minions may publish.")
     peer_run: Mapping[str, Any] = option({}, "Runners that minions may call.")
-    client_acl_verify: bool = option(True, "Check that the sockets of local users are private.")
+    client_acl_verify: bool = option(
+        True, "Names in `publisher_acl` need an account, and expressions mean accounts."
+    )
     sudo_acl: bool = option(False, "Apply `publisher_acl` to users of sudo.")
     permissive_acl: bool = option(
         False, "Give the rights of `*` in `external_auth` to users that are named there, too."
+    )
+    eauth_acl_module: str = option(
+        "", "The module whose `acl` says what a login may, in place of the login's own."
     )
     sharedsecret: str = option("", "What `eauth: sharedsecret` takes for a password.", secret=True)
     token_expire: float = option(43200, "Life of a token.", unit="s", minimum=0)
@@ -306,7 +311,7 @@ class EventOptions:
 class ReactorOptions:
     """What the master does when an event comes."""
 
-    reactor: Any = option(  # noqa: RUF009 - it makes a field
+    reactor: Any = option(
         [],
         "Tag patterns (shell globs), each with the SLS files that say what is done; or the path "
         "of a file that holds this list.",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.config.display import LogOptions, OutputOptions
 from saltlite.config.schema import Source, option
+from saltlite.core.dataclasses import dataclass, field
 
 MASTER_TYPES = ("str", "failover", "func", "disable", "distributed")
 SIGNING_ALGORITHMS = ("PKCS1v15-SHA1", "PKCS1v15-SHA224")
@@ -72,7 +72,7 @@ class NetworkOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IdentityOptions:
-    """The minion's id; see config.md for how it is found."""
+    """The minion's id: set, remembered from the last start, or the full name of the machine."""
 
     id: str = option("", "The minion's id; found out without it.")
     minion_id_caching: bool = option(True, "Keep an id that was found out in `minion_id`.")
@@ -205,6 +205,12 @@ class ReturnOptions:
     return_: str | Sequence[str] = option(
         "", "Returners that every return also goes to.", name="return"
     )
+    returners_retry_interval: float = option(
+        30,
+        "Between two tries to give a server what waits for it. Not in Salt, where it is lost.",
+        unit="s",
+        minimum=1,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -301,7 +307,7 @@ class PillarOptions:
     pillarenv_from_saltenv: bool = option(False, "As `saltenv`.")
     ext_pillar: Sequence[Any] = option([], "Further sources of pillar, with `file_client: local`.")
     ext_pillar_first: bool = option(False, "Ask them before the files.")
-    pass_to_ext_pillars: Any = option(  # noqa: RUF009 - as Salt, it is refused when it is used
+    pass_to_ext_pillars: Any = option(
         [],
         "A list of options, `name` or `a:b`, that sources of the master's `ext_pillar` get.",
     )

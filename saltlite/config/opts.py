@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.schema import option_name, options
+from saltlite.core import dataclasses
+from saltlite.core.lazyregex import regex
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
@@ -33,9 +34,7 @@ def flat_opts(config: MasterConfig | MinionConfig) -> dict[str, Any]:
     return opts
 
 
-_SECRET = re.compile(
-    r"(?:^|[._-])\w*(?:pass|passwd|password|passphrase|bindpw|secret)$", re.IGNORECASE
-)
+_SECRET = regex(r"(?:^|[._-])\w*(?:pass|passwd|password|passphrase|bindpw|secret)$", re.IGNORECASE)
 MASK = "***"
 
 
@@ -45,12 +44,12 @@ def mask_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
     A name says what is one: it ends with ``pass``, ``password``, ``passphrase``, ``bindpw``,
     ``secret``. What is empty stays: it shows that nothing is set.
     """
-    return {name: _mask(value, str(name)) for name, value in options.items()}
+    return {name: _mask_secrets(value, str(name)) for name, value in options.items()}
 
 
-def _mask(value: Any, name: str) -> Any:
+def _mask_secrets(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         return mask_secrets(value)
     if isinstance(value, (list, tuple)):
-        return [_mask(one, name) for one in value]
+        return [_mask_secrets(one, name) for one in value]
     return MASK if value and isinstance(value, (str, int)) and _SECRET.search(name) else value

@@ -12,7 +12,7 @@ from typing import Any
 DEFAULT_DIR = "/etc/salt"
 
 
-def rooted(path: str, root: str) -> str:
+def put_below_root(path: str, root: str) -> str:
     """``path`` below ``root``, unless it is there already.
 
     That is true of absolute paths too, set or default: with ``root_dir: /srv/x``, ``/var/run/salt``
@@ -35,7 +35,7 @@ def place(values: MutableMapping[str, Any], defaults: Mapping[str, str | None]) 
     root = values["root_dir"]
     for name, default in defaults.items():
         path = values.get(name, default)
-        values[name] = rooted(path, root) if path else path
+        values[name] = put_below_root(path, root) if path else path
     if "token_dir" in defaults:
         values["token_dir"] = os.path.join(values["cachedir"], "tokens")
     if len(values["sock_dir"]) > len(values["cachedir"]) + 10:  # Unix sockets have short names

@@ -13,12 +13,12 @@ command pays only for the options that its file sets.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import read_float, read_int
 from saltlite.errors import ConfigError, WrongType
 
@@ -255,13 +255,13 @@ def check(field: dataclasses.Field[Any], value: Any, source: Source) -> Any:
     try:
         taken = kind.take(value)
     except _Unfit:
-        raise _refusal(field, value, source, WrongType) from None
-    if not _within(field, taken):
-        raise _refusal(field, value, source)
+        raise _refuse_value(field, value, source, WrongType) from None
+    if not _is_within_limits(field, taken):
+        raise _refuse_value(field, value, source)
     return taken
 
 
-def _within(field: dataclasses.Field[Any], value: Any) -> bool:
+def _is_within_limits(field: dataclasses.Field[Any], value: Any) -> bool:
     limits = field.metadata
     if isinstance(value, int | float) and not isinstance(value, bool):
         minimum, maximum = limits["minimum"], limits["maximum"]
@@ -271,22 +271,22 @@ def _within(field: dataclasses.Field[Any], value: Any) -> bool:
     return True
 
 
-def _refusal(
+def _refuse_value(
     field: dataclasses.Field[Any],
     value: Any,
     source: Source,
     kind: type[ConfigError] = ConfigError,
 ) -> ConfigError:
-    found = type_words(value) if field.metadata["secret"] else found_words(value)
+    found = type_words(value) if field.metadata["secret"] else describe_found(value)
     return kind(
-        f"found {found}, allowed: {allowed_words(field)}",
+        f"found {found}, allowed: {describe_allowed(field)}",
         path=source.path,
         line=source.line,
         option=option_name(field),
     )
 
 
-def allowed_words(field: dataclasses.Field[Any]) -> str:
+def describe_allowed(field: dataclasses.Field[Any]) -> str:
     """What the option allows, for people: ``whole number, 1 or more``."""
     limits = field.metadata
     words = KINDS[str(field.type)].words
@@ -314,7 +314,7 @@ _TYPE_WORDS = {
 _LONGEST_SHOWN = 60
 
 
-def found_words(value: Any) -> str:
+def describe_found(value: Any) -> str:
     """What was found, for people, on one line: ``'many' (text)``."""
     shown = repr(value)
     if len(shown) > _LONGEST_SHOWN:

@@ -6,13 +6,13 @@ the number of nodes after aliases are expanded, and merged keys are all bounded,
 twice is an error, and there are no tags that make objects.
 
 Where Salt's YAML departs from YAML 1.1 this does as well: ``0755`` is decimal, and dates stay text.
-Source: ``salt-call --local test.get_opts`` of 3006.30 and 3008.5, tests/cases/yaml.json.
+Source: ``salt-call --local test.get_opts`` of 3006.30 and 3008.5; tests/unit/config/test_yaml.py.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -20,17 +20,24 @@ from typing import Any, ClassVar
 import yaml
 
 from saltlite.core.data import AggregatedList, AggregatedMap, aggregate
+from saltlite.core.lazyregex import regex
 from saltlite.errors import ConfigError
 
 MAX_NODES = 1_000_000
-"""Nodes of a document after all aliases and merges are expanded. Source: security.md 3.1."""
+"""Nodes of a document after all aliases and merges are expanded.
+
+Source: docs/security.md#malformed-input.
+"""
 
 MAX_DEPTH = 100
 """Collections inside one another."""
 
+SEXAGESIMAL_LENGTH_MOST = 100
+"""Characters of a number to the base 60. Making one takes time that grows as their square."""
+
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_CONTROL = re.compile(
+_CONTROL = regex(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # YAML 1.1, 5.1
 )
 
@@ -64,10 +71,10 @@ def load(text: str, path: str) -> Any:
     Raises:
         ConfigError: not one well-formed document within the bounds; names ``path`` and the line.
     """
-    return _parsed(text, path, _Builder)
+    return _parse_document(text, path, _Builder)
 
 
-def _parsed(text: str, path: str, builder: type[_Builder]) -> Any:
+def _parse_document(text: str, path: str, builder: Callable[[Any, str], _Builder]) -> Any:
     bad = _CONTROL.search(text, 1 if text.startswith("\ufeff") else 0)
     if bad is not None:
         line = text.count("\n", 0, bad.start()) + 1
@@ -99,12 +106,12 @@ def item_lines(text: str, key: str | None = None) -> list[int]:
     return [item.start_mark.line + 1 for item in node.value]
 
 
-def load_plain(text: str) -> Any:
+def load_plain(text: str, *, nodes_most: int = MAX_NODES) -> Any:
     """As other programs read YAML 1.1: ``0755`` is octal, and of a key set twice the last counts.
 
-    Raises: as :func:`load`.
+    Raises: as :func:`load`; also for more than ``nodes_most`` nodes, once aliases are expanded.
     """
-    return _parsed(text, "", _PlainBuilder)
+    return _parse_document(text, "", partial(_PlainBuilder, nodes_most=nodes_most))
 
 
 def load_aggregated(text: str, path: str) -> Any:
@@ -114,7 +121,7 @@ def load_aggregated(text: str, path: str) -> Any:
 
     Raises: as :func:`load`.
     """
-    return _parsed(text, path, _AggregateBuilder)
+    return _parse_document(text, path, _AggregateBuilder)
 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: str, path: str) -> YamlError:
@@ -167,10 +174,11 @@ class _Builder:
     repeats: ClassVar[bool] = False
     octal: ClassVar[bool] = False
 
-    def __init__(self, parser: Any, path: str) -> None:
+    def __init__(self, parser: Any, path: str, *, nodes_most: int = MAX_NODES) -> None:
         self._parser = parser
         self._path = path
         self._nodes = 0
+        self._nodes_most = nodes_most
         self._stack: list[_Frame] = []
         self._frame: _Frame | None = None
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -188,12 +196,12 @@ class _Builder:
         documents = 0
         following = self._parser.get_event
         handlers = {
-            yaml.ScalarEvent: self._scalar,
+            yaml.ScalarEvent: self._add_scalar,
             yaml.MappingStartEvent: self._open_map,
             yaml.SequenceStartEvent: self._open_list,
-            yaml.MappingEndEvent: self._close,
-            yaml.SequenceEndEvent: self._close,
-            yaml.AliasEvent: self._alias,
+            yaml.MappingEndEvent: self._close_collection,
+            yaml.SequenceEndEvent: self._close_collection,
+            yaml.AliasEvent: self._add_alias,
         }
         while True:
             event = following()
@@ -205,20 +213,20 @@ class _Builder:
             elif isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise self._error("a second document in one file", event)
+                    raise self._make_error("a second document in one file", event)
 
-    def _scalar(self, event: Any) -> None:
+    def _add_scalar(self, event: Any) -> None:
         """Two of three events are scalars, so this does in one step what could be five."""
         value = event.value
         if event.tag is not None:
-            value = self._tagged(event)
+            value = self._construct_scalar(event)
         elif event.implicit[0] and (self._any_start or value[:1] in self._starts):
             value = self._known.get(value, _PENDING)
             if value is _PENDING:
-                value = self._resolved(event)
+                value = self._resolve_plain(event)
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            self._count(0, event)
+        if self._nodes > self._nodes_most:
+            self._count_nodes(0, event)
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, 1)
         frame = self._frame
@@ -227,106 +235,106 @@ class _Builder:
         elif frame.items is not None:
             frame.items.append(value)
         else:
-            self._put(frame, value, event)
+            self._add_to_map(frame, value, event)
 
     def _open_map(self, event: Any) -> None:
         self._check_start(event, "map")
         own: dict[Any, Any] = LinedMap() if self._frame is None else {}
-        self._push(_Frame(own, None, event.anchor, self._nodes - 1, event.tag))
+        self._open_collection(_Frame(own, None, event.anchor, self._nodes - 1, event.tag))
 
     def _open_list(self, event: Any) -> None:
         self._check_start(event, "seq")
         own: list[Any] = []
-        self._push(_Frame(own, own, event.anchor, self._nodes - 1, event.tag))
+        self._open_collection(_Frame(own, own, event.anchor, self._nodes - 1, event.tag))
 
     def _check_start(self, event: Any, kind: str) -> None:
         tag = event.tag
         if tag is not None and tag not in ("!", _TAG + kind) and tag not in self.marks:
             raise self._bad_tag(tag, event)
         if len(self._stack) >= MAX_DEPTH:
-            raise self._error(f"more than {MAX_DEPTH} levels deep", event)
+            raise self._make_error(f"more than {MAX_DEPTH} levels deep", event)
         frame = self._frame
         if frame is not None and frame.items is None and frame.key is _PENDING:
             problem = f"a {'list' if kind == 'seq' else 'map'} cannot be a key"
-            raise self._error(problem, event, f"found unacceptable key: {problem}")
-        self._count(1, event)
+            raise self._make_error(problem, event, f"found unacceptable key: {problem}")
+        self._count_nodes(1, event)
         if event.anchor is not None:
             self._anchors[event.anchor] = (_PENDING, 0)
 
-    def _push(self, frame: _Frame) -> None:
+    def _open_collection(self, frame: _Frame) -> None:
         self._stack.append(frame)
         self._frame = frame
 
-    def _close(self, event: Any) -> None:
+    def _close_collection(self, event: Any) -> None:
         frame = self._stack.pop()
         above = self._frame = self._stack[-1] if self._stack else None
         if frame.merges:
-            self._merge(frame.value, frame.merges, event)
+            self._add_merged(frame.value, frame.merges, event)
         if frame.anchor is not None:
             self._anchors[frame.anchor] = (frame.value, self._nodes - frame.start)
-        value = self._finished(frame) if self.marks else frame.value
+        value = self._finish_collection(frame) if self.marks else frame.value
         if above is None:
             self._result = value
         elif above.items is not None:
             above.items.append(value)
         else:
-            self._put(above, value, event)
+            self._add_to_map(above, value, event)
 
-    def _merge(self, own: dict[Any, Any], merges: list[Any], event: Any) -> None:
+    def _add_merged(self, own: dict[Any, Any], merges: list[Any], event: Any) -> None:
         """Put merged keys before the own ones, which count; of merged maps the first wins."""
         merged: dict[Any, Any] = {}
         for each in reversed(merges):
             merged.update(each)
         merged = {key: value for key, value in merged.items() if key not in own}
-        self._count(len(merged), event)
+        self._count_nodes(len(merged), event)
         merged.update(own)
         own.clear()
         own.update(merged)
 
-    def _finished(self, frame: _Frame) -> Any:
+    def _finish_collection(self, frame: _Frame) -> Any:
         return frame.value
 
-    def _alias(self, event: Any) -> None:
+    def _add_alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
-            raise self._error(f"alias *{event.anchor} without an anchor", event)
+            raise self._make_error(f"alias *{event.anchor} without an anchor", event)
         value, size = self._anchors[event.anchor]
         if value is _PENDING:
-            raise self._error(f"alias *{event.anchor} inside its own anchor", event)
-        self._count(size, event)
+            raise self._make_error(f"alias *{event.anchor} inside its own anchor", event)
+        self._count_nodes(size, event)
         frame = self._frame
         if frame is None:
             self._result = value
         elif frame.items is not None:
             frame.items.append(value)
         else:
-            self._put(frame, value, event)
+            self._add_to_map(frame, value, event)
 
-    def _put(self, frame: _Frame, value: Any, event: Any) -> None:
+    def _add_to_map(self, frame: _Frame, value: Any, event: Any) -> None:
         """A key or a value for a map."""
         key = frame.key
         if key is _PENDING:
-            self._key(frame, value, event)
+            self._set_value(frame, value, event)
             return
         frame.key = _PENDING
         own = frame.value
         if key is _MERGE:
             merged = value if isinstance(value, list) else [value]
             if not all(isinstance(item, dict) for item in merged):
-                raise self._error("only maps can be merged with <<", event)
+                raise self._make_error("only maps can be merged with <<", event)
             frame.merges = [*(frame.merges or ()), *merged]
             return
-        own[key] = self._joined(own, key, value) if self.repeats else value
+        own[key] = self._join_values(own, key, value) if self.repeats else value
         if type(own) is LinedMap:
             own.lines[key] = frame.seen[key]
 
-    def _key(self, frame: _Frame, key: Any, event: Any) -> None:
+    def _set_value(self, frame: _Frame, key: Any, event: Any) -> None:
         if type(key) is not str and not isinstance(key, Hashable):
             problem = "a list or map cannot be a key"
-            raise self._error(problem, event, f"found unacceptable key: {problem}")
+            raise self._make_error(problem, event, f"found unacceptable key: {problem}")
         if key in frame.seen and not self.repeats:
             first = frame.seen[key]
-            raise self._error(
-                f"key {_shown(key)} is set twice, first on line {first}",
+            raise self._make_error(
+                f"key {_shorten_value(key)} is set twice, first on line {first}",
                 event,
                 f"found conflicting ID '{key}', set first on line {first}",
             )
@@ -334,17 +342,17 @@ class _Builder:
         if key is not _MERGE:
             frame.seen[key] = event.start_mark.line + 1
 
-    def _joined(self, frame: dict[Any, Any], key: Any, value: Any) -> Any:
+    def _join_values(self, frame: dict[Any, Any], key: Any, value: Any) -> Any:
         return value
 
-    def _resolved(self, event: Any) -> Any:
+    def _resolve_plain(self, event: Any) -> Any:
         """A scalar without tag and quotes. The same few come again and again: looked at once."""
-        value = self._tagged(event)
+        value = self._construct_scalar(event)
         if not event.value.startswith("<"):  # merges, or is text, as it stands in a map or not
             self._known[event.value] = value
         return value
 
-    def _tagged(self, event: Any) -> Any:
+    def _construct_scalar(self, event: Any) -> Any:
         """What a scalar's tag says that it is; without one, what its form says."""
         tag = event.tag
         if tag is None or tag == "!" or tag in self.marks:
@@ -357,9 +365,9 @@ class _Builder:
             return _MERGE if self._expects_key() else event.value
         if name not in ("int", "float", "bool", "null", "binary"):
             raise self._bad_tag(tag, event)
-        return self._typed(name, tag, event)
+        return self._construct_typed(name, tag, event)
 
-    def _typed(self, name: str, tag: str, event: Any) -> Any:
+    def _construct_typed(self, name: str, tag: str, event: Any) -> Any:
         text = event.value
         if (
             name == "int"
@@ -369,29 +377,38 @@ class _Builder:
             and text[:2].lower() not in ("0b", "0x")
         ):
             text = text.lstrip("0") or "0"
+        if len(text) > SEXAGESIMAL_LENGTH_MOST and ":" in text and name in ("int", "float"):
+            raise self._make_error(
+                f"a number to the base 60 of more than {SEXAGESIMAL_LENGTH_MOST} characters; "
+                "a text needs quotes",
+                event,
+            )
         node = yaml.ScalarNode(tag, text, event.start_mark, event.end_mark)
         try:
             return getattr(self._parser, f"construct_yaml_{name}")(node)  # one of five names above
         except (ValueError, KeyError, IndexError, OverflowError) as error:
-            raise self._error(f"{_shown(event.value)} is not of tag !!{name}", event) from error
+            raise self._make_error(
+                f"{_shorten_value(event.value)} is not of tag !!{name}", event
+            ) from error
 
     def _expects_key(self) -> bool:
         frame = self._frame
         return frame is not None and frame.items is None and frame.key is _PENDING
 
-    def _count(self, nodes: int, event: Any) -> None:
+    def _count_nodes(self, nodes: int, event: Any) -> None:
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
-            raise self._error(f"more than {MAX_NODES} values once aliases are expanded", event)
+        if self._nodes > self._nodes_most:
+            most = self._nodes_most
+            raise self._make_error(f"more than {most} values once aliases are expanded", event)
 
     def _bad_tag(self, tag: str, event: Any) -> YamlError:
-        return self._error(
+        return self._make_error(
             f"tag {_tag_words(tag)} is not allowed here",
             event,
             f"could not determine a constructor for the tag '{tag}'",
         )
 
-    def _error(self, problem: str, event: Any, finding: str = "") -> YamlError:
+    def _make_error(self, problem: str, event: Any, finding: str = "") -> YamlError:
         line = event.start_mark.line + 1
         return YamlError(problem, path=self._path, line=line, finding=finding)
 
@@ -405,20 +422,20 @@ class _AggregateBuilder(_Builder):
     marks = ("!aggregate", "!reset")
     repeats = True
 
-    def _tagged(self, event: Any) -> Any:
-        value = super()._tagged(event)
+    def _construct_scalar(self, event: Any) -> Any:
+        value = super()._construct_scalar(event)
         if event.tag == "!aggregate":
             return AggregatedList([] if value is None else [value])
         return value
 
-    def _finished(self, frame: _Frame) -> Any:
+    def _finish_collection(self, frame: _Frame) -> Any:
         if frame.tag != "!aggregate":
             return frame.value
         if isinstance(frame.value, dict):
             return AggregatedMap(frame.value)
         return AggregatedList(frame.value)
 
-    def _joined(self, frame: dict[Any, Any], key: Any, value: Any) -> Any:
+    def _join_values(self, frame: dict[Any, Any], key: Any, value: Any) -> Any:
         return aggregate(frame[key], value) if key in frame else value
 
 
@@ -438,7 +455,7 @@ def dump(
     """
     text: str = yaml.dump(
         value,
-        Dumper=_Dumper if unknown is None else partial(_dumper, unknown),
+        Dumper=_Dumper if unknown is None else partial(_make_dumper, unknown),
         default_flow_style=flow,
         indent=indent,
         sort_keys=sort_keys,
@@ -479,7 +496,7 @@ class _Dumper(_SafeDumper):  # type: ignore[misc]  # one of two classes
         return self.represent_scalar(f"{_TAG}null", self.unknown)
 
 
-def _dumper(unknown: str, *args: Any, **options: Any) -> Any:
+def _make_dumper(unknown: str, *args: Any, **options: Any) -> Any:
     made = _Dumper(*args, **options)
     made.unknown = unknown
     return made
@@ -492,7 +509,7 @@ for _row in (list, tuple, set):
     _Dumper.add_multi_representer(_row, lambda dumper, value: dumper.represent_list(value))
 
 
-def _shown(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:60] + "…"
 

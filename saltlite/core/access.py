@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.patterns import fits_whole
 from saltlite.errors import PatternTooSlow, TargetError
 
@@ -65,25 +66,42 @@ def valid_login_name(name: object) -> bool:
     return isinstance(name, str) and 0 < len(name) <= NAME_LIMIT and name.isprintable()
 
 
+def name_key(name: str) -> str:
+    """One key for all spellings of a name: directories, and some hosts, take them for one user.
+
+    Source: RFC 4518, 2; the matching of names in LDAP.
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def user_entries(
-    block: Any, name: str, groups: Collection[str] = (), *, permissive: bool = False
+    block: Any,
+    name: str,
+    groups: Collection[str] = (),
+    *,
+    permissive: bool = False,
+    is_named: bool = False,
 ) -> list[Any]:
     """The entries that a block of ``external_auth`` has for a user; none of a block with a fault.
 
-    The entry ``*`` is for those whose name no other entry has, or with ``permissive`` for all.
+    The entry ``*`` is for those whose name no other entry has, or with ``permissive`` for all. An
+    entry that has the name in another spelling gives nothing, and takes ``*`` away: many modules
+    let in ``Anna`` for ``anna``, who is not to choose her rights by that.
+    ``is_named``: something else names the user already.
     """
     if find_fault(block):
         return []
     found: list[Any] = []
-    is_named = False
+    own_key = name_key(name)
     for key, entries in block.items():
         if key.startswith(SETTING_SIGN) or (key == EVERYBODY and not permissive):
             continue
         if key.endswith(GROUP_SIGN):
             found += entries if key.removesuffix(GROUP_SIGN) in groups else []
         elif key in (name, EVERYBODY):
-            is_named = is_named or key == name
             found += entries
+        is_user = key != EVERYBODY and not key.endswith(GROUP_SIGN)
+        is_named = is_named or (is_user and name_key(key) == own_key)
     if not is_named and not permissive:
         found += block.get(EVERYBODY, [])
     return found
@@ -113,10 +131,10 @@ def list_permissions(
 def find_fault(block: Any) -> str:
     """What is wrong with a block of ``external_auth``, with its place; ``""`` if nothing is."""
     if not isinstance(block, Mapping):
-        return f"found {_kind(block)}, allowed: map of users"
+        return f"found {_describe_value(block)}, allowed: map of users"
     for key, entries in block.items():
         if not isinstance(key, str):
-            return f"{key!r}: found {_kind(key)}, allowed: the name of a user in quotes"
+            return f"{key!r}: found {_describe_value(key)}, allowed: the name of a user in quotes"
         fault = "" if key.startswith(SETTING_SIGN) else find_fault_in_entries(entries)
         if fault:
             return f"{key}: {fault}"
@@ -126,7 +144,7 @@ def find_fault(block: Any) -> str:
 def find_fault_in_entries(entries: Any) -> str:
     """What is wrong with an access list; ``""`` if nothing is."""
     if not isinstance(entries, (list, tuple)):
-        return f"found {_kind(entries)}, allowed: list"
+        return f"found {_describe_value(entries)}, allowed: list"
     return next(filter(None, map(_find_fault_in_entry, entries)), "")
 
 
@@ -140,7 +158,7 @@ def _find_fault_in_entry(entry: Any) -> str:
         return f"found {target!r:.80}, allowed: target in quotes"
     if target == "@publish":  # the fields of a publish, which have a form of their own
         return ""
-    for one in _listed(functions):
+    for one in _as_list(functions):
         fault = _find_fault_in_function(one)
         if fault:
             return f"{target}: {fault}"
@@ -153,7 +171,7 @@ def _find_fault_in_function(function: Any) -> str:
     if not isinstance(function, Mapping) or not all(isinstance(one, str) for one in function):
         return f"found {function!r:.80}, allowed: function, or map of one"
     for name, wanted in function.items():
-        if not all(_is_restriction(one) for one in _listed(wanted)):
+        if not all(_is_restriction(one) for one in _as_list(wanted)):
             return f"{name}: found {wanted!r:.80}, allowed: map of args and kwargs"
     return ""
 
@@ -170,7 +188,7 @@ def _find_fault_in_expression(expression: str) -> str:
     return ""
 
 
-def _kind(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     return f"{value!r:.80} ({type(value).__name__})"
 
 
@@ -250,9 +268,9 @@ def _is_granted(entries: Entries, call: Call, minions: set[str], matching: Match
     """Whether an entry covers the function on all minions; one in no known form covers nothing."""
     for target, function in _entry_functions(entries):
         if target is None:
-            if _names(function, call):
+            if _rule_covers(function, call):
                 return True
-        elif _names(function, call) and minions and minions <= matching(target):
+        elif _rule_covers(function, call) and minions and minions <= matching(target):
             return True
     return False
 
@@ -265,10 +283,10 @@ def _entry_functions(entries: Entries) -> Iterator[tuple[str | None, Any]]:
         elif isinstance(entry, Mapping):
             for target, functions in entry.items():
                 if not str(target).startswith("@"):
-                    yield from ((str(target), one) for one in _listed(functions))
+                    yield from ((str(target), one) for one in _as_list(functions))
 
 
-def _names(rule: Any, call: Call) -> bool:
+def _rule_covers(rule: Any, call: Call) -> bool:
     """Whether one function of an entry covers the call.
 
     It is an expression, or a map from expressions to what the arguments have to be:
@@ -337,12 +355,12 @@ def _grants_run(entry: Any, kind: str, module: str, call: Call) -> bool:
             wanted = call.function.partition(".")[2]
         else:
             continue
-        if any(_names_as(one, wanted, call) for one in _listed(functions)):
+        if any(_names_as(one, wanted, call) for one in _as_list(functions)):
             return True
     return False
 
 
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

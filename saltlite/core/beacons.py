@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from saltlite.core.dataclasses import dataclass, field
 
 RUN_LIMIT_S: Final = 30.0
 """One run of a beacon may take so long; then its process is killed."""
@@ -84,10 +85,10 @@ def read_beacon(name: str, data: Any) -> Beacon:
         module=module,
         data=tuple(listed),
         options=options,
-        interval_s=_seconds(name, options, "interval"),
-        is_enabled=_switch(name, options, "enabled", default=True),
-        runs_once=_switch(name, options, "run_once", default=False),
-        pauses_for_states=_switch(name, options, "disable_during_state_run", default=False),
+        interval_s=_read_seconds(name, options, "interval"),
+        is_enabled=_read_switch(name, options, "enabled", default=True),
+        runs_once=_read_switch(name, options, "run_once", default=False),
+        pauses_for_states=_read_switch(name, options, "disable_during_state_run", default=False),
     )
 
 
@@ -105,7 +106,7 @@ def list_form(name: str, data: Any) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in part.items()} for part in parts]
 
 
-def _seconds(name: str, options: Mapping[str, Any], option: str) -> float:
+def _read_seconds(name: str, options: Mapping[str, Any], option: str) -> float:
     value = options.get(option)
     if value is None:
         return 0.0
@@ -118,7 +119,7 @@ def _seconds(name: str, options: Mapping[str, Any], option: str) -> float:
     return seconds
 
 
-def _switch(name: str, options: Mapping[str, Any], option: str, *, default: bool) -> bool:
+def _read_switch(name: str, options: Mapping[str, Any], option: str, *, default: bool) -> bool:
     value = options.get(option)
     if value is None:
         return default
@@ -260,15 +261,15 @@ class BeaconPasses:
     def on(self, event: Event, now_s: float) -> list[Instruction]:
         """What is to be done now that this has happened."""
         if isinstance(event, Configured):
-            return self._configure(event, now_s)
+            return self._take_configuration(event, now_s)
         if isinstance(event, Checked):
-            return self._put_off_invalid(event.invalid)
+            return self._defer_invalid(event.invalid)
         if isinstance(event, Ticked):
             self._ticked_s = now_s
             return [*self._end_hanging(event.at_work, now_s), *self._start_due(event, now_s)]
         if isinstance(event, Passed):
             return self._end_pass(event, now_s)
-        return self._bury(event.process, now_s)
+        return self._forget_process(event.process, now_s)
 
     def next_s(self) -> float:
         """When to tick next; infinity if nothing is ever due."""
@@ -283,7 +284,7 @@ class BeaconPasses:
 
     # --- the configuration ---------------------------------------------------------------------
 
-    def _configure(self, event: Configured, now_s: float) -> list[Instruction]:
+    def _take_configuration(self, event: Configured, now_s: float) -> list[Instruction]:
         beacons = event.beacons
         before = {
             name: planned
@@ -340,11 +341,11 @@ class BeaconPasses:
                 planned.is_closed = False
             self._plan_next(planned, now_s)
         return [
-            self._start(process, run.get(process, ()), close.get(process, ()), now_s)
+            self._start_work(process, run.get(process, ()), close.get(process, ()), now_s)
             for process in {**run, **close}
         ]
 
-    def _start(
+    def _start_work(
         self, process: str, run: Sequence[str], close: Sequence[str], now_s: float
     ) -> Instruction:
         self._used.add(process)
@@ -364,13 +365,13 @@ class BeaconPasses:
 
     def _end_pass(self, event: Passed, now_s: float) -> list[Instruction]:
         self._busy.pop(event.process, None)
-        self._put_off_invalid(event.invalid)
+        self._defer_invalid(event.invalid)
         moved = self._set_apart(event.slow)
         if moved:
-            return [self._start(event.process, (), moved, now_s), *self._end_unused()]
+            return [self._start_work(event.process, (), moved, now_s), *self._end_unused()]
         return self._end_unused()
 
-    def _put_off_invalid(self, names: Iterable[str]) -> list[Instruction]:
+    def _defer_invalid(self, names: Iterable[str]) -> list[Instruction]:
         for name in names:
             if name in self._planned:
                 self._planned[name].due_s = math.inf
@@ -388,10 +389,10 @@ class BeaconPasses:
                     work.since_s = now_s
                 work.at = name
             if now_s - work.since_s >= RUN_LIMIT_S:
-                found.append(self._kill(process, work, now_s))
+                found.append(self._kill_process(process, work, now_s))
         return found
 
-    def _kill(self, process: str, work: _Work, now_s: float) -> Kill:
+    def _kill_process(self, process: str, work: _Work, now_s: float) -> Kill:
         hanging = work.names if work.at is None else (work.at,)
         self._set_apart(hanging)
         for name in work.names:
@@ -401,7 +402,7 @@ class BeaconPasses:
         self._used.discard(process)
         return Kill(process, hanging)
 
-    def _bury(self, process: str, now_s: float) -> list[Instruction]:
+    def _forget_process(self, process: str, now_s: float) -> list[Instruction]:
         work = self._busy.pop(process, None)
         self._used.discard(process)
         for name in work.names if work is not None else ():
@@ -439,31 +440,31 @@ class Changes:
         options = {key: value for key, value in beacon.options.items() if key not in own}
         name = beacon.name
         return cls(
-            onchangeonly=_switch(name, options, "onchangeonly", default=False),
-            emitatstartup=_switch(name, options, "emitatstartup", default=True),
-            delay_s=_seconds(name, options, "delay"),
+            onchangeonly=_read_switch(name, options, "onchangeonly", default=False),
+            emitatstartup=_read_switch(name, options, "emitatstartup", default=True),
+            delay_s=_read_seconds(name, options, "delay"),
         )
 
     def choose(self, events: Sequence[dict[str, Any]], now_s: float) -> list[dict[str, Any]]:
         """Those of a run's events that go out; ``tag`` tells them apart."""
         is_first, self._is_first = self._is_first, False
         if is_first and not self._emitatstartup:
-            self._remember(events)
+            self._remember_events(events)
             return []
         if not self._onchangeonly:
             return list(events)
         chosen = [event for event in events if self._has_changed(event, now_s)]
-        tags = {_tag(event) for event in events}
+        tags = {_tag_of(event) for event in events}
         self._sent = {tag: sent for tag, sent in self._sent.items() if tag in tags}
         self._waiting = {tag: each for tag, each in self._waiting.items() if tag in tags}
         return chosen
 
-    def _remember(self, events: Sequence[dict[str, Any]]) -> None:
+    def _remember_events(self, events: Sequence[dict[str, Any]]) -> None:
         if self._onchangeonly:
-            self._sent = {_tag(event): event for event in events}
+            self._sent = {_tag_of(event): event for event in events}
 
     def _has_changed(self, event: dict[str, Any], now_s: float) -> bool:
-        tag = _tag(event)
+        tag = _tag_of(event)
         if tag in self._sent and self._sent[tag] == event:
             self._waiting.pop(tag, None)
             return False
@@ -478,5 +479,5 @@ class Changes:
         return True
 
 
-def _tag(event: Mapping[str, Any]) -> str:
+def _tag_of(event: Mapping[str, Any]) -> str:
     return str(event.get("tag", ""))

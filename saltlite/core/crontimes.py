@@ -5,10 +5,10 @@ Local times without a zone. Pure. Source: crontab(5); the answers are those of c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Final
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.moments import UnreadableMoment
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -95,7 +95,7 @@ def read_cron(text: object) -> CronTimes:
     if len(fields) != len(_FIELDS):
         raise UnreadableMoment(f"{text!r} is not a cron expression: it takes five fields")
     try:
-        minutes, hours, days, months, weekdays = map(_numbers, fields, _FIELDS)
+        minutes, hours, days, months, weekdays = map(_read_numbers, fields, _FIELDS)
     except ValueError as error:
         raise UnreadableMoment(f"{text!r} is not a cron expression: {error}") from None
     return CronTimes(
@@ -108,18 +108,18 @@ def read_cron(text: object) -> CronTimes:
     )
 
 
-def _numbers(text: str, field: _Field) -> frozenset[int]:
+def _read_numbers(text: str, field: _Field) -> frozenset[int]:
     """What ``1-5,*/10`` means; raises ValueError."""
     found: set[int] = set()
     for part in text.split(","):
         span, slash, step_text = part.partition("/")
         first, dash, last = span.partition("-")
-        step = _digits(step_text) if slash else 1
+        step = _read_digits(step_text) if slash else 1
         if span in _ALL:
             start, end = field.lowest, field.highest
         else:
-            start = _number(first, field)
-            end = _number(last, field) if dash else field.highest if slash else start
+            start = _read_number(first, field)
+            end = _read_number(last, field) if dash else field.highest if slash else start
         if step < 1 or not all(field.lowest <= each <= field.highest for each in (start, end)):
             raise ValueError(f"{part!r} is not within {field.lowest}-{field.highest}")
         if start > end:  # 22-2: to the end and on from the beginning
@@ -131,13 +131,13 @@ def _numbers(text: str, field: _Field) -> frozenset[int]:
     return frozenset(found)
 
 
-def _number(text: str, field: _Field) -> int:
+def _read_number(text: str, field: _Field) -> int:
     if text in field.names:
         return field.names.index(text) + field.lowest
-    return _digits(text)
+    return _read_digits(text)
 
 
-def _digits(text: str) -> int:
+def _read_digits(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise ValueError(f"{text!r} is not a number")
     return int(text)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import SaltliteError, UsageError
 
 DELIMITER = ":"
@@ -23,13 +24,13 @@ def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITE
     """
     found = data
     for part in key if isinstance(key, list) else str(key).split(delimiter):
-        found = _below(found, part)
+        found = _value_below(found, part)
         if found is _MISSING:
             return default
     return found
 
 
-def _below(data: Any, key: Any) -> Any:
+def _value_below(data: Any, key: Any) -> Any:
     if isinstance(data, Mapping):
         return _in_map(data, key)
     if isinstance(data, (list, tuple)):
@@ -52,8 +53,8 @@ def _in_list(data: Sequence[Any], key: Any) -> Any:
     return data[wanted]
 
 
-_INT = re.compile(r"\s*[-+]?[0-9]{1,9}\s*\Z", re.ASCII)
-_FLOAT = re.compile(r"\s*[-+]?[0-9]*\.[0-9]+\s*\Z", re.ASCII)
+_INT = regex(r"\s*[-+]?[0-9]{1,9}\s*\Z", re.ASCII)
+_FLOAT = regex(r"\s*[-+]?[0-9]*\.[0-9]+\s*\Z", re.ASCII)
 _WORDS = {"null": None, "~": None, "true": True, "yes": True, "on": True, "false": False}
 _WORDS |= {"no": False, "off": False}
 _WORDS |= {form(word): value for word, value in _WORDS.items() for form in (str.title, str.upper)}
@@ -79,14 +80,16 @@ def merge(under: Any, over: Any, *, merge_lists: bool = False) -> Any:
     """
     if isinstance(under, Mapping) and isinstance(over, Mapping):
         joined = {
-            key: merge(value, over[key], merge_lists=merge_lists) if key in over else copied(value)
+            key: merge(value, over[key], merge_lists=merge_lists)
+            if key in over
+            else copy_data(value)
             for key, value in under.items()
         }
-        joined.update((key, copied(value)) for key, value in over.items() if key not in under)
+        joined.update((key, copy_data(value)) for key, value in over.items() if key not in under)
         return joined
     if merge_lists and isinstance(under, list) and isinstance(over, list):
-        return [*map(copied, under), *(copied(item) for item in over if item not in under)]
-    return copied(over)
+        return [*map(copy_data, under), *(copy_data(item) for item in over if item not in under)]
+    return copy_data(over)
 
 
 def merge_onto(
@@ -100,18 +103,18 @@ def merge_onto(
         elif key in under:
             under[key] = merge(mine, value, merge_lists=merge_lists)
         else:
-            under[key] = copied(value)
+            under[key] = copy_data(value)
 
 
-def copied(value: Any) -> Any:
+def copy_data(value: Any) -> Any:
     """A copy that shares no map and no list with ``value``."""
     kind = type(value)
     if kind in (str, int, bool, float, type(None)):
         return value
     if kind is dict:
-        return {key: copied(item) for key, item in value.items()}
+        return {key: copy_data(item) for key, item in value.items()}
     if kind is list:
-        return [copied(item) for item in value]
+        return [copy_data(item) for item in value]
     return copy.deepcopy(dict(value) if _is_lazy(value) else value)
 
 
@@ -129,7 +132,7 @@ def update(under: Any, over: Any, *, recursive: bool = True, merge_lists: bool =
         raise TypeError("Cannot update using non-dict types in dictupdate.update()")
     if recursive:
         return merge(under, over, merge_lists=merge_lists)
-    return {**copied(under), **copied(over)}
+    return {**copy_data(under), **copy_data(over)}
 
 
 class AggregatedMap(dict[Any, Any]):
@@ -147,13 +150,13 @@ class AggregatedList(list[Any]):
 def aggregate(under: Any, over: Any) -> Any:
     """Marked values joined; of others ``over``."""
     if isinstance(under, AggregatedMap) and isinstance(over, AggregatedMap):
-        return AggregatedMap(_aggregated(under, over))
+        return AggregatedMap(_aggregate_maps(under, over))
     if isinstance(under, AggregatedList) and isinstance(over, AggregatedList):
         return AggregatedList([*under, *over])
     return over
 
 
-def _aggregated(under: Mapping[Any, Any], over: Mapping[Any, Any]) -> dict[Any, Any]:
+def _aggregate_maps(under: Mapping[Any, Any], over: Mapping[Any, Any]) -> dict[Any, Any]:
     joined = dict(under)
     for key, value in over.items():
         joined[key] = aggregate(joined[key], value) if key in joined else value
@@ -184,11 +187,11 @@ def merge_by(
     if not isinstance(under, Mapping) or not isinstance(over, Mapping):
         raise TypeError("Cannot update using non-dict types in dictupdate.update()")
     if strategy == "overwrite":
-        return {**copied(under), **copied(over)}
+        return {**copy_data(under), **copy_data(over)}
     if strategy != "list":
-        return copied(_aggregated(under, over))
+        return copy_data(_aggregate_maps(under, over))
     return {
-        key: [copied(value), copied(over[key])] if key in over else copied(value)
+        key: [copy_data(value), copy_data(over[key])] if key in over else copy_data(value)
         for key, value in under.items()
     }
 
@@ -204,7 +207,7 @@ def choose(
     """One entry of ``lookup`` by a value (or the first fitting of several); keys may be globs.
 
     Nothing that fits means the entry ``default``. ``base`` names an entry that lies below the
-    chosen one; ``merged`` lies on top. Source: modules.md 10, ``grains.filter_by``.
+    chosen one; ``merged`` lies on top. Source: ``grains.filter_by``.
 
     Raises:
         SaltliteError: the chosen one is no map and has to be laid on ``base``.
@@ -216,13 +219,13 @@ def choose(
     if base and base in lookup:
         chosen = _on_base(lookup[base], chosen)
     if merged:
-        chosen = copied(merged) if chosen is None else update(chosen, merged)
+        chosen = copy_data(merged) if chosen is None else update(chosen, merged)
     return chosen
 
 
 def _on_base(base: Any, chosen: Any) -> Any:
     if chosen is None or chosen is base:
-        return copied(base)
+        return copy_data(base)
     if not isinstance(chosen, Mapping):
         raise SaltliteError("filter_by default and look-up values must both be dictionaries.")
     return merge(base, chosen)
@@ -261,24 +264,30 @@ def update_below(
     data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Update the map at ``a:b:c``, which is made if it is not there; raises UsageError."""
-    return _grown(data, keys, value, delimiter, {}, ("update", lambda found: found.update(value)))
+    return _change_value(
+        data, keys, value, delimiter, {}, ("update", lambda found: found.update(value))
+    )
 
 
 def append_below(
     data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Append to the list at ``a:b:c``, which is made if it is not there; raises UsageError."""
-    return _grown(data, keys, value, delimiter, [], ("append", lambda found: found.append(value)))
+    return _change_value(
+        data, keys, value, delimiter, [], ("append", lambda found: found.append(value))
+    )
 
 
 def extend_below(
     data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Append many to the list at ``a:b:c``, made if it is not there; raises UsageError."""
-    return _grown(data, keys, value, delimiter, [], ("extend", lambda found: found.extend(value)))
+    return _change_value(
+        data, keys, value, delimiter, [], ("extend", lambda found: found.extend(value))
+    )
 
 
-def _grown(
+def _change_value(
     data: Any,
     keys: str,
     value: Any,

@@ -1,14 +1,15 @@
 """How large the data of one minion may be: grains, mine, what it passes to its pillar.
 
 Both ends use the same limits: the minion says which of its data are too large, before it sends
-them; the master refuses what comes all the same. Pure. Source: security.md 3.2.
+them; the master refuses what comes all the same. Pure. Source: docs/security.md#limits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from saltlite.core.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +28,19 @@ MINE_NAMES_LIMIT: Final = 1_000
 
 def grains_problem(grains: Mapping[str, Any]) -> str | None:
     """One line that names the limit that grains exceed and the grain that is large, or ``None``."""
-    return _problem(grains, GRAINS_LIMIT, "grains", "grain")
+    return _find_problem(grains, GRAINS_LIMIT, "grains", "grain")
 
 
 def extra_data_problem(data: Mapping[str, Any]) -> str | None:
     """As :func:`grains_problem`, for what a minion passes to the sources of its pillar."""
-    return _problem(data, GRAINS_LIMIT, "pass_to_ext_pillars", "option")
+    return _find_problem(data, GRAINS_LIMIT, "pass_to_ext_pillars", "option")
 
 
 def mine_problem(data: Mapping[str, Any]) -> str | None:
     """As :func:`grains_problem`, for what is to be in the mine of one minion."""
     if len(data) > MINE_NAMES_LIMIT:
         return f"the mine has {len(data):,} names; {MINE_NAMES_LIMIT:,} are allowed"
-    return _problem(data, MINE_LIMIT, "the mine", "entry")
+    return _find_problem(data, MINE_LIMIT, "the mine", "entry")
 
 
 def measure(value: Any, most: Size) -> Size:
@@ -72,11 +73,11 @@ def _own_bytes(value: Any) -> int:
     return 9 if isinstance(value, float) else 3 if isinstance(value, int) else 1
 
 
-def _problem(data: Mapping[str, Any], most: Size, what: str, part: str) -> str | None:
+def _find_problem(data: Mapping[str, Any], most: Size, what: str, part: str) -> str | None:
     whole = measure(data, most)
     for unit, of in _UNITS.items():
         if of(whole) > of(most):
-            name, size = _largest(data, most, of)
+            name, size = _largest_part(data, most, of)
             return (
                 f"{what}: more than {of(most):,} {unit} are not allowed; "
                 f"the largest {part} is {name!r:.80} ({size:,} {unit} or more)"
@@ -91,6 +92,8 @@ _UNITS: Final[Mapping[str, Callable[[Size], int]]] = {
 }
 
 
-def _largest(data: Mapping[str, Any], most: Size, of: Callable[[Size], int]) -> tuple[Any, int]:
+def _largest_part(
+    data: Mapping[str, Any], most: Size, of: Callable[[Size], int]
+) -> tuple[Any, int]:
     sizes = [(name, of(measure(value, most))) for name, value in data.items()]
     return max(sizes, key=lambda pair: pair[1])

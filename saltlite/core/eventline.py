@@ -1,6 +1,6 @@
 """What ``state.event`` prints: of the events that are wanted, tag, a tab, and data as JSON.
 
-Source: cli.md 8.
+Source: docs/cli.md#salt-run.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ a function name is looked up in a table. Each is checked here, before anything e
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from saltlite.core.lazyregex import regex
 
 MINION_ID_LIMIT: Final = 253
 """Characters in a minion id; as long as a DNS name may be."""
@@ -16,21 +17,21 @@ FUNCTION_LIMIT: Final = 128
 """Characters in a function name."""
 
 UNASKED_JID: Final = "req"
-"""The jid of a return nobody asked for: the master assigns one. Source: protocol.md 9.2."""
+"""The jid of a return nobody asked for: the master assigns one. Source: docs/wire.md#_return."""
 
 UNSTORED_JID: Final = "nocache"
-"""The jid of a return that is not to be stored. Source: protocol.md 9.2."""
+"""The jid of a return that is not to be stored. Source: docs/wire.md#_return."""
 
-_MINION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:@+-]*")
-_JID = re.compile(r"[0-9]{20}(_[0-9]{1,20})?")
-_FUNCTION = re.compile(r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+")
+_MINION_ID = regex(r"[A-Za-z0-9_][A-Za-z0-9._:@+-]*")
+_JID = regex(r"[0-9]{20}(_[0-9]{1,20})?")
+_FUNCTION = regex(r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+")
 
 
 def valid_minion_id(minion_id: object) -> bool:
     """Whether this is text that may name a minion: letters, digits and ``. _ - : @ +``.
 
     The first character is a letter, a digit or ``_``; so ``.``, ``..`` and hidden files cannot be
-    named. Source: security.md 2.2, "id grammar".
+    named. Source: docs/security.md#ids-jids-and-paths.
     """
     return (
         isinstance(minion_id, str)
@@ -42,7 +43,7 @@ def valid_minion_id(minion_id: object) -> bool:
 def valid_jid(jid: object) -> bool:
     """Whether this is a job id: 20 digits, or 20 digits, ``_`` and a process id.
 
-    Source: protocol.md 10.3; security.md 2.2, "jid grammar".
+    Source: docs/wire.md#publications; docs/security.md#ids-jids-and-paths.
     """
     return isinstance(jid, str) and _JID.fullmatch(jid) is not None
 
@@ -50,7 +51,8 @@ def valid_jid(jid: object) -> bool:
 def valid_function(name: object) -> bool:
     """Whether this is ``module.function``, fit to be looked up.
 
-    Capitals are allowed because user modules have them. Source: security.md 2.4, CVE-2021-33226.
+    Capitals are allowed because user modules have them. Source: docs/security.md#malformed-input,
+    CVE-2021-33226.
     """
     return (
         isinstance(name, str)

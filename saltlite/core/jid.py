@@ -1,6 +1,6 @@
 """Job ids: the time of the job, in UTC, down to the microsecond, as 20 digits.
 
-Source: cli.md 8, reliability.md 8.1.
+Source: docs/cli.md#salt-run, docs/reliability.md#time.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def new_jid(now: datetime, last: str | None) -> str:
     When the clock stands still or is set back, ids go on from the last one by a microsecond each:
     they never repeat and never go backwards. A ``last`` that is no job id counts for nothing.
     """
-    jid = _text(now)
+    jid = _format_moment(now)
     if last is None or jid > last[:20]:
         return jid
     try:
-        return _text(jid_time(last) + _MICROSECOND)
+        return _format_moment(jid_time(last) + _MICROSECOND)
     except (ValueError, OverflowError):
         return jid
 
@@ -53,10 +53,10 @@ def latest_usable(jids: Iterable[str], now: datetime) -> str | None:
 
 def latest_stored(now: datetime) -> str:
     """What every believable stored job id sorts before."""
-    return _text(now + STORED_AHEAD + _MICROSECOND)
+    return _format_moment(now + STORED_AHEAD + _MICROSECOND)
 
 
-def _text(moment: datetime) -> str:
+def _format_moment(moment: datetime) -> str:
     return f"{moment.year:04}{moment:%m%d%H%M%S%f}"
 
 

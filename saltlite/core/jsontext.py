@@ -31,7 +31,7 @@ def dump_json(value: Any, *, indent: int | None = None, sort_keys: bool = False)
     try:
         text = dump(value)
     except (ValueError, TypeError):  # rare: most values need no copy
-        text = dump(_harmless(value))
+        text = dump(_make_sortable(value))
     return escape(text)
 
 
@@ -55,14 +55,14 @@ def _as_kept(value: object) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _harmless(value: Any) -> Any:
+def _make_sortable(value: Any) -> Any:
     """A copy with keys of text alone, which can be sorted, and ``None`` for odd numbers."""
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     if isinstance(value, Mapping):
-        return {_text_key(key): _harmless(value[key]) for key in value}
+        return {_text_key(key): _make_sortable(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
-        return [_harmless(item) for item in value]
+        return [_make_sortable(item) for item in value]
     return value
 
 

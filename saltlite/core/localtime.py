@@ -23,7 +23,7 @@ def clock_of(point: datetime) -> datetime:
 
 def points_of(local: datetime) -> tuple[datetime, ...]:
     """When the clock shows a time: once, twice in the hour that comes again, else never."""
-    first, second = _point(local, 0), _point(local, 1)
+    first, second = _resolve_fold(local, 0), _resolve_fold(local, 1)
     if first == second:
         return (first,)
     return (first, second) if first < second else ()
@@ -37,10 +37,10 @@ def point_of(local: datetime) -> datetime:
     if points:
         return points[0]
     # the offsets of before and after the jump give points on both sides of it
-    return _change_between(_point(local, 1), _point(local, 0))
+    return _change_between(_resolve_fold(local, 1), _resolve_fold(local, 0))
 
 
-def _point(local: datetime, fold: int) -> datetime:
+def _resolve_fold(local: datetime, fold: int) -> datetime:
     # timestamp() keeps to PEP 495 for a time that the clock jumps over, astimezone() does not
     seconds = local.replace(fold=fold).timestamp()
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone()

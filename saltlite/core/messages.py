@@ -12,19 +12,19 @@ Pure: no clock, no keys, no encoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, TypeVar, cast
 
+from saltlite.core.dataclasses import dataclass, field, fields
 from saltlite.core.ids import UNASKED_JID, UNSTORED_JID, valid_jid, valid_minion_id
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import WireError
 
 PROTOCOL_VERSION: Final = 3
-"""The version saltlite speaks, and the lowest it accepts. Source: protocol.md 1.1."""
+"""The version saltlite speaks, and the lowest it accepts. Source: docs/wire.md#versions."""
 
 NONCE_LENGTH: Final = 32
 PUB_LIMIT: Final = 8 * 1024
-"""Characters of a public key in ``_auth``. Source: security.md 3.2."""
+"""Characters of a public key in ``_auth``. Source: docs/security.md#limits."""
 
 EVENTS_LIMIT: Final = 100
 TAG_LIMIT: Final = 256
@@ -62,7 +62,7 @@ def as_map(value: Any, what: str) -> dict[str, Any]:
 def as_bytes(value: Any, what: str) -> bytes:
     """A field that is binary by meaning; it arrives as text if it happens to be UTF-8.
 
-    Source: protocol.md 2.2.
+    Source: docs/wire.md#encoding.
     """
     if isinstance(value, bytes):
         return value
@@ -97,47 +97,47 @@ def _bytes_or_none(value: Any, what: str) -> bytes | None:
     return None if value is None else as_bytes(value, what)
 
 
-def _map(value: Any, what: str) -> dict[str, Any]:
+def _read_map(value: Any, what: str) -> dict[str, Any]:
     return {} if value is None else as_map(value, what)
 
 
-def _list(value: Any, what: str) -> list[Any]:
+def _read_list(value: Any, what: str) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return list(value)
     raise WireError(f"{what} is not a list")
 
 
-def _texts(value: Any, what: str) -> list[str]:
-    return [as_text(item, what) for item in _list(value, what)]
+def _read_texts(value: Any, what: str) -> list[str]:
+    return [as_text(item, what) for item in _read_list(value, what)]
 
 
 def _text_or_texts(value: Any, what: str) -> str | list[str]:
-    return value if isinstance(value, str) else _texts(value, what)
+    return value if isinstance(value, str) else _read_texts(value, what)
 
 
-def _flag(value: Any, what: str) -> bool:
+def _read_flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise WireError(f"{what} is not true or false")
     return value
 
 
-def _anything(value: Any, _what: str) -> Any:
+def _read_anything(value: Any, _what: str) -> Any:
     return value
 
 
-def _take(load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T]) -> _T:
+def _take_field(load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T]) -> _T:
     if name not in load:
         raise WireError(f"{name} is missing")
     return read(load[name], name)
 
 
-def _optional(
+def _take_optional(
     load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T], default: Any
 ) -> _T:
     return read(load[name], name) if name in load else cast(_T, default)
 
 
-def _rest(load: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def _other_fields(load: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in load.items() if name not in known}
 
 
@@ -153,7 +153,7 @@ class Envelope:
     """What a request on 4506 is wrapped in.
 
     ``load`` is bytes under ``enc: aes`` and a map under ``enc: clear``. ``id`` is ``None`` in clear
-    requests. Source: protocol.md 6.
+    requests. Source: docs/wire.md#requests.
     """
 
     enc: str
@@ -172,18 +172,18 @@ class Envelope:
             WireError: anything else is wrong with it.
         """
         envelope = as_map(plain, "request")
-        enc = _take(envelope, "enc", as_text)
+        enc = _take_field(envelope, "enc", as_text)
         if enc not in ("aes", "clear"):
             raise WireError("enc is neither aes nor clear")
         if enc == "clear" and not isinstance(envelope.get("load", {}), dict):
             raise LoadNotAMap("load is not a map")
         return cls(
             enc=enc,
-            load=_sealed_or_clear(envelope, enc),
-            version=_take(envelope, "version", as_int),
-            id=_optional(envelope, "id", _text_or_none, None),
-            enc_algo=_optional(envelope, "enc_algo", as_text, DEFAULT_ENCRYPTION),
-            sig_algo=_optional(envelope, "sig_algo", as_text, DEFAULT_SIGNING),
+            load=_read_sealed_or_clear(envelope, enc),
+            version=_take_field(envelope, "version", as_int),
+            id=_take_optional(envelope, "id", _text_or_none, None),
+            enc_algo=_take_optional(envelope, "enc_algo", as_text, DEFAULT_ENCRYPTION),
+            sig_algo=_take_optional(envelope, "sig_algo", as_text, DEFAULT_SIGNING),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -200,10 +200,10 @@ class Envelope:
         }
 
 
-def _sealed_or_clear(envelope: Mapping[str, Any], enc: str) -> bytes | dict[str, Any]:
+def _read_sealed_or_clear(envelope: Mapping[str, Any], enc: str) -> bytes | dict[str, Any]:
     if enc == "aes":
-        return _take(envelope, "load", as_bytes)
-    return _take(envelope, "load", as_map)
+        return _take_field(envelope, "load", as_bytes)
+    return _take_field(envelope, "load", as_map)
 
 
 # --- authentication ---------------------------------------------------------------------
@@ -211,7 +211,7 @@ def _sealed_or_clear(envelope: Mapping[str, Any], enc: str) -> bytes | dict[str,
 
 @dataclass(frozen=True, slots=True)
 class AuthRequest:
-    """A minion asks to be let in. Source: protocol.md 7.1.
+    """A minion asks to be let in. Source: docs/wire.md#_auth.
 
     A request that can be answered but must be refused (bad id, no readable key) has a ``problem``,
     a few words for the log; its ``id`` and ``pub`` are then not to be used.
@@ -234,20 +234,20 @@ class AuthRequest:
             WireError: no signed reply can be made, since nonce or algorithms are unreadable.
         """
         load = as_map(plain, "_auth")
-        nonce = _take(load, "nonce", as_text)
+        nonce = _take_field(load, "nonce", as_text)
         if len(nonce) != NONCE_LENGTH or not nonce.isascii():
             raise WireError("nonce is not 32 characters")
-        enc_algo = _optional(load, "enc_algo", as_text, DEFAULT_ENCRYPTION)
-        sig_algo = _optional(load, "sig_algo", as_text, DEFAULT_SIGNING)
+        enc_algo = _take_optional(load, "enc_algo", as_text, DEFAULT_ENCRYPTION)
+        sig_algo = _take_optional(load, "sig_algo", as_text, DEFAULT_SIGNING)
         try:
             return cls(
-                id=_take(load, "id", _minion_id),
+                id=_take_field(load, "id", _minion_id),
                 nonce=nonce,
-                pub=_take(load, "pub", _pub),
-                token=_optional(load, "token", _bytes_or_none, None),
+                pub=_take_field(load, "pub", _read_pub),
+                token=_take_optional(load, "token", _bytes_or_none, None),
                 enc_algo=enc_algo,
                 sig_algo=sig_algo,
-                autosign_grains=_optional(load, "autosign_grains", _autosign_grains, {}),
+                autosign_grains=_take_optional(load, "autosign_grains", _autosign_grains, {}),
             )
         except WireError as error:
             return cls("", nonce, "", enc_algo=enc_algo, sig_algo=sig_algo, problem=str(error))
@@ -275,7 +275,7 @@ def _minion_id(value: Any, what: str) -> str:
     return str(value)
 
 
-def _pub(value: Any, what: str) -> str:
+def _read_pub(value: Any, what: str) -> str:
     text = as_text(value, what)
     if len(text) > PUB_LIMIT or not text.isascii():
         raise WireError(f"{what} is not a public key")
@@ -283,7 +283,7 @@ def _pub(value: Any, what: str) -> str:
 
 
 def _autosign_grains(value: Any, what: str) -> dict[str, Plain]:
-    grains = _map(value, what)
+    grains = _read_map(value, what)
     if len(grains) > AUTOSIGN_GRAINS_LIMIT:
         raise WireError(f"{what} has too many grains")
     for name, grain in grains.items():
@@ -297,17 +297,17 @@ def _autosign_grains(value: Any, what: str) -> dict[str, Plain]:
 # --- jobs -------------------------------------------------------------------------------
 
 
-def _functions(fun: str | list[str]) -> list[str]:
+def _functions_of(fun: str | list[str]) -> list[str]:
     return [fun] if isinstance(fun, str) else list(fun)
 
 
-def _arguments(fun: str | list[str], arg: list[Any]) -> list[list[Any]]:
+def _arguments_of(fun: str | list[str], arg: list[Any]) -> list[list[Any]]:
     return [list(arg)] if isinstance(fun, str) else [list(one) for one in arg]
 
 
 def _arguments_for(fun: str | list[str]) -> Callable[[Any, str], list[Any]]:
     """The reader of ``arg`` that goes with ``fun``."""
-    return _list if isinstance(fun, str) else _lists_for(fun)
+    return _read_list if isinstance(fun, str) else _lists_for(fun)
 
 
 def _add_if_set(load: dict[str, Plain], message: object, names: Iterable[str]) -> None:
@@ -320,7 +320,7 @@ def _add_if_set(load: dict[str, Plain], message: object, names: Iterable[str]) -
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The job map as it is published. Source: protocol.md 10.3.
+    """The job map as it is published. Source: docs/wire.md#publications.
 
     Options that are ``None`` were not sent. A job with several functions has lists in ``fun`` and
     lists of lists in ``arg``; see :attr:`functions`.
@@ -344,7 +344,10 @@ class Job:
     to: int | None = None
     start_event: bool | None = None
     not_after: int | None = None
-    """When a job comes too late, in seconds since 1970 (UTC). Not in Salt; wire.md 8."""
+    """When a job comes too late, in seconds since 1970 (UTC). Not in Salt.
+
+    Source: docs/wire.md#publications.
+    """
     extra: dict[str, Any] = field(default_factory=dict)
 
     FORBIDDEN: ClassVar[frozenset[str]] = frozenset(
@@ -361,12 +364,12 @@ class Job:
     @property
     def functions(self) -> list[str]:
         """The functions of the job, also where there is only one."""
-        return _functions(self.fun)
+        return _functions_of(self.fun)
 
     @property
     def arguments(self) -> list[list[Any]]:
         """One list of arguments for each of :attr:`functions`."""
-        return _arguments(self.fun, self.arg)
+        return _arguments_of(self.fun, self.arg)
 
     @classmethod
     def from_wire(cls, plain: Any) -> Job:
@@ -376,27 +379,27 @@ class Job:
             WireError: a field is missing or of the wrong type.
         """
         load = as_map(plain, "job")
-        fun = _take(load, "fun", _text_or_texts)
+        fun = _take_field(load, "fun", _text_or_texts)
         return cls(
-            jid=_take(load, "jid", _jid),
+            jid=_take_field(load, "jid", _read_jid),
             fun=fun,
-            arg=_take(load, "arg", _arguments_for(fun)),
-            tgt=_take(load, "tgt", _text_or_texts),
-            tgt_type=_optional(load, "tgt_type", as_text, "glob"),
-            ret=_optional(load, "ret", _ret, ""),
-            user=_optional(load, "user", _text_or_none, None) or "",
-            delimiter=_optional(load, "delimiter", as_text, ":"),
-            metadata=_optional(load, "metadata", _map_or_none, None),
-            module_executors=_optional(load, "module_executors", _executors, None),
+            arg=_take_field(load, "arg", _arguments_for(fun)),
+            tgt=_take_field(load, "tgt", _text_or_texts),
+            tgt_type=_take_optional(load, "tgt_type", as_text, "glob"),
+            ret=_take_optional(load, "ret", _read_ret, ""),
+            user=_take_optional(load, "user", _text_or_none, None) or "",
+            delimiter=_take_optional(load, "delimiter", as_text, ":"),
+            metadata=_take_optional(load, "metadata", _map_or_none, None),
+            module_executors=_take_optional(load, "module_executors", _read_executors, None),
             executor_opts=load.get("executor_opts"),
-            ret_config=_optional(load, "ret_config", _text_or_none, None),
-            ret_kwargs=_optional(load, "ret_kwargs", _map_or_none, None),
-            id=_optional(load, "id", _text_or_none, None),
-            master_id=_optional(load, "master_id", _text_or_none, None),
-            to=_optional(load, "to", _int_or_none, None),
-            start_event=_optional(load, "start_event", _flag_or_none, None),
-            not_after=_optional(load, "not_after", _int_or_none, None),
-            extra=_rest(load, _JOB_FIELDS | cls.FORBIDDEN),
+            ret_config=_take_optional(load, "ret_config", _text_or_none, None),
+            ret_kwargs=_take_optional(load, "ret_kwargs", _map_or_none, None),
+            id=_take_optional(load, "id", _text_or_none, None),
+            master_id=_take_optional(load, "master_id", _text_or_none, None),
+            to=_take_optional(load, "to", _int_or_none, None),
+            start_event=_take_optional(load, "start_event", _flag_or_none, None),
+            not_after=_take_optional(load, "not_after", _int_or_none, None),
+            extra=_other_fields(load, _JOB_FIELDS | cls.FORBIDDEN),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -433,19 +436,19 @@ _JOB_OPTIONS = (
 )
 
 
-def _jid(value: Any, what: str) -> str:
+def _read_jid(value: Any, what: str) -> str:
     if not valid_jid(value):
         raise WireError(f"{what} is not a job id")
     return str(value)
 
 
-def _ret(value: Any, what: str) -> str:
+def _read_ret(value: Any, what: str) -> str:
     return "" if value is None else as_text(value, what)
 
 
 def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
     def read(value: Any, what: str) -> list[Any]:
-        lists = [_list(one, what) for one in _list(value, what)]
+        lists = [_read_list(one, what) for one in _read_list(value, what)]
         if len(lists) != len(functions):
             raise WireError(f"{what} does not go with fun")
         return list(lists)
@@ -458,16 +461,16 @@ def _map_or_none(value: Any, what: str) -> dict[str, Any] | None:
 
 
 def _flag_or_none(value: Any, what: str) -> bool | None:
-    return None if value is None else _flag(value, what)
+    return None if value is None else _read_flag(value, what)
 
 
-def _executors(value: Any, what: str) -> str | list[str] | None:
+def _read_executors(value: Any, what: str) -> str | list[str] | None:
     return None if value is None else _text_or_texts(value, what)
 
 
 @dataclass(frozen=True, slots=True)
 class JobReturn:
-    """What a minion sends back for a job. Source: protocol.md 9.2.
+    """What a minion sends back for a job. Source: docs/wire.md#_return.
 
     For a job with several functions, ``return_``, ``retcode`` and ``success`` are maps by function
     name, or lists in order. ``jid`` may also be ``req`` (nobody asked) or ``nocache``.
@@ -495,18 +498,18 @@ class JobReturn:
         """
         load = as_map(plain, "_return")
         return cls(
-            jid=_take(load, "jid", _return_jid),
-            id=_take(load, "id", _minion_id),
-            return_=_take(load, "return", _anything),
-            fun=_optional(load, "fun", _text_or_texts, ""),
-            fun_args=_optional(load, "fun_args", _list_or_empty, []),
-            retcode=_optional(load, "retcode", _retcode, 0),
-            success=_optional(load, "success", _success, True),
-            out=_optional(load, "out", _text_or_none, None),
-            user=_optional(load, "user", _text_or_none, None),
-            metadata=_optional(load, "metadata", _map_or_none, None),
-            master_id=_optional(load, "master_id", _text_or_none, None),
-            extra=_rest(load, _RETURN_FIELDS),
+            jid=_take_field(load, "jid", _return_jid),
+            id=_take_field(load, "id", _minion_id),
+            return_=_take_field(load, "return", _read_anything),
+            fun=_take_optional(load, "fun", _text_or_texts, ""),
+            fun_args=_take_optional(load, "fun_args", _list_or_empty, []),
+            retcode=_take_optional(load, "retcode", _read_retcode, 0),
+            success=_take_optional(load, "success", _read_success, True),
+            out=_take_optional(load, "out", _text_or_none, None),
+            user=_take_optional(load, "user", _text_or_none, None),
+            metadata=_take_optional(load, "metadata", _map_or_none, None),
+            master_id=_take_optional(load, "master_id", _text_or_none, None),
+            extra=_other_fields(load, _RETURN_FIELDS),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -530,23 +533,23 @@ _RETURN_FIELDS = _wire_names(JobReturn) | {"cmd"}
 
 
 def _return_jid(value: Any, what: str) -> str:
-    return str(value) if value in (UNASKED_JID, UNSTORED_JID) else _jid(value, what)
+    return str(value) if value in (UNASKED_JID, UNSTORED_JID) else _read_jid(value, what)
 
 
 def _list_or_empty(value: Any, what: str) -> list[Any]:
-    return [] if value is None else _list(value, what)
+    return [] if value is None else _read_list(value, what)
 
 
-def _retcode(value: Any, what: str) -> int | dict[str, Any] | list[Any]:
+def _read_retcode(value: Any, what: str) -> int | dict[str, Any] | list[Any]:
     if isinstance(value, (dict, list)):
         return _of_several(value, what)
     return 0 if value is None else as_int(value, what)
 
 
-def _success(value: Any, what: str) -> bool | dict[str, Any] | list[Any]:
+def _read_success(value: Any, what: str) -> bool | dict[str, Any] | list[Any]:
     if isinstance(value, (dict, list)):
         return _of_several(value, what)
-    return True if value is None else _flag(value, what)
+    return True if value is None else _read_flag(value, what)
 
 
 def _of_several(value: dict[Any, Any] | list[Any], what: str) -> dict[str, Any] | list[Any]:
@@ -559,7 +562,7 @@ def _of_several(value: dict[Any, Any] | list[Any], what: str) -> dict[str, Any] 
 
 @dataclass(frozen=True, slots=True)
 class PublishLoad:
-    """A user asks the master to publish a job. Source: protocol.md 11.1.
+    """A user asks the master to publish a job. Source: docs/wire.md#clear-commands.
 
     ``jid`` is ``""`` where the master is to assign one. ``key`` is the user's local key; other
     credentials are in ``kwargs``.
@@ -580,12 +583,12 @@ class PublishLoad:
     @property
     def functions(self) -> list[str]:
         """The functions asked for, also where there is only one."""
-        return _functions(self.fun)
+        return _functions_of(self.fun)
 
     @property
     def arguments(self) -> list[list[Any]]:
         """One list of arguments for each of :attr:`functions`."""
-        return _arguments(self.fun, self.arg)
+        return _arguments_of(self.fun, self.arg)
 
     @classmethod
     def from_wire(cls, plain: Any) -> PublishLoad:
@@ -595,19 +598,19 @@ class PublishLoad:
             WireError: a field is missing or of the wrong type.
         """
         load = as_map(plain, "publish")
-        fun = _take(load, "fun", _text_or_texts)
+        fun = _take_field(load, "fun", _text_or_texts)
         return cls(
-            tgt=_take(load, "tgt", _text_or_texts),
+            tgt=_take_field(load, "tgt", _text_or_texts),
             fun=fun,
-            arg=_optional(load, "arg", _arguments_for(fun), []),
-            tgt_type=_optional(load, "tgt_type", as_text, "glob"),
-            ret=_optional(load, "ret", _ret, ""),
-            jid=_optional(load, "jid", _new_jid, ""),
-            user=_optional(load, "user", _text_or_none, None) or "",
-            key=_optional(load, "key", _text_or_none, None),
-            kwargs=_optional(load, "kwargs", _map, {}),
-            to=_optional(load, "to", _int_or_none, None),
-            extra=_rest(load, _PUBLISH_FIELDS),
+            arg=_take_optional(load, "arg", _arguments_for(fun), []),
+            tgt_type=_take_optional(load, "tgt_type", as_text, "glob"),
+            ret=_take_optional(load, "ret", _read_ret, ""),
+            jid=_take_optional(load, "jid", _new_jid, ""),
+            user=_take_optional(load, "user", _text_or_none, None) or "",
+            key=_take_optional(load, "key", _text_or_none, None),
+            kwargs=_take_optional(load, "kwargs", _read_map, {}),
+            to=_take_optional(load, "to", _int_or_none, None),
+            extra=_other_fields(load, _PUBLISH_FIELDS),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -636,24 +639,29 @@ _PUBLISH_FIELDS = _wire_names(PublishLoad) | {"cmd"}
 
 
 def _new_jid(value: Any, what: str) -> str:
-    return "" if value is None or value == "" else _jid(value, what)
+    return "" if value is None or value == "" else _read_jid(value, what)
 
+
+FOLLOW = "__follow__"
+"""In a ``publish`` or ``runner``: ``True`` where a ticket for the returns is wanted. In its reply:
+the ticket. Not in Salt; docs/wire.md, "follow"."""
 
 NO_MINIONS = "Master could not resolve minions for target"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishReply:
-    """The master's answer to ``publish``. Source: protocol.md 11.1.
+    """The master's answer to ``publish``. Source: docs/wire.md#clear-commands.
 
     ``jid`` is ``None`` where nobody matched; ``error`` then says so, or what is wrong with
-    the target.
+    the target. ``ticket`` is the right to follow the job, where it was asked for.
     """
 
     jid: str | None
     minions: list[str]
     missing: list[str] = field(default_factory=list)
     error: str | None = None
+    ticket: str = ""
 
     @classmethod
     def from_wire(cls, plain: Any) -> PublishReply:
@@ -664,10 +672,11 @@ class PublishReply:
         """
         load = as_map(as_map(plain, "reply").get("load"), "load of the reply")
         return cls(
-            jid=_take(load, "jid", _text_or_none),
-            minions=_take(load, "minions", _texts),
-            missing=_optional(load, "missing", _texts, []),
-            error=_optional(load, "error", _text_or_none, None),
+            jid=_take_field(load, "jid", _text_or_none),
+            minions=_take_field(load, "minions", _read_texts),
+            missing=_take_optional(load, "missing", _read_texts, []),
+            error=_take_optional(load, "error", _text_or_none, None),
+            ticket=_take_optional(load, FOLLOW, as_text, ""),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -677,13 +686,15 @@ class PublishReply:
             load["missing"] = self.missing
         else:
             load["error"] = self.error
+        if self.ticket:
+            load[FOLLOW] = self.ticket
         return {"enc": "clear", "load": load}
 
 
 def refusal(plain: Any) -> tuple[str, str] | None:
     """``(name, message)`` if a reply to a clear command is an error, else ``None``.
 
-    The name is ``""`` where the master sent a bare text. Source: protocol.md 11.1.
+    The name is ``""`` where the master sent a bare text. Source: docs/wire.md#clear-commands.
     """
     if isinstance(plain, str):
         return ("", plain)
@@ -695,7 +706,11 @@ def refusal(plain: Any) -> tuple[str, str] | None:
     return ("", str(error))
 
 
-def refused(name: str, message: str) -> dict[str, Plain]:
+LOGINS_BUSY: Final = "LoginsBusyError"
+"""The name of the error reply to who may ask again: his login was not checked."""
+
+
+def clear_refusal(name: str, message: str) -> dict[str, Plain]:
     """The error reply to a clear command."""
     return {"error": {"name": name, "message": message}}
 
@@ -713,7 +728,7 @@ class MinionEvent:
 
 @dataclass(frozen=True, slots=True)
 class MinionEvents:
-    """The load of ``_minion_event``, in either of its forms. Source: protocol.md 9.3.
+    """The load of ``_minion_event``, in either of its forms. Source: docs/wire.md#_minion_event.
 
     In the single form the event's data is the whole load. Which tags a minion may use is for the
     master to decide; here only their form is checked.
@@ -732,14 +747,14 @@ class MinionEvents:
             WireError: neither, more than 100 events, or a tag that cannot be one.
         """
         load = as_map(plain, "_minion_event")
-        minion_id = _take(load, "id", _minion_id)
-        pretag = _optional(load, "pretag", _text_or_none, None)
+        minion_id = _take_field(load, "id", _minion_id)
+        pretag = _take_optional(load, "pretag", _text_or_none, None)
         if "events" not in load:
-            return cls(minion_id, [MinionEvent(_take(load, "tag", _tag), load)], pretag)
-        listed = _take(load, "events", _list)
+            return cls(minion_id, [MinionEvent(_take_field(load, "tag", _read_tag), load)], pretag)
+        listed = _take_field(load, "events", _read_list)
         if len(listed) > EVENTS_LIMIT:
             raise WireError("more than 100 events in one request")
-        return cls(minion_id, [_event(one) for one in listed], pretag, single=False)
+        return cls(minion_id, [_read_event(one) for one in listed], pretag, single=False)
 
     def to_wire(self) -> dict[str, Plain]:
         """The load; of a single event's data, only the parts that are its own are in the map."""
@@ -765,12 +780,12 @@ def event_refusal(reply: Any) -> str | None:
     return why if isinstance(why, str) else "the master does not say why"
 
 
-def _event(value: Any) -> MinionEvent:
+def _read_event(value: Any) -> MinionEvent:
     event = as_map(value, "event")
-    return MinionEvent(_take(event, "tag", _tag), event.get("data"))
+    return MinionEvent(_take_field(event, "tag", _read_tag), event.get("data"))
 
 
-def _tag(value: Any, what: str) -> str:
+def _read_tag(value: Any, what: str) -> str:
     tag = as_text(value, what)
     if not 0 < len(tag) <= TAG_LIMIT or not tag.isprintable():
         raise WireError(f"{what} is not 1 to {TAG_LIMIT} printable characters")

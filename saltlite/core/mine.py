@@ -1,4 +1,4 @@
-"""What a minion tells the others: ``mine_functions``, read. Source: protocol.md 9.5.
+"""What a minion tells the others: ``mine_functions``, read. Source: docs/wire.md#mine.
 
 The option, in the configuration or the pillar, is a list of function names, or a map::
 
@@ -14,9 +14,9 @@ The option, in the configuration or the pillar, is a list of function names, or 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.datalimits import mine_problem
 from saltlite.errors import WireError
 
@@ -34,7 +34,7 @@ class MineEntry:
     kwarg: dict[str, Any] = field(default_factory=dict)
     acl: dict[str, Any] = field(default_factory=dict)
 
-    def stored(self, value: Any) -> Any:
+    def storage_form(self, value: Any) -> Any:
         """``value`` as it is stored: bare, or with who may read it."""
         if not self.acl:
             return value

@@ -6,21 +6,23 @@ Local times without a zone. Pure: what "today" is comes with each question.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 )  # fmt: skip
-_CLOCK = re.compile(
+_CLOCK = regex(
     r"\b(?P<hour>\d{1,2})(?:(?::(?P<minute>\d{2}))(?::(?P<second>\d{2}))?\s*(?P<half>[ap]m)?"
     r"|\s*(?P<bare_half>[ap]m))(?![\w:])",
     re.ASCII,
 )
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})(?:t(?=\d))?", re.ASCII)
-_SLASHED_DATE = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b", re.ASCII)
+_ISO_DATE = regex(r"\b(\d{4})-(\d{1,2})-(\d{1,2})(?:t(?=\d))?", re.ASCII)
+_SLASHED_DATE = regex(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b", re.ASCII)
 
 
 class UnreadableMoment(ValueError):
@@ -71,29 +73,29 @@ def read_moment(text: object) -> Moment:
     if not isinstance(text, str):
         raise UnreadableMoment(f"{text!r} is not a time")
     rest = " ".join(text.lower().replace(",", " ").split())
-    rest, day = _date(rest)
-    rest, clock = _clock(rest)
+    rest, day = _take_date(rest)
+    rest, clock = _take_clock(rest)
     words = [word for word in rest.split() if word not in ("at", "on")]
     weekday: int | None = None
-    if day is None and words and _index(_DAYS, words[0]) is not None:
-        weekday = _index(_DAYS, words.pop(0))
+    if day is None and words and _find_name(_DAYS, words[0]) is not None:
+        weekday = _find_name(_DAYS, words.pop(0))
     if words or (clock is None and weekday is None and day is None):
         raise UnreadableMoment(f"{text!r} is not a time")
     return Moment(clock or time(), weekday, day)
 
 
-def _date(text: str) -> tuple[str, tuple[int | None, int, int] | None]:
+def _take_date(text: str) -> tuple[str, tuple[int | None, int, int] | None]:
     found = _ISO_DATE.search(text)
     if found:
         year, month, day = map(int, found.groups())
-        return _without(text, found), (year, month, day)
+        return _cut_out(text, found), (year, month, day)
     found = _SLASHED_DATE.search(text)
     if found:
         month, day, year = map(int, found.groups())
-        return _without(text, found), (year, month, day)
+        return _cut_out(text, found), (year, month, day)
     words = text.split()
     for at, word in enumerate(words[:-1]):
-        month_index = _index(_MONTHS, word)
+        month_index = _find_name(_MONTHS, word)
         if month_index is not None and re.fullmatch(r"[0-9]{1,2}(st|nd|rd|th)?", words[at + 1]):
             named_year = words[at + 2] if len(words) > at + 2 else ""
             has_year = re.fullmatch(r"[0-9]{4}", named_year) is not None
@@ -103,7 +105,7 @@ def _date(text: str) -> tuple[str, tuple[int | None, int, int] | None]:
     return text, None
 
 
-def _clock(text: str) -> tuple[str, time | None]:
+def _take_clock(text: str) -> tuple[str, time | None]:
     found = _CLOCK.search(text)
     if found is None:
         return text, None
@@ -116,14 +118,14 @@ def _clock(text: str) -> tuple[str, time | None]:
         clock = time(hour, int(found["minute"] or 0), int(found["second"] or 0))
     except ValueError:
         raise UnreadableMoment(f"{found[0]!r} is not a time") from None
-    return _without(text, found), clock
+    return _cut_out(text, found), clock
 
 
-def _without(text: str, found: re.Match[str]) -> str:
+def _cut_out(text: str, found: re.Match[str]) -> str:
     return f"{text[: found.start()]} {text[found.end() :]}"
 
 
-def _index(names: tuple[str, ...], word: str) -> int | None:
+def _find_name(names: tuple[str, ...], word: str) -> int | None:
     """Of a full name, or its beginning of at least three letters."""
     if len(word) < 3:
         return None

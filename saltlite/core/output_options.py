@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, fields
 from saltlite.core.terminal import sanitize, sanitize_but_colors
 
 RESET = "\033[0;0m"
@@ -29,7 +29,8 @@ class OutputOptions:
     """The options that outputters read; names are Salt's.
 
     ``output_indent`` ``None`` leaves it to the outputter; negative means one line. ``retcode`` is
-    the exit code of the function whose return is shown. Source: cli.md 1.2, 3, 6.
+    the exit code of the function whose return is shown. Source: docs/cli.md,
+    tests/cases/cli_samples.yaml.
     """
 
     color: bool = False

@@ -69,7 +69,7 @@ class Pattern:
         begun = _without_what_always_fits(whole)
         self._quick_whole = _quick_chars(whole)
         self._quick_begun = self._quick_whole if begun is whole else _quick_chars(begun)
-        self.steps = _steps(begun, USUAL_CHARS)
+        self.steps = _count_steps(begun, USUAL_CHARS)
         """For a match at the beginning of a text of usual length, at the most."""
 
     def match(self, text: str) -> bool:
@@ -80,7 +80,7 @@ class Pattern:
         """
         if len(text) <= self._quick_begun:
             return self._compiled.match(text) is not None
-        return self._ask("match", text)
+        return self._run_bounded("match", text)
 
     def fullmatch(self, text: str) -> bool:
         """Whether the whole text is what is meant.
@@ -90,9 +90,9 @@ class Pattern:
         """
         if len(text) <= self._quick_whole:
             return self._compiled.fullmatch(text) is not None
-        return self._ask("fullmatch", text)
+        return self._run_bounded("fullmatch", text)
 
-    def _ask(self, how: str, text: str) -> bool:
+    def _run_bounded(self, how: str, text: str) -> bool:
         compiled = self._compiled
         try:
             return ask_outside(how, compiled.pattern, compiled.flags, text) is not None
@@ -168,14 +168,14 @@ def _without_what_always_fits(parsed: list[Any]) -> list[Any]:
 def _quick_chars(parsed: Any) -> int:
     """The longest text, in powers of two, on which all ways together are quick; -1 for none."""
     quick, chars = -1, 8
-    while chars <= _MOST_CHARS and _steps(parsed, chars) <= QUICK_STEPS:
+    while chars <= _MOST_CHARS and _count_steps(parsed, chars) <= QUICK_STEPS:
         quick, chars = chars, chars * 2
     return quick
 
 
-def _steps(parsed: Any, chars: int) -> int:
+def _count_steps(parsed: Any, chars: int) -> int:
     try:
-        return _cost(parsed, chars)[1]
+        return _cost_of_sequence(parsed, chars)[1]
     except RecursionError:
         return ENDLESS
 
@@ -184,7 +184,7 @@ Cost = tuple[int, int]
 """In how many ways a part can match from one place, and the steps to try all of them."""
 
 
-def _cost(parsed: Iterable[Any], chars: int) -> Cost:
+def _cost_of_sequence(parsed: Iterable[Any], chars: int) -> Cost:
     """Of a sequence: each part is tried anew for each way of what is before it."""
     ways, steps = 1, 1
     for op, value in parsed:
@@ -204,21 +204,21 @@ def _cost_of(op: Any, value: Any, chars: int) -> Cost:
 _SINGLE: Final = (ops.LITERAL, ops.NOT_LITERAL, ops.ANY, ops.AT, ops.FAILURE)
 
 
-def _sum(parts: Iterable[Any], chars: int) -> Cost:
-    costs = [_cost(part, chars) for part in parts]
+def _cost_of_branches(parts: Iterable[Any], chars: int) -> Cost:
+    costs = [_cost_of_sequence(part, chars) for part in parts]
     ways = min(ENDLESS, max(1, sum(cost[0] for cost in costs)))
     return ways, min(ENDLESS, 1 + sum(cost[1] for cost in costs))
 
 
-def _once(parsed: Any, chars: int) -> Cost:
+def _cost_of_atomic(parsed: Any, chars: int) -> Cost:
     """Of what is not gone back into: all its ways are tried, and one is left."""
-    return 1, _cost(parsed, chars)[1]
+    return 1, _cost_of_sequence(parsed, chars)[1]
 
 
-def _repeat(value: Any, chars: int) -> Cost:
+def _cost_of_repeat(value: Any, chars: int) -> Cost:
     """As often as there are characters; if one round has several ways, they multiply."""
     least, most, part = int(value[0]), int(value[1]), value[2]
-    ways, steps = _cost(part, chars)
+    ways, steps = _cost_of_sequence(part, chars)
     rounds = min(most, chars + 1)
     if ways <= 1:
         return max(1, rounds - least + 1), min(ENDLESS, (rounds + 1) * steps)
@@ -228,22 +228,22 @@ def _repeat(value: Any, chars: int) -> Cost:
     return all_ways, min(ENDLESS, all_ways * steps)
 
 
-def _possessive(value: Any, chars: int) -> Cost:
+def _cost_of_possessive(value: Any, chars: int) -> Cost:
     rounds = min(int(value[1]), chars + 1)
-    return 1, min(ENDLESS, (rounds + 1) * _cost(value[2], chars)[1])
+    return 1, min(ENDLESS, (rounds + 1) * _cost_of_sequence(value[2], chars)[1])
 
 
 _COSTS: Final[Mapping[Any, Callable[[Any, int], Cost]]] = {
     ops.IN: lambda value, _chars: (1, len(value)),
-    ops.SUBPATTERN: lambda value, chars: _cost(value[-1], chars),
-    ops.MAX_REPEAT: _repeat,
-    ops.MIN_REPEAT: _repeat,
-    ops.BRANCH: lambda value, chars: _sum(value[1], chars),
+    ops.SUBPATTERN: lambda value, chars: _cost_of_sequence(value[-1], chars),
+    ops.MAX_REPEAT: _cost_of_repeat,
+    ops.MIN_REPEAT: _cost_of_repeat,
+    ops.BRANCH: lambda value, chars: _cost_of_branches(value[1], chars),
     ops.GROUPREF: lambda _value, chars: (1, chars + 1),
-    ops.GROUPREF_EXISTS: lambda value, chars: _sum(filter(None, value[1:]), chars),
-    ops.ASSERT: lambda value, chars: _once(value[1], chars),
-    ops.ASSERT_NOT: lambda value, chars: _once(value[1], chars),
-    getattr(ops, "ATOMIC_GROUP", None): _once,
-    getattr(ops, "POSSESSIVE_REPEAT", None): _possessive,
+    ops.GROUPREF_EXISTS: lambda value, chars: _cost_of_branches(filter(None, value[1:]), chars),
+    ops.ASSERT: lambda value, chars: _cost_of_atomic(value[1], chars),
+    ops.ASSERT_NOT: lambda value, chars: _cost_of_atomic(value[1], chars),
+    getattr(ops, "ATOMIC_GROUP", None): _cost_of_atomic,
+    getattr(ops, "POSSESSIVE_REPEAT", None): _cost_of_possessive,
 }
 """What is not here, as what Python may bring one day, is never quick."""

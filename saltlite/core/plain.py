@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, Union
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
 
-Plain: TypeAlias = Union[
-    bool, int, float, str, bytes, "Sequence[Plain]", "Mapping[str, Plain]", None
-]
-PlainMap: TypeAlias = Mapping[str, Plain]
+Plain: TypeAlias = "bool | int | float | str | bytes | Sequence[Plain] | Mapping[str, Plain] | None"
+PlainMap: TypeAlias = "Mapping[str, Plain]"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.localtime import clock_of, point_of
 from saltlite.core.schedule import (
+    FUNCTION_KEYS,
     BadSchedule,
     Timing,
     next_fire,
@@ -32,7 +33,7 @@ LONGEST_SLEEP_S: Final = 60.0
 LATE: Final = timedelta(seconds=60)
 """A run at a fixed time that is later than this was missed; it is not made up for."""
 
-SETTINGS: Final = frozenset(("enabled", "skip_function", "skip_during_range"))
+SETTINGS: Final = frozenset(("enabled", "skip_function", "skip_during_range", "splay"))
 """What may stand beside the jobs, and holds for all of them."""
 
 _SKIPPED: Final = frozenset(("in_skip_range", "not_in_range", "skip_explicit"))
@@ -66,6 +67,8 @@ class Planned:
     base: datetime | None = None
     due: datetime | None = None
     skipped: tuple[str, datetime] | None = None
+    at_start: bool = False
+    """Whether the next run is that of ``run_on_start``, which no range prevents."""
 
 
 class Planner:
@@ -92,6 +95,7 @@ class Planner:
         self.whens: dict[str, Any] = {}
         self.planned: dict[str, Planned] = {}
         self._skip_during: Any = None
+        self._splay: Any = None
         self._refused: set[str] = set()
         self._looked_at = clock()
         self.plan()
@@ -112,7 +116,7 @@ class Planner:
             for planned in self.planned.values():
                 self._plan_next(planned, now, last=now)
         self._looked_at = now
-        if not self.enabled():
+        if not self.is_enabled():
             return
         for name, planned in list(self.planned.items()):
             if planned.due is not None and planned.due <= now:
@@ -123,19 +127,24 @@ class Planner:
         timing, base = planned.timing, planned.base
         assert timing is not None and base is not None  # noqa: S101 - it has been planned
         reason = "" if planned.entry.get("enabled", True) else "disabled"
-        reason = reason or why_not(timing, clock_of(base)) or self._prevented(name, planned, now)
+        if not reason and not planned.at_start:
+            reason = why_not(timing, clock_of(base))
+        reason = reason or self._reason_against(name, planned, now)
         if reason:
-            self._skip(name, planned, timing, reason, now)
+            self._skip_run(name, planned, timing, reason, now)
         else:
-            self._start(name, planned.entry)
+            self._start_job(name, planned.entry)
         every = timing.every
         self._plan_next(planned, now, last=base if every and now - base < every else now)
 
-    def _start(self, name: str, entry: Mapping[str, Any]) -> None:
+    def _start_job(self, name: str, entry: Mapping[str, Any]) -> None:
+        if entry.get("dry_run"):
+            log.info("Scheduled job %s is due and does not run: it has dry_run", name)
+            return
         log.info("Running scheduled job: %s", name)
         self._owner.run_scheduled(name, entry)
 
-    def _skip(
+    def _skip_run(
         self, name: str, planned: Planned, timing: Timing, reason: str, now: datetime
     ) -> None:
         """Note why a job does not run; plan to make up for it, or run what stands in for it."""
@@ -146,9 +155,9 @@ class Planner:
             planned.timing = with_explicit(timing, again)
         instead = self.settings().get("skip_function")
         if reason in _SKIPPED and isinstance(instead, str) and instead:
-            self._start(name, {**planned.entry, "function": instead})
+            self._start_job(name, {**planned.entry, "function": instead})
 
-    def _prevented(self, name: str, planned: Planned, now: datetime) -> str:
+    def _reason_against(self, name: str, planned: Planned, now: datetime) -> str:
         assert planned.timing is not None and planned.due is not None  # noqa: S101 - as above
         if planned.timing.every is None and now - planned.due > LATE:
             return "missed"
@@ -179,7 +188,7 @@ class Planner:
         """All entries by name, the pillar's in place of our own."""
         found = {**self.own, **self.pillar}
         return {
-            str(name): {"enabled": True, "name": str(name), **entry}
+            str(name): {"enabled": True, "name": str(name), **_with_function(entry)}
             for name, entry in found.items()
             if isinstance(entry, Mapping) and name not in SETTINGS and not is_internal(name)
         }
@@ -189,7 +198,7 @@ class Planner:
         found = {**self.own, **self.pillar}
         return {name: found[name] for name in SETTINGS if name in found}
 
-    def enabled(self) -> bool:
+    def is_enabled(self) -> bool:
         """Whether anything runs."""
         return bool(self.settings().get("enabled", True))
 
@@ -201,16 +210,17 @@ class Planner:
         """Plan what is new or another one; what is as before keeps its time."""
         now, entries = self._clock(), self.entries()
         self._refuse_internal()
-        skip = self.settings().get("skip_during_range")
-        if skip != self._skip_during:
-            self._skip_during = skip
+        settings = self.settings()
+        skip, splay = settings.get("skip_during_range"), settings.get("splay")
+        if (skip, splay) != (self._skip_during, self._splay):
+            self._skip_during, self._splay = skip, splay
             self.planned.clear()
         for name in set(self.planned) - set(entries):
             del self.planned[name]
         for name, entry in entries.items():
             planned = self.planned.get(name)
             if planned is None or planned.entry != entry:
-                self.planned[name] = self._new(name, entry, now)
+                self.planned[name] = self._plan_entry(name, entry, now)
 
     def _refuse_internal(self) -> None:
         refused = {str(name) for name in (*self.own, *self.pillar) if is_internal(name)}
@@ -218,7 +228,7 @@ class Planner:
             log.error("schedule: %s is a name of Salt's own; the job does not count", name)
         self._refused = refused
 
-    def _new(self, name: str, entry: dict[str, Any], now: datetime) -> Planned:
+    def _plan_entry(self, name: str, entry: dict[str, Any], now: datetime) -> Planned:
         try:
             timing = self.timing(name, entry)
         except BadSchedule as error:
@@ -229,7 +239,7 @@ class Planner:
             return Planned(entry, None)
         planned = Planned(entry, timing)
         self._plan_next(planned, now, last=None)
-        _warn(name, planned, now)
+        _warn_once(name, planned, now)
         return planned
 
     def timing(self, name: str, entry: Mapping[str, Any]) -> Timing:
@@ -241,7 +251,8 @@ class Planner:
         skip = entry.get("skip_during_range", self._skip_during)
         if isinstance(skip, bool):
             skip = self._skip_during if skip else None
-        return timing_of(name, {**entry, "skip_during_range": skip}, self.whens)
+        splay = entry.get("splay", self._splay)
+        return timing_of(name, {**entry, "skip_during_range": skip, "splay": splay}, self.whens)
 
     def _plan_next(self, planned: Planned, now: datetime, last: datetime | None) -> None:
         if planned.timing is None:
@@ -251,9 +262,18 @@ class Planner:
             least, most = planned.timing.splay
             splay = timedelta(seconds=least + self._random() * (most - least))
             planned.due = (planned.base + splay).astimezone()
+        planned.at_start = last is None and planned.timing.run_on_start and planned.base == now
 
 
-def _warn(name: str, planned: Planned, now: datetime) -> None:
+def _with_function(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry with what it runs under ``function``, however it says so."""
+    named = [key for key in FUNCTION_KEYS if key in entry]
+    if not named or named[0] == "function":
+        return dict(entry)
+    return {**entry, "function": entry[named[0]]}
+
+
+def _warn_once(name: str, planned: Planned, now: datetime) -> None:
     """Say once what looks like a mistake in an entry."""
     timing = planned.timing
     assert timing is not None  # noqa: S101 - it has been read

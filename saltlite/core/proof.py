@@ -19,7 +19,7 @@ LIFE_S: Final = 60.0
 def prove(key: str, tag: str, data: Mapping[str, Any], now_s: float) -> dict[str, Any]:
     """The data with a proof for this tag and time."""
     timed = {**data, TIME: round(now_s, 3)}
-    return {**timed, FIELD: _digest(key, tag, timed)}
+    return {**timed, FIELD: _compute_digest(key, tag, timed)}
 
 
 def is_proven(key: str, tag: str, data: Mapping[str, Any], now_s: float) -> bool:
@@ -36,12 +36,12 @@ def is_proven(key: str, tag: str, data: Mapping[str, Any], now_s: float) -> bool
         return False
     timed = {name: value for name, value in data.items() if name not in (FIELD, "_stamp")}
     try:
-        wanted = _digest(key, tag, timed)
+        wanted = _compute_digest(key, tag, timed)
     except TypeError:  # keys that JSON has not, or that have no order: we never prove such data
         return False
     return hmac.compare_digest(proof.encode(), wanted.encode())
 
 
-def _digest(key: str, tag: str, data: Mapping[str, Any]) -> str:
+def _compute_digest(key: str, tag: str, data: Mapping[str, Any]) -> str:
     text = json.dumps([tag, data], sort_keys=True, default=str)
     return hmac.new(key.encode(), text.encode(), sha256).hexdigest()

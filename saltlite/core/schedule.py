@@ -9,11 +9,11 @@ An entry is a map as in ``schedule:``; :func:`timing_of` reads the part of it th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from saltlite.core.crontimes import CronTimes, read_cron
+from saltlite.core.dataclasses import dataclass, replace
 from saltlite.core.localtime import clock_of, first_after, first_after_each, point_of
 from saltlite.core.moments import Moment, UnreadableMoment, read_moment
 
@@ -35,6 +35,10 @@ MIXED_TEXT: Final = (
     'Unable to use "seconds", "minutes", "hours", or "days" with "when" or "cron" options.'
 )
 WHEN_AND_CRON_TEXT: Final = 'Unable to use "when" and "cron" options together.  Ignoring.'
+
+
+FUNCTION_KEYS: Final = ("function", "func", "fun")
+"""How an entry may call what it runs; the first one that is there counts."""
 
 
 class BadSchedule(ValueError):
@@ -99,8 +103,9 @@ class Window:
     def has(self, at: datetime) -> bool:
         """Whether that time is in it."""
         start, end = self.start.near(at), self.end.near(at)
-        inside = start <= at <= end if start <= end else at >= start or at <= end
-        return inside is not self.invert
+        if self.invert:  # the bounds belong to both
+            return at <= start or at >= end if start <= end else end <= at <= start
+        return start <= at <= end if start <= end else at >= start or at <= end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +152,7 @@ def next_fire(timing: Timing, now: datetime, last: datetime | None) -> datetime 
 
 
 def _is_over(timing: Timing, due: datetime, now: datetime) -> bool:
-    return timing.until is not None and clock_of(due) > timing.until.near(clock_of(now))
+    return timing.until is not None and clock_of(due) >= timing.until.near(clock_of(now))
 
 
 def _next_interval(
@@ -195,10 +200,12 @@ def timing_of(name: str, entry: Mapping[str, Any], whens: Mapping[str, Any]) -> 
         raise BadSchedule(f"{MIXED_TEXT} Ignoring.")
     if "when" in entry and "cron" in entry:
         raise BadSchedule(WHEN_AND_CRON_TEXT)
+    if "once" in entry and ("when" in entry or "cron" in entry):
+        raise BadSchedule('Unable to use "once" and "when" or "cron" options together.  Ignoring.')
     if not isinstance(entry.get("function"), (str, list)) or not entry["function"]:
         raise BadSchedule(f"schedule job {name} has no function")
     try:
-        return _timing(entry, intervals, whens)
+        return _read_timing(entry, intervals, whens)
     except UnreadableMoment as error:
         raise BadSchedule(
             f"Date string could not be parsed: {error}. Ignoring job {name}."
@@ -207,59 +214,61 @@ def timing_of(name: str, entry: Mapping[str, Any], whens: Mapping[str, Any]) -> 
         raise BadSchedule(f"schedule job {name}: {error}. Ignoring.") from None
 
 
-def _timing(entry: Mapping[str, Any], intervals: Sequence[str], whens: Mapping[str, Any]) -> Timing:
+def _read_timing(
+    entry: Mapping[str, Any], intervals: Sequence[str], whens: Mapping[str, Any]
+) -> Timing:
     return Timing(
-        every=_every(entry, intervals),
-        whens=tuple(_moment(text, whens) for text in _listed(entry.get("when"))),
+        every=_read_interval(entry, intervals),
+        whens=tuple(_read_named_moment(text, whens) for text in _as_list(entry.get("when"))),
         cron=read_cron(entry["cron"]) if "cron" in entry else None,
-        once=_once(entry),
-        explicit=tuple(_explicit(entry, "run_explicit")),
-        skipped=frozenset(_explicit(entry, "skip_explicit")),
+        once=_read_once(entry),
+        explicit=tuple(_read_moments(entry, "run_explicit")),
+        skipped=frozenset(_read_moments(entry, "skip_explicit")),
         run_on_start=bool(entry.get("run_on_start", False)),
-        splay=_splay(entry.get("splay")),
-        range=_window(entry.get("range"), whens),
-        skip_during=_window(entry.get("skip_during_range"), whens),
+        splay=_read_splay(entry.get("splay")),
+        range=_read_window(entry.get("range"), whens),
+        skip_during=_read_window(entry.get("skip_during_range"), whens),
         run_after_skip=bool(entry.get("run_after_skip_range", False)),
-        after=_moment(entry["after"], whens) if entry.get("after") else None,
-        until=_moment(entry["until"], whens) if entry.get("until") else None,
+        after=_read_named_moment(entry["after"], whens) if entry.get("after") else None,
+        until=_read_named_moment(entry["until"], whens) if entry.get("until") else None,
     )
 
 
-def _every(entry: Mapping[str, Any], intervals: Sequence[str]) -> timedelta | None:
+def _read_interval(entry: Mapping[str, Any], intervals: Sequence[str]) -> timedelta | None:
     if not intervals:
         return None
-    seconds = sum(_number(entry[option]) * INTERVALS[option] for option in intervals)
+    seconds = sum(_read_number(entry[option]) * INTERVALS[option] for option in intervals)
     if not 0 < seconds <= LONGEST_S:
         raise ValueError("the interval must be more than 0 seconds and at most a hundred years")
     return timedelta(seconds=max(seconds, SHORTEST_S))
 
 
-def _number(value: Any) -> float:
+def _read_number(value: Any) -> float:
     """A number, ``None`` is 0; texts of digits that are not ASCII's are none."""
     if isinstance(value, str) and not value.isascii():
         raise ValueError(f"{value!r} is not a number")
     return float(value or 0)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _moment(text: Any, whens: Mapping[str, Any]) -> Moment:
+def _read_named_moment(text: Any, whens: Mapping[str, Any]) -> Moment:
     return read_moment(whens.get(text, text) if isinstance(text, str) else text)
 
 
-def _once(entry: Mapping[str, Any]) -> datetime | None:
+def _read_once(entry: Mapping[str, Any]) -> datetime | None:
     once = entry.get("once")
     if once is None or isinstance(once, datetime):
         return once
     return datetime.strptime(str(once), entry.get("once_fmt") or TIME_FORMAT)  # noqa: DTZ007 - local
 
 
-def _explicit(entry: Mapping[str, Any], option: str) -> list[datetime]:
-    return [_explicit_time(each) for each in _listed(entry.get(option))]
+def _read_moments(entry: Mapping[str, Any], option: str) -> list[datetime]:
+    return [_explicit_time(each) for each in _as_list(entry.get(option))]
 
 
 def _explicit_time(each: Any) -> datetime:
@@ -269,20 +278,20 @@ def _explicit_time(each: Any) -> datetime:
     return datetime.strptime(str(text), fmt or TIME_FORMAT)  # noqa: DTZ007 - local
 
 
-def _splay(value: Any) -> tuple[float, float]:
+def _read_splay(value: Any) -> tuple[float, float]:
     if isinstance(value, Mapping):
-        bounds = (_number(value["start"]), _number(value["end"]))
+        bounds = (_read_number(value["start"]), _read_number(value["end"]))
     else:
-        bounds = (0.0, _number(value))
+        bounds = (0.0, _read_number(value))
     if not 0 <= bounds[0] <= bounds[1] <= LONGEST_S:
         raise ValueError("splay needs an end that is larger than its start")
     return bounds
 
 
-def _window(value: Any, whens: Mapping[str, Any]) -> Window | None:
+def _read_window(value: Any, whens: Mapping[str, Any]) -> Window | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
         raise ValueError("range must be a map with start and end")
-    start, end = _moment(value["start"], whens), _moment(value["end"], whens)
+    start, end = _read_named_moment(value["start"], whens), _read_named_moment(value["end"], whens)
     return Window(start, end, bool(value.get("invert", False)))

@@ -1,4 +1,4 @@
-"""Event tags: how they are built and recognised. Source: protocol.md 12.
+"""Event tags: how they are built and recognised. Source: docs/wire.md#events.
 
 A tag is text; parts that come from a minion (its id) are in the last place, so that no id can make
 one tag look like another.
@@ -6,7 +6,7 @@ one tag look like another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass
 
 AUTH = "salt/auth"
 KEY = "salt/key"

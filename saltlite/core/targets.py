@@ -4,7 +4,8 @@ Pure: an expression, and facts about minions. A target is compiled once and then
 minion. Where the master does not know (no cached grains or pillar) the answer is ``None``; answers
 are combined as in Kleene's logic, so that "unknown" never turns into "not meant".
 
-Source: modules.md 1; tests/cases/targets.json has its tables, and answers of real Salt.
+Source: docs/command-line.md#targets; tests/cases/targets.json has its tables, and answers of real
+Salt.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import copy
 import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.core.patterns import MAX_PATTERN_CHARS, QUICK_STEPS, compile_pattern
 from saltlite.errors import TargetError
@@ -75,7 +77,7 @@ class Expected:
     problem: str = ""
 
     @property
-    def asked(self) -> set[str]:
+    def all_asked(self) -> set[str]:
         """All that may find that they are meant."""
         return self.minions | self.unsure
 
@@ -89,10 +91,10 @@ def matches(
         TargetError: the target is not well formed; nobody is meant.
     """
     known = MinionFacts(facts.id, facts.grains or {}, facts.pillar or {})
-    return _remembered(target, nodegroups).matcher(known) is True
+    return _compile_cached(target, nodegroups).matcher(known) is True
 
 
-def expected(
+def find_expected(
     target: Target,
     facts_of_all: Iterable[MinionFacts],
     *,
@@ -108,13 +110,13 @@ def expected(
     Raises:
         TargetError: the target is not well formed; nobody is meant.
     """
-    compiled = _compiled(target, nodegroups, lenient=True)
+    compiled = _compile_target(target, nodegroups, lenient=True)
     minions: set[str] = set()
     unsure: set[str] = set()
     unknown = dict.fromkeys(compiled.listed)
     for facts in facts_of_all:
         unknown.pop(facts.id, None)
-        answer = _answer(compiled.matcher, facts)
+        answer = _ask_matcher(compiled.matcher, facts)
         if answer or (answer is None and greedy and _is_presumed(compiled.matcher, facts)):
             minions.add(facts.id)
         elif answer is None:
@@ -132,7 +134,7 @@ def _is_presumed(matcher: Matcher, facts: MinionFacts) -> bool:
         return matcher(MinionFacts(facts.id, NO_FACTS, NO_FACTS)) is not False
 
 
-def _answer(matcher: Matcher, facts: MinionFacts) -> Answer:
+def _ask_matcher(matcher: Matcher, facts: MinionFacts) -> Answer:
     try:
         return matcher(facts)
     except FactsUnread:
@@ -150,7 +152,7 @@ def looks_at(tgt_type: str) -> tuple[bool, bool]:
 def takes_long(target: Target, minions: int, *, nodegroups: Mapping[str, Any] = NO_GROUPS) -> bool:
     """Whether asking about so many minions may take more than a moment, for its expressions."""
     try:
-        found = _regexes(target, nodegroups)
+        found = _regexes_in(target, nodegroups)
         steps = sum(compile_pattern(one).steps for one in found)
     except TargetError:
         return False  # and so it will be refused at once
@@ -160,17 +162,17 @@ def takes_long(target: Target, minions: int, *, nodegroups: Mapping[str, Any] = 
 MOMENT_STEPS = 20_000_000
 
 
-def _regexes(target: Target, nodegroups: Mapping[str, Any]) -> list[str]:
+def _regexes_in(target: Target, nodegroups: Mapping[str, Any]) -> list[str]:
     """The regular expressions in a target; of one that may be read in several ways, each."""
     kind = target.tgt_type
     if kind == "pcre":
-        return [_text(target.tgt)]
+        return [_require_text(target.tgt)]
     if kind in ("grain_pcre", "pillar_pcre"):
-        return _readings(_text(target.tgt), target.delimiter)
+        return _possible_patterns(_require_text(target.tgt), target.delimiter)
     if kind == "nodegroup":
-        words = _group_words(_text(target.tgt), nodegroups, ())
+        words = _group_words(_require_text(target.tgt), nodegroups, ())
     elif kind in ("compound", "compound_pillar_exact"):
-        words = list(_expanded(_words(target.tgt), nodegroups, ()))
+        words = list(_expand_nodegroups(_parse_words(target.tgt), nodegroups, ()))
     else:
         return []
     found: list[str] = []
@@ -178,11 +180,11 @@ def _regexes(target: Target, nodegroups: Mapping[str, Any]) -> list[str]:
         if match["plain"] == "E":
             found.append(match["pattern"])
         elif match["letter"] in ("P", "J"):
-            found += _readings(match["pattern"], match["delimiter"] or ":")
+            found += _possible_patterns(match["pattern"], match["delimiter"] or ":")
     return found
 
 
-def _readings(expression: str, delimiter: str) -> list[str]:
+def _possible_patterns(expression: str, delimiter: str) -> list[str]:
     if not delimiter:
         raise TargetError("the delimiter is empty")
     parts = expression.split(delimiter)[:_MAX_PARTS]
@@ -218,58 +220,60 @@ class _Compiled:
     listed: Sequence[str] = ()
 
 
-def _remembered(target: Target, nodegroups: Mapping[str, Any]) -> _Compiled:
+def _compile_cached(target: Target, nodegroups: Mapping[str, Any]) -> _Compiled:
     """What was compiled before, for targets that do not depend on nodegroups.
 
     A top file's targets are asked about each minion anew.
     """
     tgt = target.tgt
     if not isinstance(tgt, str) or len(tgt) > _REMEMBERED_CHARS or "N@" in tgt:
-        return _compiled(target, nodegroups)
+        return _compile_target(target, nodegroups)
     if target.tgt_type == "nodegroup":
-        return _compiled(target, nodegroups)
-    return _compiled_alone(target)
+        return _compile_target(target, nodegroups)
+    return _compile_without_groups(target)
 
 
 @lru_cache(maxsize=1024)
-def _compiled_alone(target: Target) -> _Compiled:
-    return _compiled(target, NO_GROUPS)
+def _compile_without_groups(target: Target) -> _Compiled:
+    return _compile_target(target, NO_GROUPS)
 
 
 _REMEMBERED_CHARS = 1000
 
 
-def _compiled(target: Target, nodegroups: Mapping[str, Any], *, lenient: bool = False) -> _Compiled:
+def _compile_target(
+    target: Target, nodegroups: Mapping[str, Any], *, lenient: bool = False
+) -> _Compiled:
     kind = target.tgt_type
     if kind == "list":
-        ids = _listed(target.tgt)
+        ids = _parse_ids(target.tgt)
         return _Compiled(_one_of(ids), ids)
     if kind in ("compound", "compound_pillar_exact"):
         exact = kind == "compound_pillar_exact"
-        return _compound(_words(target.tgt), nodegroups, exact=exact, lenient=lenient)
-    tgt = _text(target.tgt)
+        return _compile_compound(_parse_words(target.tgt), nodegroups, exact=exact, lenient=lenient)
+    tgt = _require_text(target.tgt)
     if kind == "nodegroup":
         words = _group_words(tgt, nodegroups, ())
-        return _compound(words, nodegroups, exact=False, lenient=lenient)
+        return _compile_compound(words, nodegroups, exact=False, lenient=lenient)
     if kind in _TERM_KINDS:
         return _Compiled(_TERM_KINDS[kind](tgt, target.delimiter))
     raise TargetError(f"no such kind of target: {kind!r:.80}")
 
 
-def _text(tgt: str | Sequence[str]) -> str:
+def _require_text(tgt: str | Sequence[str]) -> str:
     if not isinstance(tgt, str):
         raise TargetError("the target is not text")
     return tgt
 
 
-def _listed(tgt: str | Sequence[str]) -> list[str]:
+def _parse_ids(tgt: str | Sequence[str]) -> list[str]:
     ids = tgt.split(",") if isinstance(tgt, str) else tgt
     if not isinstance(ids, Sequence) or not all(isinstance(name, str) for name in ids):
         raise TargetError("the target is not a list of ids")
     return [name for name in ids if name]
 
 
-def _words(tgt: str | Sequence[str]) -> list[str]:
+def _parse_words(tgt: str | Sequence[str]) -> list[str]:
     words = tgt.split() if isinstance(tgt, str) else tgt
     if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
         raise TargetError("the target is not a compound expression")
@@ -279,12 +283,12 @@ def _words(tgt: str | Sequence[str]) -> list[str]:
 # --- single terms --------------------------------------------------------------------------------
 
 
-def _glob(tgt: str, delimiter: str = "") -> Matcher:
-    fits = _globber(tgt)
+def _match_glob(tgt: str, delimiter: str = "") -> Matcher:
+    fits = _compile_glob(tgt)
     return lambda facts: bool(fits(facts.id))
 
 
-def _pcre(tgt: str, delimiter: str = "") -> Matcher:
+def _match_pcre(tgt: str, delimiter: str = "") -> Matcher:
     fits = compile_pattern(tgt).match
     return lambda facts: fits(facts.id)
 
@@ -294,16 +298,16 @@ def _one_of(ids: Collection[str]) -> Matcher:
     return lambda facts: facts.id in known
 
 
-def _grain(tgt: str, delimiter: str) -> Matcher:
-    return _by_grains(_Search(tgt, delimiter, _globber))
+def _match_grain(tgt: str, delimiter: str) -> Matcher:
+    return _by_grains(_Search(tgt, delimiter, _compile_glob))
 
 
 def _grain_pcre(tgt: str, delimiter: str) -> Matcher:
     return _by_grains(_regex_search(tgt, delimiter))
 
 
-def _pillar(tgt: str, delimiter: str) -> Matcher:
-    return _by_pillar(_Search(tgt, delimiter, _globber))
+def _match_pillar(tgt: str, delimiter: str) -> Matcher:
+    return _by_pillar(_Search(tgt, delimiter, _compile_glob))
 
 
 def _pillar_pcre(tgt: str, delimiter: str) -> Matcher:
@@ -324,7 +328,7 @@ def _by_pillar(search: _Search) -> Matcher:
     return lambda facts: None if facts.pillar is None else find(facts.pillar)
 
 
-def _ipcidr(tgt: str, delimiter: str = "") -> Matcher:
+def _match_ipcidr(tgt: str, delimiter: str = "") -> Matcher:
     import ipaddress  # few targets need it
 
     try:
@@ -354,14 +358,14 @@ def _ipcidr(tgt: str, delimiter: str = "") -> Matcher:
 
 
 _TERM_KINDS: Mapping[str, Callable[[str, str], Matcher]] = {
-    "glob": _glob,
-    "pcre": _pcre,
-    "grain": _grain,
+    "glob": _match_glob,
+    "pcre": _match_pcre,
+    "grain": _match_grain,
     "grain_pcre": _grain_pcre,
-    "pillar": _pillar,
+    "pillar": _match_pillar,
     "pillar_pcre": _pillar_pcre,
     "pillar_exact": _pillar_exact,
-    "ipcidr": _ipcidr,
+    "ipcidr": _match_ipcidr,
 }
 
 # --- texts against patterns ----------------------------------------------------------------------
@@ -369,10 +373,10 @@ _TERM_KINDS: Mapping[str, Callable[[str, str], Matcher]] = {
 TextTest = Callable[[str], object]
 """Truthy if the text fits."""
 
-_MAGIC = re.compile(r"[*?\[]")
+_MAGIC = regex(r"[*?\[]")
 
 
-def _globber(pattern: str) -> TextTest:
+def _compile_glob(pattern: str) -> TextTest:
     if not _MAGIC.search(pattern):
         return pattern.__eq__
     return _glob_regex(pattern).match
@@ -411,7 +415,7 @@ def _regex_search(tgt: str, delimiter: str) -> _Search:
 
 
 class _Search:
-    """``key:pattern`` in nested maps and lists: the sub-dict rule of modules.md 1.
+    """``key:pattern`` in nested maps and lists: the sub-dict rule of docs/command-line.md#targets.
 
     Where the key ends and the pattern begins is not known: the longest key is tried first. All
     positions are indices into the parts between delimiters, so nothing is split twice.
@@ -434,15 +438,15 @@ class _Search:
         if self._count < 2:
             return False
         if self._count <= _MANY_PARTS:
-            return self._find(data)
+            return self._find_anywhere(data)
         alone = copy.copy(self)  # what has failed is of this one look; others may be under way
         alone._failed = set()
-        return alone._find(data)
+        return alone._find_anywhere(data)
 
-    def _find(self, data: Mapping[str, Any]) -> bool:
+    def _find_anywhere(self, data: Mapping[str, Any]) -> bool:
         if self._parts[0] == "*":
             return self._in_map(data, 0)
-        return self._below(data, 0)
+        return self._fits_below(data, 0)
 
     def demand_one_pattern(self) -> None:
         """Refuse an expression of which no reading is a pattern.
@@ -452,10 +456,10 @@ class _Search:
         """
         if self._parts[-1] == "*":
             return
-        if self._count > 1 and all(self._test(at) is None for at in range(1, self._count)):
+        if self._count > 1 and all(self._test_from(at) is None for at in range(1, self._count)):
             self._make(self._parts[-1].lower())
 
-    def _test(self, at: int) -> TextTest | None:
+    def _test_from(self, at: int) -> TextTest | None:
         """The test for the pattern that begins at a part; ``None`` if that is no pattern."""
         if at not in self._tests:
             try:
@@ -464,14 +468,14 @@ class _Search:
                 self._tests[at] = None
         return self._tests[at]
 
-    def _fits(self, value: object, at: int) -> bool:
-        test = self._test(at)
+    def _value_fits(self, value: object, at: int) -> bool:
+        test = self._test_from(at)
         return test is not None and bool(test(str(value).lower()))
 
-    def _below(self, data: Any, start: int) -> bool:
+    def _fits_below(self, data: Any, start: int) -> bool:
         """Whether the parts from ``start`` are a key in ``data`` and a pattern for its value."""
         for end in range(self._count - 1, start, -1):
-            value = _traverse(data, self._parts[start:end])
+            value = _value_at(data, self._parts[start:end])
             if value is not _MISSING and value != {} and self._in_value(value, end):
                 return True
         return False
@@ -481,12 +485,12 @@ class _Search:
             return self._in_map(value, at)
         if isinstance(value, list | tuple):
             return any(
-                self._fits(item, at)
+                self._value_fits(item, at)
                 if isinstance(item, str) or not isinstance(item, Mapping)
                 else self._in_map(item, at)
                 for item in value
             )
-        return self._fits(value, at)
+        return self._value_fits(value, at)
 
     def _in_map(self, data: Mapping[Any, Any], at: int) -> bool:
         """Whether the pattern is ``*``, one of the keys, or fits deeper; ``*:`` skips a level."""
@@ -505,7 +509,7 @@ class _Search:
         at += skips
         if at == self._count - 1 and self._parts[at] == "*":
             return True
-        if any(self._fits(key, at) for key in data) or self._below(data, at):
+        if any(self._value_fits(key, at) for key in data) or self._fits_below(data, at):
             return True
         return skips and any(self._one_down(value, at) for value in data.values())
 
@@ -513,15 +517,15 @@ class _Search:
         if isinstance(value, Mapping):
             return self._in_map(value, at)
         if isinstance(value, list | tuple):
-            return any(self._fits(item, at) for item in value)
-        return self._fits(value, at)
+            return any(self._value_fits(item, at) for item in value)
+        return self._value_fits(value, at)
 
 
-def _traverse(data: Any, keys: Sequence[str]) -> Any:
+def _value_at(data: Any, keys: Sequence[str]) -> Any:
     """The value below nested keys; in a list a key is looked up in its maps, else is an index."""
     for key in keys:
         if isinstance(data, dict) or isinstance(data, Mapping):  # noqa: SIM101 - the first is quick
-            data = _item(data, key)
+            data = _item_of(data, key)
         elif isinstance(data, list | tuple):
             data = _list_item(data, key)
         else:
@@ -531,7 +535,7 @@ def _traverse(data: Any, keys: Sequence[str]) -> Any:
     return data
 
 
-def _item(data: Mapping[Any, Any], key: str) -> Any:
+def _item_of(data: Mapping[Any, Any], key: str) -> Any:
     value = data.get(key, _MISSING)
     if value is _MISSING and _is_index(key):
         return data.get(int(key), _MISSING)
@@ -553,17 +557,15 @@ def _is_index(key: str) -> bool:
 
 # --- compound expressions ------------------------------------------------------------------------
 
-_TERM = re.compile(
-    r"(?:(?P<letter>[GPIJ])(?P<delimiter>[^@])?|(?P<plain>[ELSNRD]))@(?P<pattern>.+)"
-)
+_TERM = regex(r"(?:(?P<letter>[GPIJ])(?P<delimiter>[^@])?|(?P<plain>[ELSNRD]))@(?P<pattern>.+)")
 
 _LETTERS: Mapping[str, Callable[[str, str], Matcher]] = {
-    "G": _grain,
+    "G": _match_grain,
     "P": _grain_pcre,
-    "I": _pillar,
+    "I": _match_pillar,
     "J": _pillar_pcre,
-    "E": _pcre,
-    "S": _ipcidr,
+    "E": _match_pcre,
+    "S": _match_ipcidr,
 }
 _EXACT_LETTERS = {**_LETTERS, "I": _pillar_exact, "J": _pillar_exact}
 
@@ -579,16 +581,16 @@ class _Step:
     term: Matcher | None = None
 
 
-def _compound(
+def _compile_compound(
     words: Sequence[str], nodegroups: Mapping[str, Any], *, exact: bool, lenient: bool
 ) -> _Compiled:
     parser = _CompoundParser(_LETTERS if not exact else _EXACT_LETTERS)
-    for word in _expanded(words, nodegroups, ()):
+    for word in _expand_nodegroups(words, nodegroups, ()):
         parser.feed(word)
     steps = parser.finish(lenient=lenient)
     if len(steps) == 1 and steps[0].term is not None:
         return _Compiled(steps[0].term, parser.listed)
-    return _Compiled(lambda facts: _evaluate(steps, facts), parser.listed)
+    return _Compiled(lambda facts: _evaluate_steps(steps, facts), parser.listed)
 
 
 class _CompoundParser:
@@ -610,20 +612,20 @@ class _CompoundParser:
         if word == "not" and self._last in ("term", ")"):
             self.feed("and")  # `web* not db*`
         if word in ("and", "or"):
-            self._demand(word, ("term", ")"))
-            self._reduce(_BINDS[word])
+            self._require_after(word, ("term", ")"))
+            self._reduce_operators(_BINDS[word])
             self._operators.append(word)
         elif word == "not":
-            self._demand(word, ("", "(", "and", "or"))
+            self._require_after(word, ("", "(", "and", "or"))
             self._operators.append(word)
         elif word == "(":
-            self._demand(word, ("", "(", "and", "or", "not"))
+            self._require_after(word, ("", "(", "and", "or", "not"))
             self._operators.append(word)
         elif word == ")":
-            self._close()
+            self._close_parenthesis()
         else:
-            self._demand(word, ("", "(", "and", "or", "not"))
-            self._steps.append(_Step("", self._term(word)))
+            self._require_after(word, ("", "(", "and", "or", "not"))
+            self._steps.append(_Step("", self._compile_term(word)))
             word = "term"
         self._last = word
 
@@ -637,39 +639,39 @@ class _CompoundParser:
             self.feed(")")
         if self._last not in ("term", ")") or "(" in self._operators:
             raise TargetError("the compound target ends too early")
-        self._reduce(0)
+        self._reduce_operators(0)
         return self._steps
 
-    def _demand(self, word: str, after: Collection[str]) -> None:
+    def _require_after(self, word: str, after: Collection[str]) -> None:
         if self._last not in after:
             place = f"after {self._last!r}" if self._last else "at the start"
             raise TargetError(f"the compound target has {word!r:.80} {place}")
 
-    def _close(self) -> None:
+    def _close_parenthesis(self) -> None:
         if self._last == "(":  # Salt takes `( )` for a group of nobody
-            self._steps.append(_Step("", _nobody))
+            self._steps.append(_Step("", _match_nobody))
         else:
-            self._demand(")", ("term", ")"))
-        self._reduce(0)
+            self._require_after(")", ("term", ")"))
+        self._reduce_operators(0)
         if not self._operators:
             raise TargetError("the compound target closes a parenthesis that is not open")
         self._operators.pop()
 
-    def _reduce(self, binding: int) -> None:
+    def _reduce_operators(self, binding: int) -> None:
         """Turn operators that bind at least so tightly into steps, up to an open parenthesis."""
         while self._operators and self._operators[-1] != "(":
             if _BINDS[self._operators[-1]] < binding:
                 return
             self._steps.append(_Step(self._operators.pop()))
 
-    def _term(self, word: str) -> Matcher:
+    def _compile_term(self, word: str) -> Matcher:
         match = _TERM.fullmatch(word)
         if match is None:
-            return _glob(word)
+            return _match_glob(word)
         pattern = match["pattern"]
         letter = match["letter"] or match["plain"]
         if letter == "L":
-            ids = _listed(pattern)
+            ids = _parse_ids(pattern)
             if self._last != "not":
                 self.listed.extend(ids)
             return _one_of(ids)
@@ -678,11 +680,11 @@ class _CompoundParser:
         return self._letters[letter](pattern, match["delimiter"] or ":")
 
 
-def _nobody(facts: MinionFacts) -> Answer:
+def _match_nobody(facts: MinionFacts) -> Answer:
     return False
 
 
-def _evaluate(steps: Sequence[_Step], facts: MinionFacts) -> Answer:
+def _evaluate_steps(steps: Sequence[_Step], facts: MinionFacts) -> Answer:
     answers: list[Answer] = []
     for step in steps:
         if step.term is not None:
@@ -692,23 +694,25 @@ def _evaluate(steps: Sequence[_Step], facts: MinionFacts) -> Answer:
             answers.append(None if answer is None else not answer)
         else:
             right, left = answers.pop(), answers.pop()
-            answers.append(_both(left, right) if step.operator == "and" else _either(left, right))
+            answers.append(
+                _combine_and(left, right) if step.operator == "and" else _combine_or(left, right)
+            )
     return answers.pop()
 
 
-def _both(left: Answer, right: Answer) -> Answer:
+def _combine_and(left: Answer, right: Answer) -> Answer:
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
-def _either(left: Answer, right: Answer) -> Answer:
+def _combine_or(left: Answer, right: Answer) -> Answer:
     if left is True or right is True:
         return True
     return None if left is None or right is None else False
 
 
-def _expanded(
+def _expand_nodegroups(
     words: Iterable[str], nodegroups: Mapping[str, Any], inside: tuple[str, ...]
 ) -> Iterator[str]:
     """The words, with ``N@group`` replaced by the group's own."""
@@ -737,8 +741,8 @@ def _group_words(name: str, nodegroups: Mapping[str, Any], inside: tuple[str, ..
     group = nodegroups.get(name)
     if group is None:
         raise TargetError(f"no such nodegroup: {name!r:.80}")
-    own = _words(group)
+    own = _parse_words(group)
     if own and all(map(_is_id, own)):
         return [f"L@{','.join(own)}"]
-    words = list(_expanded(own, nodegroups, (*inside, name)))
+    words = list(_expand_nodegroups(own, nodegroups, (*inside, name)))
     return ["(", *words, ")"] if any(word.startswith("N@") for word in own) else words

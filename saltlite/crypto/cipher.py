@@ -1,7 +1,7 @@
 """Crypticle, the symmetric cipher of every encrypted message: AES-192-CBC, then HMAC-SHA256.
 
 A key travels and is stored as text (the *key string*). What is inside the plaintext is the business
-of ``channel/payload.py``. Source: protocol.md 4.
+of ``channel/payload.py``. Source: docs/wire.md#crypticle.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ OAEP encryption and PKCS#1 v1.5 signatures come from ``cryptography``. The X9.31
 library saltlite uses; it is one exponentiation around a fixed padding, written out here.
 
 Only the two pairs of algorithms Salt knows exist; a key that could be broken or that would cost
-unreasonable time is refused on reading. Source: protocol.md 5; security.md 2.3.
+unreasonable time is refused on reading. Source: docs/wire.md#rsa; docs/security.md#impersonation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-import re
 import stat
 from pathlib import Path
 from typing import Final
@@ -21,6 +20,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CryptoError
 
 ENCRYPTION_ALGORITHMS: Final = ("OAEP-SHA1", "OAEP-SHA224")
@@ -39,6 +39,11 @@ _HASHES: Final[dict[str, hashes.HashAlgorithm]] = {
     "SHA1": hashes.SHA1(),  # noqa: S303 - the wire is what it is
     "SHA224": hashes.SHA224(),
 }
+_PKCS1V15: Final = padding.PKCS1v15()
+_OAEP: Final = {
+    algorithm: padding.OAEP(padding.MGF1(one), one, None)
+    for algorithm, one in ((f"OAEP-{name}", one) for name, one in _HASHES.items())
+}
 
 
 def _small_primes(limit: int) -> list[int]:
@@ -48,7 +53,7 @@ def _small_primes(limit: int) -> list[int]:
 _SMALL_PRIMES = math.prod(_small_primes(2000))
 
 
-_PUBLIC_PEM: Final = re.compile(
+_PUBLIC_PEM: Final = regex(
     r"-----BEGIN [A-Z ]{1,40}-----\n[A-Za-z0-9+/=\n]+\n-----END [A-Z ]{1,40}-----"
 )
 """One key and nothing else: the text is kept as it came, and shown to operators."""
@@ -58,7 +63,7 @@ def normalise_pem(text: str) -> str:
     r"""A PEM in the form in which keys are compared and sent.
 
     Lines end in ``\n``, no white space around the whole, no newline at the end.
-    Source: protocol.md 7.1, 7.3.
+    Source: docs/wire.md#_auth, #which-key-is-let-in.
     """
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
@@ -114,7 +119,7 @@ class PublicKey:
         """
         hash_algorithm = _hash_of(algorithm, SIGNING_ALGORITHMS)
         try:
-            self._key.verify(signature, message, padding.PKCS1v15(), hash_algorithm)
+            self._key.verify(signature, message, _PKCS1V15, hash_algorithm)
         except InvalidSignature:
             return False
         return True
@@ -125,7 +130,7 @@ class PublicKey:
         Raises:
             CryptoError: no such algorithm, or ``plain`` is too long for the key.
         """
-        oaep = _oaep(algorithm)
+        oaep = _oaep_padding(algorithm)
         try:
             return self._key.encrypt(plain, oaep)
         except ValueError as error:
@@ -134,7 +139,7 @@ class PublicKey:
     def x931_recover(self, signature: bytes) -> bytes:
         """The message inside an X9.31 signature. Compare it; do not search it.
 
-        The whole block must have its one possible form. Source: protocol.md 5.4.
+        The whole block must have its one possible form. Source: docs/wire.md#rsa.
 
         Raises:
             CryptoError: it is no such signature.
@@ -151,7 +156,7 @@ class PublicKey:
     def fingerprint(self, hash_type: str = "sha256") -> str:
         """Hex in colon-separated pairs over the lines between BEGIN and END.
 
-        Source: protocol.md 7.5.
+        Source: docs/wire.md#what-the-minion-does-next.
 
         Raises:
             CryptoError: no such hash.
@@ -238,7 +243,7 @@ class PrivateKey:
         _refuse_damaged(key.private_numbers())
         return cls(key)
 
-    def encrypted_pem(self, passphrase: str) -> bytes:
+    def encrypt_pem(self, passphrase: str) -> bytes:
         """:attr:`pem` under a passphrase, for ``key_pass``."""
         return self._key.private_bytes(
             serialization.Encoding.PEM,
@@ -252,7 +257,7 @@ class PrivateKey:
         Raises:
             CryptoError: no such algorithm.
         """
-        return self._key.sign(message, padding.PKCS1v15(), _hash_of(algorithm, SIGNING_ALGORITHMS))
+        return self._key.sign(message, _PKCS1V15, _hash_of(algorithm, SIGNING_ALGORITHMS))
 
     def decrypt(self, ciphertext: bytes, algorithm: str) -> bytes:
         """OAEP.
@@ -260,7 +265,7 @@ class PrivateKey:
         Raises:
             CryptoError: no such algorithm, or it does not decrypt; never says why.
         """
-        oaep = _oaep(algorithm)
+        oaep = _oaep_padding(algorithm)
         try:
             return self._key.decrypt(ciphertext, oaep)
         except ValueError as error:
@@ -341,7 +346,10 @@ def _refuse_damaged(numbers: rsa.RSAPrivateNumbers) -> None:
 
 
 def _refuse_weak(numbers: rsa.RSAPublicNumbers) -> None:
-    """Refuse what can be broken, or would cost too much. Source: security.md, CVE-2013-2228."""
+    """Refuse what can be broken, or would cost too much.
+
+    Source: docs/security.md#impersonation, CVE-2013-2228.
+    """
     bits = numbers.n.bit_length()
     if not MINIMUM_BITS <= bits <= MAXIMUM_BITS:
         raise CryptoError(f"the key has {bits} bits; {MINIMUM_BITS} to {MAXIMUM_BITS} are allowed")
@@ -357,9 +365,10 @@ def _hash_of(algorithm: str, allowed: tuple[str, ...]) -> hashes.HashAlgorithm:
     return _HASHES[algorithm.rpartition("-")[2]]
 
 
-def _oaep(algorithm: str) -> padding.OAEP:
-    hash_algorithm = _hash_of(algorithm, ENCRYPTION_ALGORITHMS)
-    return padding.OAEP(padding.MGF1(hash_algorithm), hash_algorithm, None)
+def _oaep_padding(algorithm: str) -> padding.OAEP:
+    if algorithm not in ENCRYPTION_ALGORITHMS:
+        raise CryptoError("no such algorithm")
+    return _OAEP[algorithm]
 
 
 def _x931_block(message: bytes, size: int) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from saltlite.errors import FunctionUnavailable
@@ -37,21 +38,34 @@ def missing_returners(names: Iterable[str], config: Any) -> list[str]:
     return [name for name in names if name not in RETURNERS]
 
 
-def deliver(names: Iterable[str], ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
+def deliver(
+    names: Iterable[str],
+    ret: Mapping[str, Any],
+    ctx: ReturnerContext,
+    *,
+    note_had: Callable[[str], None] = lambda _name: None,
+) -> None:
     """Call ``returner(ret)`` of each; one that fails is a line in the log, and the next goes on.
 
     ``ret`` has ``id``, ``jid``, ``fun``, ``fun_args``, ``return``, ``retcode``, ``success``, and
-    ``ret_config`` and ``ret_kwargs`` where the job has them.
+    ``ret_config`` and ``ret_kwargs`` where the job has them. ``note_had`` is told which returner
+    needs the return no more: it was called, or has it on disk and tries its server.
     """
     for name in names:
-        _give(name, ret, ctx)
+        _give_to(name, ret, ctx, note_had)
+        note_had(name)
 
 
-def _give(name: str, ret: Mapping[str, Any], ctx: ReturnerContext) -> None:
+def _give_to(
+    name: str, ret: Mapping[str, Any], ctx: ReturnerContext, note_had: Callable[[str], None]
+) -> None:
     from saltlite.loader.returners import resolve
 
     try:
-        resolve(name, ctx).call("returner", dict(ret))
+        returner = resolve(name, ctx)
+        if returner.server is not None:
+            returner.server.on_kept = partial(note_had, name)
+        returner.call("returner", dict(ret))
     except FunctionUnavailable:
         log.error("Returner %s is not available; job %s was not given to it", name, ret["jid"])
     except Exception:

@@ -1,4 +1,4 @@
-"""A job as ``jobs.*`` shows it. Source: cli.md 8."""
+"""A job as ``jobs.*`` shows it. Source: docs/cli.md#salt-run."""
 
 from __future__ import annotations
 

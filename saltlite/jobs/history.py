@@ -7,11 +7,11 @@ and ``new``. Of others nothing can be known but that they ran; those that only l
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
+from saltlite.core.lazyregex import regex
 from saltlite.runner_context import Job
 
 STATE_CHUNK: Final = "_|-"
@@ -30,7 +30,7 @@ ONLY_LOOK: Final = (
 )  # fmt: skip
 """Functions that change nothing that a machine's owner would ask about."""
 
-_SPAN = re.compile(r"(\d+)\s*(s|sec|m|min|h|hour|d|day|w|week)\w*(?:\s+ago)?")
+_SPAN = regex(r"(\d+)\s*(s|sec|m|min|h|hour|d|day|w|week)\w*(?:\s+ago)?")
 _SECONDS: Final = {
     "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
     "w": 604800, "week": 604800,
@@ -44,7 +44,7 @@ def changes_of(job: Job, ret: Mapping[str, Any]) -> dict[str, Any] | None:
     have changed something and does not say. A job with ``test=True`` changes nothing.
     """
     value = ret.get("return")
-    found = _changes(value)
+    found = _as_changes(value)
     if found:
         return None if _is_dry(value) else {"Changes": found}
     if _is_state_run(value) or _only_looks(job.load.get("fun")):
@@ -52,12 +52,12 @@ def changes_of(job: Job, ret: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"Changes": "not told"}
 
 
-def _changes(value: Any) -> dict[str, Any]:
+def _as_changes(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         return {}
     if _is_state_run(value):
         return {
-            _step(name, chunk): chunk["changes"]
+            _describe_step(name, chunk): chunk["changes"]
             for name, chunk in value.items()
             if isinstance(chunk, Mapping)
             and chunk.get("changes")
@@ -80,7 +80,7 @@ def _is_dry(value: Any) -> bool:
     return bool(results) and all(one is None for one in results)
 
 
-def _step(name: str, chunk: Mapping[str, Any]) -> str:
+def _describe_step(name: str, chunk: Mapping[str, Any]) -> str:
     """``pkg.installed vim`` for ``pkg_|-editor_|-vim_|-installed``."""
     parts = str(name).split(STATE_CHUNK)
     if len(parts) != 4:

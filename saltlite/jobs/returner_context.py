@@ -48,7 +48,7 @@ def options(
 
     They may be in the configuration, a minion's grains or its pillar; the first that has one
     counts. A return's ``ret_config`` is a word before the name (``other.sqlite3.database``), and
-    its ``ret_kwargs`` go before all. Source: modules.md 2.
+    its ``ret_kwargs`` go before all. Source: docs/modules.md#what-a-file-finds.
     """
     found = dict(defaults)
     prefixes = [name]
@@ -56,7 +56,7 @@ def options(
     if isinstance(wanted, str) and wanted:
         prefixes.append(f"{wanted}.{name}")
     for prefix in prefixes:
-        for place in reversed(_places(ctx)):
+        for place in reversed(_list_sources(ctx)):
             nested = place.get(prefix)
             for option in defaults:
                 if isinstance(nested, Mapping) and option in nested:
@@ -68,7 +68,7 @@ def options(
     return found
 
 
-def _places(ctx: ReturnerContext) -> list[Mapping[str, Any]]:
+def _list_sources(ctx: ReturnerContext) -> list[Mapping[str, Any]]:
     """Where options may be, the first counts; a master has its configuration alone."""
     places = [ctx.config.extra, getattr(ctx, "grains", None), getattr(ctx, "pillar", None)]
     return [place for place in places if place]

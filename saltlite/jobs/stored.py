@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionUnavailable
 from saltlite.jobs.returner_context import ReturnerContext
 from saltlite.loader.returners import Returner, resolve
@@ -55,14 +55,14 @@ class ReturnerJobs:
     def job(self, jid: str) -> ReturnerJob | None:
         """One job, ``None`` if it is not known."""
         load = self._returner.call("get_load", jid)
-        return _job(jid, load) if isinstance(load, Mapping) and load else None
+        return _build_job(jid, load) if isinstance(load, Mapping) and load else None
 
     def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
         """Minion id → ``return`` and what else is known of it."""
         found = self._returner.call("get_jid", jid)
         if not isinstance(found, Mapping):
             return {}
-        return {str(minion): _full(value) for minion, value in found.items()}
+        return {str(minion): _full_return(value) for minion, value in found.items()}
 
     def search(
         self,
@@ -77,7 +77,7 @@ class ReturnerJobs:
         newest_first: bool = False,
     ) -> Iterator[ReturnerJob]:
         """The jobs that fit, oldest first unless asked otherwise."""
-        known = self._known()
+        known = self._load_jobs()
         jids = sorted(known, reverse=newest_first)
         wanted = {"fun": fun, "tgt": tgt, "user": user}
         left = limit or len(jids)
@@ -87,21 +87,21 @@ class ReturnerJobs:
             if jid < since or (until and jid > f"{until}~"):
                 continue
             job = known[jid]
-            if _fits(job.load, wanted, metadata or {}):
+            if _matches_metadata(job.load, wanted, metadata or {}):
                 left -= 1
                 yield job
 
-    def _known(self) -> dict[str, ReturnerJob]:
+    def _load_jobs(self) -> dict[str, ReturnerJob]:
         """All jobs by jid; one that a server keeps names its minions here, too."""
         server = self._returner.server
         if server is not None:
-            return {jid: _job(jid, load) for jid, load in server.get_loads().items()}
+            return {jid: _build_job(jid, load) for jid, load in server.get_loads().items()}
         shown = self._returner.call("get_jids")
         if not isinstance(shown, Mapping):
             return {}
-        return {str(jid): ReturnerJob(str(jid), _load(one)) for jid, one in shown.items()}
+        return {str(jid): ReturnerJob(str(jid), _build_load(one)) for jid, one in shown.items()}
 
-    def returned(
+    def returns_of(
         self, minion: str, *, since: str = ""
     ) -> Iterator[tuple[ReturnerJob, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
@@ -119,26 +119,28 @@ class ReturnerJobs:
         self._returner.call("returner", {"jid": jid, "id": minion, "fun": load.get("fun"), **ret})
 
 
-def _job(jid: str, load: Mapping[str, Any]) -> ReturnerJob:
+def _build_job(jid: str, load: Mapping[str, Any]) -> ReturnerJob:
     minions = load.get("Minions")
     listed = [str(one) for one in minions] if isinstance(minions, (list, tuple)) else []
     return ReturnerJob(jid, load, listed)
 
 
-def _load(shown: Any) -> Mapping[str, Any]:
+def _build_load(shown: Any) -> Mapping[str, Any]:
     if not isinstance(shown, Mapping):
         return {}
     return {_SHOWN[name]: value for name, value in shown.items() if name in _SHOWN}
 
 
-def _full(value: Any) -> Mapping[str, Any]:
+def _full_return(value: Any) -> Mapping[str, Any]:
     """A return as a map; some returners keep the value alone."""
     if isinstance(value, Mapping) and "return" in value:
         return value
     return {"return": value}
 
 
-def _fits(load: Mapping[str, Any], wanted: Mapping[str, str], metadata: Mapping[str, str]) -> bool:
+def _matches_metadata(
+    load: Mapping[str, Any], wanted: Mapping[str, str], metadata: Mapping[str, str]
+) -> bool:
     told = load.get("metadata")
     has = told if isinstance(told, Mapping) else {}
     return all(

@@ -6,10 +6,10 @@ Used by ``jobs.why`` and, at the end of a command, by ``salt``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.jid import jid_time
 from saltlite.runner_context import RunnerContext
 
@@ -60,7 +60,7 @@ def reasons(
     returned = ctx.jobs.returns(jid)
     heard = [one for one in minions if one not in returned and one not in silent]
     ask = [one for one in heard if states.get(one) == "minions"]
-    answers = _ask(ctx, jid, ask)
+    answers = _ask_minions(ctx, jid, ask)
     found = {}
     for one in minions:
         if one in returned:
@@ -100,8 +100,8 @@ def reason(facts: Facts) -> dict[str, Any]:
 
 def last_heard(ctx: RunnerContext, minion: str) -> datetime | None:
     """When the minion's latest job that it returned was published; ``None`` for never."""
-    for job, _ret in ctx.jobs.returned(minion):
-        return _moment(job.jid)
+    for job, _ret in ctx.jobs.returns_of(minion):
+        return _moment_of(job.jid)
     return None
 
 
@@ -122,7 +122,7 @@ def _of_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     return {"reason": DIED, "text": text}
 
 
-def _ask(ctx: RunnerContext, jid: str, minions: Iterable[str]) -> Mapping[str, Any]:
+def _ask_minions(ctx: RunnerContext, jid: str, minions: Iterable[str]) -> Mapping[str, Any]:
     asked = list(minions)
     if not asked:
         return {}
@@ -139,7 +139,7 @@ def _key_states(ctx: RunnerContext) -> dict[str, str]:
     return found
 
 
-def _moment(jid: str) -> datetime | None:
+def _moment_of(jid: str) -> datetime | None:
     try:
         return jid_time(jid).replace(tzinfo=timezone.utc)
     except ValueError:

@@ -6,8 +6,9 @@ docs/architecture.md shows the same table with what travels on each; a test comp
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from saltlite.core.dataclasses import dataclass
 
 UNIX_PATH_LIMIT = 103
 """Bytes a Unix socket path may have on Linux, without the closing NUL (ZeroMQ's own limit)."""
@@ -40,6 +41,11 @@ class MasterSockets:
     def workers(self, number: int) -> Path:
         """ReqServer's DEALER for one worker: one each, so that only a free one is handed work."""
         return self.sock_dir / f"workers-{number}.ipc"
+
+    @property
+    def workers_link(self) -> Path:
+        """A link to the first of them; real salt-api asks whether it is there."""
+        return self.sock_dir / "workers.ipc"
 
     @property
     def publish_pull(self) -> Path:
@@ -76,26 +82,34 @@ class MasterSockets:
         """EventPublisher's PUB: events, to everyone on the master."""
         return self.sock_dir / "master_event_pub.ipc"
 
+    @property
+    def event_return(self) -> Path:
+        """EventReturn's PULL: every event, from EventPublisher."""
+        return self.sock_dir / "master_event_return.ipc"
+
 
 @dataclass(frozen=True, slots=True)
 class MinionSockets:
-    """The Unix sockets below a minion's ``sock_dir``. Source: protocol.md 14.2."""
+    """The Unix sockets below a minion's ``sock_dir``.
+
+    Source: docs/architecture.md#who-owns-which-file-on-disk.
+    """
 
     sock_dir: Path
     minion_id: str
     hash_type: str = "sha256"
 
     @property
-    def _stem(self) -> str:
+    def _bus_name(self) -> str:
         digest = hashlib.new(self.hash_type, self.minion_id.encode(), usedforsecurity=False)
         return f"minion_event_{digest.hexdigest()[:10]}"
 
     @property
     def event_pull(self) -> Path:
         """The minion's own PULL: events, from job processes and local tools."""
-        return self.sock_dir / f"{self._stem}_pull.ipc"
+        return self.sock_dir / f"{self._bus_name}_pull.ipc"
 
     @property
     def event_pub(self) -> Path:
         """The minion's own PUB: events, to local tools."""
-        return self.sock_dir / f"{self._stem}_pub.ipc"
+        return self.sock_dir / f"{self._bus_name}_pub.ipc"

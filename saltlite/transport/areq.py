@@ -50,17 +50,17 @@ class AsyncRequester:
             WireError: the reply is not one frame.
         """
         async with self._turn:
-            socket = self._req.connected()
+            socket = self._req.connect()
             try:
-                monitor = self._watched(socket)
+                monitor = self._watch_socket(socket)
                 await socket.send(frame)
-                await self._answered(socket, monitor, timeout_s)
+                await self._wait_for_reply(socket, monitor, timeout_s)
                 return only_frame(await socket.recv_multipart())
             except BaseException:  # a cancelled caller must not leave a socket that waits for ever
-                self._drop()
+                self._close_socket()
                 raise
 
-    def _watched(self, socket: zmq.asyncio.Socket) -> zmq.asyncio.Socket:
+    def _watch_socket(self, socket: zmq.asyncio.Socket) -> zmq.asyncio.Socket:
         """The monitor of the socket; what it says of the time before a request is passed over."""
         if self._monitor is None:
             self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
@@ -69,7 +69,7 @@ class AsyncRequester:
             shadow.recv_multipart(zmq.NOBLOCK)
         return self._monitor
 
-    async def _answered(
+    async def _wait_for_reply(
         self, socket: zmq.asyncio.Socket, monitor: zmq.asyncio.Socket, timeout_s: float
     ) -> None:
         """Until there is a reply."""
@@ -83,14 +83,14 @@ class AsyncRequester:
             raise ConnectionBroke(self._req.address, timeout_s)
         raise RequestTimeout(self._req.address, timeout_s)
 
-    def _drop(self) -> None:
+    def _close_socket(self) -> None:
         if self._monitor is not None:
-            self._req.connected().disable_monitor()
+            self._req.connect().disable_monitor()
             self._monitor.close(linger=0)  # the event loop knows it too, so nobody else would
             self._monitor = None
         self._req.drop()
 
     def close(self) -> None:
         """Close the connection; a request under way fails."""
-        self._drop()
+        self._close_socket()
         self._req.close()

@@ -10,7 +10,7 @@ a frame of the same name, which nobody else gets. When the answer comes, all the
 Tags are UTF-8 and never contain the byte ``\xff``; so it sorts last and collides with nothing.
 
 :class:`Relay` is the publisher's logic without sockets, for a blocking loop (EventPublisher) and an
-asyncio loop (the minion) alike. Source: protocol.md 12.1; docs/wire.md.
+asyncio loop (the minion) alike. Source: docs/wire.md#the-event-bus.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import zmq
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.plain import Plain
 from saltlite.errors import WireError
 from saltlite.transport.addresses import ipc
@@ -43,8 +43,14 @@ TRIMMED: Final = "VALUE_TRIMMED"
 _TOKEN_LENGTH = 32
 _SEQUENCE_BYTES = 8
 _SUBSCRIBER_HWM = 100_000
+_PULL_HWM = 1_000_000
+"""More than comes at a time: what the kernel holds for a full queue goes with its sender."""
 _PUBLISHER_HWM_AT_LEAST = 20_000  # a thousand returns in one burst must not be lost on this machine
-_PUSH_LINGER_MS = 1000
+
+EVENTS_LINGER_MS: Final = 10_000
+"""How long a process that ends waits until the bus has taken what it fired: on a busy machine
+thousands of events may still be on their way. One whose bus takes all does not wait.
+"""
 
 _S = TypeVar("_S", bound="zmq.Socket[Any]")
 
@@ -77,12 +83,12 @@ def pack_event(
         stamped["_stamp"] = stamp(now)
     body = pack_bin(stamped)
     if max_bytes is not None and len(body) > max_bytes:
-        body = _trimmed(stamped, max_bytes)
+        body = _pack_trimmed(stamped, max_bytes)
     return head + TAG_END + body
 
 
 def stamp(now: datetime) -> str:
-    """A moment as events carry it: UTC, ISO 8601, no zone. Source: protocol.md 1.1."""
+    """A moment as events carry it: UTC, ISO 8601, no zone. Source: docs/wire.md#versions."""
     return now.astimezone(timezone.utc).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
@@ -96,7 +102,7 @@ def _tag_bytes(tag: str) -> bytes:
     return head
 
 
-def _trimmed(data: dict[str, Plain], max_bytes: int) -> bytes:
+def _pack_trimmed(data: dict[str, Plain], max_bytes: int) -> bytes:
     """Pack ``data`` with its largest values replaced until it is small enough."""
     sizes = {name: len(pack_bin(value)) for name, value in data.items()}
     total = sum(sizes.values())
@@ -171,12 +177,12 @@ def bind_bus(
     try:
         pull.setsockopt(zmq.LINGER, 0)
         pull.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
-        pull.setsockopt(zmq.RCVHWM, _SUBSCRIBER_HWM)
+        pull.setsockopt(zmq.RCVHWM, _PULL_HWM)
         publisher.setsockopt(zmq.LINGER, 0)
         publisher.setsockopt(zmq.SNDHWM, max(hwm, _PUBLISHER_HWM_AT_LEAST))
         publisher.setsockopt(zmq.MAXMSGSIZE, 2 * TAG_LIMIT_BYTES)  # it hears subscriptions only
-        _bind(pull, pull_path, 0o600)
-        _bind(publisher, pub_path, mode)
+        bind_private(pull, pull_path)
+        bind_private(publisher, pub_path, mode)
     except BaseException:
         pull.close(linger=0)
         publisher.close(linger=0)
@@ -184,8 +190,13 @@ def bind_bus(
     return pull, publisher
 
 
-def _bind(socket: zmq.Socket[Any], path: Path, mode: int) -> None:
-    """Bind with no moment in which others could open the socket file."""
+def bind_private(socket: zmq.Socket[Any], path: Path, mode: int = 0o600) -> None:
+    """Bind with no moment in which others could open the socket file.
+
+    Raises:
+        ValueError: the path is too long for a Unix socket.
+        zmq.ZMQError: it cannot be bound.
+    """
     before = os.umask(0o777 & ~mode)
     try:
         socket.bind(ipc(path))
@@ -221,7 +232,7 @@ class EventPusher:
         )
         self._max_bytes = max_bytes
         self._socket = self._context.socket(zmq.PUSH)
-        self._socket.setsockopt(zmq.LINGER, _PUSH_LINGER_MS)
+        self._socket.setsockopt(zmq.LINGER, EVENTS_LINGER_MS)
         self._socket.setsockopt(zmq.SNDTIMEO, round(timeout_s * 1000))
         self._socket.setsockopt(zmq.SNDHWM, _SUBSCRIBER_HWM)
         self._socket.connect(ipc(path))
@@ -246,7 +257,7 @@ class EventPusher:
         return True
 
     def close(self) -> None:
-        """Close; what was just fired has a second to leave."""
+        """Close; what was just fired has ten seconds to leave."""
         self._socket.close()
         if self._own_context:
             self._context.term()
@@ -302,7 +313,7 @@ class EventSubscriber:
         """
         deadline = time.monotonic() + timeout_s
         while not self.connections:
-            event = self._next(deadline)
+            event = self._next_message(deadline)
             if event is None and time.monotonic() >= deadline:
                 return False
             if event is not None:
@@ -315,7 +326,7 @@ class EventSubscriber:
             return self._early.pop(0)
         deadline = time.monotonic() + timeout_s
         while True:
-            event = self._next(deadline)
+            event = self._next_message(deadline)
             if event is not None or time.monotonic() >= deadline:
                 return event
 
@@ -345,10 +356,10 @@ class EventSubscriber:
                 frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
                 return None
-            if self._counted(frames):
+            if self._count_sequence(frames):
                 return frames[0]
 
-    def _next(self, deadline: float) -> Event | None:
+    def _next_message(self, deadline: float) -> Event | None:
         """One message, if it is there in time and is an event."""
         frame = self._next_frame(deadline)
         if frame is None:
@@ -364,9 +375,9 @@ class EventSubscriber:
         if not self._socket.poll(wait_ms):
             return None
         frames = self._socket.recv_multipart()
-        return frames[0] if self._counted(frames) else None
+        return frames[0] if self._count_sequence(frames) else None
 
-    def _counted(self, frames: list[bytes]) -> bool:
+    def _count_sequence(self, frames: list[bytes]) -> bool:
         """Keep the sequence; ``False`` for what is not an event."""
         if len(frames) != 2 or len(frames[1]) != _SEQUENCE_BYTES:
             return False

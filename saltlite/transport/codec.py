@@ -5,7 +5,7 @@ they are UTF-8 (:func:`pack`, :func:`unpack`, :func:`unpack_bytes`). On the even
 bin types are used and nothing is guessed (:func:`pack_bin`, :func:`unpack_bin`).
 
 Whatever arrives is bounded before any handler sees it, and every fault is a ``WireError``.
-Source: protocol.md 2; security.md 3.1, 3.2.
+Source: docs/wire.md#encoding; docs/security.md#malformed-input, #limits.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, cast
 
 import msgpack
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.plain import Plain
 from saltlite.errors import WireError
 
@@ -48,7 +48,7 @@ def pack(value: Any) -> bytes:
     Raises:
         WireError: the value holds something that cannot travel.
     """
-    return _pack(value, use_bin_type=False)
+    return _pack_value(value, use_bin_type=False)
 
 
 def pack_bin(value: Any) -> bytes:
@@ -57,10 +57,10 @@ def pack_bin(value: Any) -> bytes:
     Raises:
         WireError: the value holds something that cannot be written.
     """
-    return _pack(value, use_bin_type=True)
+    return _pack_value(value, use_bin_type=True)
 
 
-def _pack(value: Any, *, use_bin_type: bool) -> bytes:
+def _pack_value(value: Any, *, use_bin_type: bool) -> bytes:
     try:
         return cast(
             bytes,
@@ -100,18 +100,18 @@ def unpack(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
     Raises:
         WireError: not exactly one well-formed value, or outside ``limits``.
     """
-    return cast(Plain, _with_text(_unpack(frame, limits, raw=True), limits.depth))
+    return cast(Plain, _with_text(_unpack_pairs(frame, limits, raw=True), limits.depth))
 
 
 def unpack_bytes(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
     """Decode from the network without the conversion: all strings and keys stay bytes.
 
-    For file chunks, whose content must not change. Source: protocol.md 2.2.
+    For file chunks, whose content must not change. Source: docs/wire.md#encoding.
 
     Raises:
         WireError: as :func:`unpack`.
     """
-    return cast(Plain, _as_it_is(_unpack(frame, limits, raw=True), limits.depth))
+    return cast(Plain, _as_it_is(_unpack_pairs(frame, limits, raw=True), limits.depth))
 
 
 def unpack_bin(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
@@ -120,10 +120,10 @@ def unpack_bin(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Plain:
     Raises:
         WireError: as :func:`unpack`.
     """
-    return cast(Plain, _as_it_is(_unpack(frame, limits, raw=False), limits.depth))
+    return cast(Plain, _as_it_is(_unpack_pairs(frame, limits, raw=False), limits.depth))
 
 
-def _unpack(frame: bytes, limits: Limits, *, raw: bool) -> Any:
+def _unpack_pairs(frame: bytes, limits: Limits, *, raw: bool) -> Any:
     """One value whose maps are still tuples of pairs, since a dict would hide doubled keys."""
     size = len(frame)
     count = _Count(limits) if size > limits.keys else None  # a smaller frame has room for no more
@@ -137,7 +137,7 @@ def _unpack(frame: bytes, limits: Limits, *, raw: bool) -> Any:
             timestamp=1,
             object_pairs_hook=count.pairs if count else tuple,
             list_hook=count.list if count else None,
-            ext_hook=_ext,
+            ext_hook=_read_extension,
             max_str_len=limits.text_bytes,
             max_bin_len=limits.text_bytes,
             max_ext_len=limits.text_bytes,
@@ -182,16 +182,16 @@ class _Count:
         return items
 
 
-def _ext(code: int, data: bytes) -> Any:
-    """The value of an extension. Source: protocol.md 2.1."""
+def _read_extension(code: int, data: bytes) -> Any:
+    """The value of an extension. Source: docs/wire.md#encoding."""
     if code == EXT_DATETIME:
         return datetime.strptime(data.decode("ascii"), _DATETIME_FORMAT)  # noqa: DTZ007 - naive on the wire
     if code == EXT_CONSTANT:
-        return _constant(data)
+        return _read_constant(data)
     return data
 
 
-def _constant(data: bytes) -> Any:
+def _read_constant(data: bytes) -> Any:
     """The value of a named constant; a constant within a constant stays bytes."""
     _refuse_false_sizes(data)
     pair = msgpack.unpackb(data, object_pairs_hook=tuple, ext_hook=_bytes_of, timestamp=1)

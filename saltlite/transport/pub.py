@@ -1,6 +1,7 @@
 """The publish port: one master PUB, many minion SUBs.
 
-What is published while a minion is away is lost; nothing here repeats it. Source: protocol.md 3.2.
+What is published while a minion is away is lost; nothing here repeats it. Source:
+docs/wire.md#sockets.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def client_options(
     """Prepare a REQ socket for ``address``; call before ``connect``.
 
     ``routing_id`` is best left out: two live sockets must never share one.
-    Source: protocol.md 3.1.
+    Source: docs/wire.md#sockets.
     """
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, RECONNECT_IVL_MAX_MS)
@@ -39,7 +39,7 @@ def server_options(socket: zmq.Socket[Any], *, backlog: int = 1000, ipv6: bool =
     """Prepare a master's ROUTER socket; call before ``bind``.
 
     Handover lets a minion come back with its old routing id before the loss of the old connection
-    was noticed. Source: protocol.md 3.1.
+    was noticed. Source: docs/wire.md#sockets.
     """
     socket.setsockopt(zmq.LINGER, 1000)
     socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
@@ -71,7 +71,7 @@ class ReqSocket(Generic[_S]):
         self._routing_id = routing_id
         self._socket: _S | None = None
 
-    def connected(self) -> _S:
+    def connect(self) -> _S:
         """The socket, connected or connecting."""
         if self._socket is None:
             self._socket = self._context.socket(zmq.REQ)
@@ -122,7 +122,7 @@ class Requester:
             RequestTimeout: no reply in ``timeout_s`` seconds; the connection has been dropped.
             WireError: the reply is not one frame.
         """
-        socket = self._req.connected()
+        socket = self._req.connect()
         try:
             socket.send(frame, zmq.NOBLOCK)
             if not socket.poll(milliseconds(timeout_s)):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import zmq
 
+from saltlite.core.dataclasses import dataclass
+
 MAX_MESSAGE_BYTES: Final = 100 * 1024 * 1024
-"""A larger message makes the transport drop the connection. Source: security.md 3.2."""
+"""A larger message makes the transport drop the connection. Source: docs/security.md#limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpOptions:
     """Keepalive and address family. ``-1`` leaves a value to the operating system.
 
-    Source: protocol.md 3.1.
+    Source: docs/wire.md#sockets.
     """
 
     ipv6: bool = False
@@ -40,7 +41,7 @@ class TcpOptions:
 DEFAULT_TCP: Final = TcpOptions()
 
 SERVER_TCP: Final = TcpOptions(keepalive_idle_s=60, keepalive_intvl_s=15, keepalive_cnt=3)
-"""What a master's request port uses, whatever is configured. Source: protocol.md 3.1.
+"""What a master's request port uses, whatever is configured. Source: docs/wire.md#sockets.
 
 A dead peer is noticed by the kernel: 60 s of silence, then three probes 15 s apart.
 """
