@@ -81,7 +81,10 @@ def _index(settings: Mapping[str, Any], name: str, default: int) -> int:
 
 
 def _lines(settings: Mapping[str, Any], separator: str, *, least: int) -> Iterator[list[str]]:
-    """The fields of each line; one with too few is passed over."""
+    """The fields of each line, without blanks around it; one with too few is passed over.
+
+    What begins with ``#`` is a comment: whoever was taken out so gets in by no name.
+    """
     path = settings.get("filename")
     if not isinstance(path, str) or not path:
         raise FunctionError("^filename is needed")
@@ -92,8 +95,11 @@ def _lines(settings: Mapping[str, Any], separator: str, *, least: int) -> Iterat
     if data is None:
         raise SaltliteError(f"there is no file {path}")
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").splitlines(), 1):
-        fields = line.split(separator)
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        fields = stripped.split(separator)
         if len(fields) >= least:
             yield fields
-        elif line.strip() and not line.startswith("#"):
+        else:
             log.warning("%s, line %d: too few fields, passed over", path, number)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.jsontext import pack_json
 from saltlite.errors import StoreError
 

@@ -11,11 +11,11 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.jid import new_jid
 from saltlite.databases.drain import Store, drain
 from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord
@@ -67,6 +67,8 @@ class ServerReturner:
 
     ``read_options`` takes a return's ``ret_config`` and ``ret_kwargs``. ``writes_later``: somebody
     else takes out of the spool, as on a master, where no request waits for a server.
+
+    ``on_kept`` is called when records are on disk, before the server is tried.
     """
 
     name: str
@@ -77,7 +79,9 @@ class ServerReturner:
     keep_s: float
     archive: bool
     writes_later: bool
+    on_kept: Callable[[], None] = lambda: None
     _store: ReadableStore | None = field(default=None, init=False)
+    _open_spools: list[Spool] | None = field(default=None, init=False)
 
     # --- what a returner does ------------------------------------------------------------
 
@@ -191,21 +195,30 @@ class ServerReturner:
     def _keep(self, records: Sequence[Record], told: Mapping[str, Any]) -> None:
         if not records:
             return
+        if self.writes_later:
+            self._spool_for(records).put(records)
+            return
         options = self.read_options(told or None)
         elsewhere = bool(told) and options != self.read_options(None)
-        returns, events = self.spools()
-        spool = events if isinstance(records[0], EventRecord) else returns
+        spool = self._spool_for(records)
         if elsewhere:
             spool = Spool(self.cachedir, f"{self.name}-{_digest(options)}")
         try:
             if elsewhere:
                 spool.remember_target(options)
             spool.put(records)
-            if not self.writes_later:
-                spool.mark(waits=True)  # for whoever comes after, if this process is killed now
-                self._drain(spool, self._open_target(options) if elsewhere else self.store())
+            spool.mark(waits=True)  # for whoever comes after, if this process is killed now
+            self.on_kept()
+            self._drain(spool, self._open_target(options) if elsewhere else self.store())
         finally:
             spool.close()
+
+    def _spool_for(self, records: Sequence[Record]) -> Spool:
+        """Events wait apart. Whoever puts many in, as a worker does, has the file open."""
+        if self._open_spools is None:
+            self._open_spools = self.spools()
+        returns, events = self._open_spools
+        return events if isinstance(records[0], EventRecord) else returns
 
     def _drain(self, spool: Spool, store: ReadableStore) -> None:
         try:

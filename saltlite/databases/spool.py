@@ -16,11 +16,11 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
+from saltlite.core.dataclasses import dataclass
 from saltlite.databases.records import Record, pack_record
 from saltlite.errors import StoreError
 from saltlite.jobs.waiting import FOLDER, WAITS
@@ -66,7 +66,7 @@ class Waiting:
 
 
 class Spool:
-    """The file of one destination. A process that forks must not keep one open over the fork.
+    """The file of one destination. A process that was forked off opens it anew.
 
     ``limit`` is how many records may wait; the oldest are dropped, counted and complained of. A
     damaged file is moved aside as ``<name>.sqlite.corrupt-<time>`` and a new one begun.
@@ -78,6 +78,8 @@ class Spool:
         self._limit = limit
         self._db: sqlite3.Connection | None = None
         self._inode = 0
+        self._pid = 0
+        self._inherited: list[sqlite3.Connection] = []
 
     def put(self, records: Sequence[Record]) -> None:
         """Append records; they outlive this process.
@@ -170,10 +172,14 @@ class Spool:
             raise StoreError(f"{self.path}: {error}") from error
 
     def _connection(self) -> sqlite3.Connection:
+        if self._db is not None and self._pid != os.getpid():
+            # It is the parent's: SQLite forbids a child to use it, and even to close it.
+            self._inherited.append(self._db)
+            self._db = None
         if self._db is not None and not self._is_in_place():
             self.close()
         if self._db is None:
-            self._db = self._open()
+            self._db, self._pid = self._open(), os.getpid()
         return self._db
 
     def _is_in_place(self) -> bool:
@@ -188,7 +194,8 @@ class Spool:
         with disk.locked(
             self.path.with_suffix(".make")
         ):  # for one, SQLite's mode is not made twice
-            disk.create_file(self.path, b"")
+            if not self.path.exists():  # making one flushes it, which each return would wait for
+                disk.create_file(self.path, b"")
             db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
             self._inode = os.stat(self.path).st_ino
             try:
@@ -218,7 +225,9 @@ class Spool:
         """Leave a sign, for whoever tries again later, that records wait here, or take it away."""
         sign = self.path.with_suffix(WAITS)
         if waits:
-            disk.create_file(sign, b"")
+            # Not flushed: what it stands for is not, either.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(sign, flags, disk.PRIVATE_FILE))
         else:
             disk.remove(sign)
 

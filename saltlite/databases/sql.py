@@ -10,13 +10,13 @@ import contextlib
 import json
 import logging
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final, Protocol
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.jsontext import pack_json
+from saltlite.core.lazyregex import regex
 from saltlite.databases.records import EventRecord, LoadRecord, Record, ReturnRecord
 from saltlite.errors import RecordRefused, ServerAway
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 FUN_LENGTH: Final = 50
 """Characters of the column ``fun``."""
 
-_REFUSED: Final = re.compile("[\0\ud800-\udfff]")
+_REFUSED: Final = regex("[\0\ud800-\udfff]")
 
 CLEAN_CHUNK: Final = 5000
 """Rows deleted in one transaction, so that no reader or writer waits long."""

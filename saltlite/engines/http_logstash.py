@@ -78,13 +78,13 @@ class Waiting:
         try:
             self._bodies.put_nowait(body)
         except queue.Full:
-            self._drop()
+            self._drop_event()
 
     def get(self) -> bytes:
         """The next event, when there is one."""
         return self._bodies.get()
 
-    def _drop(self) -> None:
+    def _drop_event(self) -> None:
         self._dropped += 1
         now_s = time.monotonic()
         if now_s - self._said_s < SAY_EVERY_S:
@@ -115,13 +115,13 @@ class Poster:
 
         What the server refuses for good (4xx, but 408 and 429) is not.
         """
-        problem = self._ask(body)
+        problem = self._post_event(body)
         if not problem:
             return True
         log.warning("http_logstash: %s: %s", shown(self._url), problem)
         return problem.startswith("4") and not problem.startswith(("408", "429"))
 
-    def _ask(self, body: bytes) -> str:
+    def _post_event(self, body: bytes) -> str:
         """What went wrong, ``""`` for nothing; the body of the answer does not matter."""
         request = WebRequest(
             url=self._url,

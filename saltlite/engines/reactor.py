@@ -6,7 +6,6 @@ in this process, one after the other, in the order in which their events came.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
-from saltlite.core import tags
+from saltlite.core import dataclasses, tags
 from saltlite.engine_context import EngineContext
 from saltlite.errors import FunctionUnavailable, SaltliteError
 from saltlite.reactor.guard import PAUSE_S, LoopGuard
@@ -70,21 +69,21 @@ class MasterlessReactor:
         if not entries or event.data.get("user") == USER:
             return
         try:
-            self._react(event, entries)
+            self._react_to(event, entries)
         except Exception:
             log.exception("Reactor, tag %.200r", event.tag)
 
-    def _react(self, event: BusEvent, entries: Sequence[Entry]) -> None:
+    def _react_to(self, event: BusEvent, entries: Sequence[Entry]) -> None:
         rendered = []
         for named in (file for entry in entries for file in entry.files):
-            rendered += self._render(named, event)
+            rendered += self._render_reaction(named, event)
         made = compile_reactions(rendered, masterless=True)
         for line in (*made.warnings, *made.errors):
             log.error("Reactor, tag %.200r: %.500r", event.tag, line)
         for reaction in made.reactions:
-            self._call(reaction, event)
+            self._call_reaction(reaction, event)
 
-    def _render(self, named: str, event: BusEvent) -> list[tuple[str, Any]]:
+    def _render_reaction(self, named: str, event: BusEvent) -> list[tuple[str, Any]]:
         try:
             paths = self._renderer.locate(named, event.tag)
             data: Mapping[str, Any] = event.data
@@ -95,7 +94,7 @@ class MasterlessReactor:
             log.exception("Reactor, tag %.200r: %s", event.tag, named)
         return []
 
-    def _call(self, reaction: Reaction, event: BusEvent) -> None:
+    def _call_reaction(self, reaction: Reaction, event: BusEvent) -> None:
         key = (reaction.sls, reaction.id, str(event.data.get("id", "")))
         now_s = time.monotonic()
         if not self._guard.allows(key, now_s):

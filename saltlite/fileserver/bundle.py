@@ -19,9 +19,9 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import WireError
 
 if TYPE_CHECKING:
@@ -109,21 +109,21 @@ def unpack(reply: object, asked: int) -> tuple[str, list[Arrived]]:
         raise WireError("the master's bundle of files is malformed")
     if len(files) > asked or not isinstance(data, bytes):
         raise WireError("the master's bundle of files is not what was asked for")
-    contents = memoryview(_contents(data)) if files else memoryview(b"")
+    contents = memoryview(_read_contents(data)) if files else memoryview(b"")
     arrived, begin = [], 0
     for file in files:
-        hsum, size = _told(file)
+        hsum, size = _read_hash(file)
         content = None
         if size != NOT_HERE:
             content = bytes(contents[begin : begin + size])
             begin += size
-            if not _fits(content, hash_type, hsum):
+            if not _has_hash(content, hash_type, hsum):
                 content = None
         arrived.append(Arrived(hsum, content))
     return hash_type, arrived
 
 
-def _contents(data: bytes) -> bytes:
+def _read_contents(data: bytes) -> bytes:
     unpacker = zlib.decompressobj(wbits=_GZIP)
     try:
         contents = unpacker.decompress(data, DATA_LIMIT_BYTES)
@@ -134,7 +134,7 @@ def _contents(data: bytes) -> bytes:
     return contents
 
 
-def _told(file: Any) -> tuple[str, int]:
+def _read_hash(file: Any) -> tuple[str, int]:
     if not isinstance(file, (list, tuple)) or len(file) != 2:
         raise WireError("the master's bundle of files is malformed")
     hsum, size = file
@@ -143,7 +143,7 @@ def _told(file: Any) -> tuple[str, int]:
     return hsum, size
 
 
-def _fits(content: bytes, hash_type: str, hsum: str) -> bool:
+def _has_hash(content: bytes, hash_type: str, hsum: str) -> bool:
     try:
         return hashlib.new(hash_type, content, usedforsecurity=False).hexdigest() == hsum
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 :func:`file_client` gives modules, states and renderers the one client of their context. Files come
 from this machine with ``file_client: local`` or without a master, else from the master by the
-requests of protocol.md 9.4. Copies lie where Salt has them: ``cachedir/files/<saltenv>/<path>``,
+requests of docs/wire.md#files. Copies lie where Salt has them: ``cachedir/files/<saltenv>/<path>``,
 ``extrn_files/<saltenv>/<host>/<path>`` for what comes from elsewhere, ``localfiles/``.
 """
 
@@ -103,11 +103,11 @@ class FileClient:
 
         ``None`` if there is no such file.
         """
-        known = self._known(path, saltenv)
-        found = known or self._look(path, saltenv)
+        known = self._find_prefetched(path, saltenv)
+        found = known or self._look_up(path, saltenv)
         return None if found is None else {"hash_type": found[0], "hsum": found[1]}
 
-    def _known(self, url: str, saltenv: str) -> Hashed | None:
+    def _find_prefetched(self, url: str, saltenv: str) -> Hashed | None:
         """The hash of a file that was fetched ahead."""
         if not self._ahead:
             return None
@@ -116,7 +116,7 @@ class FileClient:
 
     def stat(self, path: str, saltenv: str = "base") -> list[Any] | None:
         """The ten numbers of ``os.stat``, mode first; ``None`` if there is no such file."""
-        found = self._look(path, saltenv)
+        found = self._look_up(path, saltenv)
         return None if found is None or not found[2] else found[2]
 
     def is_cached(self, path: str, saltenv: str = "base") -> str:
@@ -145,7 +145,7 @@ class FileClient:
             FunctionError: a path is neither an address nor absolute, or the web does not give it.
             SaltliteError: the master does not answer, or the disk does not take it.
         """
-        scheme = _scheme(url)
+        scheme = _scheme_of(url)
         if scheme == "salt":
             return self._cache_salt(url, saltenv, gzip)
         if scheme in WEB_SCHEMES:
@@ -264,7 +264,7 @@ class FileClient:
         """
         location = split_url(url)
         env = location.saltenv or saltenv
-        found = self._look(url, saltenv)
+        found = self._look_up(url, saltenv)
         if found is None:
             return ""
         if dest.endswith("/") or os.path.isdir(dest):
@@ -274,7 +274,7 @@ class FileClient:
             make_way(target.parent)
         if not target.parent.is_dir():
             raise FunctionError(f"{target.parent} is not a directory")
-        self._fetch(location.path, env, target, found, gzip)
+        self._fetch_file(location.path, env, target, found, gzip)
         return dest
 
     def read(self, path: str, saltenv: str = "base") -> bytes | None:
@@ -282,7 +282,7 @@ class FileClient:
 
         Of what is on this machine no copy is made.
         """
-        if isinstance(self._source, LocalSource) and _scheme(path) == "salt":
+        if isinstance(self._source, LocalSource) and _scheme_of(path) == "salt":
             location = split_url(path)
             return self._source.whole(location.path, location.saltenv or saltenv)
         cached = self.cache_file(path, saltenv)
@@ -290,7 +290,7 @@ class FileClient:
 
     def cache_path(self, url: str, saltenv: str = "base") -> Path | None:
         """Where the copy of an address is or would be; ``None`` if it cannot have one."""
-        if _scheme(url) in (*WEB_SCHEMES, "file"):
+        if _scheme_of(url) in (*WEB_SCHEMES, "file"):
             return self._web_path(url, saltenv)
         location = split_url(url)
         parts, env = safe_parts(location.path), safe_parts(location.saltenv or saltenv)
@@ -323,7 +323,7 @@ class FileClient:
                 found += [os.path.join(folder, name) for name in names]
         return sorted(found)
 
-    def _look(self, path: str, saltenv: str) -> tuple[str, str, list[Any]] | None:
+    def _look_up(self, path: str, saltenv: str) -> tuple[str, str, list[Any]] | None:
         """Hash type, hash and status of an address or path."""
         if path.startswith("/"):
             return self._look_here(path)
@@ -343,7 +343,7 @@ class FileClient:
         location = split_url(url)
         env = location.saltenv or saltenv
         place = self.cache_path(url, saltenv)
-        if place is not None and place.is_file() and self._known(url, saltenv):
+        if place is not None and place.is_file() and self._find_prefetched(url, saltenv):
             return str(place)
         found = None if place is None else self._source.hash_and_stat(location.path, env)
         if found is None or place is None:
@@ -352,10 +352,10 @@ class FileClient:
         if has_hash(place, found[0], found[1]):
             return str(place)
         clear_way(place, self.cachedir)
-        self._fetch(location.path, env, place, found, gzip)
+        self._fetch_file(location.path, env, place, found, gzip)
         return str(place)
 
-    def _fetch(
+    def _fetch_file(
         self, path: str, env: str, target: Path, found: tuple[str, str, list[Any]], gzip: int | None
     ) -> None:
         """Have the file at ``target``; once more when it changed meanwhile."""
@@ -447,7 +447,7 @@ def _local_client(ctx: MinionContext, server: FileServer) -> FileClient:
     return client
 
 
-def _scheme(url: str) -> str:
+def _scheme_of(url: str) -> str:
     scheme, mark, _rest = url.partition("://")
     return scheme.lower() if mark and scheme.isalnum() else ""
 

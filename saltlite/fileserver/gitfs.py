@@ -12,14 +12,14 @@ import fnmatch
 import logging
 import operator
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.core.patterns import fits_whole
 from saltlite.disk import entries_of
 from saltlite.errors import SaltliteError, TargetError
@@ -38,7 +38,7 @@ REF_TYPES: Final = ("branch", "tag", "sha")
 UPDATES_MISSED: Final = 3
 """Who reads fetches itself only after so many intervals without a fetch by the updater."""
 
-_LOGIN: Final = re.compile(r"(https?://)([^/@:]*):([^/@]*)@")
+_LOGIN: Final = regex(r"(https?://)([^/@:]*):([^/@]*)@")
 
 TREES_KEPT: Final = 256
 
@@ -83,8 +83,8 @@ class Remote:
 
     def envs(self) -> list[str]:
         """The environments of its branches and tags, and those that are configured for it."""
-        names, kinds = self.names(), self._kinds
-        found = [env for env in self.per_env if self._ref(env) is not None]
+        names, kinds = self.names(), self._ref_types
+        found = [env for env in self.per_env if self._find_ref(env) is not None]
         if not self.options.get("disable_saltenv_mapping"):
             base = str(self.options.get("base", "master"))
             refs = [*(names.branches if "branch" in kinds else ())]
@@ -93,11 +93,11 @@ class Remote:
         return sorted(set(found))
 
     @property
-    def _kinds(self) -> tuple[str, ...]:
+    def _ref_types(self) -> tuple[str, ...]:
         kinds = self.options.get("ref_types", REF_TYPES)
         return tuple(kinds) if isinstance(kinds, (list, tuple)) else (str(kinds),)
 
-    def _ref(self, env: str) -> str | None:
+    def _find_ref(self, env: str) -> str | None:
         """The branch or tag of an environment, ``None`` if there cannot be one."""
         everywhere = self.options.get("all_saltenvs")
         if everywhere:
@@ -112,10 +112,10 @@ class Remote:
 
     def place(self, env: str) -> Place | None:
         """What it serves in an environment."""
-        ref, names = self._ref(env), self.names()
-        commit = None if ref is None else names.commit(ref, self._kinds)
+        ref, names = self._find_ref(env), self.names()
+        commit = None if ref is None else names.commit(ref, self._ref_types)
         if commit is None and self.options.get("fallback"):
-            commit = names.commit(str(self.options["fallback"]), self._kinds)
+            commit = names.commit(str(self.options["fallback"]), self._ref_types)
         if commit is None:
             return None
         options = {**self.options, **self.per_env.get(env, {})}
@@ -170,9 +170,9 @@ class Gitfs:
 
     def envs(self) -> list[str]:
         """The environments of all remotes."""
-        return sorted(self._known())
+        return sorted(self._known_envs())
 
-    def _known(self) -> set[str]:
+    def _known_envs(self) -> set[str]:
         """The environments that any remote has: no other is looked for in the rest."""
         names = [remote.names() for remote in self._remotes]
         if len(names) != len(self._seen) or any(map(operator.is_not, names, self._seen)):
@@ -183,11 +183,11 @@ class Gitfs:
 
     def open(self, path: object, saltenv: object) -> OpenFile | None:
         """Open a file of an environment; ``None`` if it has no such file."""
-        return open_in(self._places(saltenv), path)
+        return open_in(self._find_mounts(saltenv), path)
 
     def listing(self, saltenv: object) -> Listing:
         """All that is in an environment."""
-        return list_all(self._places(saltenv))
+        return list_all(self._find_mounts(saltenv))
 
     def forget(self) -> None:
         """Read lists again."""
@@ -198,7 +198,7 @@ class Gitfs:
         black = self._extra.get("gitfs_saltenv_blacklist") or ()
         return (not white or fits_any(env, white)) and not fits_any(env, black)
 
-    def _places(self, saltenv: object) -> Iterator[Mounted]:
+    def _find_mounts(self, saltenv: object) -> Iterator[Mounted]:
         if not isinstance(saltenv, str) or not self._may_have(saltenv):
             return
         for remote in self._remotes:
@@ -208,15 +208,15 @@ class Gitfs:
                 continue
             root = files.joinpath(*place.root)
             if Path(os.path.realpath(root)).is_relative_to(os.path.realpath(files)):
-                yield self._roots(root), place.mountpoint
+                yield self._open_roots(root), place.mountpoint
 
     def _may_have(self, saltenv: str) -> bool:
-        if saltenv in self._known():
+        if saltenv in self._known_envs():
             return True
         falls_back = any(remote.options.get("fallback") for remote in self._remotes)
         return falls_back and self._is_open(saltenv)
 
-    def _roots(self, root: Path) -> Roots:
+    def _open_roots(self, root: Path) -> Roots:
         found = self._served.get(root)
         if found is None:
             if len(self._served) >= TREES_KEPT:
@@ -253,11 +253,11 @@ def remotes(
     if entries is None:
         entries = general.get("remotes")
     for entry in entries if isinstance(entries, (list, tuple)) else ():
-        url, own = _entry(entry)
-        yield _remote(url, {**general, **own}, directory)
+        url, own = _parse_entry(entry)
+        yield _build_remote(url, {**general, **own}, directory)
 
 
-def _entry(entry: Any) -> tuple[str, dict[str, Any]]:
+def _parse_entry(entry: Any) -> tuple[str, dict[str, Any]]:
     """``url`` or ``{url: [{option: value}, ...]}``."""
     if isinstance(entry, Mapping) and len(entry) == 1:
         url, own = next(iter(entry.items()))
@@ -275,7 +275,7 @@ def joined(values: Any) -> dict[str, Any]:
     }
 
 
-def _remote(url: str, options: Mapping[str, Any], directory: Path) -> Remote:
+def _build_remote(url: str, options: Mapping[str, Any], directory: Path) -> Remote:
     per_env = {env: joined(values) for env, values in joined(options.get("saltenv")).items()}
     repository = Repository(directory, access(url, options), str(options.get("name") or ""))
     return Remote(repository, options, per_env)
@@ -298,9 +298,9 @@ def access(url: str, options: Mapping[str, Any]) -> Access:
         privkey=str(options.get("privkey") or ""),
         ssl_verify=options.get("ssl_verify") is not False,
         proxy=str(options.get("proxy") or ""),
-        refspecs=tuple(_refspec(str(one)) for one in refspecs),
+        refspecs=tuple(_force_refspec(str(one)) for one in refspecs),
     )
 
 
-def _refspec(spec: str) -> str:
+def _force_refspec(spec: str) -> str:
     return spec if spec.startswith("+") else f"+{spec}"

@@ -3,7 +3,8 @@
 All by the ``git`` command. What comes from a repository is data: names of branches and tags are
 looked up in what ``git for-each-ref`` says and never become a path or an argument, only commit ids
 do. Nothing in a repository runs: no hooks, no filters, no submodules, and of the transports only
-``file``, ``git``, ``http(s)`` and ``ssh``. Source: security.md (CVE-2023-20898, CVE-2025-22240).
+``file``, ``git``, ``http(s)`` and ``ssh``. Source: docs/security.md#rules (CVE-2023-20898,
+CVE-2025-22240).
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.disk import make_dir, read_regular, write_file
 from saltlite.errors import CommandError, SaltliteError, StoreError
 from saltlite.host import SEARCH_PATH, Host
@@ -36,7 +38,7 @@ FETCH_S: Final = 50.0
 
 TRANSPORTS: Final = "file:git:http:https:ssh"
 ALL_REFS: Final = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
-COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+COMMIT: Final = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 ATTRIBUTES: Final = b"* -text -filter -ident -working-tree-encoding -export-subst\n"
 """Files are as they are in the repository, whatever its own attributes say."""
 
@@ -101,12 +103,12 @@ class Repository:
     def names(self, max_age_s: float) -> Names:
         """Branches and tags as they were at the last update, which is now if that is too old."""
         try:
-            status = os.stat(self._index)
+            status = os.stat(self._index_path)
         except OSError:
             status = None
         if status is None or not 0 <= time.time() - status.st_mtime < max_age_s:
             self._update_quietly(wait=status is None)
-        return self._read()
+        return self._read_names()
 
     def update(self) -> bool:
         """Fetch; whether anything is another now.
@@ -114,8 +116,8 @@ class Repository:
         Raises:
             RepositoryError: it cannot be fetched; what was there stays.
         """
-        with self._lock(wait=True):
-            return self._fetch()
+        with self._lock_copy(wait=True):
+            return self._fetch_remote()
 
     def clear(self) -> None:
         """Remove the copy; who needs it next fetches it again.
@@ -123,8 +125,8 @@ class Repository:
         Raises:
             OSError: something stays.
         """
-        with self._lock(wait=True):
-            self._index.unlink(missing_ok=True)  # first: without it nobody uses the rest
+        with self._lock_copy(wait=True):
+            self._index_path.unlink(missing_ok=True)  # first: without it nobody uses the rest
             for kept in ("trees", "repository"):
                 with contextlib.suppress(FileNotFoundError):
                     shutil.rmtree(self.place / kept)
@@ -137,7 +139,7 @@ class Repository:
         if tree.is_dir():
             return tree
         try:
-            with self._lock(wait=True):
+            with self._lock_copy(wait=True):
                 if not tree.is_dir():
                     self._write_tree(commit, tree)
         except (RepositoryError, StoreError, OSError) as error:
@@ -148,25 +150,25 @@ class Repository:
     # --- what is on disk ---------------------------------------------------------------------
 
     @property
-    def _index(self) -> Path:
+    def _index_path(self) -> Path:
         return self.place / "names.json"
 
     @property
-    def _bare(self) -> str:
+    def _bare_path(self) -> str:
         return str(self.place / "repository")
 
-    def _read(self) -> Names:
+    def _read_names(self) -> Names:
         try:
-            status = os.stat(self._index)
+            status = os.stat(self._index_path)
         except OSError:
             return Names()
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
         if stamp != self._stamp:
-            self._names, self._stamp = _names(self._index), stamp
+            self._names, self._stamp = _read_names(self._index_path), stamp
         return self._names
 
     @contextlib.contextmanager
-    def _lock(self, *, wait: bool) -> Iterator[None]:
+    def _lock_copy(self, *, wait: bool) -> Iterator[None]:
         """Held while the copy changes; raises BlockingIOError if another holds it."""
         make_dir(self.place)
         fd = os.open(self.place / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -178,19 +180,19 @@ class Repository:
 
     def _update_quietly(self, *, wait: bool) -> None:
         try:
-            with self._lock(wait=wait):
-                if not (wait and self._index.exists()):
-                    self._fetch()
+            with self._lock_copy(wait=wait):
+                if not (wait and self._index_path.exists()):
+                    self._fetch_remote()
         except BlockingIOError:
             return
         except (SaltliteError, OSError) as error:
             log.error("git repository %s: %s", self.shown, error)
 
-    def _fetch(self) -> bool:
-        before = _names(self._index)
+    def _fetch_remote(self) -> bool:
+        before = _read_names(self._index_path)
         try:
             self._make_bare()
-            self._git(
+            self._run_git(
                 "fetch",
                 "--quiet",
                 "--prune",
@@ -199,31 +201,33 @@ class Repository:
                 "--no-recurse-submodules",
                 "--no-write-fetch-head",
                 "--",
-                self._address(),
+                self._remote_address(),
                 *self._access.refspecs,
                 reads_remote=True,
             )
-            found = self._listed()
+            found = self._list_names()
         except SaltliteError:
-            self._note(before)  # so that nobody tries again at once
+            self._write_names(before)  # so that nobody tries again at once
             raise
-        self._note(found)
-        self._prune(before, found)
+        self._write_names(found)
+        self._prune_trees(before, found)
         return found != before
 
-    def _note(self, names: Names) -> None:
+    def _write_names(self, names: Names) -> None:
         data = {"branches": dict(names.branches), "tags": dict(names.tags)}
-        write_file(self._index, json.dumps(data).encode(), flush=False)
+        write_file(self._index_path, json.dumps(data).encode(), flush=False)
 
     def _make_bare(self) -> None:
-        if not os.path.isdir(os.path.join(self._bare, "objects")):
-            self._git("init", "--quiet", "--bare", "--template=", "--", self._bare, bare=False)
-        info = Path(self._bare, "info")
+        if not os.path.isdir(os.path.join(self._bare_path, "objects")):
+            self._run_git(
+                "init", "--quiet", "--bare", "--template=", "--", self._bare_path, bare=False
+            )
+        info = Path(self._bare_path, "info")
         make_dir(info)
         write_file(info / "attributes", ATTRIBUTES, flush=False)
 
-    def _listed(self) -> Names:
-        text = self._git("for-each-ref", "--format=%(objectname) %(*objectname) %(refname)")
+    def _list_names(self) -> Names:
+        text = self._run_git("for-each-ref", "--format=%(objectname) %(*objectname) %(refname)")
         branches, tags = {}, {}
         for line in text.splitlines():
             own, peeled, ref = line.split(" ", 2)
@@ -236,9 +240,9 @@ class Repository:
                 tags[ref.removeprefix("refs/tags/")] = commit
         return Names(branches, tags)
 
-    def _prune(self, before: Names, now: Names) -> None:
+    def _prune_trees(self, before: Names, now: Names) -> None:
         """Remove trees that neither these names nor the last ones stand for."""
-        kept = {commit for one in (before, now) for commit in _commits(one)}
+        kept = {commit for one in (before, now) for commit in _list_commits(one)}
         for tree in (self.place / "trees").glob("*"):
             if tree.name not in kept:
                 shutil.rmtree(tree, ignore_errors=True)
@@ -252,15 +256,15 @@ class Repository:
         os.mkdir(files, 0o700)
         try:
             env = {"GIT_INDEX_FILE": index}
-            self._git("read-tree", f"{commit}^{{tree}}", env=env)
-            self._git("checkout-index", "--all", "--force", env=env, work_tree=files)
+            self._run_git("read-tree", f"{commit}^{{tree}}", env=env)
+            self._run_git("checkout-index", "--all", "--force", env=env, work_tree=files)
             os.rename(files, tree)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 
     # --- git ---------------------------------------------------------------------------------
 
-    def _address(self) -> str:
+    def _remote_address(self) -> str:
         url = self._access.url
         if url.startswith("-") or "::" in url.partition("/")[0] or "\0" in url:
             raise RepositoryError("the address names no transport that is allowed")
@@ -268,7 +272,7 @@ class Repository:
             raise RepositoryError("a password over http:// needs insecure_auth: True")
         return url
 
-    def _git(
+    def _run_git(
         self,
         *words: str,
         env: Mapping[str, str] | None = None,
@@ -276,12 +280,16 @@ class Repository:
         reads_remote: bool = False,
         work_tree: str | None = None,
     ) -> str:
-        place = ["--git-dir", self._bare] if bare else []
+        place = ["--git-dir", self._bare_path] if bare else []
         if work_tree is not None:
             place += ["-c", "core.bare=false", "--work-tree", work_tree]
         argv = ["git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"]
         argv += ["-c", "gc.auto=0", "-c", "fetch.fsckObjects=true", *place, *words]
-        variables = {**self._variables(), **(self._login() if reads_remote else {}), **(env or {})}
+        variables = {
+            **self._build_environment(),
+            **(self._login_variables() if reads_remote else {}),
+            **(env or {}),
+        }
         try:
             done = self._host.run(
                 argv, env=variables, clean_env=True, cwd=work_tree, timeout_s=FETCH_S
@@ -295,7 +303,7 @@ class Repository:
             raise RepositoryError(f"git {words[0]} exits with {done.exit_code}: {said}")
         return done.stdout
 
-    def _variables(self) -> dict[str, str]:
+    def _build_environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
         return {
             "PATH": SEARCH_PATH,
@@ -306,7 +314,7 @@ class Repository:
             "GIT_ASKPASS": "/bin/true",
         }
 
-    def _login(self) -> dict[str, str]:
+    def _login_variables(self) -> dict[str, str]:
         """Passwords go through the environment, where other users do not see them."""
         access = self._access
         options = {} if access.ssl_verify else {"http.sslVerify": "false"}
@@ -330,7 +338,7 @@ def shown(url: str) -> str:
     return re.sub(r"(?<=://)[^/@]*@", "", url)
 
 
-def _names(path: Path) -> Names:
+def _read_names(path: Path) -> Names:
     """What an index says; a damaged one says nothing."""
     try:
         data: Any = json.loads(read_regular(path) or b"{}")
@@ -340,6 +348,6 @@ def _names(path: Path) -> Names:
         return Names()
 
 
-def _commits(names: Names) -> Iterator[str]:
+def _list_commits(names: Names) -> Iterator[str]:
     yield from names.branches.values()
     yield from names.tags.values()

@@ -37,7 +37,7 @@ class LargeHashes:
     def get(self, hash_type: str, identity: tuple[int, ...]) -> str | None:
         """A hash, ``None`` if it is not known."""
         try:
-            data = disk.read_regular(self._path(hash_type, identity), limit_bytes=1024)
+            data = disk.read_regular(self._path_of(hash_type, identity), limit_bytes=1024)
         except StoreError:
             return None
         text = (data or b"").decode("ascii", "replace")
@@ -55,11 +55,11 @@ class LargeHashes:
                 return known
             taken = take()
             if taken is not None:
-                self._keep(hash_type, identity, taken)
+                self._keep_hash(hash_type, identity, taken)
             return taken
 
-    def _keep(self, hash_type: str, identity: tuple[int, ...], digest: str) -> None:
-        path = self._path(hash_type, identity)
+    def _keep_hash(self, hash_type: str, identity: tuple[int, ...], digest: str) -> None:
+        path = self._path_of(hash_type, identity)
         try:
             disk.make_dir(path.parent)
             disk.write_file(path, digest.encode(), flush=False)
@@ -69,6 +69,6 @@ class LargeHashes:
         except (StoreError, OSError) as error:
             log.warning("The hash of a large file is not kept: %s", error)
 
-    def _path(self, hash_type: str, identity: tuple[int, ...]) -> Path:
+    def _path_of(self, hash_type: str, identity: tuple[int, ...]) -> Path:
         name = hashlib.sha256(repr((hash_type, identity)).encode()).hexdigest()[:32]
         return Path(os.path.join(self._cachedir, FOLDER, f"{name}{SUFFIX}"))

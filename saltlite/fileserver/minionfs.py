@@ -7,12 +7,12 @@ documentation of the options; observed on Salt 3006.30.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core import dataclasses
 from saltlite.core.ids import valid_minion_id
 from saltlite.fileserver.gitfs import fits_any, path_parts
 from saltlite.fileserver.paths import safe_parts
@@ -50,7 +50,7 @@ class Minionfs:
         below = parts[depth:]
         if len(below) < 2 or not self._is_open(below[0]):
             return None
-        file = self._roots(below[0]).open("/".join(below[1:]), "pushed")
+        file = self._open_roots(below[0]).open("/".join(below[1:]), "pushed")
         if file is not None:
             file.rel = "/".join(parts)
         return file
@@ -60,9 +60,9 @@ class Minionfs:
         found = Listing()
         if saltenv != self._env:
             return found
-        for minion_id in self._minions():
+        for minion_id in self._list_minions():
             before = "/".join([*self._mountpoint, minion_id])
-            pushed = self._roots(minion_id).listing("pushed")
+            pushed = self._open_roots(minion_id).listing("pushed")
             found.files += [f"{before}/{name}" for name in pushed.files]
             found.dirs += [before, *(f"{before}/{name}" for name in pushed.dirs)]
         found.files.sort()
@@ -80,23 +80,23 @@ class Minionfs:
         """What was pushed is there."""
         return False
 
-    def _minions(self) -> list[str]:
+    def _list_minions(self) -> list[str]:
         try:
             names = sorted(os.listdir(self._place))
         except OSError:
             return []
-        return [name for name in names if self._is_open(name) and self._pushed(name).is_dir()]
+        return [name for name in names if self._is_open(name) and self._pushed_dir(name).is_dir()]
 
     def _is_open(self, minion_id: str) -> bool:
         if not valid_minion_id(minion_id) or fits_any(minion_id, self._black):
             return False
         return not self._white or fits_any(minion_id, self._white)
 
-    def _pushed(self, minion_id: str) -> Path:
+    def _pushed_dir(self, minion_id: str) -> Path:
         return self._place / minion_id / PUSHED
 
-    def _roots(self, minion_id: str) -> Roots:
-        roots = {"pushed": [str(self._pushed(minion_id))]}
+    def _open_roots(self, minion_id: str) -> Roots:
+        roots = {"pushed": [str(self._pushed_dir(minion_id))]}
         return Roots(
             dataclasses.replace(
                 self._options,

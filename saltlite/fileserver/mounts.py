@@ -5,10 +5,10 @@ Each is a :class:`Roots` of one environment, :data:`TREE`; nothing in it leads o
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from saltlite.core import dataclasses
 from saltlite.fileserver.paths import safe_parts
 from saltlite.fileserver.roots import Listing, OpenFile, Roots
 
@@ -91,12 +91,12 @@ def list_all(places: Iterable[Mounted]) -> Listing:
     for roots, below in places:
         before = "/".join(below)
         found = roots.listing(TREE)
-        files.update(_join(before, name) for name in found.files)
-        dirs.update(_join(before, name) for name in found.dirs)
+        files.update(_join_paths(before, name) for name in found.files)
+        dirs.update(_join_paths(before, name) for name in found.dirs)
         dirs.update([before] if before and found.files else [])
-        links = {**{_join(before, name): to for name, to in found.links.items()}, **links}
+        links = {**{_join_paths(before, name): to for name, to in found.links.items()}, **links}
     return Listing(sorted(files), sorted(dirs), [], dict(sorted(links.items())))
 
 
-def _join(before: str, name: str) -> str:
+def _join_paths(before: str, name: str) -> str:
     return f"{before}/{name}" if before else name

@@ -6,8 +6,9 @@ master names. Knows no disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from saltlite.core.dataclasses import dataclass
 
 SCHEME = "salt://"
 PATH_LIMIT_BYTES = 4096
@@ -26,7 +27,7 @@ def split_url(url: str) -> Location:
     """Take a ``salt://`` address, or the path behind it, apart.
 
     All behind the first ``?`` is a query of which only ``saltenv`` counts; a leading ``|`` (Salt's
-    mark of an escaped path) is dropped. Source: protocol.md 9.4; observed on Salt 3006.30.
+    mark of an escaped path) is dropped. Source: docs/wire.md#files; observed on Salt 3006.30.
     """
     path, _, query = url.removeprefix(SCHEME).partition("?")
     saltenv = None

@@ -14,9 +14,9 @@ import re
 import stat
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.fileserver.paths import safe_name, safe_parts
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Roots:
         if kept is None or not kept.holds():
             if len(self._listings) >= LISTINGS_KEPT:
                 self._listings.clear()
-            kept = self._listings[key] = self._read(directories)
+            kept = self._listings[key] = self._read_tree(directories)
         return kept.listing
 
     def forget(self) -> None:
@@ -148,7 +148,7 @@ class Roots:
         """The directories of this machine are as they are."""
         return False
 
-    def _read(self, directories: Sequence[str]) -> _Kept:
+    def _read_tree(self, directories: Sequence[str]) -> _Kept:
         began_ns = time.time_ns()
         walk = _Walk(self._options, self._ignored)
         for directory in directories:
@@ -160,14 +160,14 @@ class _Ignored:
     """``file_ignore_regex`` (search) and ``file_ignore_glob`` (of the whole path)."""
 
     def __init__(self, expressions: Sequence[str], globs: Sequence[str]) -> None:
-        sources = [*filter(_valid, expressions), *map(fnmatch.translate, globs)]
+        sources = [*filter(_is_valid, expressions), *map(fnmatch.translate, globs)]
         self._searches = [re.compile(source) for source in sources]
 
     def __call__(self, rel: str) -> bool:
         return any(search.search(rel) for search in self._searches)
 
 
-def _valid(expression: str) -> bool:
+def _is_valid(expression: str) -> bool:
     try:
         re.compile(expression)
     except re.error as error:
@@ -180,7 +180,7 @@ _Stamp: TypeAlias = "tuple[int, int] | None"
 """Inode and time of change of a directory; ``None`` where there is nothing."""
 
 
-def _stamp(path: str) -> _Stamp:
+def _stamp_of(path: str) -> _Stamp:
     try:
         status = os.stat(path)
     except OSError:
@@ -200,7 +200,7 @@ class _Kept:
         latest_ns = max((stamp[1] for stamp in self.stamps.values() if stamp), default=0)
         if latest_ns > self.began_ns - TICK_NS:
             return False
-        return all(_stamp(path) == stamp for path, stamp in self.stamps.items())
+        return all(_stamp_of(path) == stamp for path, stamp in self.stamps.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +243,13 @@ class _Walk:
         )
 
     def read(self, root: str) -> None:
-        first = self._folder(root, "", None)
+        first = self._open_folder(root, "", None)
         waiting = [first] if first is not None else []
         while waiting:
             folder = waiting.pop()
-            waiting += self._entries(folder, root)
+            waiting += self._read_entries(folder, root)
 
-    def _folder(self, path: str, rel: str, parent: _Folder | None) -> _Folder | None:
+    def _open_folder(self, path: str, rel: str, parent: _Folder | None) -> _Folder | None:
         try:
             status = os.stat(path)
         except OSError:
@@ -261,10 +261,10 @@ class _Walk:
         self.stamps[path] = (status.st_ino, status.st_mtime_ns)
         return _Folder(path, rel, inode, parent)
 
-    def _entries(self, folder: _Folder, root: str) -> list[_Folder]:
+    def _read_entries(self, folder: _Folder, root: str) -> list[_Folder]:
         below = []
         try:
-            entries = [entry for entry in os.scandir(folder.path) if _speakable(entry.name)]
+            entries = [entry for entry in os.scandir(folder.path) if _can_travel(entry.name)]
         except OSError as error:
             log.debug("cannot list %s: %s", folder.path, error.strerror)
             return []
@@ -274,14 +274,14 @@ class _Walk:
             rel = f"{folder.rel}/{entry.name}" if folder.rel else entry.name
             is_link = entry.is_symlink()
             if is_link:
-                self._link(entry.path, rel, root)
+                self._add_link(entry.path, rel, root)
             if _is_dir(entry):
-                below += self._directory(entry.path, rel, is_link, folder)
+                below += self._add_directory(entry.path, rel, is_link, folder)
             elif is_link or entry.is_file():
-                self._file(entry.path, rel, is_link)
+                self._add_file(entry.path, rel, is_link)
         return below
 
-    def _link(self, path: str, rel: str, root: str) -> None:
+    def _add_link(self, path: str, rel: str, root: str) -> None:
         if not self._show_links or self._ignored(rel):
             return
         try:
@@ -292,15 +292,15 @@ class _Walk:
         if not self._follow or _is_below(leads_to, os.path.normpath(root)):
             self._links.setdefault(rel, target)
 
-    def _directory(self, path: str, rel: str, is_link: bool, parent: _Folder) -> list[_Folder]:
+    def _add_directory(self, path: str, rel: str, is_link: bool, parent: _Folder) -> list[_Folder]:
         if not self._ignored(rel) and (self._show_links or not is_link):
             self._dirs.add(rel)
         if is_link and not self._follow:
             return []
-        folder = self._folder(path, rel, parent)
+        folder = self._open_folder(path, rel, parent)
         return [folder] if folder is not None else []
 
-    def _file(self, path: str, rel: str, is_link: bool) -> None:
+    def _add_file(self, path: str, rel: str, is_link: bool) -> None:
         if is_link and not os.path.exists(path):
             self.stamps[path] = None
         if not self._ignored(rel) and (self._show_links or not is_link):
@@ -314,7 +314,7 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _speakable(name: str) -> bool:
+def _can_travel(name: str) -> bool:
     """Whether a name can travel; names that are no UTF-8 cannot."""
     try:
         name.encode()

@@ -11,10 +11,10 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.fileserver.hashes import HashTakesLong, LargeHashes
 from saltlite.fileserver.roots import TICK_NS, Listing, OpenFile, Roots
 
@@ -66,26 +66,26 @@ class Surroundings:
     extra: Mapping[str, Any]
 
 
-def _roots(options: FileOptions, _around: Surroundings | None) -> Backend:
+def _make_roots(options: FileOptions, _around: Surroundings | None) -> Backend:
     return Roots(options)
 
 
-def _gitfs(options: FileOptions, around: Surroundings | None) -> Backend | None:
+def _make_gitfs(options: FileOptions, around: Surroundings | None) -> Backend | None:
     from saltlite.fileserver.gitfs import Gitfs
 
     return None if around is None else Gitfs(options, around.cachedir, around.extra)
 
 
-def _minionfs(options: FileOptions, around: Surroundings | None) -> Backend | None:
+def _make_minionfs(options: FileOptions, around: Surroundings | None) -> Backend | None:
     from saltlite.fileserver.minionfs import Minionfs
 
     return None if around is None else Minionfs(options, around.cachedir, around.extra)
 
 
 BACKENDS: Mapping[str, Callable[[FileOptions, Surroundings | None], Backend | None]] = {
-    "roots": _roots,
-    "gitfs": _gitfs,
-    "minionfs": _minionfs,
+    "roots": _make_roots,
+    "gitfs": _make_gitfs,
+    "minionfs": _make_minionfs,
 }
 """``fileserver_backend``'s names. Those that keep copies are not there without surroundings."""
 
@@ -100,7 +100,7 @@ class Found:
     backend: str
 
 
-def _clear(backend: Backend) -> tuple[bool, str]:
+def _clear_backend(backend: Backend) -> tuple[bool, str]:
     """Whether a back end removed its copies, and what it could not remove."""
     try:
         return backend.clear(), ""
@@ -128,7 +128,7 @@ class FileServer:
         self._options = options
         self._large = large
         self._hash_here_bytes = hash_here_bytes
-        self._backends = _backends(options, around) if backends is None else backends
+        self._backends = _make_backends(options, around) if backends is None else backends
         self._hashes: dict[tuple[int, ...], str] = {}
 
     @property
@@ -143,11 +143,11 @@ class FileServer:
 
     def envs(self, only: Sequence[str] = ()) -> list[str]:
         """The names of all environments, each once."""
-        return list(dict.fromkeys(env for one in self._chosen(only) for env in one.envs()))
+        return list(dict.fromkeys(env for one in self._choose_backends(only) for env in one.envs()))
 
     def find(self, path: object, saltenv: object) -> Found | None:
         """Where a file is, ``None`` if there is none."""
-        found = self._open(path, saltenv)
+        found = self._open_file(path, saltenv)
         if found is None:
             return None
         backend, file = found
@@ -156,7 +156,7 @@ class FileServer:
 
     def hash(self, path: object, saltenv: object) -> str | None:
         """The hash of a file in hexadecimal, ``None`` if there is none."""
-        found = self._open(path, saltenv)
+        found = self._open_file(path, saltenv)
         if found is None:
             return None
         with found[1] as file:
@@ -164,7 +164,7 @@ class FileServer:
 
     def hash_and_status(self, path: object, saltenv: object) -> tuple[str, os.stat_result] | None:
         """The hash of a file and its status, ``None`` if there is none."""
-        found = self._open(path, saltenv)
+        found = self._open_file(path, saltenv)
         if found is None:
             return None
         with found[1] as file:
@@ -175,7 +175,7 @@ class FileServer:
 
         Empty at or past the end, ``None`` if there is no such file.
         """
-        found = self._open(path, saltenv)
+        found = self._open_file(path, saltenv)
         if found is None:
             return None
         with found[1] as file:
@@ -185,7 +185,7 @@ class FileServer:
 
     def read(self, path: object, saltenv: object) -> tuple[str, bytes] | None:
         """Where a file is on this machine, and all of it; ``None`` if there is none."""
-        found = self._open(path, saltenv)
+        found = self._open_file(path, saltenv)
         if found is None:
             return None
         with found[1] as file:
@@ -199,27 +199,27 @@ class FileServer:
 
         Of a larger one whose hash is not known it is :data:`NOT_HASHED`.
         """
-        found = self._open(path, saltenv)
+        found = self._open_file(path, saltenv)
         if found is None:
             return None
         with found[1] as file:
             if file.status.st_size > limit_bytes:
-                return self._known_hash(file) or NOT_HASHED, None
+                return self._find_hash(file) or NOT_HASHED, None
             digest = self._hash_of(file)
             content = os.pread(file.fd, limit_bytes + 1, 0)
             return digest, content if len(content) <= limit_bytes else None
 
     def files(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
         """The files and links of an environment whose paths begin with ``prefix``, sorted."""
-        return self._names("files", saltenv, prefix, only)
+        return self._list_names("files", saltenv, prefix, only)
 
     def dirs(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
         """Its directories."""
-        return self._names("dirs", saltenv, prefix, only)
+        return self._list_names("dirs", saltenv, prefix, only)
 
     def empty_dirs(self, saltenv: object, prefix: str = "", only: Sequence[str] = ()) -> list[str]:
         """Its directories with nothing in them."""
-        return self._names("empty_dirs", saltenv, prefix, only)
+        return self._list_names("empty_dirs", saltenv, prefix, only)
 
     def symlinks(
         self, saltenv: object, prefix: str = "", only: Sequence[str] = ()
@@ -227,7 +227,7 @@ class FileServer:
         """Its links and their targets."""
         begin = prefix.strip("/")
         links: dict[str, str] = {}
-        for listing in self._listings(saltenv, only):
+        for listing in self._list_all(saltenv, only):
             links = {**listing.links, **links}
         return {path: target for path, target in links.items() if path.startswith(begin)}
 
@@ -239,28 +239,30 @@ class FileServer:
 
     def update(self, only: Sequence[str] = ()) -> bool:
         """Fetch what back ends serve from elsewhere; whether anything is another now."""
-        changed = [backend.update() for backend in self._chosen(only)]
+        changed = [backend.update() for backend in self._choose_backends(only)]
         return any(changed)
 
     def clear(self, only: Sequence[str] = ()) -> tuple[list[str], list[str]]:
         """Remove the copies that back ends keep: the names of those that did, and what failed."""
-        done = {one.name: _clear(one) for one in self._chosen(only)}
+        done = {one.name: _clear_backend(one) for one in self._choose_backends(only)}
         cleared = [name for name, (did, _) in done.items() if did]
         return cleared, [error for _, error in done.values() if error]
 
-    def _chosen(self, only: Sequence[str]) -> list[Backend]:
+    def _choose_backends(self, only: Sequence[str]) -> list[Backend]:
         return [one for one in self._backends if not only or one.name in only]
 
-    def _listings(self, saltenv: object, only: Sequence[str]) -> list[Listing]:
-        return [backend.listing(saltenv) for backend in self._chosen(only)]
+    def _list_all(self, saltenv: object, only: Sequence[str]) -> list[Listing]:
+        return [backend.listing(saltenv) for backend in self._choose_backends(only)]
 
-    def _names(self, kind: str, saltenv: object, prefix: str, only: Sequence[str]) -> list[str]:
+    def _list_names(
+        self, kind: str, saltenv: object, prefix: str, only: Sequence[str]
+    ) -> list[str]:
         begin = prefix.strip("/")
-        lists = [_KINDS[kind](listing) for listing in self._listings(saltenv, only)]
+        lists = [_KINDS[kind](listing) for listing in self._list_all(saltenv, only)]
         names = lists[0] if len(lists) == 1 else sorted({name for one in lists for name in one})
         return [name for name in names if name.startswith(begin)] if begin else list(names)
 
-    def _open(self, path: object, saltenv: object) -> tuple[str, OpenFile] | None:
+    def _open_file(self, path: object, saltenv: object) -> tuple[str, OpenFile] | None:
         for backend in self._backends:
             file = backend.open(path, saltenv)
             if file is not None:
@@ -273,7 +275,7 @@ class FileServer:
         Raises:
             HashTakesLong: it is too large for that, here.
         """
-        known = self._known_hash(file)
+        known = self._find_hash(file)
         if known is not None:
             return known
         if self._hash_here_bytes is not None and file.status.st_size > self._hash_here_bytes:
@@ -288,30 +290,30 @@ class FileServer:
                 unsettled.append(digest)
             return digest if is_sure else None
 
-        found = self._large.get_or_take(self.hash_type, _identity(file.status), take)
+        found = self._large.get_or_take(self.hash_type, _file_identity(file.status), take)
         return unsettled[0] if found is None else found
 
-    def _known_hash(self, file: OpenFile) -> str | None:
-        key = _identity(file.status)
+    def _find_hash(self, file: OpenFile) -> str | None:
+        key = _file_identity(file.status)
         known = self._hashes.get(key)
         if known is None and self._large is not None and file.status.st_size >= LARGE_BYTES:
             known = self._large.get(self.hash_type, key)
             if known is not None:
-                self._keep(key, known)
+                self._keep_hash(key, known)
         return known
 
     def _take_hash(self, file: OpenFile) -> tuple[str, bool]:
         """The hash, and whether the file has not changed meanwhile, and will not unseen."""
-        key = _identity(file.status)
+        key = _file_identity(file.status)
         digest = hashlib.new(self.hash_type, usedforsecurity=False)
         while piece := os.read(file.fd, READ_BYTES):
             digest.update(piece)
-        is_sure = _is_settled(file.status) and _identity(os.fstat(file.fd)) == key
+        is_sure = _is_settled(file.status) and _file_identity(os.fstat(file.fd)) == key
         if is_sure:
-            self._keep(key, digest.hexdigest())
+            self._keep_hash(key, digest.hexdigest())
         return digest.hexdigest(), is_sure
 
-    def _keep(self, key: tuple[int, ...], digest: str) -> None:
+    def _keep_hash(self, key: tuple[int, ...], digest: str) -> None:
         if len(self._hashes) >= HASHES_KEPT:
             self._hashes.clear()
         self._hashes[key] = digest
@@ -324,7 +326,7 @@ _KINDS: Mapping[str, Callable[[Listing], list[str]]] = {
 }
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def _file_identity(status: os.stat_result) -> tuple[int, ...]:
     return (
         status.st_dev,
         status.st_ino,
@@ -354,7 +356,7 @@ def file_server(
     )
 
 
-def _backends(options: FileOptions, around: Surroundings | None) -> list[Backend]:
+def _make_backends(options: FileOptions, around: Surroundings | None) -> list[Backend]:
     found = []
     for name in options.fileserver_backend:
         backend = BACKENDS[name](options, around) if name in BACKENDS else None

@@ -84,7 +84,7 @@ class LocalSource:
 
 
 class MasterSource:
-    """The master's file server, one request for each question. Source: protocol.md 9.4."""
+    """The master's file server, one request for each question. Source: docs/wire.md#files."""
 
     _COMMANDS: Mapping[str, str] = {
         "files": "_file_list",
@@ -98,12 +98,12 @@ class MasterSource:
 
     def envs(self) -> list[str]:
         """The master's environments."""
-        return _texts(self._master.request({"cmd": "_file_envs"}))
+        return _read_texts(self._master.request({"cmd": "_file_envs"}))
 
     def names(self, kind: str, saltenv: str, prefix: str) -> list[str]:
         """One of the master's lists."""
         load = {"cmd": self._COMMANDS[kind], "saltenv": saltenv, "prefix": prefix}
-        return _texts(self._master.request(load))
+        return _read_texts(self._master.request(load))
 
     def symlinks(self, saltenv: str, prefix: str) -> dict[str, str]:
         """The master's links and their targets."""
@@ -126,17 +126,32 @@ class MasterSource:
         return str(hashed.get("hash_type", "")), str(hashed["hsum"]), status
 
     def pieces(self, path: str, saltenv: str, size: int, gzip: int | None) -> Iterator[bytes]:
-        """The content of a file, piece by piece; ``size`` saves the last, empty one."""
+        """The content of a file, piece by piece; ``size`` saves the last, empty one.
+
+        While the caller works on a piece, a thread asks for the next one: nobody else may ask the
+        master then. It has ended when the last piece is out, or the iterator is closed.
+        """
         load: dict[str, Any] = {"cmd": "_serve_file", "path": path, "saltenv": saltenv}
         if gzip:
             load["gzip"] = gzip
-        begin = 0
-        while begin < size:
-            piece = _piece(self._master.request({**load, "loc": begin}))
-            if not piece:
-                return
-            yield piece
-            begin += len(piece)
+        piece = self._ask_piece(load, 0) if size > 0 else b""
+        begin = len(piece)
+        if not piece or begin >= size:  # most files are small, and need no thread
+            yield from (piece,) if piece else ()
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            while piece and begin < size:
+                coming = pool.submit(self._ask_piece, load, begin)
+                yield piece
+                piece = coming.result()
+                begin += len(piece)
+            if piece:
+                yield piece
+
+    def _ask_piece(self, load: Mapping[str, Any], begin: int) -> bytes:
+        return _read_piece(self._master.request({**load, "loc": begin}))
 
     def bundle(
         self, paths: Sequence[str], saltenv: str, hashes: Sequence[str]
@@ -161,13 +176,13 @@ class MasterSource:
         return bundles.unpack(self._master.request(load), len(load["paths"]))
 
 
-def _texts(reply: Any) -> list[str]:
+def _read_texts(reply: Any) -> list[str]:
     if not isinstance(reply, (list, tuple)):
         raise WireError("the master's list is no list")
     return [str(item) for item in reply]
 
 
-def _piece(reply: Any) -> bytes:
+def _read_piece(reply: Any) -> bytes:
     """The bytes in a reply; a daemon's connection leaves all of its texts bytes."""
     if not isinstance(reply, Mapping):
         raise WireError("the master's piece of a file is no map")

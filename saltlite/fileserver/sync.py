@@ -2,7 +2,8 @@
 
 ``salt://_modules`` of each environment goes to ``extension_modules/modules``, and so with the other
 kinds; what is no longer there goes away (``clean_dynamic_modules``). Minions sync from their file
-client, a master from its own file roots. Source: modules.md 2, observed on Salt 3006.30.
+client, a master from its own file roots. Source: docs/modules.md#what-a-file-finds, observed on
+Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.disk import make_dir, read_regular, write_file
 from saltlite.errors import StoreError, UsageError
 from saltlite.loader import catalogue
@@ -146,7 +147,11 @@ def copy_code(
     names: list[str] = []
     wanted: set[Path] = set()
     for env in envs:
-        code = {path: parts for path, parts in _code(files, kind, env) if choice.has(_name(parts))}
+        code = {
+            path: parts
+            for path, parts in _find_code(files, kind, env)
+            if choice.has(_module_name(parts))
+        }
         with files.ahead(list(code), env):
             for path, parts in code.items():
                 place = target.joinpath(*parts)
@@ -154,13 +159,13 @@ def copy_code(
                 if data is None:
                     continue
                 wanted.add(place)
-                if _replaced(place, data):
-                    names.append(f"{kind}.{_name(parts)}")
-    removed = clean and _clean(target, wanted)
+                if _replace_file(place, data):
+                    names.append(f"{kind}.{_module_name(parts)}")
+    removed = clean and _remove_others(target, wanted)
     return Synced(sorted(set(names)), removed)
 
 
-def _code(files: Files, kind: str, env: str) -> Iterable[tuple[str, tuple[str, ...]]]:
+def _find_code(files: Files, kind: str, env: str) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Each file of a kind in an environment: its path, and the parts below the kind."""
     from saltlite.fileserver.paths import safe_parts
 
@@ -173,11 +178,11 @@ def _code(files: Files, kind: str, env: str) -> Iterable[tuple[str, tuple[str, .
             yield path, parts[1:]
 
 
-def _name(parts: Sequence[str]) -> str:
+def _module_name(parts: Sequence[str]) -> str:
     return os.path.splitext(".".join(parts))[0]
 
 
-def _replaced(place: Path, data: bytes) -> bool:
+def _replace_file(place: Path, data: bytes) -> bool:
     """Write a file unless it is so already."""
     with contextlib.suppress(StoreError):
         if read_regular(place) == data:
@@ -187,7 +192,7 @@ def _replaced(place: Path, data: bytes) -> bool:
     return True
 
 
-def _clean(target: Path, wanted: set[Path]) -> bool:
+def _remove_others(target: Path, wanted: set[Path]) -> bool:
     """Remove all files but the wanted ones, and directories that become empty."""
     removed = False
     for root, dirs, names in os.walk(target, topdown=False):

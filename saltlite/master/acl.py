@@ -1,7 +1,8 @@
 """Who may publish: the local users' keys and ``publisher_acl``.
 
 At every start the master writes a fresh key for each user who may use it; a command proves that it
-runs as that user by knowing the key. Source: protocol.md 11, 14.1; config.md 2.
+runs as that user by knowing the key. Source: docs/wire.md#clear-commands,
+docs/architecture.md#who-owns-which-file-on-disk; docs/config.md#master.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import os
 import pwd
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,11 +26,15 @@ from saltlite.core.access import (
     expression_fits,
     expression_may_fit,
 )
+from saltlite.core.dataclasses import dataclass
 from saltlite.loader.arguments import split_args, split_keyword
 
 log = logging.getLogger(__name__)
 
 _KEY_LIMIT_BYTES: Final = 1024
+
+LISTEN: Final = "@events"
+"""The entry of ``publisher_acl`` that opens the event bus."""
 
 
 def key_path(cachedir: Path, user: str) -> Path:
@@ -46,10 +50,13 @@ def process_user() -> str:
         return str(os.geteuid())
 
 
-def write_keys(cachedir: Path, users: Sequence[str], new_key: Callable[[], str]) -> None:
+def write_keys(
+    cachedir: Path, users: Sequence[str], new_key: Callable[[], str], *, verify: bool = True
+) -> None:
     """A fresh key for each user, readable by that user alone.
 
-    A name of no account gets none.
+    A name of no account gets none, or without ``verify`` one that the master keeps for whoever
+    brings it there.
 
     Raises:
         StoreError: a key cannot be written.
@@ -59,12 +66,14 @@ def write_keys(cachedir: Path, users: Sequence[str], new_key: Callable[[], str])
         try:
             account = pwd.getpwnam(user)
         except KeyError:
-            log.warning("There is no user %s; no key is made for them", user)
-            continue
-        own = account.pw_uid == os.geteuid()
+            if verify:
+                log.warning("There is no user %s; no key is made for them", user)
+                continue
+            account = None
+        own = account is None or account.pw_uid == os.geteuid()
         disk.remove(path)
         disk.write_file(path, new_key().encode(), mode=0o400 if own else 0o600, flush=False)
-        if not own:
+        if account is not None and not own:
             with contextlib.suppress(PermissionError):
                 os.chown(path, account.pw_uid, account.pw_gid)
 
@@ -93,8 +102,24 @@ class Access:
 
     def users(self) -> list[str]:
         """Who gets a key at the start."""
-        named = [user for user in self._options.publisher_acl if _is_name(user)]
-        return list(dict.fromkeys(["root", self._master_user, *named]))
+        return list(dict.fromkeys(["root", self._master_user, *self.named_users()]))
+
+    def listeners(self) -> list[str]:
+        """Who may listen to the event bus, and so to everything: not who may publish only."""
+        return [user for user in self.named_users() if LISTEN in self._rules_of(user)]
+
+    def named_users(self) -> list[str]:
+        """The names in ``publisher_acl``, and the accounts that expressions in it fit."""
+        keys = [str(one) for one in self._options.publisher_acl]
+        names = [one for one in keys if _is_name(one)]
+        if len(names) == len(keys) or not self._options.client_acl_verify:
+            return names
+        accounts = (one.pw_name for one in pwd.getpwall())
+        found = [one for one in accounts if _is_name(one) and self._is_listed(one)]
+        return list(dict.fromkeys([*names, *found]))
+
+    def _is_listed(self, user: str) -> bool:
+        return any(expression_fits(str(one), user) for one in self._options.publisher_acl)
 
     def authenticate(self, user: str, key: str | None) -> User | None:
         """The user whose key this is; ``None`` if it is nobody's, or not one that fits ``user``.
@@ -105,17 +130,17 @@ class Access:
         """
         if not key or not isinstance(user, str):
             return None
-        privileged = any(self._fits(one, key) for one in sorted(self._privileged))
+        privileged = any(self._key_fits(one, key) for one in sorted(self._privileged))
         if user.startswith("sudo_") or user in self._privileged:
             if not privileged:
                 return None
             limited = self._options.sudo_acl and user.startswith("sudo_")
-            return User(user, self._rules(user.removeprefix("sudo_")) if limited else None)
+            return User(user, self._rules_of(user.removeprefix("sudo_")) if limited else None)
         if privileged:
             return User(user, None)
-        if not _is_name(user) or user not in self._options.publisher_acl:
+        if not _is_name(user) or not self._is_listed(user):
             return None
-        return User(user, self._rules(user)) if self._fits(user, key) else None
+        return User(user, self._rules_of(user)) if self._key_fits(user, key) else None
 
     def blacklisted(self, user: str, functions: Sequence[str]) -> bool:
         """Whether ``publisher_acl_blacklist`` names the user or one of the functions."""
@@ -161,18 +186,18 @@ class Access:
             return True
         return allows_run(user.rules, kind, read_call(function, args, kwargs or {}))
 
-    def _rules(self, user: str) -> Sequence[Any]:
+    def _rules_of(self, user: str) -> Sequence[Any]:
         found: list[Any] = []
         for name, rules in self._options.publisher_acl.items():
             if expression_fits(str(name), user):
                 found.extend(_as_list(rules))
         return found
 
-    def _fits(self, user: str, key: str) -> bool:
-        known = self._key(user)
+    def _key_fits(self, user: str, key: str) -> bool:
+        known = self._key_of(user)
         return known is not None and hmac.compare_digest(known.encode(), key.encode())
 
-    def _key(self, user: str) -> str | None:
+    def _key_of(self, user: str) -> str | None:
         """A user's key, read again when its file changes."""
         path = key_path(self._cachedir, user)
         try:

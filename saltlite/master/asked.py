@@ -7,9 +7,9 @@ What is kept is bounded, in jobs and in bytes; the job store knows of the others
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.master.jobcache import size_of_ids
 
 JOBS_MOST: Final = 500

@@ -1,7 +1,8 @@
 """Which keys are accepted or rejected unseen: ``autosign_file``, ``autoreject_file`` and their kin.
 
 Nothing here builds a path from what a peer sent: lists are read from where the configuration says,
-and what the peer sent is compared with their lines. Source: protocol.md 7.3; CVE-2025-22241.
+and what the peer sent is compared with their lines. Source: docs/wire.md#which-key-is-let-in;
+CVE-2025-22241.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class AutoSign:
         return now_s - status.st_mtime > self._options.autosign_timeout * 60
 
     def _lists_id(self, path: Path, minion_id: str) -> bool:
-        return any(_fits(line, minion_id) for line in self._lines(path))
+        return any(_line_fits(line, minion_id) for line in self._lines_that_count(path))
 
     def _signs_grain(self, grains: Mapping[str, Plain]) -> bool:
         directory = self._options.autosign_grains_dir
@@ -80,24 +81,24 @@ class AutoSign:
         except OSError:
             return False
         return any(
-            str(grains[name]) in self._lines(Path(directory) / name)
+            str(grains[name]) in self._lines_that_count(Path(directory) / name)
             for name in known
             if name in grains
         )
 
-    def _lines(self, path: Path) -> list[str]:
+    def _lines_that_count(self, path: Path) -> list[str]:
         """The lines of a list that count; none of a file that others may write."""
         try:
             status = path.stat()
         except OSError:
             return []
         known = self._lists.get(path)
-        if known is not None and known[0] == status.st_mtime_ns:
+        if known is not None and known[0] == status.st_ctime_ns:
             return known[1]
         lines: list[str] = []
         if self._is_safe(path, status):
             lines = _read_lines(path)
-        self._lists[path] = (status.st_mtime_ns, lines)
+        self._lists[path] = (status.st_ctime_ns, lines)
         return lines
 
     def _is_safe(self, path: Path, status: os.stat_result) -> bool:
@@ -118,7 +119,7 @@ def _read_lines(path: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _fits(line: str, minion_id: str) -> bool:
+def _line_fits(line: str, minion_id: str) -> bool:
     """Whether a line names the id: literally, as a glob or as an expression."""
     if line == minion_id or fnmatch.fnmatchcase(minion_id, line):
         return True

@@ -95,7 +95,7 @@ class Life:
         mine = (self._wake_fd, self._parent_fd)
         theirs = [(socket, events) for socket, events in found if socket not in mine]
         if len(theirs) != len(found):
-            self._attend()
+            self._answer_signals()
         return theirs
 
     def do_not_poll(self) -> None:
@@ -103,7 +103,7 @@ class Life:
 
         SIGTERM ends it where it is, as ``sys.exit`` would; the logs are re-opened at once.
         """
-        signal.signal(signal.SIGTERM, _exit)
+        signal.signal(signal.SIGTERM, _exit_on_signal)
         signal.signal(signal.SIGHUP, lambda _number, _frame: self._reload())
 
     def let_go(self) -> None:
@@ -127,7 +127,7 @@ class Life:
         beat = Beat(before.beat_s, before.busy_since_s, limit_s, before.requests)
         self._beats.write(self._slot, beat)
 
-    def _attend(self) -> None:
+    def _answer_signals(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fd, 4096)
         if self._parent_is_gone():
@@ -149,5 +149,5 @@ class Life:
         self._hang_up = True
 
 
-def _exit(_number: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)

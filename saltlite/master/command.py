@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+from saltlite.core.dataclasses import dataclass, field
 
 
 class Caller(Enum):
@@ -25,7 +26,10 @@ class Caller(Enum):
 
 
 class Repeats(Enum):
-    """What happens when the same request comes again. Source: security.md 3.5."""
+    """What happens when the same request comes again.
+
+    Source: docs/security.md#replay-and-clocks.
+    """
 
     ACT = "has an effect: a repeat is refused"
     READ = "only reads: a few repeats are answered"

@@ -72,9 +72,9 @@ class Connections:
             for _ in range(BATCH):
                 event, fd = recv_monitor_event(monitor)
                 if event == zmq.EVENT_ACCEPTED:
-                    self._accepted(fd)
+                    self._take_connection(fd)
                 else:
-                    self._gone += self._forget(fd)
+                    self._gone += self._forget_connection(fd)
 
     def release_memory(self, now_s: float) -> None:
         """Give back what connections held that have ended; not while more and more of them end."""
@@ -86,23 +86,23 @@ class Connections:
             self._gone, self._release_s = 0, 0.0
             process.release_memory()
 
-    def _accepted(self, fd: int) -> None:
-        self._forget(fd)  # one that ended without an event; its descriptor is used again
+    def _take_connection(self, fd: int) -> None:
+        self._forget_connection(fd)  # one that ended without an event; its descriptor is used again
         peer = peer_of(fd)
         if peer is None:  # it has gone already
             return
-        if self._admits(peer[0]):
+        if self._has_room_for(peer[0]):
             self._peers[fd] = peer
             self._by_origin[peer[0]] += 1
             self.admitted += 1
         elif shut_down(fd, peer):
-            self._tell(peer[0])
+            self._warn_of_excess(peer[0])
 
-    def _admits(self, origin: str) -> bool:
+    def _has_room_for(self, origin: str) -> bool:
         free = self._most - len(self._peers)
         return self._by_origin[origin] < FREE_TIMES * free
 
-    def _forget(self, fd: int) -> bool:
+    def _forget_connection(self, fd: int) -> bool:
         peer = self._peers.pop(fd, None)
         if peer is None:
             return False
@@ -111,7 +111,7 @@ class Connections:
             del self._by_origin[peer[0]]
         return True
 
-    def _tell(self, origin: str) -> None:
+    def _warn_of_excess(self, origin: str) -> None:
         """Say so, not too often; and look for connections that ended without an event."""
         self._refused += 1
         if time.monotonic() < self._next_line_s:
@@ -128,7 +128,7 @@ class Connections:
         self._next_line_s = time.monotonic() + BETWEEN_LINES_S
         for fd, peer in list(self._peers.items()):
             if peer_of(fd) != peer:
-                self._forget(fd)
+                self._forget_connection(fd)
 
 
 def peer_of(fd: int) -> Peer | None:
@@ -136,7 +136,7 @@ def peer_of(fd: int) -> Peer | None:
 
     The origin is the address, of IPv6 the network of 64 bits: that is what one host may have.
     """
-    with _borrowed(fd) as one:
+    with _borrow_socket(fd) as one:
         if one is None or one.family not in (socket.AF_INET, socket.AF_INET6):
             return None
         try:
@@ -154,14 +154,14 @@ def shut_down(fd: int, peer: Peer) -> bool:
     """End a connection that is ZeroMQ's; ``False`` if the descriptor is another one's by now."""
     if peer_of(fd) != peer:
         return False
-    with _borrowed(fd) as one, contextlib.suppress(OSError):
+    with _borrow_socket(fd) as one, contextlib.suppress(OSError):
         if one is not None:
             one.shutdown(socket.SHUT_RDWR)
     return True
 
 
 @contextlib.contextmanager
-def _borrowed(fd: int) -> Iterator[socket.socket | None]:
+def _borrow_socket(fd: int) -> Iterator[socket.socket | None]:
     """Someone else's descriptor as a socket; it is not closed. ``None`` if it is no socket."""
     try:
         one = socket.socket(fileno=fd)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from saltlite.channel.handshake import MasterHandshake
 from saltlite.channel.master import TokenCache
 from saltlite.config.master import MasterConfig
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.plain import PlainMap
 from saltlite.crypto.cipher import new_key_string
 from saltlite.fileserver.server import FileServer, file_server
@@ -24,15 +24,15 @@ from saltlite.master.acl import Access
 from saltlite.master.asked import AskedMinions
 from saltlite.master.autosign import AutoSign
 from saltlite.master.filehash import HASH_HERE_BYTES
+from saltlite.master.job_mirror import JobMirror
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keyactions import take_rotation_request
 from saltlite.master.keystore import KeyStore
 from saltlite.master.logins import LoginQueue
 from saltlite.master.logintokens import LoginTokens
 from saltlite.master.minioncache import MinionCache
-from saltlite.master.mirror import JobMirror
 from saltlite.master.pillarcache import PillarCache
-from saltlite.master.rates import Rates
+from saltlite.master.rates import SLOW_TARGETS_S, Rates, TimeBudgets
 from saltlite.master.refusals import LINES_PER_S, Refusals
 from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
 from saltlite.master.runs import RunQueue, RunRequest
@@ -172,6 +172,7 @@ class MasterContext:
     replay: ReplayGuard
     refusals: Refusals
     rates: Rates
+    slow_targets: TimeBudgets
     events: EventSink
     publisher: JobSink
     runs: RunSink
@@ -226,6 +227,7 @@ def make_context(
         ),
         refusals=Refusals(time.monotonic, lines_per_s=LINES_PER_S / workers),
         rates=Rates(share=1 / workers),
+        slow_targets=TimeBudgets(SLOW_TARGETS_S, share=1 / workers),
         events=events,
         publisher=publisher,
         runs=RunQueue(shared.sockets.runs),

@@ -1,6 +1,7 @@
 """Master: checks that it can run, makes what its processes share, and watches over them.
 
-The parent binds nothing and parses nothing that comes from outside. Source: reliability.md 2, 8.
+The parent binds nothing and parses nothing that comes from outside. Source:
+docs/reliability.md#processes-die, #start-stop-configuration.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import fcntl
 import logging
 import os
 import pwd
-import resource
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import zmq
 
 from saltlite import disk, process
-from saltlite.config.master import MasterConfig
+from saltlite.config.master import EventOptions, MasterConfig
 from saltlite.core.jid import latest_stored, latest_usable
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
@@ -29,17 +29,19 @@ from saltlite.errors import ConfigError, NoSuchUser, StoreError
 from saltlite.jobs.stored import OWN
 from saltlite.master import noncefile
 from saltlite.master.acl import Access, process_user, write_keys
+from saltlite.master.acl_files import let_through, user_ids
 from saltlite.master.child import Life
 from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
-from saltlite.master.doors import let_through, user_ids
 from saltlite.master.eventpublisher import EventPublisher
+from saltlite.master.eventqueue import WINDOW
+from saltlite.master.job_mirror import event_returners
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keystore import KeyStore, load_or_make_key
 from saltlite.master.maintenance import Maintenance
-from saltlite.master.mirror import event_returners
 from saltlite.master.mworker import MWorker
 from saltlite.master.publisher import Publisher, PublishQueue
+from saltlite.master.rehearsal import rehearse
 from saltlite.master.reqserver import ReqServer
 from saltlite.master.runs import Execute, RunServer
 from saltlite.master.supervisor import ChildSpec, Supervisor
@@ -58,6 +60,7 @@ LOCK_FILE: Final = ".master.lock"
 WORKERS_GRACE_S: Final = 10.0
 REQSERVER_GRACE_S: Final = 11.0
 RUNS_GRACE_S: Final = 5.0
+EVENTS_GRACE_S: Final = 10.0
 
 
 class Master:
@@ -93,17 +96,17 @@ class Master:
         os.umask(UMASK)
         process.set_title("salt-master")
         config = self._config
-        check_socket_paths(Path(config.paths.sock_dir), self._workers)
+        check_socket_paths(Path(config.paths.sock_dir), self._worker_count)
         self._make_dirs()
         self._become_user()
         self._lock_fd = take_lock(Path(config.paths.cachedir) / LOCK_FILE)
         for port in (config.network.publish_port, config.network.ret_port):
             check_port(config.network.interface, port)
-        shared = self._prepare()
+        shared = self._prepare_shared()
         process.write_pid_file(Path(config.paths.pidfile))
-        log.info("salt-master %s starts with %d workers", __version__, self._workers)
+        log.info("salt-master %s starts with %d workers", __version__, self._worker_count)
         try:
-            code = self._supervise(shared)
+            code = self._run_supervisor(shared)
         finally:
             process.remove_pid_file(Path(config.paths.pidfile))
             noncefile.save(shared.cachedir, shared.replay_table(), time.monotonic())
@@ -114,12 +117,13 @@ class Master:
         return code
 
     @property
-    def _limited_users(self) -> list[int]:
-        """The numbers of the users that ``publisher_acl`` names."""
-        return user_ids(map(str, self._config.access.publisher_acl))
+    def _listening_users(self) -> list[int]:
+        """The numbers of the users who may listen to the event bus."""
+        access = Access(self._config.access, Path(self._config.paths.cachedir), process_user())
+        return user_ids(access.listeners())
 
     @property
-    def _workers(self) -> int:
+    def _worker_count(self) -> int:
         return self._config.process.worker_threads
 
     # --- before the children -------------------------------------------------------------
@@ -127,7 +131,7 @@ class Master:
     def _make_dirs(self) -> None:
         """The directories of the daemon, private, and its own."""
         paths = self._config.paths
-        owner = self._owner()
+        owner = self._owner_to_be()
         for name in (paths.pki_dir, paths.cachedir, paths.sock_dir, paths.token_dir):
             path = Path(name)
             made = not path.is_dir()
@@ -140,7 +144,7 @@ class Master:
         if owner is not None:
             process.prepare_pid_file(Path(paths.pidfile), owner)
 
-    def _owner(self) -> tuple[int, int] | None:
+    def _owner_to_be(self) -> tuple[int, int] | None:
         """Whom the directories are to belong to, if that is not who we are."""
         name = self._config.process.user
         if not name or os.geteuid() != 0 or name == process_user():
@@ -153,11 +157,11 @@ class Master:
 
     def _become_user(self) -> None:
         name = self._config.process.user
-        raise_file_limit(self._config.process.max_open_files)
+        process.raise_file_limit(self._config.process.max_open_files)
         if name and name != process_user():
             process.become_user(name)
 
-    def _prepare(self) -> Shared:
+    def _prepare_shared(self) -> Shared:
         """Keys and shared memory: all that must be there before the first child."""
         config = self._config
         store = KeyStore(Path(config.paths.pki_dir))
@@ -174,34 +178,40 @@ class Master:
             shared.sessions().clear()  # an old request could be a repeat of one nobody remembers
         shared.publication.rotate(new_key_string(), time.monotonic())
         access = Access(config.access, shared.cachedir, shared.user)
-        write_keys(shared.cachedir, access.users(), new_key_string)
-        for path in (shared.cachedir, Path(config.paths.sock_dir)):
-            let_through(path, self._limited_users)
+        verify = config.access.client_acl_verify
+        write_keys(shared.cachedir, access.users(), new_key_string, verify=verify)
+        let_through(shared.cachedir, user_ids(access.named_users()))
+        let_through(Path(config.paths.sock_dir), self._listening_users)
         jobs = shared.job_store()
         shared.jids.seed(last_jid(jobs, datetime.now(timezone.utc)))
         jobs.close()
         warn_of_open_doors(config)
+        rehearse(key)
         return shared
 
-    def _supervise(self, shared: Shared) -> int:
+    def _run_supervisor(self, shared: Shared) -> int:
         return Supervisor(
-            self._children(shared),
+            self._child_specs(shared),
             on_ready=self._on_ready,
             reload=self._reload,
             after_fork=lambda: os.close(self._lock_fd),
         ).run()
 
-    def _children(self, shared: Shared) -> Sequence[ChildSpec]:
+    def _child_specs(self, shared: Shared) -> Sequence[ChildSpec]:
         """In the order of their start. They stop in another: first who takes requests."""
         config = self._config
-        workers = self._workers
+        workers = self._worker_count
         return [
             ChildSpec(
                 "EventPublisher",
                 EventPublisher(
-                    shared.sockets, config.network.salt_event_pub_hwm, self._limited_users
+                    shared.sockets,
+                    config.network.salt_event_pub_hwm,
+                    self._listening_users,
+                    window=events_window(config.events),
                 ).run,
                 stop_group=4,
+                grace_s=EVENTS_GRACE_S,
             ),
             ChildSpec("Publisher", Publisher(shared).run, stop_group=3),
             ChildSpec(
@@ -225,17 +235,17 @@ class Master:
                 stop_group=1,
                 grace_s=RUNS_GRACE_S,
             ),
-            *self._logins(shared),
+            *self._login_children(shared),
             *self._event_return(shared),
-            *self._reactor(shared),
-            *self._engines(shared),
+            *self._reactor_children(shared),
+            *self._engine_children(shared),
             *self._return_writers(),
-            *self._schedule(shared),
+            *self._schedule_children(shared),
             *self._fileserver_update(),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
 
-    def _logins(self, shared: Shared) -> list[ChildSpec]:
+    def _login_children(self, shared: Shared) -> list[ChildSpec]:
         """The process that checks logins, if there is any way to log in."""
         if not self._config.access.external_auth:
             return []
@@ -249,11 +259,17 @@ class Master:
             return []
         from saltlite.master.eventreturn import EventReturn
 
+        # It stops after the bus, which gives it all that is left.
         return [
-            ChildSpec("EventReturn", EventReturn(self._config, shared.sockets).run, stop_group=3)
+            ChildSpec(
+                "EventReturn",
+                EventReturn(self._config, shared.sockets).run,
+                stop_group=5,
+                grace_s=EVENTS_GRACE_S,
+            )
         ]
 
-    def _reactor(self, shared: Shared) -> list[ChildSpec]:
+    def _reactor_children(self, shared: Shared) -> list[ChildSpec]:
         """The process that reacts to events, and the one that runs what takes long."""
         if not self._config.reactor.reactor:
             return []
@@ -270,7 +286,7 @@ class Master:
             ChildSpec("Reactor", Reactor(shared, self._make_renderer).run, stop_group=1),
         ]
 
-    def _engines(self, shared: Shared) -> list[ChildSpec]:
+    def _engine_children(self, shared: Shared) -> list[ChildSpec]:
         """A process for each engine, if there are any."""
         if not self._config.process.engines:
             return []
@@ -297,11 +313,11 @@ class Master:
         from saltlite.master.returnwriter import ReturnWriter, server_returners
 
         return [
-            ChildSpec(f"ReturnWriter-{name}", ReturnWriter(self._config, name).run, stop_group=4)
+            ChildSpec(f"ReturnWriter-{name}", ReturnWriter(self._config, name).run, stop_group=6)
             for name in server_returners(self._config, named)
         ]
 
-    def _schedule(self, shared: Shared) -> list[ChildSpec]:
+    def _schedule_children(self, shared: Shared) -> list[ChildSpec]:
         """The process that runs what the master's schedule says, if there is one."""
         if not self._config.schedule.schedule:
             return []
@@ -332,10 +348,11 @@ class Master:
 
     def _remove_sockets(self, shared: Shared) -> None:
         sockets = shared.sockets
-        numbered = [sockets.workers(number) for number in range(self._workers)]
-        named = (sockets.publish_pull, sockets.event_pull, sockets.event_pub)
+        numbered = [sockets.workers(number) for number in range(self._worker_count)]
+        numbered.append(sockets.workers_link)
+        buses = (sockets.event_pull, sockets.event_pub, sockets.event_return)
         served = (sockets.runs, sockets.reactor_runs, sockets.logins, sockets.late)
-        for path in (*numbered, *named, *served):
+        for path in (*numbered, sockets.publish_pull, *buses, *served):
             with contextlib.suppress(StoreError):
                 disk.remove(path)
 
@@ -365,6 +382,13 @@ def answerer_maker(
 
 
 # --- checks and preparations, one thing each --------------------------------------------
+
+
+def events_window(options: EventOptions) -> int:
+    """How many events EventReturn may have in hand: the gathered and the next; 0 without it."""
+    if not event_returners(options):
+        return 0
+    return WINDOW + max(0, int(options.event_return_queue))
 
 
 def last_jid(jobs: SqliteJobStore, now: datetime) -> str | None:
@@ -432,7 +456,7 @@ def check_socket_paths(sock_dir: Path, workers: int) -> None:
     """
     sockets = MasterSockets(sock_dir)
     try:
-        for path in (sockets.workers(workers), sockets.event_pull, sockets.event_pub):
+        for path in (sockets.workers(workers), sockets.event_pull, sockets.event_return):
             ipc(path)
     except ValueError as error:
         raise ConfigError(str(error), option="sock_dir") from error
@@ -454,15 +478,6 @@ def check_private(path: Path, owner: tuple[int, int] | None) -> None:
         except OSError as error:
             raise ConfigError(f"{path} may be written by others: {error.strerror}") from error
         log.warning("%s could be written by others; mended", path)
-
-
-def raise_file_limit(wanted: int) -> None:
-    """Allow as many open files as we may, up to ``wanted``."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def load_master_key(config: MasterConfig) -> PrivateKey:

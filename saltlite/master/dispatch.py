@@ -2,15 +2,14 @@
 
 Each guard either yields the next thing or ends the request with the one reply that fits; a refusal
 is counted and gives nothing away. What a command may be, who may send it and what happens to its
-repeats stands in :data:`COMMANDS`; a name that is not there does not exist. Source: protocol.md 6,
-8; security.md 1.1, 1.3.
+repeats stands in :data:`COMMANDS`; a name that is not there does not exist. Source:
+docs/wire.md#requests; docs/security.md#refusals, #rules.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.channel.master import (
@@ -22,13 +21,14 @@ from saltlite.channel.master import (
     read_envelope,
     seal_reply,
 )
-from saltlite.core.messages import Envelope, LoadNotAMap
-from saltlite.errors import CryptoError, StoreError, WireError
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.messages import LOGINS_BUSY, Envelope, LoadNotAMap, clear_refusal
+from saltlite.errors import CryptoError, LoginsBusy, StoreError, WireError
 from saltlite.master.commands import COMMANDS, Caller, Command, Repeats
 from saltlite.master.commands.returns import Due, settle
 from saltlite.master.context import MasterContext
-from saltlite.master.late import Later
-from saltlite.master.turns import ASK_ALONE, ASK_SLOW
+from saltlite.master.deferred_replies import Later
+from saltlite.master.lanes import ASK_ALONE, ASK_SLOW
 from saltlite.transport.codec import pack
 
 log = logging.getLogger(__name__)
@@ -110,6 +110,11 @@ class Dispatcher:
             return reply if command.caller is Caller.STRANGER_RAW else pack(reply)
         except WireError as error:
             return self._refuse(pack(command.refused), f"{command.name}: {error}")
+        except LoginsBusy as error:
+            # Right or wrong, it was not looked at: who hears that he is wrong would stop trying.
+            return self._refuse(
+                pack(clear_refusal(LOGINS_BUSY, str(error))), f"{command.name}: {error}"
+            )
 
     # --- minions' commands ---------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """EventReturn: gives the master's events to returners (``event_return``).
 
-A subscriber of the bus like any other, in a process of its own, that is there only with the option.
-What goes to a server waits on disk for ReturnWriter. Where another returner is slow, 100,000 events
-wait here; the bus drops the rest, and they are counted. One that fails costs the events it was
-given, and a line in the log, at most once a minute.
+A process of its own, that is there only with the option. It is no subscriber of the bus, which
+drops what a subscriber is too slow for: EventPublisher hands it every event through a queue
+(:mod:`saltlite.master.eventqueue`). What goes to a server waits on disk for ReturnWriter. Another
+returner that fails costs the events it was given, and a line in the log, at most once a minute.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import zmq
 
 from saltlite.config.master import EventOptions, MasterConfig
 from saltlite.core.patterns import fits_whole
-from saltlite.errors import PatternTooSlow, TargetError
-from saltlite.master.child import Life
-from saltlite.master.mirror import Given, event_returners
+from saltlite.errors import PatternTooSlow, TargetError, WireError
+from saltlite.master.child import EXIT_CANNOT_START, Life
+from saltlite.master.eventqueue import TOKEN_BYTES, EventIntake
+from saltlite.master.job_mirror import Given, event_returners
 from saltlite.transport.addresses import MasterSockets
-from saltlite.transport.bus import Event, EventSubscriber
+from saltlite.transport.bus import Event, bind_private, unpack_event
+from saltlite.transport.tcp import MAX_MESSAGE_BYTES
 
 log = logging.getLogger(__name__)
 
-CONNECT_S: Final = 10.0
 AT_ONCE: Final = 500
-"""Events taken together: a write for each would be slower than the bus, which then drops some."""
-
-EVENTS_WAITING: Final = 100_000
-"""Of a bus that is faster for a while."""
+"""Events taken together: a write for each would be slower than the bus."""
 
 COMPLAINT_S: Final = 60.0
 
 IDLE_S: Final = 0.5
 """After this long without an event what was gathered is given away."""
+
+LAST_MS: Final = 200
+"""At the end the bus has sent all it had, and no more comes after this long without an event."""
 
 
 class EventReturn:
@@ -47,71 +48,81 @@ class EventReturn:
     def __init__(self, config: MasterConfig, sockets: MasterSockets) -> None:
         self._options = config.events
         self._given = Given(config)
-        self._path = sockets.event_pub
+        self._path = sockets.event_return
         self._events: list[dict[str, Any]] = []
         self._first_s = 0.0
         self._complaints = Complaints()
-        self._lost = 0
-        self._lost_said_s = float("-inf")
 
     def run(self, life: Life) -> None:
-        """Gather and give until told to stop, then give the rest."""
+        """Gather and give until told to stop, then take and give the rest."""
         os.nice(self._options.event_return_niceness or 0)
-        poller = zmq.Poller()
-        life.register(poller)
-        with EventSubscriber(self._path, most=EVENTS_WAITING) as bus:
-            bus.connect_confirmed(CONNECT_S)
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        try:
+            socket = self._bind_socket(context)
+            intake = EventIntake(socket, os.urandom(TOKEN_BYTES))
+            intake.acknowledge()
+            poller = zmq.Poller()
+            poller.register(socket, zmq.POLLIN)
+            life.register(poller)
             life.ready()
             while not life.stopping:
-                life.poll(poller, 0.0)
-                self._gather(bus)
-            self._give()
+                life.poll(poller, IDLE_S)
+                self._gather_events(intake)
+            while socket.poll(LAST_MS):  # of a bus that did not wait for us
+                self._gather_events(intake)
+            self._give_events()
+            intake.acknowledge()
+        finally:
+            context.destroy(linger=0)
 
-    def _gather(self, bus: EventSubscriber) -> None:
-        taken = list(take_some(bus))
-        self._count_lost(bus.lost)
-        for event in taken:
-            if wanted(event.tag, self._options):
+    def _bind_socket(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+        socket = context.socket(zmq.DEALER)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
+        socket.setsockopt(zmq.RCVHWM, 0)  # the other end has the bound
+        try:
+            bind_private(socket, self._path)
+        except zmq.ZMQError as error:
+            log.error("EventReturn cannot bind its socket: %s", error)
+            raise SystemExit(EXIT_CANNOT_START) from error
+        return socket
+
+    def _gather_events(self, intake: EventIntake) -> None:
+        frames = intake.take(AT_ONCE)
+        for frame in frames:
+            event = read_event(frame)
+            if event is not None and wanted(event.tag, self._options):
                 self._first_s = self._first_s or time.monotonic()
                 self._events.append({"tag": event.tag, "data": event.data})
         late = self._first_s and time.monotonic() - self._first_s >= self._patience_s
-        if not taken or len(self._events) > self._options.event_return_queue or late:
-            self._give()
-
-    def _count_lost(self, lost: int) -> None:
-        """Say how many events the bus could not keep for us, once a minute."""
-        now_s = time.monotonic()
-        if lost > self._lost and now_s - self._lost_said_s >= COMPLAINT_S:
-            log.error("event_return: %d events came too fast and are lost", lost - self._lost)
-            self._lost, self._lost_said_s = lost, now_s
+        if not frames or len(self._events) > self._options.event_return_queue or late:
+            self._give_events()
+        if not self._events:
+            intake.acknowledge()
 
     @property
     def _patience_s(self) -> float:
         return self._options.event_return_queue_max_seconds or IDLE_S
 
-    def _give(self) -> None:
+    def _give_events(self) -> None:
         events, self._events, self._first_s = self._events, [], 0.0
         for name in event_returners(self._options) if events else ():
-            self._call(name, events)
+            self._call_returner(name, events)
 
-    def _call(self, name: str, events: Sequence[dict[str, Any]]) -> None:
-        from saltlite.loader.returners import resolve
-
+    def _call_returner(self, name: str, events: Sequence[dict[str, Any]]) -> None:
         try:
-            resolve(name, self._given).call("event_return", list(events))
+            self._given.returner(name).call("event_return", list(events))
         except Exception as error:
             log.debug("The returner %s failed", name, exc_info=True)
             self._complaints.add(name, len(events), error)
 
 
-def take_some(bus: EventSubscriber) -> Iterator[Event]:
-    """Wait for an event; take with it what is there already, for one write instead of many."""
-    event = bus.get(IDLE_S)
-    for left in range(AT_ONCE, 0, -1):
-        if event is None:
-            return
-        yield event
-        event = bus.get(0.0) if left > 1 else None
+def read_event(frame: bytes) -> Event | None:
+    """Return the event of a frame, ``None`` for one that is no event."""
+    try:
+        return unpack_event(frame)
+    except WireError as error:
+        log.debug("not an event: %s", error)
+        return None
 
 
 class Complaints:
@@ -139,13 +150,13 @@ def _one_line(error: Exception) -> str:
 
 def wanted(tag: str, options: EventOptions) -> bool:
     """Whether events of this tag are given away: globs or whole expressions in both lists."""
-    if any(_fits(tag, str(one), if_slow=True) for one in options.event_return_blacklist):
+    if any(_pattern_fits(tag, str(one), if_slow=True) for one in options.event_return_blacklist):
         return False
     listed = options.event_return_whitelist
-    return not listed or any(_fits(tag, str(one), if_slow=False) for one in listed)
+    return not listed or any(_pattern_fits(tag, str(one), if_slow=False) for one in listed)
 
 
-def _fits(tag: str, expression: str, *, if_slow: bool) -> bool:
+def _pattern_fits(tag: str, expression: str, *, if_slow: bool) -> bool:
     """Whether a pattern names the tag; ``if_slow`` where nobody can tell in time."""
     if fnmatch.fnmatchcase(tag, expression):
         return True

@@ -28,8 +28,8 @@ def take_hash(config: MasterConfig, request: RunRequest) -> RunOutcome:
     if found is None:
         return RunOutcome(["", None] if request.fun == WITH_STATUS else "", True)
     hashed = {"hash_type": server.hash_type, "hsum": found[0]}
-    return RunOutcome(_value(request, hashed, list(found[1])), True)
+    return RunOutcome(_reply_of(request, hashed, list(found[1])), True)
 
 
-def _value(request: RunRequest, hashed: dict[str, str], status: list[Any]) -> Any:
+def _reply_of(request: RunRequest, hashed: dict[str, str], status: list[Any]) -> Any:
     return [hashed, status] if request.fun == WITH_STATUS else hashed

@@ -40,14 +40,18 @@ def hand_over(path: Path, message: Mapping[str, Plain]) -> bool:
     """Give a message to who listens at ``path``; ``False`` if there is too much to do already.
 
     Raises:
-        OSError: nobody is there, or does not understand.
+        OSError: nobody is there, or nobody answers in time.
+        ConnectionEnded: the message was not understood, or there was no time for an answer.
     """
     packed = pack_bin(message)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(HAND_OVER_S)
         connection.connect(str(path))
         send_frame(connection, packed)
-        return connection.recv(1) == TAKEN
+        answer = connection.recv(1)
+    if not answer:
+        raise ConnectionEnded("no answer")
+    return answer == TAKEN
 
 
 def listen(path: Path) -> socket.socket:
@@ -92,13 +96,13 @@ def receive_frame(connection: socket.socket, limit_bytes: int) -> bytes:
         WireError: they are too many.
         OSError: the connection failed.
     """
-    size = _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0]
+    size = _LENGTH.unpack(_read_exactly(connection, _LENGTH.size))[0]
     if size > limit_bytes:
         raise WireError(f"a frame of {size} bytes")
-    return _exactly(connection, size)
+    return _read_exactly(connection, size)
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
+def _read_exactly(connection: socket.socket, size: int) -> bytes:
     parts = bytearray()
     while len(parts) < size:
         part = connection.recv(min(size - len(parts), 1 << 20))

@@ -15,14 +15,14 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from saltlite import disk
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain
 from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
@@ -56,7 +56,7 @@ AFTER_ALL: Final = "\x7f"
 """Sorts behind every jid."""
 
 RETURN_LIMIT_BYTES: Final = 64 * 1024 * 1024
-"""A larger return is cut. Source: security.md 3.2."""
+"""A larger return is cut. Source: docs/security.md#limits."""
 
 _T = TypeVar("_T")
 
@@ -206,7 +206,7 @@ class SqliteJobStore:
             _tgt_text(kept.get("tgt")),
             str(kept.get("tgt_type", "glob")),
             str(kept.get("user", "")),
-            _packed(kept),
+            _pack_value(kept),
         )
         ids = pack_bin(list(minions))
         pairs = _metadata_of(kept)
@@ -223,7 +223,7 @@ class SqliteJobStore:
                 )
             return bool(cursor.rowcount)
 
-        return self._write(write)
+        return self._run_write(write)
 
     def make_room(self, jid: str, minion_id: str, ret: Mapping[str, Plain], most_bytes: int) -> int:
         """Count a return that nobody asked for, and forget the minion's oldest ones beyond bounds.
@@ -231,7 +231,7 @@ class SqliteJobStore:
         A minion has at most ``most_bytes`` (0: any) and :data:`UNASKED_LIMIT` of them; how many
         were forgotten.
         """
-        size_bytes = len(_packed_return(ret))
+        size_bytes = len(_pack_return(ret))
 
         def write(db: sqlite3.Connection) -> int:
             db.execute(
@@ -240,10 +240,10 @@ class SqliteJobStore:
             kept = db.execute(
                 "SELECT jid, size_bytes FROM unasked WHERE id = ? ORDER BY jid DESC", (minion_id,)
             ).fetchall()
-            _forget(db, extra := _beyond(kept, most_bytes))
+            _delete_jobs(db, extra := _jids_beyond(kept, most_bytes))
             return len(extra)
 
-        return self._write(write, flush=False)
+        return self._run_write(write, flush=False)
 
     def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
         """Record one return; see :meth:`add_returns`."""
@@ -252,11 +252,13 @@ class SqliteJobStore:
     def add_returns(self, returns: Sequence[Return]) -> list[Stored]:
         """Record returns, all or none; the first of each minion wins. On disk when it returns."""
         rows = [_return_row(*one) for one in returns]
-        return self._write(lambda db: [_add_return(db, row) for row in rows])
+        return self._run_write(lambda db: [_add_return(db, row) for row in rows])
 
     def clean(self, before_jid: str) -> int:
         """Forget jobs with smaller jids, in small transactions; how many."""
-        return self._clean("SELECT jid FROM jobs WHERE jid < ? ORDER BY jid LIMIT ?", before_jid)
+        return self._delete_before(
+            "SELECT jid FROM jobs WHERE jid < ? ORDER BY jid LIMIT ?", before_jid
+        )
 
     def clean_to(self, most: int) -> int:
         """Forget the oldest jobs until ``most`` are left; how many went."""
@@ -270,20 +272,20 @@ class SqliteJobStore:
             ).fetchone()
             return row[0] if row else ""
 
-        jid = self._read(oldest_to_keep)
+        jid = self._run_read(oldest_to_keep)
         return self.clean(jid) if jid else 0
 
-    def _clean(self, statement: str, before_jid: str) -> int:
+    def _delete_before(self, statement: str, before_jid: str) -> int:
         total = 0
         while True:
 
             def write(db: sqlite3.Connection) -> int:
                 jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
-                _forget(db, jids)
+                _delete_jobs(db, jids)
                 db.execute(_DROP_LISTS)
                 return len(jids)
 
-            gone = self._write(write, flush=False)
+            gone = self._run_write(write, flush=False)
             total += gone
             if gone < CLEAN_CHUNK:
                 return total
@@ -314,7 +316,7 @@ class SqliteJobStore:
             )
             return int((pages - free) * size)
 
-        return self._read(read)
+        return self._run_read(read)
 
     # --- reading -------------------------------------------------------------------------
 
@@ -323,27 +325,57 @@ class SqliteJobStore:
 
         def read(db: sqlite3.Connection) -> JobRecord | None:
             row = db.execute("SELECT jid, load, minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
-            return None if row is None else self._record(db, row)
+            return None if row is None else self._record_of_row(db, row)
 
-        return self._read(read)
+        return self._run_read(read)
 
     def minions(self, jid: str) -> list[str] | None:
         """Who is expected to return; ``None`` for an unknown jid."""
 
         def read(db: sqlite3.Connection) -> list[str] | None:
             row = db.execute("SELECT minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
-            return None if row is None else self._list(db, row[0])
+            return None if row is None else self._read_list(db, row[0])
 
-        return self._read(read)
+        return self._run_read(read)
 
     def returns(self, jid: str) -> dict[str, dict[str, Any]]:
         """Minion id → what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
 
         def read(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
             rows = db.execute("SELECT id, ret FROM returns WHERE jid = ? ORDER BY id", (jid,))
-            return {minion_id: _mapped(ret) for minion_id, ret in rows}
+            return {minion_id: _unpack_map(ret) for minion_id, ret in rows}
 
-        return self._read(read)
+        return self._run_read(read)
+
+    def count_returns(self, jid: str) -> int:
+        """How many minions have returned."""
+        return int(self._fetch_rows("SELECT count(*) FROM returns WHERE jid = ?", (jid,))[0][0])
+
+    def returns_except(
+        self, jid: str, had: Collection[str], most_bytes: int
+    ) -> tuple[dict[str, dict[str, Any]], int]:
+        """As :meth:`returns`, but of other minions than ``had``, and the bytes of them.
+
+        At most ``most_bytes``; the first comes however large it is.
+        """
+
+        def read(db: sqlite3.Connection) -> tuple[dict[str, dict[str, Any]], int]:
+            ids = db.execute("SELECT id FROM returns WHERE jid = ? ORDER BY id", (jid,)).fetchall()
+            found: dict[str, dict[str, Any]] = {}
+            size_bytes = 0
+            for (minion_id,) in ids:
+                if minion_id in had:
+                    continue
+                row = db.execute(
+                    "SELECT ret FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
+                ).fetchone()
+                if found and size_bytes + len(row[0]) > most_bytes:
+                    break
+                size_bytes += len(row[0])
+                found[minion_id] = _unpack_map(row[0])
+            return found, size_bytes
+
+        return self._run_read(read)
 
     def returned(
         self, minion_id: str, *, since: str = ""
@@ -359,16 +391,16 @@ class SqliteJobStore:
         )
         before = AFTER_ALL
         while True:
-            rows = self._rows(statement, (since, before, minion_id, RETURNED_CHUNK))
+            rows = self._fetch_rows(statement, (since, before, minion_id, RETURNED_CHUNK))
             for jid, load, minions, ret in rows:
-                yield self._read_record((jid, load, minions)), _mapped(ret)
+                yield self._read_record((jid, load, minions)), _unpack_map(ret)
             if len(rows) < RETURNED_CHUNK:
                 return
             before = rows[-1][0]
 
     def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
         """The jobs that fit, oldest first unless asked otherwise; the store is not held."""
-        where, values = _conditions(query)
+        where, values = _make_conditions(query)
         order = "DESC" if query.newest_first else "ASC"
         beyond = "<" if query.newest_first else ">"
         left = query.limit or None
@@ -382,7 +414,7 @@ class SqliteJobStore:
                 + (" WHERE " + " AND ".join(here) if here else "")
                 + f" ORDER BY jid {order} LIMIT {chunk}"
             )
-            rows = self._rows(statement, bound)
+            rows = self._fetch_rows(statement, bound)
             yield from map(self._read_record, rows)
             if len(rows) < chunk:
                 return
@@ -390,33 +422,33 @@ class SqliteJobStore:
             left = None if left is None else left - len(rows)
 
     def _read_record(self, row: tuple[Any, ...]) -> JobRecord:
-        return self._read(lambda db: self._record(db, row))
+        return self._run_read(lambda db: self._record_of_row(db, row))
 
-    def _record(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> JobRecord:
-        return JobRecord(row[0], _mapped(row[1]), self._list(db, row[2]))
+    def _record_of_row(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> JobRecord:
+        return JobRecord(row[0], _unpack_map(row[1]), self._read_list(db, row[2]))
 
-    def _list(self, db: sqlite3.Connection, stored: bytes | int) -> list[str]:
+    def _read_list(self, db: sqlite3.Connection, stored: bytes | int) -> list[str]:
         """The ids; of a list that is shared, one object for all who ask."""
         if not isinstance(stored, int):
-            return _listed(stored)
+            return _unpack_list(stored)
         known = self._lists.get(stored)
         if known is None:
             row = db.execute("SELECT ids FROM minion_lists WHERE number = ?", (stored,)).fetchone()
-            known = [] if row is None else _listed(row[0])
+            known = [] if row is None else _unpack_list(row[0])
             self._lists.keep(stored, known)
         return known
 
-    def _rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[Any, ...]]:
-        return self._read(lambda db: db.execute(statement, values).fetchall())
+    def _fetch_rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[Any, ...]]:
+        return self._run_read(lambda db: db.execute(statement, values).fetchall())
 
     def count(self) -> int:
         """How many jobs are kept."""
-        return self._read(lambda db: int(db.execute("SELECT count(*) FROM jobs").fetchone()[0]))
+        return self._run_read(lambda db: int(db.execute("SELECT count(*) FROM jobs").fetchone()[0]))
 
     def last_jids(self, before: str = AFTER_ALL) -> list[str]:
         """The highest jids on record below ``before``, the highest first."""
         statement = "SELECT jid FROM jobs WHERE jid < ? ORDER BY jid DESC LIMIT ?"
-        return [str(row[0]) for row in self._rows(statement, (before, LAST_JIDS))]
+        return [str(row[0]) for row in self._fetch_rows(statement, (before, LAST_JIDS))]
 
     # --- the file ------------------------------------------------------------------------
 
@@ -434,7 +466,7 @@ class SqliteJobStore:
         self._db, self._log_fd, self._lock_fd, self._inode = None, -1, -1, 0
         self._lists = _Lists()
 
-    def _abandon(self) -> None:
+    def _abandon_file(self) -> None:
         """Leave the file open for good: it is not at its path any more, or soon will not be.
 
         SQLite would bring the log into a damaged file, and delete log and index by their names,
@@ -448,11 +480,11 @@ class SqliteJobStore:
 
     def checkpoint(self) -> None:
         """Bring the log into the file and cut it; maintenance does so now and then."""
-        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+        self._run_read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
 
-    def _write(self, work: Callable[[sqlite3.Connection], _T], *, flush: bool = True) -> _T:
+    def _run_write(self, work: Callable[[sqlite3.Connection], _T], *, flush: bool = True) -> _T:
         def transact(db: sqlite3.Connection) -> _T:
-            with self._locked():
+            with self._lock_for_writing():
                 db.execute("BEGIN IMMEDIATE")
                 try:
                     result = work(db)
@@ -462,28 +494,28 @@ class SqliteJobStore:
                 db.execute("COMMIT")
             return result
 
-        result = self._attempt(transact)
+        result = self._run_on_whole_file(transact)
         if flush and self._sync != "never":
             self._wait_for_disk()
         return result
 
-    def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        return self._attempt(work)
+    def _run_read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        return self._run_on_whole_file(work)
 
-    def _attempt(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _run_on_whole_file(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Run ``work``; a file found corrupt is put aside and the work done on a new one."""
         try:
-            return self._once(work)
+            return self._run_once(work)
         except _Corrupt as error:
             self._put_aside(error)
         try:
-            return self._once(work)
+            return self._run_once(work)
         except _Corrupt as error:
             raise StoreError(f"job cache {self.path}: {error}") from error
 
-    def _once(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _run_once(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         try:
-            return work(self._connection())
+            return work(self._get_connection())
         except sqlite3.OperationalError as error:
             if not self._is_in_place():  # another process has put it aside meanwhile
                 raise _Corrupt(str(error)) from error
@@ -495,7 +527,7 @@ class SqliteJobStore:
             raise _Corrupt(str(error)) from error
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_for_writing(self) -> Iterator[None]:
         """Writers stand in line at a lock of ours: SQLite's own makes them sleep and poll."""
         fcntl.lockf(self._lock_fd, fcntl.LOCK_EX)
         try:
@@ -503,12 +535,12 @@ class SqliteJobStore:
         finally:
             fcntl.lockf(self._lock_fd, fcntl.LOCK_UN)
 
-    def _connection(self) -> sqlite3.Connection:
+    def _get_connection(self) -> sqlite3.Connection:
         if self._db is not None:
             if self._is_in_place():
                 return self._db
-            self._abandon()
-        return self._open()
+            self._abandon_file()
+        return self._open_file()
 
     def _is_in_place(self) -> bool:
         """Whether the path still leads to the file that is open; somebody may have removed it."""
@@ -517,10 +549,10 @@ class SqliteJobStore:
         except OSError:
             return False
 
-    def _open(self) -> sqlite3.Connection:
+    def _open_file(self) -> sqlite3.Connection:
         """Open the file, or begin one; nobody puts it aside meanwhile."""
         if self._read_only and not self.path.exists():
-            return _empty()
+            return _open_empty()
         disk.make_dir(self.path.parent)
         try:
             with disk.locked(self.path.with_name(FILE_NAME + ".open")):
@@ -528,7 +560,7 @@ class SqliteJobStore:
                 db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
                 self._db = db
                 self._inode = os.stat(self.path).st_ino
-                self._prepare(db)
+                self._prepare_schema(db)
         except OSError as error:
             self.close()
             raise StoreError(f"job cache {self.path}: {error.strerror}") from error
@@ -543,8 +575,10 @@ class SqliteJobStore:
         )
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE))
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        with self._locked():  # SQLite does not wait for another process that does the same
+    def _prepare_schema(self, db: sqlite3.Connection) -> None:
+        with (
+            self._lock_for_writing()
+        ):  # SQLite does not wait for another process that does the same
             db.execute("PRAGMA journal_mode = WAL")
         # The log is flushed by _wait_for_disk, once for all who wrote; SQLite itself flushes when
         # it brings the log into the file.
@@ -554,10 +588,10 @@ class SqliteJobStore:
         if found not in (0, 1, LAYOUT):
             raise sqlite3.DatabaseError(f"made by another saltlite (layout {found})")
         if found != LAYOUT:
-            with self._locked():
+            with self._lock_for_writing():
                 _bring_up_to_date(db)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unasked'").fetchone():
-            with self._locked():
+            with self._lock_for_writing():
                 db.executescript(_UNASKED)
 
     def _wait_for_disk(self) -> None:
@@ -578,7 +612,7 @@ class SqliteJobStore:
 
     def _put_aside(self, error: Exception) -> None:
         inode = self._inode
-        self._abandon()
+        self._abandon_file()
         try:
             with disk.locked(self.path.with_name(FILE_NAME + ".open")):
                 if os.stat(self.path).st_ino != inode:
@@ -617,7 +651,7 @@ def jid_before(now: datetime, age_s: float) -> str:
     return moment.strftime("%Y%m%d%H%M%S%f")
 
 
-def _empty() -> sqlite3.Connection:
+def _open_empty() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(_SCHEMA + _LISTS + _UNASKED)
     return db
@@ -680,17 +714,17 @@ def _list_or_number(db: sqlite3.Connection, ids: bytes) -> bytes | int:
     return int(cursor.lastrowid or 0)
 
 
-def _mapped(data: bytes) -> dict[str, Any]:
-    value = _unpacked(data)
+def _unpack_map(data: bytes) -> dict[str, Any]:
+    value = _unpack_value(data)
     return value if isinstance(value, dict) else {}
 
 
-def _listed(data: bytes) -> list[str]:
-    value = _unpacked(data)
+def _unpack_list(data: bytes) -> list[str]:
+    value = _unpack_value(data)
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
-def _unpacked(data: bytes) -> Plain:
+def _unpack_value(data: bytes) -> Plain:
     """One stored value; a damaged one counts as absent."""
     try:
         return unpack_bin(data)
@@ -717,25 +751,25 @@ def _metadata_of(load: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(str(name)[:256], str(value)[:256]) for name, value in found.items()]
 
 
-def _packed(value: Mapping[str, Plain]) -> bytes:
+def _pack_value(value: Mapping[str, Plain]) -> bytes:
     try:
         return pack_bin(value)
     except WireError as error:
         raise StoreError(f"job load: {error}") from error
 
 
-def _packed_return(ret: Mapping[str, Plain]) -> bytes:
-    packed = _packed(ret)
+def _pack_return(ret: Mapping[str, Plain]) -> bytes:
+    packed = _pack_value(ret)
     if len(packed) <= RETURN_LIMIT_BYTES:
         return packed
     cut = {"return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
-    packed = _packed({**ret, **cut})
-    return packed if len(packed) <= RETURN_LIMIT_BYTES else _packed(cut)
+    packed = _pack_value({**ret, **cut})
+    return packed if len(packed) <= RETURN_LIMIT_BYTES else _pack_value(cut)
 
 
 def _return_row(jid: str, minion_id: str, ret: Mapping[str, Plain]) -> tuple[str, str, int, bytes]:
-    packed = _packed_return(ret)
-    return jid, minion_id, _digest(packed), packed
+    packed = _pack_return(ret)
+    return jid, minion_id, _digest_of(packed), packed
 
 
 _ADD_RETURN: Final = """
@@ -757,13 +791,13 @@ def _add_return(db: sqlite3.Connection, row: tuple[str, str, int, bytes]) -> Sto
     return Stored.REPEAT if found[0] == digest else Stored.CONFLICT
 
 
-def _forget(db: sqlite3.Connection, jids: Sequence[tuple[str]]) -> None:
+def _delete_jobs(db: sqlite3.Connection, jids: Sequence[tuple[str]]) -> None:
     """Delete jobs with all that belongs to them."""
     for table in ("returns", "metadata", "unasked", "jobs"):
         db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - names of ours
 
 
-def _beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[str]]:
+def _jids_beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[str]]:
     """Of a minion's returns, newest first, the jids of those that exceed its bounds."""
     total, extra = 0, []
     for number, (jid, size_bytes) in enumerate(kept):
@@ -773,13 +807,13 @@ def _beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[str]
     return extra
 
 
-def _digest(packed: bytes) -> int:
+def _digest_of(packed: bytes) -> int:
     import zlib
 
     return zlib.crc32(packed) | len(packed) << 32
 
 
-def _conditions(query: JobQuery) -> tuple[list[str], list[str]]:
+def _make_conditions(query: JobQuery) -> tuple[list[str], list[str]]:
     where: list[str] = []
     values: list[str] = []
     for column, wanted in (("fun", query.fun), ("tgt", query.tgt), ("user", query.user)):

@@ -3,7 +3,7 @@
 Used by ``salt-key`` and by ``revoke_auth``. When a key goes, so do the minion's session, its
 cached data and, unless told otherwise, the publication key it knew. Each action holds the id, and
 applies to the state in which the operator saw the key: it does nothing to one that has been moved
-meanwhile. Source: protocol.md 7.7, 12.2;
+meanwhile. Source: docs/wire.md#keys-that-change, #events;
 CVE-2016-9639.
 """
 
@@ -24,7 +24,10 @@ from saltlite.master.minioncache import MinionCache
 from saltlite.master.sessions import Sessions
 
 ROTATE_REQUEST: Final = ".dfn"
-"""In ``cachedir``, mode 0400: asks for another publication key. Source: protocol.md 14.1."""
+"""In ``cachedir``, mode 0400: asks for another publication key.
+
+Source: docs/architecture.md#who-owns-which-file-on-disk.
+"""
 
 
 class KeyActions:
@@ -58,7 +61,7 @@ class KeyActions:
             self._leave_others(minion_id, source, KeyState.ACCEPTED)
             self._sessions.delete(minion_id)  # whoever had the id before
             done = self.store.move(minion_id, source, KeyState.ACCEPTED)
-        return self._tell(done, "accept", minion_id)
+        return self._fire_key_event(done, "accept", minion_id)
 
     def reject(self, minion_id: str, source: KeyState = KeyState.UNACCEPTED) -> bool:
         """Reject the key that is in ``source``; ``False`` if there is none."""
@@ -68,8 +71,8 @@ class KeyActions:
             self._leave_others(minion_id, source, KeyState.REJECTED)
             done = self.store.move(minion_id, source, KeyState.REJECTED)
             if done:
-                self._end(minion_id, preserve_cache=self._options.preserve_minion_cache)
-        return self._tell(done, "reject", minion_id)
+                self._end_session(minion_id, preserve_cache=self._options.preserve_minion_cache)
+        return self._fire_key_event(done, "reject", minion_id)
 
     def delete(
         self,
@@ -84,8 +87,8 @@ class KeyActions:
             # A list, not a generator: the key is to go from every state.
             found = [state for state in states if self.store.delete(minion_id, state)]
             if KeyState.ACCEPTED in found:
-                self._end(minion_id, preserve_cache=keep)
-        return self._tell(bool(found), "delete", minion_id)
+                self._end_session(minion_id, preserve_cache=keep)
+        return self._fire_key_event(bool(found), "delete", minion_id)
 
     def admit(self, minion_id: str, pem: str, *, replace: bool) -> bool:
         """Accept this key, whatever is known; ``False`` if one is accepted and may not go."""
@@ -107,7 +110,7 @@ class KeyActions:
 
         PublicKey.from_pem(self.store.key(minion_id, source) or "")
 
-    def _tell(self, done: bool, act: str, minion_id: str) -> bool:
+    def _fire_key_event(self, done: bool, act: str, minion_id: str) -> bool:
         if done:
             self._fire(tags.KEY, {"result": True, "act": act, "id": minion_id})
         return done
@@ -120,7 +123,7 @@ class KeyActions:
                     self.store.delete(minion_id, state)
             self._sessions.delete(minion_id)
 
-    def _end(self, minion_id: str, *, preserve_cache: bool) -> None:
+    def _end_session(self, minion_id: str, *, preserve_cache: bool) -> None:
         self._sessions.delete(minion_id)
         if not preserve_cache:
             self._minions.forget(minion_id)

@@ -1,12 +1,13 @@
-"""What becomes of a key that a minion offers: the table of protocol.md 7.3, as a function.
+"""What becomes of a key that a minion offers. Source: docs/wire.md#which-key-is-let-in.
 
 Pure: the facts are gathered by ``commands/auth.py`` and the files are moved by ``keystore.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from saltlite.core.dataclasses import dataclass
 
 
 class Known(Enum):
@@ -56,7 +57,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``act`` is the word in the ``salt/auth`` event. Source: protocol.md 12.2."""
+    """``act`` is the word in the ``salt/auth`` event. Source: docs/wire.md#events."""
 
     filing: Filing
     answer: Answer
@@ -86,13 +87,13 @@ def decide(offer: Offer) -> Decision:
     if offer.auto_reject:
         return REJECT
     if offer.known is Known.UNACCEPTED:
-        return _waiting(offer)
+        return _decide_pending(offer)
     if offer.auto_sign:
         return SIGN
     return FULL if offer.pending_full else PEND
 
 
-def _waiting(offer: Offer) -> Decision:
+def _decide_pending(offer: Offer) -> Decision:
     if not offer.same_key:
         return DENY
     return SIGN if offer.auto_sign else STILL_PENDING

@@ -4,7 +4,7 @@ Anybody may move files between the folders (``salt-key``, configuration manageme
 next look sees it, since nothing is kept that is not checked against the file's own status. A move
 is one ``rename``, so an id is in exactly one state at any moment. Processes of the master and its
 commands look, decide and write while they hold the id (:meth:`KeyStore.hold`).
-Source: protocol.md 14.1.
+Source: docs/architecture.md#who-owns-which-file-on-disk.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from saltlite import disk
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
 from saltlite.errors import CryptoError, StoreError
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 KEY_LIMIT_BYTES: Final = 64 * 1024
 DENIED_LIMIT: Final = 1000
-"""Denied keys kept; the oldest goes first. Source: security.md 3.2."""
+"""Denied keys kept; the oldest goes first. Source: docs/security.md#limits."""
 
 _SETTLED_S: Final = 0.1
 """A directory that changed this recently may change again within one tick of its clock."""
@@ -185,11 +185,13 @@ class KeyStore:
             StoreError: the file cannot be read, or is moved to and fro by somebody.
         """
         for _ in range(LOOKS):
+            accepted = self.accepted_key(minion_id)
+            if accepted is not None:
+                return KeyState.ACCEPTED, accepted.pem
             state = self.state(minion_id)
             if state is None:
                 return None, None
-            accepted = self.accepted_key(minion_id) if state is KeyState.ACCEPTED else None
-            pem = self.key(minion_id, state) if accepted is None else accepted.pem
+            pem = self.key(minion_id, state)
             if pem is not None or self.path(minion_id, state).is_file():
                 return state, pem
         raise StoreError("its key is moved to and fro")
@@ -326,5 +328,5 @@ def _make_private_key(path: Path, keysize: int, passphrase: str | None) -> None:
 
     log.info("Making a new RSA key of %d bits: %s", keysize, path)
     key = PrivateKey.generate(keysize)
-    pem = key.encrypted_pem(passphrase) if passphrase else key.pem
+    pem = key.encrypt_pem(passphrase) if passphrase else key.pem
     disk.create_file(path, pem, mode=0o400)

@@ -11,16 +11,21 @@ from typing import Any, Final
 
 from saltlite.config.master import MasterConfig
 from saltlite.config.opts import flat_opts
-from saltlite.core.access import GROUPS_LIMIT, SETTING_SIGN, find_fault, valid_login_name
+from saltlite.core.access import (
+    GROUPS_LIMIT,
+    SETTING_SIGN,
+    find_fault,
+    user_entries,
+)
 from saltlite.errors import SaltliteError
-from saltlite.loader.auth import load_module, module_names
+from saltlite.loader.auth import LoginModule, load_module, module_names
 from saltlite.master.loginproof import LoginProof
+from saltlite.master.logins import NO_LOGIN, read_login
 from saltlite.master.refusals import printable
 from saltlite.providers.login import AuthContext
 
 log = logging.getLogger(__name__)
 
-PASSWORD_LIMIT: Final = 4096
 ENTRIES_LIMIT: Final = 10_000
 
 
@@ -38,20 +43,63 @@ def check_login(
     config: MasterConfig, eauth: str, username: str, password: str
 ) -> LoginProof | None:
     """What a login proves; ``None`` if it is wrong."""
-    if not is_usable(config, eauth) or not valid_login_name(username):
-        return None
-    if len(password) > PASSWORD_LIMIT or "\0" in password:
+    shown = {"eauth": eauth, "username": username, "password": password}
+    if read_login(shown) is NO_LOGIN or not is_usable(config, eauth):
         return None
     try:
         module = load_module(config, eauth, login_context(config, eauth))
         if module.auth(username, password) is not True:
             return None
-        groups = module.groups(username) if module.groups is not None else []
-        entries = module.acl(username, password) if module.acl is not None else None
+        groups = _read_groups(
+            module.groups(username, password) if module.groups is not None else []
+        )
+        entries, whole = _ask_for_rights(config, eauth, module, username, password, groups)
     except Exception as error:  # noqa: BLE001 - whatever a module does, the login has failed
-        _report(eauth, username, error)
+        _report_failure(eauth, username, error)
         return None
-    return LoginProof(username, eauth, _groups(groups), _entries(entries))
+    return LoginProof(username, eauth, groups, entries, whole)
+
+
+def _ask_for_rights(
+    config: MasterConfig,
+    eauth: str,
+    module: LoginModule,
+    username: str,
+    password: str,
+    groups: list[str],
+) -> tuple[list[Any] | None, list[Any] | None]:
+    """What a module says of the user's rights: entries beside the configuration's, or a whole list.
+
+    That is the module of ``eauth_acl_module``, or the one of the login.
+    """
+    access = config.access
+    source = access.eauth_acl_module
+    if source and source != eauth:
+        whole = _ask_other_module(config, source, username, password)
+    else:
+        whole = _read_entries(module.acl(username, password)) if module.acl is not None else None
+        if whole is not None and not module.acl_is_whole:
+            return whole, None
+    if whole is not None or module.process_acl is None:
+        return None, whole
+    block = access.external_auth[eauth]
+    listed = user_entries(block, username, groups, permissive=access.permissive_acl)
+    processed = _read_entries(module.process_acl(list(listed)))
+    return None, None if processed is None or processed == listed else processed
+
+
+def _ask_other_module(
+    config: MasterConfig, name: str, username: str, password: str
+) -> list[Any] | None:
+    """The access list by a module that has not checked the login; ``None`` if it has none."""
+    if name not in module_names(config):
+        return None
+    module = load_module(config, name, login_context(config, name))
+    found = _read_entries(module.acl(username, password)) if module.acl is not None else None
+    if found is None or module.acl_is_whole:
+        return found
+    block = config.access.external_auth.get(name, {})
+    return [*user_entries(block, username, is_named=True), *found]
 
 
 def recheck_login(config: MasterConfig, eauth: str, username: str) -> bool:
@@ -62,13 +110,13 @@ def recheck_login(config: MasterConfig, eauth: str, username: str) -> bool:
         module = load_module(config, eauth, login_context(config, eauth))
         return module.is_valid is None or module.is_valid(username) is True
     except Exception as error:  # noqa: BLE001 - whatever a module does, the token is refused
-        _report(eauth, username, error)
+        _report_failure(eauth, username, error)
         return False
 
 
 def login_context(config: MasterConfig, eauth: str) -> AuthContext:
     """What a module gets: all options, and the settings of its block."""
-    block: Mapping[str, Any] = config.access.external_auth[eauth]
+    block: Mapping[str, Any] = config.access.external_auth.get(eauth, {})
     settings = {
         key.removeprefix(SETTING_SIGN): value
         for key, value in block.items()
@@ -77,16 +125,16 @@ def login_context(config: MasterConfig, eauth: str) -> AuthContext:
     return AuthContext(flat_opts(config), settings)
 
 
-def _report(eauth: str, username: str, error: Exception) -> None:
+def _report_failure(eauth: str, username: str, error: Exception) -> None:
     """Say why a module failed. Of an error that is not ours the text could be the password."""
     why = str(error) if isinstance(error, (SaltliteError, OSError)) else type(error).__name__
     log.error("eauth %s failed for %s: %s", eauth, printable(username, 80), printable(why))
 
 
-def _groups(found: Any) -> list[str]:
+def _read_groups(found: Any) -> list[str]:
     listed = found if isinstance(found, (list, tuple, set, frozenset)) else []
     return sorted({one for one in listed if isinstance(one, str)})[:GROUPS_LIMIT]
 
 
-def _entries(found: Any) -> list[Any] | None:
+def _read_entries(found: Any) -> list[Any] | None:
     return list(found)[:ENTRIES_LIMIT] if isinstance(found, (list, tuple)) else None

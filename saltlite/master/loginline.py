@@ -4,7 +4,8 @@ A failure tells nothing by its time: it is answered about a second after its che
 as the slowest failure so far, give or take a quarter, whether the password was wrong, the user
 unknown or the module not there. From the third failure of a user on, the next check for that user
 waits, twice as long each time. Users take turns, so that a thousand logins of one keep nobody else
-waiting. Source: security.md 2.1.
+waiting. Who has a token waits in a line of its own: a stranger can fill the other one, and this one
+not. Source: docs/security.md#logins.
 """
 
 from __future__ import annotations
@@ -12,17 +13,35 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
+
+from saltlite.core.access import name_key
+from saltlite.core.dataclasses import dataclass, field
 
 AT_ONCE: Final = 2
 """Logins that are checked at the same time."""
 
+RECHECKS_AT_ONCE: Final = 1
+"""Owners of tokens that are looked at again at the same time, beside the logins."""
+
 WAITING_MOST: Final = 1000
+RECHECKS_MOST: Final = 1000
 WAITING_MOST_BYTES: Final = 64 * 1024 * 1024
+"""Of each of the two lines."""
+
+OF_ONE_MOST: Final = 100
+"""Logins that wait for one user, or for one token."""
+
 ATTACKED_MOST: Final = 10
 """Logins that wait for a user who failed several times; further ones count as failed."""
+
+DELAYED_MOST: Final = 2000
+"""Failed logins whose answers wait for their time; beyond that the first due goes out early.
+
+Less, with all that wait, than the replies that ReqServer keeps for later (``late.MOST``): else a
+flood of logins would push out what honest callers wait for.
+"""
 
 SHORTEST_S: Final = 1.0
 SPREAD: Final = 0.25
@@ -55,8 +74,11 @@ class Login:
 
     @property
     def line(self) -> str:
-        """With whom it waits. Who has a token is not kept waiting by who guesses his password."""
-        return f"\0{self.token}" if self.token else self.username
+        """With whom it waits. Who has a token is not kept waiting by who guesses his password.
+
+        All spellings of a name wait together: a module may take them for the same user.
+        """
+        return f"\0{self.token}" if self.token else name_key(self.username)
 
 
 @dataclass(slots=True)
@@ -74,66 +96,96 @@ class _Failures:
         return self.last_s + min(LONGEST_DELAY_S, 2.0 ** min(over, 10))
 
 
+class _Queue:
+    """Logins that wait, by who they are for; all of these take turns."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.lines: OrderedDict[str, deque[Login]] = OrderedDict()
+        self.number = 0
+        self._bytes = 0
+
+    def has_room_for(self, login: Login) -> bool:
+        """Whether one more may wait."""
+        own = self.lines.get(login.line, ())
+        full = self.number >= self._most or self._bytes >= WAITING_MOST_BYTES
+        return not full and len(own) < OF_ONE_MOST
+
+    def add(self, login: Login) -> None:
+        """Let a login wait behind those for the same."""
+        self.lines.setdefault(login.line, deque()).append(login)
+        self.number += 1
+        self._bytes += login.size_bytes
+
+    def take(self, line: str) -> Login:
+        """The first one of a line, which goes to the end of the round."""
+        waiting = self.lines[line]
+        login = waiting.popleft()
+        if waiting:
+            self.lines.move_to_end(line)
+        else:
+            del self.lines[line]
+        self.number -= 1
+        self._bytes -= login.size_bytes
+        return login
+
+
 class LoginLine:
     """The logins of one master. ``chance`` gives a number from 0 to 1."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._chance = chance
-        self._waiting: OrderedDict[str, deque[Login]] = OrderedDict()
-        self._number = 0
-        self._bytes = 0
+        self._logins = _Queue(WAITING_MOST)
+        self._rechecks = _Queue(RECHECKS_MOST)
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
         self._slowest: deque[float] = deque(maxlen=SLOWEST_OF)
         self._refusals: list[tuple[float, int, Login]] = []
         self._order = count()
 
     def __len__(self) -> int:
-        return self._number
+        return self._logins.number + self._rechecks.number
 
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing more may wait, be it for a check or for its refusal."""
-        many = (
-            self._number + len(self._refusals) >= WAITING_MOST * 2 or self._number >= WAITING_MOST
-        )
-        return many or self._bytes >= WAITING_MOST_BYTES
+    def has_room_for(self, login: Login) -> bool:
+        """Whether a login may wait, be it for its check or for its refusal."""
+        return self._queue_of(login).has_room_for(login)
+
+    def _queue_of(self, login: Login) -> _Queue:
+        return self._rechecks if login.token else self._logins
 
     def add(self, login: Login, now_s: float) -> None:
         """Let a login wait for its turn; one too many for a user under attack has failed.
 
         So has one that names nobody.
         """
-        if not login.username:
+        if not login.username or self._is_one_too_many(login):
             login.begun_s = now_s
             self.refuse(login, now_s)
             return
-        line = self._waiting.setdefault(login.line, deque())
+        self._queue_of(login).add(login)
+
+    def _is_one_too_many(self, login: Login) -> bool:
         failures = self._failures.get(login.line)
-        if failures is not None and failures.not_before_s() and len(line) >= ATTACKED_MOST:
-            login.begun_s = now_s
-            self.refuse(login, now_s)
-            return
-        line.append(login)
-        self._number += 1
-        self._bytes += login.size_bytes
+        waiting = self._queue_of(login).lines.get(login.line, ())
+        return (
+            failures is not None and bool(failures.not_before_s()) and len(waiting) >= ATTACKED_MOST
+        )
 
     def take(self, now_s: float) -> Login | None:
         """The next login to be checked now; its user goes to the end of the round."""
-        for username, line in self._waiting.items():
-            failures = self._failures.get(username)
-            if line and (failures is None or failures.not_before_s() <= now_s):
-                break
-        else:
-            return None
-        login = line.popleft()
-        if line:
-            self._waiting.move_to_end(username)
-        else:
-            del self._waiting[username]
-        self._number -= 1
-        self._bytes -= login.size_bytes
-        login.begun_s = now_s
-        return login
+        return self._take(self._logins, now_s)
+
+    def take_recheck(self, now_s: float) -> Login | None:
+        """The next token whose owner is to be looked at now."""
+        return self._take(self._rechecks, now_s)
+
+    def _take(self, queue: _Queue, now_s: float) -> Login | None:
+        for line in queue.lines:
+            failures = self._failures.get(line)
+            if failures is None or failures.not_before_s() <= now_s:
+                login = queue.take(line)
+                login.begun_s = now_s
+                return login
+        return None
 
     def succeed(self, login: Login) -> None:
         """Forget what failed before."""
@@ -164,16 +216,22 @@ class LoginLine:
     def due(self, now_s: float) -> list[Login]:
         """The failed logins to be answered now."""
         found = []
-        while self._refusals and self._refusals[0][0] <= now_s:
+        while self._refusals and (
+            self._refusals[0][0] <= now_s or len(self._refusals) > DELAYED_MOST
+        ):
             found.append(heapq.heappop(self._refusals)[2])
         return found
 
-    def next_s(self, now_s: float, *, may_check: bool) -> float:
-        """How long nothing happens by itself; at most a minute. ``may_check``: there is room."""
+    def next_s(self, now_s: float, *, may_check: bool, may_recheck: bool = False) -> float:
+        """How long nothing happens by itself; at most a minute.
+
+        ``may_check`` and ``may_recheck``: there is room for a check of that kind.
+        """
         times = [now_s + 60.0]
         if self._refusals:
             times.append(self._refusals[0][0])
-        for username in self._waiting if may_check else ():
-            failures = self._failures.get(username)
-            times.append(failures.not_before_s() if failures else now_s)
+        for queue, has_room in ((self._logins, may_check), (self._rechecks, may_recheck)):
+            for line in queue.lines if has_room else ():
+                failures = self._failures.get(line)
+                times.append(failures.not_before_s() if failures else now_s)
         return max(0.0, min(times) - now_s)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from saltlite.core.dataclasses import asdict, dataclass, field
 from saltlite.errors import WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
 
@@ -26,7 +26,8 @@ LIFE_S: Final = 60.0
 class LoginProof:
     """Who logged in by which module, and what it says about the user's groups and rights.
 
-    ``entries`` are rights from elsewhere than the configuration. ``token`` is the name of the
+    ``entries`` are rights beside those of the configuration, ``whole`` the access list where the
+    module decides on all of it. ``token`` is the name of the
     token whose owner was looked at again, else ``""``. ``until`` is a time of the steady clock.
     """
 
@@ -34,6 +35,7 @@ class LoginProof:
     eauth: str
     groups: list[str] = field(default_factory=list)
     entries: list[Any] | None = None
+    whole: list[Any] | None = None
     token: str = ""
     until: float = 0.0
 
@@ -41,7 +43,7 @@ class LoginProof:
 def seal_proof(secret: bytes, proof: LoginProof) -> str:
     """The proof as a text that :func:`open_proof` believes."""
     data = base64.b64encode(pack_bin(asdict(proof)))
-    return f"{_sign(secret, data)}.{data.decode('ascii')}"
+    return f"{_sign_proof(secret, data)}.{data.decode('ascii')}"
 
 
 def open_proof(secret: bytes, text: object, now_s: float) -> LoginProof | None:
@@ -51,7 +53,7 @@ def open_proof(secret: bytes, text: object, now_s: float) -> LoginProof | None:
     signature, _, data = text.partition(".")
     packed = data.encode("utf-8", "surrogateescape")
     shown = signature.encode("utf-8", "surrogateescape")
-    if not hmac.compare_digest(_sign(secret, packed).encode("ascii"), shown):
+    if not hmac.compare_digest(_sign_proof(secret, packed).encode("ascii"), shown):
         return None
     try:
         fields: Any = unpack_bin(base64.b64decode(packed, validate=True))
@@ -61,5 +63,5 @@ def open_proof(secret: bytes, text: object, now_s: float) -> LoginProof | None:
     return proof if now_s <= proof.until else None
 
 
-def _sign(secret: bytes, data: bytes) -> str:
+def _sign_proof(secret: bytes, data: bytes) -> str:
     return hmac.digest(secret, data, "sha256").hex()

@@ -1,10 +1,11 @@
 """Logins of external authentication, checked away from whoever answers requests.
 
 A worker that meets a name and a password hands the request to ``LoginServer`` and is free. Each
-check is done by a child of its own, two at once, ten seconds each at the most; a module that hangs
-or crashes harms nobody else. When the login is right, ReqServer gets the request again, with a
-proof in place of the password, for any worker to act on; when it is wrong, the caller gets the
-refusal that the worker prepared, at a time that tells nothing (:mod:`saltlite.master.loginline`).
+check is done by a child of its own, two at once and one more for owners of tokens, ten seconds each
+at the most; a module that hangs or crashes harms nobody else. When the login is right, ReqServer
+gets the request again, with a proof in place of the password, for any worker to act on; when it is
+wrong, the caller gets the refusal that the worker prepared, at a time that tells nothing
+(:mod:`saltlite.master.loginline`).
 
 ``LoginServer`` owns no ZeroMQ, so that it can fork; what goes to ReqServer goes through a child
 that does.
@@ -21,7 +22,6 @@ import socket
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -29,14 +29,16 @@ import zmq
 
 from saltlite import process
 from saltlite.core.access import find_fault
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import WireError
 from saltlite.loader.auth import module_names
 from saltlite.master import logincheck
 from saltlite.master.child import Life
+from saltlite.master.deferred_replies import AGAIN
 from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, listen, receive
-from saltlite.master.late import AGAIN
-from saltlite.master.loginline import AT_ONCE, Login, LoginLine
+from saltlite.master.loginline import AT_ONCE, RECHECKS_AT_ONCE, Login, LoginLine
 from saltlite.master.loginproof import FIELD, LIFE_S, LoginProof, seal_proof
+from saltlite.master.logins import LOAD_LIMIT_BYTES
 from saltlite.providers.pam import may_check_others
 from saltlite.transport.addresses import ipc
 from saltlite.transport.codec import pack, pack_bin, unpack_bin
@@ -49,8 +51,13 @@ log = logging.getLogger(__name__)
 
 CHECK_LIMIT_S: Final = 10.0
 RESULT_LIMIT_BYTES: Final = 4 * 1024 * 1024
-REQUEST_LIMIT_BYTES: Final = 4 * 1024 * 1024
+REQUEST_LIMIT_BYTES: Final = LOAD_LIMIT_BYTES + 64 * 1024
 ACCEPTED_AT_ONCE: Final = 32
+
+EXPANDED: Final = "auth.enable_expanded_auth_matching"
+
+END_S: Final = 2.0
+"""How long replies that are on their way may take when the process ends."""
 
 _HEAD = struct.Struct(">16sI")
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -80,7 +87,7 @@ class LoginServer:
         warn_of_faults(self._shared.config)
         self._poller = zmq.Poller()
         process.prepare_to_fork()
-        self._replies = _Replies(self._shared.sockets.late, self._leave_parents)
+        self._replies = _Replies(self._shared.sockets.late, self._leave_parents, self._poller)
         self._listener = listen(self._shared.sockets.logins)
         self._listener.setblocking(False)
         self._poller.register(self._listener.fileno(), zmq.POLLIN)
@@ -101,11 +108,15 @@ class LoginServer:
                 self._accept()
             elif found in self._checks:
                 self._read(found)
+            elif found == self._replies.handle:
+                self._replies.reap()
         now_s = time.monotonic()
         for fd in [fd for fd, check in self._checks.items() if check.until_s <= now_s]:
             log.error("A login by %s took too long", self._checks[fd].login.eauth)
             self._finish(fd, None)
-        while len(self._checks) < AT_ONCE and (login := self._line.take(now_s)) is not None:
+        while self._may_recheck() and (login := self._line.take_recheck(now_s)) is not None:
+            self._start(login)
+        while self._may_check() and (login := self._line.take(now_s)) is not None:
             self._start(login)
         for login in self._line.due(now_s):
             self._replies.send(login.ticket, login.refused)
@@ -113,8 +124,16 @@ class LoginServer:
     def _wait_s(self) -> float:
         now_s = time.monotonic()
         ends = [max(0.0, check.until_s - now_s) for check in self._checks.values()]
-        room = len(self._checks) < AT_ONCE
-        return min([self._line.next_s(now_s, may_check=room), *ends])
+        next_s = self._line.next_s(
+            now_s, may_check=self._may_check(), may_recheck=self._may_recheck()
+        )
+        return min([next_s, *ends])
+
+    def _may_check(self) -> bool:
+        return sum(not check.login.token for check in self._checks.values()) < AT_ONCE
+
+    def _may_recheck(self) -> bool:
+        return sum(bool(check.login.token) for check in self._checks.values()) < RECHECKS_AT_ONCE
 
     # --- taking --------------------------------------------------------------------------
 
@@ -131,12 +150,12 @@ class LoginServer:
         connection.settimeout(HAND_OVER_S)
         try:
             login = Login(**receive(connection, REQUEST_LIMIT_BYTES))
-            full = self._line.is_full
-            connection.sendall(FULL if full else TAKEN)
+            has_room = self._line.has_room_for(login)
+            connection.sendall(TAKEN if has_room else FULL)
         except (OSError, WireError, TypeError) as error:
             log.warning("A login was not understood: %s", type(error).__name__)
             return
-        if not full:
+        if has_room:
             self._line.add(login, time.monotonic())
 
     # --- checking ------------------------------------------------------------------------
@@ -173,7 +192,8 @@ class LoginServer:
             self._replies.let_go()
             found = self._check(login)
             if found is not None:
-                _write_all(fd, pack_bin({"groups": found.groups, "entries": found.entries}))
+                fields = {"groups": found.groups, "entries": found.entries, "whole": found.whole}
+                _write_all(fd, pack_bin(fields))
         except BaseException as error:  # noqa: BLE001 - the child ends here, and has said nothing
             log.error("A login by %s: %s", login.eauth, type(error).__name__)
         finally:
@@ -234,6 +254,7 @@ class LoginServer:
             login.eauth,
             found["groups"],
             found["entries"],
+            found["whole"],
             token=login.token,
             until=time.monotonic() + LIFE_S,
         )
@@ -249,24 +270,33 @@ class LoginServer:
 
 
 class _Replies:
-    """The child with ZeroMQ that brings replies to ReqServer, and the way to it."""
+    """The child with ZeroMQ that brings replies to ReqServer, and the way to it.
 
-    def __init__(self, path: Path, leave_parents: Callable[[int, str], None]) -> None:
+    ``poller`` wakes when the child has ended; then :meth:`reap` it. The next reply starts another.
+    """
+
+    def __init__(
+        self, path: Path, leave_parents: Callable[[int, str], None], poller: zmq.Poller
+    ) -> None:
         self._path = path
         self._leave_parents = leave_parents
+        self._poller = poller
         self._pid = 0
+        self.handle = -1
         self._open()
 
     def send(self, ticket: bytes, reply: bytes) -> None:
         """Have a reply brought; one that is lost costs its caller the wait."""
         message = _HEAD.pack(ticket, len(reply)) + reply
-        if not self._try_to_send(message):
-            self.close()
-            self._open()
-            self._try_to_send(message)
+        if self._try_to_send(message):
+            return
+        self._kill()
+        self._try_to_send(message)
 
     def _try_to_send(self, message: bytes) -> bool:
         try:
+            if self.handle < 0:
+                self._open()
             self._socket.sendall(message)
         except OSError as error:
             log.error("A reply to a login was not brought: %s", error)
@@ -275,20 +305,46 @@ class _Replies:
 
     def let_go(self) -> None:
         """In another child: this is not its own."""
-        self._socket.close()
+        if self.handle >= 0:
+            self._socket.close()
+            os.close(self.handle)
 
     def close(self) -> None:
-        """End the child; what it was given is on its way."""
+        """End the child; what it was given is on its way, and has a moment to arrive."""
+        if self.handle < 0:
+            return
         self._socket.close()
-        os.waitpid(self._pid, 0)
+        ended = zmq.Poller()
+        ended.register(self.handle, zmq.POLLIN)
+        if not ended.poll(round(END_S * 1000)):
+            log.warning("Replies to logins were not brought in time")
+        self._kill()
+
+    def _kill(self) -> None:
+        """End the child at once, whatever it does."""
+        if self.handle >= 0:
+            signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            self.reap()
+
+    def reap(self) -> None:
+        """Let go of a child that has ended."""
+        self._poller.unregister(self.handle)
+        os.close(self.handle)
+        self.handle = -1
+        self._socket.close()
+        _pid, status = os.waitpid(self._pid, 0)
+        if status:
+            log.error("LoginReplies ended with %s", os.waitstatus_to_exitcode(status))
 
     def _open(self) -> None:
         self._socket, theirs = socket.socketpair()
-        parent = os.getpid()
-        self._pid = os.fork()
-        if not self._pid:
-            self._be(parent, theirs)
-        theirs.close()
+        with theirs:
+            parent = os.getpid()
+            self._pid = os.fork()
+            if not self._pid:
+                self._be(parent, theirs)
+        self.handle = os.pidfd_open(self._pid)
+        self._poller.register(self.handle, zmq.POLLIN)
         self._socket.settimeout(HAND_OVER_S)
 
     def _be(self, parent: int, theirs: socket.socket) -> NoReturn:
@@ -323,6 +379,18 @@ def _write_all(fd: int, data: bytes) -> None:
         data = data[os.write(fd, data) :]
 
 
+def _faults_of_options(config: MasterConfig) -> list[str]:
+    """Options of Salt for logins that have no effect here."""
+    found = []
+    if config.extra.get(EXPANDED):
+        found.append(f"{EXPANDED} has no effect: a list's targets are those of the moment")
+    if "ldap" in config.access.external_auth:
+        from saltlite.providers.ldap import name_faults
+
+        found += name_faults(config.extra)
+    return found
+
+
 def warn_of_faults(config: MasterConfig) -> None:
     """Say at the start what of ``external_auth`` has no effect, and what lets everybody in."""
     known = module_names(config)
@@ -333,7 +401,12 @@ def warn_of_faults(config: MasterConfig) -> None:
             log.error("external_auth: there is no module %s; those there are: %s", name, names)
         elif fault:
             log.error("external_auth: nobody may use %s: %s", name, fault)
+    source = config.access.eauth_acl_module
+    if source and source not in known:
+        log.error("eauth_acl_module: there is no module %s, so external_auth decides", source)
     if "pam" in config.access.external_auth and not may_check_others():
         log.warning("pam can check nobody: the master is neither root nor in the group shadow")
+    for line in _faults_of_options(config):
+        log.warning("%s", line)
     if "auto" in config.access.external_auth:
         log.warning("external_auth has auto: everybody is let in, with whatever password")

@@ -3,20 +3,22 @@
 A token is 64 hex digits. Its file has the SHA-256 of the token for its name, so that a look at the
 directory gives nobody a token; those that real Salt made are named by the token itself, and are
 good as well. A token is dead from the second that it expires in, and what is no token is removed.
+There is a bound on their number, for each login makes one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import heapq
 import logging
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
+from saltlite.core.lazyregex import regex
 from saltlite.core.plain import Plain
 from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
@@ -25,8 +27,13 @@ log = logging.getLogger(__name__)
 
 TOKEN_BYTES: Final = 32
 FILE_LIMIT_BYTES: Final = 1024 * 1024
-TOKENS_MOST: Final = 100_000
-_NAME = re.compile(r"[0-9a-f]{32,128}")
+TOKENS_MOST: Final = 10_000
+"""Tokens of one master. Where there would be more, whoever has the most loses his oldest ones."""
+
+ROOM_MADE: Final = TOKENS_MOST // 10
+"""How many are removed then, so that not each login has to look at all of them."""
+
+_NAME = regex(r"[0-9a-f]{32,128}")
 
 
 class LoginTokens:
@@ -38,13 +45,35 @@ class LoginTokens:
     def make(self, record: Mapping[str, Plain]) -> str:
         """A new token for ``record``: ``name``, ``eauth``, ``start``, ``expire`` and more.
 
+        ``start`` is taken for the time that it is now.
+
         Raises:
             StoreError: it cannot be kept.
         """
         token = os.urandom(TOKEN_BYTES).hex()
+        packed = pack_bin(dict(record))
         disk.make_dir(self._directory)
-        disk.write_file(self._directory / hash_token(token), pack_bin(dict(record)))
+        with disk.locked_dir(self._directory):  # two at once must not both find the last place
+            if len(self._paths()) >= TOKENS_MOST:
+                self._make_room(float(record["start"]))  # type: ignore[arg-type]  # a number
+            disk.write_file(self._directory / hash_token(token), packed)
         return token
+
+    def _make_room(self, now_s: float) -> None:
+        """Remove what is dead, then the oldest of whoever has the most, until there is room."""
+        owned: dict[tuple[str, str], list[tuple[float, str]]] = {}
+        for file_name, record in self.records(now_s):
+            owner = (record["eauth"], record["name"])
+            owned.setdefault(owner, []).append((record["start"], file_name))
+        largest = [(-len(tokens), sorted(tokens, reverse=True)) for tokens in owned.values()]
+        heapq.heapify(largest)
+        too_many = sum(map(len, owned.values())) - (TOKENS_MOST - ROOM_MADE)
+        for _ in range(too_many):
+            _number, tokens = largest[0]
+            disk.remove(self._directory / tokens.pop()[1])
+            heapq.heapreplace(largest, (-len(tokens), tokens))
+        if too_many > 0:
+            log.warning("There were %d tokens; %d old ones are removed", TOKENS_MOST, too_many)
 
     def find(self, token: object, now_s: float) -> dict[str, Any] | None:
         """What is on record of a token; ``None`` if it is none, or dead.

@@ -2,7 +2,8 @@
 
 The publication key is changed when it is old or somebody asks for it; old jobs, sessions without a
 key and stale markers go; who is connected is announced. Each task is small, may be stopped
-anywhere, and goes on where it was. Source: protocol.md 7.7, 12.2; reliability.md 2.7.
+anywhere, and goes on where it was. Source: docs/wire.md#keys-that-change, #events;
+docs/reliability.md#processes-die.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ import zmq
 
 from saltlite import disk
 from saltlite.core import tags
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.plain import Plain
 from saltlite.crypto.cipher import new_key_string
 from saltlite.errors import StoreError
@@ -31,7 +32,7 @@ from saltlite.master.logintokens import LoginTokens
 from saltlite.master.minioncache import BANKS, MinionCache
 from saltlite.master.presence import connected_minions
 from saltlite.master.publisher import PublishQueue
-from saltlite.transport.bus import EventPusher
+from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +86,8 @@ class Maintenance:
             Task("presence", loop_s, self._announce_presence),
             Task("sessions", LOOK_S, self._drop_orphans),
             Task("jobs", min(config.process.maintenance_interval, 3600.0), self._clean_jobs),
-            Task("size of the job cache", JOBS_SIZE_S, self._bound_job_cache),
-            Task("leftovers", LEFTOVER_AGE_S, self._sweep),
+            Task("size of the job cache", JOBS_SIZE_S, self._shrink_job_cache),
+            Task("leftovers", LEFTOVER_AGE_S, self._sweep_leftovers),
             Task("tokens", TOKENS_S, self._sweep_tokens),
         ]
         poller = zmq.Poller()
@@ -99,7 +100,7 @@ class Maintenance:
                 life.poll(poller, max(0.01, due_s))
         finally:
             self._jobs.close()
-            context.destroy(linger=1000)
+            context.destroy(linger=EVENTS_LINGER_MS)
 
     def _do_due(self, tasks: list[Task]) -> None:
         for task in tasks:
@@ -119,9 +120,9 @@ class Maintenance:
         if self._shared.publication.current().generation != self._generation:
             self._tell_of_rotation("asked for")
         elif self._shared.publication.age_s(time.monotonic()) > keys.publish_session:
-            self._rotate("old")
+            self._rotate_key("old")
 
-    def _rotate(self, why: str) -> None:
+    def _rotate_key(self, why: str) -> None:
         self._shared.publication.rotate(new_key_string(), time.monotonic())
         self._tell_of_rotation(why)
 
@@ -190,7 +191,7 @@ class Maintenance:
         ended = [one for one in with_session if one not in accepted and self._end_orphan(one)]
         self._accepted = accepted
         if ended and self._shared.config.keys.rotate_aes_key:
-            self._rotate("a key went")
+            self._rotate_key("a key went")
 
     def _end_orphan(self, minion_id: str) -> bool:
         """End the session of an id without an accepted key, unless somebody else has done so."""
@@ -213,7 +214,7 @@ class Maintenance:
             log.info("Forgot %d old jobs", gone)
             self._jobs.checkpoint()
 
-    def _bound_job_cache(self) -> None:
+    def _shrink_job_cache(self) -> None:
         most = self._shared.config.jobs.job_cache_max_bytes
         gone = self._jobs.clean_to_bytes(most) if most else 0
         if gone:
@@ -223,7 +224,7 @@ class Maintenance:
     def _sweep_tokens(self) -> None:
         LoginTokens(Path(self._shared.config.paths.token_dir)).sweep(time.time())
 
-    def _sweep(self) -> None:
+    def _sweep_leftovers(self) -> None:
         """Markers that are too old, and what a killed process left half written."""
         AutoSign(self._shared.config.keys, self._shared.pki_dir).sweep(time.time())
         for name in ("", "sessions", *BANKS):

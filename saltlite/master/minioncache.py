@@ -1,7 +1,8 @@
 """What the master remembers of each minion: grains, pillar and mine.
 
 In the layout of Salt 3008, ``cachedir/{grains,pillar,mine}/<id>.p``; each file is replaced as a
-whole. An unreadable file counts as absent. Source: protocol.md 14.1.
+whole. An unreadable file counts as absent. Source:
+docs/architecture.md#who-owns-which-file-on-disk.
 
 Targeting asks the same few things of all minions, so :meth:`MinionCache.facts` keeps columns: the
 values of one name at the top of all minions' maps, each with the stamp of the file it is from. A
@@ -25,7 +26,7 @@ from saltlite.core.ids import valid_minion_id
 from saltlite.core.plain import Plain
 from saltlite.core.targets import FactsUnread, MinionFacts
 from saltlite.errors import StoreError, WireError
-from saltlite.master import pushed
+from saltlite.master import pushed_files
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class MinionCache:
 
         The map is shared with later calls: do not change it.
         """
-        path = self._path(bank, minion_id)
+        path = self._path_of(bank, minion_id)
         try:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -85,7 +86,7 @@ class MinionCache:
         known = self._decoded.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        value = _decode(path)
+        value = _decode_file(path)
         self._let_go(path)
         if value is not None:
             self._decoded[path] = (stamp, value, status.st_size)
@@ -108,7 +109,7 @@ class MinionCache:
         Raises:
             StoreError: it cannot be written; the old one stays.
         """
-        path = self._path(bank, minion_id)
+        path = self._path_of(bank, minion_id)
         try:
             data = pack_bin(value)
         except WireError as error:
@@ -118,7 +119,7 @@ class MinionCache:
                 f"mine of {minion_id}: at most {MINE_LIMIT.bytes} bytes, {MINE_NAMES_LIMIT} names"
             )
         disk.make_dir(path.parent)
-        if _same(path, data):
+        if _is_same(path, data):
             return False
         disk.write_file(path, data, flush=False)
         return True
@@ -137,7 +138,7 @@ class MinionCache:
             StoreError: it cannot be written; the old one stays.
         """
         with self.locked(minion_id):
-            value = change(dict(_decode(self._path(bank, minion_id)) or {}))
+            value = change(dict(_decode_file(self._path_of(bank, minion_id)) or {}))
             return False if value is None else self.write(bank, minion_id, value)
 
     def write_newest(
@@ -151,7 +152,7 @@ class MinionCache:
         Raises:
             StoreError: it cannot be written; the old one stays.
         """
-        path = self._path(bank, minion_id)
+        path = self._path_of(bank, minion_id)
         with contextlib.suppress(OSError):
             if asked_ns < path.stat().st_mtime_ns <= now_ns:
                 return False
@@ -182,12 +183,12 @@ class MinionCache:
         for minion_id in minion_ids:
             yield MinionFacts(
                 id=minion_id,
-                grains=self._view(GRAINS, minion_id) if grains else None,
-                pillar=self._view(PILLAR, minion_id) if pillar else None,
+                grains=self._view_of(GRAINS, minion_id) if grains else None,
+                pillar=self._view_of(PILLAR, minion_id) if pillar else None,
             )
         self._save_columns()
 
-    def _view(self, bank: str, minion_id: str) -> _View | None:
+    def _view_of(self, bank: str, minion_id: str) -> _View | None:
         path = f"{self._cachedir}/{bank}/{minion_id}.p"  # the ids are those of keys
         try:
             status = os.stat(path)
@@ -201,26 +202,26 @@ class MinionCache:
         Raises:
             FactsUnread: the file is not there any more, or damaged.
         """
-        column = self._column(bank, name)
+        column = self._column_of(bank, name)
         held = column.get(minion_id)
         if held is None or held[0] != stamp:
-            whole = _decode(self._path(bank, minion_id))
+            whole = _decode_file(self._path_of(bank, minion_id))
             if whole is None:
                 raise FactsUnread(minion_id)
             held = column[minion_id] = (stamp, whole.get(name, _NOTHING))
             self._new[bank, name] = self._new.get((bank, name), 0) + 1
         return held[1]
 
-    def _column(self, bank: str, name: str) -> Column:
+    def _column_of(self, bank: str, name: str) -> Column:
         column = self._columns.get((bank, name))
         if column is None:
-            column = self._columns[bank, name] = self._saved(bank, name)
+            column = self._columns[bank, name] = self._load_column(bank, name)
             while len(self._columns) > COLUMNS_KEPT:
                 self._columns.popitem(last=False)
         return column
 
-    def _saved(self, bank: str, name: str) -> Column:
-        value = _decode(self._column_path(name)) if bank == GRAINS else None
+    def _load_column(self, bank: str, name: str) -> Column:
+        value = _decode_file(self._column_path(name)) if bank == GRAINS else None
         if value is None or value.get("name") != name:
             return {}
         rows = value.get("rows")
@@ -233,9 +234,9 @@ class MinionCache:
         new, self._new = self._new, {}
         for (bank, name), count in new.items():
             if bank == GRAINS and count >= SAVE_FROM:
-                self._save(name, self._columns.get((bank, name), {}))
+                self._save_column(name, self._columns.get((bank, name), {}))
 
-    def _save(self, name: str, column: Column) -> None:
+    def _save_column(self, name: str, column: Column) -> None:
         """Best effort: without it the next process reads the files.
 
         Minions that are gone go from the column too.
@@ -263,13 +264,13 @@ class MinionCache:
     def delete(self, minion_id: str, bank: str) -> None:
         """Forget one bank of a minion."""
         with self.locked(minion_id):
-            disk.remove(self._path(bank, minion_id))
+            disk.remove(self._path_of(bank, minion_id))
 
     def forget(self, minion_id: str) -> None:
         """Forget a minion: also its pushed files and what Salt 3006 kept of it."""
         for bank in BANKS:
             self.delete(minion_id, bank)
-        pushed.forget(self._cachedir, minion_id)
+        pushed_files.forget(self._cachedir, minion_id)
 
     def ids(self, bank: str) -> list[str]:
         """The minions of which this bank knows something."""
@@ -279,7 +280,7 @@ class MinionCache:
             return []
         return sorted(n[:-2] for n in names if n.endswith(".p") and valid_minion_id(n[:-2]))
 
-    def _path(self, bank: str, minion_id: str) -> Path:
+    def _path_of(self, bank: str, minion_id: str) -> Path:
         if bank not in BANKS or not valid_minion_id(minion_id):
             raise ValueError(f"no such bank or id: {bank!r}, {minion_id!r}")
         return disk.child(self._cachedir / bank, f"{minion_id}.p")
@@ -301,7 +302,7 @@ class _View(Mapping[str, Any]):
         if type(key) is str:
             value = self._cache.value(self._bank, self._id, self._stamp, key)
         else:
-            value = self._whole().get(key, _NOTHING)
+            value = self._whole_data().get(key, _NOTHING)
         return default if value is _NOTHING else value
 
     def __getitem__(self, key: str) -> Any:
@@ -311,19 +312,19 @@ class _View(Mapping[str, Any]):
         return value
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._whole())
+        return iter(self._whole_data())
 
     def __len__(self) -> int:
-        return len(self._whole())
+        return len(self._whole_data())
 
-    def _whole(self) -> dict[str, Any]:
+    def _whole_data(self) -> dict[str, Any]:
         whole = self._cache.read(self._bank, self._id)
         if whole is None:
             raise FactsUnread(self._id)
         return whole
 
 
-def _decode(path: Path) -> dict[str, Any] | None:
+def _decode_file(path: Path) -> dict[str, Any] | None:
     try:
         data = disk.read_regular(path)
         value = None if data is None else unpack_bin(data)
@@ -333,7 +334,7 @@ def _decode(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _same(path: Path, data: bytes) -> bool:
+def _is_same(path: Path, data: bytes) -> bool:
     try:
         return disk.read_regular(path) == data
     except StoreError:

@@ -14,17 +14,21 @@ from typing import Any, Final, Protocol
 import zmq
 
 from saltlite.master.child import Life
-from saltlite.master.turns import ANY
+from saltlite.master.lanes import ANY
 from saltlite.transport.addresses import MasterSockets, ipc
+from saltlite.transport.bus import EVENTS_LINGER_MS
 from saltlite.transport.codec import pack
 
 log = logging.getLogger(__name__)
 
 REQUEST_LIMIT_S: Final = 60.0
-"""A request that takes longer costs the worker its life. Source: security.md 3.2."""
+"""A request that takes longer costs the worker its life. Source: docs/security.md#limits."""
 
 RENEW_AFTER: Final = 100_000
-"""Requests after which a worker makes room for a fresh one. Source: reliability.md 10."""
+"""Requests after which a worker makes room for a fresh one.
+
+Source: docs/reliability.md#processes-die.
+"""
 
 HANDLER_FAILED: Final = pack("Some exception handling minion payload")
 
@@ -33,7 +37,7 @@ class Answerer(Protocol):
     """What a worker needs of the dispatcher."""
 
     def begin(self, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
-        """The reply, or what :meth:`finish` needs; see :mod:`saltlite.master.turns`."""
+        """The reply, or what :meth:`finish` needs; see :mod:`saltlite.master.lanes`."""
 
     def finish(self, begun: Sequence[Any]) -> list[bytes]:
         """The replies to what has begun, in that order."""
@@ -60,7 +64,7 @@ class MWorker:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         try:
             self._answerer = self._make_answerer(life, context)
-            socket = self._connect(context)
+            socket = self._connect_socket(context)
             poller = zmq.Poller()
             poller.register(socket, zmq.POLLIN)
             life.register(poller)
@@ -69,12 +73,12 @@ class MWorker:
             while not life.stopping and served < RENEW_AFTER:
                 for found, _events in life.poll(poller):
                     if found is socket:
-                        served += self._serve(socket, life)
+                        served += self._serve_requests(socket, life)
                 self._answerer.rest()
         finally:
-            context.destroy(linger=1000)
+            context.destroy(linger=EVENTS_LINGER_MS)
 
-    def _connect(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+    def _connect_socket(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
         socket = context.socket(zmq.REP)
         socket.setsockopt(zmq.LINGER, 1000)
         socket.setsockopt(zmq.RECONNECT_IVL, 50)
@@ -82,7 +86,7 @@ class MWorker:
         socket.connect(ipc(self._sockets.workers(self._number)))
         return socket
 
-    def _serve(self, socket: zmq.Socket[bytes], life: Life) -> int:
+    def _serve_requests(self, socket: zmq.Socket[bytes], life: Life) -> int:
         """Answer what was handed over; how many requests that was."""
         try:
             turn, *frames = socket.recv_multipart(zmq.NOBLOCK)
@@ -99,12 +103,14 @@ def answer_all(answerer: Answerer, frames: Sequence[bytes], *, slow: bool = True
     ``slow``: one of them may take its time.
     """
     alone = len(frames) == 1
-    begun = [_begin(answerer, frame, alone=alone, slow=slow) for frame in frames]
-    finished = iter(_finish(answerer, [one for one in begun if not isinstance(one, bytes)]))
+    begun = [_begin_request(answerer, frame, alone=alone, slow=slow) for frame in frames]
+    finished = iter(
+        _finish_requests(answerer, [one for one in begun if not isinstance(one, bytes)])
+    )
     return [one if isinstance(one, bytes) else next(finished) for one in begun]
 
 
-def _begin(answerer: Answerer, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
+def _begin_request(answerer: Answerer, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
     try:
         return answerer.begin(frame, alone=alone, slow=slow)
     except Exception:
@@ -112,7 +118,7 @@ def _begin(answerer: Answerer, frame: bytes, *, alone: bool, slow: bool) -> byte
         return HANDLER_FAILED
 
 
-def _finish(answerer: Answerer, begun: Sequence[Any]) -> list[bytes]:
+def _finish_requests(answerer: Answerer, begun: Sequence[Any]) -> list[bytes]:
     try:
         return answerer.finish(begun) if begun else []
     except Exception:

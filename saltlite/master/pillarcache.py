@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.config.master import PillarOptions
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import StoreError, WireError
 from saltlite.master.minioncache import COMPILED, MinionCache
 from saltlite.transport.codec import pack_bin, unpack_bin

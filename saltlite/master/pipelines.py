@@ -9,11 +9,12 @@ refusal, when its turn has come.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Final
 
+from saltlite.core.dataclasses import dataclass, field
+
 BEHIND_MOST: Final = 50
-"""Requests that wait behind one of their own connection. Source: security.md 3.2."""
+"""Requests that wait behind one of their own connection. Source: docs/security.md#limits."""
 
 REFUSED_MOST: Final = 1000
 MOST: Final = 10_000
@@ -50,7 +51,7 @@ class Pipelines:
             behind.refused = min(behind.refused + 1, REFUSED_MOST)
             return False
         behind.bodies.append(body)
-        self._count(1, len(body))
+        self._count_waiting(1, len(body))
         return False
 
     def is_open(self, identity: bytes) -> bool:
@@ -62,7 +63,7 @@ class Pipelines:
         behind = self._open.get(identity)
         if behind is not None and behind.bodies:
             body = behind.bodies.popleft()
-            self._count(-1, -len(body))
+            self._count_waiting(-1, -len(body))
             return body, 0
         self._open.pop(identity, None)
         return None, 0 if behind is None else behind.refused
@@ -74,6 +75,6 @@ class Pipelines:
             or self._waiting_bytes >= MOST_BYTES
         )
 
-    def _count(self, requests: int, size_bytes: int) -> None:
+    def _count_waiting(self, requests: int, size_bytes: int) -> None:
         self._waiting += requests
         self._waiting_bytes += size_bytes

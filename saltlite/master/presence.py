@@ -1,8 +1,8 @@
 """Which minions are connected: from the kernel's list of connections to the publish port.
 
 A connection has an address, not an id; the grains that are cached say which minions have the
-address. Several minions behind one address all count, as with Salt. Source: protocol.md 12.2;
-cli.md.
+address. Several minions behind one address all count, as with Salt. Source: docs/wire.md#events;
+docs/command-line.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 from saltlite.master.minioncache import GRAINS, MinionCache
 
 _ESTABLISHED: Final = "01"
+_LISTENING: Final = "0A"
 
 
 def connected_minions(port: int, minion_ids: Iterable[str], cache: MinionCache) -> set[str]:
@@ -48,23 +49,47 @@ def connected_addresses(port: int) -> set[str]:
             lines = Path(f"/proc/net/{name}").read_text().splitlines()[1:]
         except OSError:
             continue
-        found |= _peers(lines, port, family)
+        found |= _far_ends(lines, port, family)
     if any(ipaddress.ip_address(one).is_loopback for one in found):
         found |= {"127.0.0.1", "::1"}
     return found
 
 
-def _peers(lines: Iterable[str], port: int, family: socket.AddressFamily) -> set[str]:
+def connections_to(port: int) -> frozenset[str] | None:
+    """The far ends of all connections to ``port``, each with its own port, as the kernel has them.
+
+    ``None`` where nobody listens on ``port`` here, or ``/proc`` does not tell.
+    """
+    found: set[str] = set()
+    is_heard = False
+    ending = f":{port:04X}"
+    for name in ("tcp", "tcp6"):
+        try:
+            text = Path(f"/proc/net/{name}").read_text()
+        except OSError:
+            continue
+        for line in text.splitlines()[1:]:
+            if ending not in line:  # most are about something else
+                continue
+            _number, local, remote, state = line.split()[:4]
+            if local.endswith(ending):
+                is_heard |= state == _LISTENING
+                if state == _ESTABLISHED:
+                    found.add(remote)
+    return frozenset(found) if is_heard else None
+
+
+def _far_ends(lines: Iterable[str], port: int, family: socket.AddressFamily) -> set[str]:
     """The far ends in lines of ``/proc/net/tcp``. Source: proc(5)."""
     peers = set()
     for line in lines:
         _number, local, remote, state = line.split()[:4]
         if state == _ESTABLISHED and int(local.rpartition(":")[2], 16) == port:
-            peers.add(_address(remote.rpartition(":")[0], family))
+            peers.add(_read_address(remote.rpartition(":")[0], family))
     return peers
 
 
-def _address(text: str, family: socket.AddressFamily) -> str:
+def _read_address(text: str, family: socket.AddressFamily) -> str:
     """An address as the kernel prints it: words of four bytes, each in the machine's order."""
     words = bytes.fromhex(text)
     in_order = b"".join(words[i : i + 4][::-1] for i in range(0, len(words), 4))

@@ -2,7 +2,8 @@
 
 Each job gets the next serial under the current publication key. After this process was replaced,
 the first job waits until the minions that were there are back, or half a second; those that come
-later get it then (``repeats.py``). Source: protocol.md 3.2, 10; reliability.md 2.5.
+later get it then (``repeats.py``). Source: docs/wire.md#sockets, #publications;
+docs/reliability.md#processes-die.
 """
 
 from __future__ import annotations
@@ -67,11 +68,11 @@ class Publisher:
             self._wait_for_minions(life, poller, monitor)
             poller.register(pull, zmq.POLLIN)
             while not life.stopping:
-                self._count(monitor)
+                self._count_connections(monitor)
                 # Only whoever calls into a socket has it let go of those who have left.
                 publisher.getsockopt(zmq.EVENTS)
                 self._connections.release_memory(time.monotonic())
-                self._repeat(publisher)
+                self._repeat_jobs(publisher)
                 if life.poll(poller, self._patience_s()):
                     self._publish_all(pull, publisher)
             self._publish_all(pull, publisher)
@@ -115,13 +116,13 @@ class Publisher:
         until_s = time.monotonic() + REJOIN_S
         while len(self._connections) < before and time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
-            self._count(monitor)
+            self._count_connections(monitor)
         until_s = time.monotonic() + SETTLE_S
         while time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
-            self._count(monitor)
+            self._count_connections(monitor)
 
-    def _count(self, monitor: zmq.Socket[bytes]) -> None:
+    def _count_connections(self, monitor: zmq.Socket[bytes]) -> None:
         """Keep the number of connections, for us and for a successor."""
         before, arrived = len(self._connections), self._connections.admitted
         self._connections.take_events(monitor)
@@ -135,13 +136,13 @@ class Publisher:
             return BEAT_S
         return min(BEAT_S, self._repeats.wait_s(time.monotonic()))
 
-    def _repeat(self, publisher: zmq.Socket[bytes]) -> None:
+    def _repeat_jobs(self, publisher: zmq.Socket[bytes]) -> None:
         """Publish again what those could not get who have connected since."""
         if self._repeats is None:
             return
         now_s = time.monotonic()
         for kept in self._repeats.due(now_s):
-            self._publish(publisher, kept.job, kept.topics)
+            self._publish_job(publisher, kept.job, kept.topics)
         if self._repeats.is_over(now_s):
             self._repeats = None
 
@@ -156,13 +157,13 @@ class Publisher:
             try:
                 order = as_map(unpack_bin(frame), "order")
                 job = as_map(order.get("job"), "job")
-                self._publish(publisher, job, order.get("topics"))
+                self._publish_job(publisher, job, order.get("topics"))
                 if self._repeats is not None:
                     self._repeats.keep(job, order.get("topics"))
             except WireError as error:
                 log.error("A job could not be published: %s", error)
 
-    def _publish(self, publisher: zmq.Socket[bytes], job: dict[str, Any], topics: Any) -> None:
+    def _publish_job(self, publisher: zmq.Socket[bytes], job: dict[str, Any], topics: Any) -> None:
         shared = self._shared
         self._renew_key()
         key, serial = shared.publication.next_serial()

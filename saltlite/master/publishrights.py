@@ -3,7 +3,9 @@
 Users of ``publisher_acl`` and minions with ``peer`` come here; logins, syndics and the HTTP API are
 to come here as well. Who has all rights may set every field. Anybody else may set the fields of
 :data:`FREE`, each of one type and with a bound; a field of :data:`GRANTED` needs a right of its
-own, and what stands in neither table is refused. Such a right is an entry beside the functions::
+own. What stands in neither table is refused, but for keywords in which Salt sees nothing and which
+clients send along: they are dropped, by :func:`drop_unknown`, and are in no job and on no record.
+Such a right is an entry beside the functions::
 
     publisher_acl:
       deploy:
@@ -16,18 +18,19 @@ own, and what stands in neither table is refused. Such a right is an entry besid
 A name gives the field with any value; a map says which words its value may be made of.
 
 The reason for so little: a returner with ``ret_config`` or ``ret_kwargs`` writes files as root, an
-executor replaces what is run, a job id is the name of somebody else's job. Source: security.md 3.3.
+executor replaces what is run, a job id is the name of somebody else's job. Source:
+docs/security.md#who-may-do-what.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.ids import valid_function
-from saltlite.core.messages import PublishLoad
+from saltlite.core.messages import FOLLOW, Job, PublishLoad
 from saltlite.core.targets import Expected, Target
 from saltlite.errors import PatternTooSlow, TargetError, WireError
 from saltlite.transport.codec import pack
@@ -42,6 +45,9 @@ TARGET_LIMIT_BYTES: Final = 256 * 1024
 ARGUMENTS_LIMIT_BYTES: Final = 1024 * 1024
 METADATA_LIMIT_BYTES: Final = 4096
 TEXT_LIMIT: Final = 128
+DROPPED_MOST: Final = 32
+"""Keywords of one publish that mean nothing."""
+
 TIME_LIMIT_S: Final = 86400
 
 Words: TypeAlias = frozenset[str] | None
@@ -91,7 +97,7 @@ def decide(
         refused = _refuse_form(publisher, wanted)
         if refused is not None:
             return refused
-    expected = _match(publisher, wanted, match)
+    expected = _match_target(publisher, wanted, match)
     if not publisher.limited:
         return expected
     minions = sorted(expected.minions)
@@ -100,14 +106,33 @@ def decide(
     return expected
 
 
+def drop_unknown(publisher: Publisher, wanted: PublishLoad) -> PublishLoad:
+    """The publish of a limited publisher without the keywords that mean nothing to anybody.
+
+    What is not small and simple stays, to be refused, and so does what has a meaning somewhere.
+    """
+    if not publisher.limited:
+        return wanted
+    kept = {name: value for name, value in wanted.kwargs.items() if not _is_unknown(name, value)}
+    if len(wanted.kwargs) - len(kept) > DROPPED_MOST:
+        return wanted
+    return replace(wanted, kwargs=kept)
+
+
+def _is_unknown(name: str, value: Any) -> bool:
+    known = name in FREE or name in GRANTED or name in MEANINGFUL or name.startswith("_")
+    simple = value is None or _is_text(value) or type(value) in (bool, int, float)
+    return not known and simple and len(name) <= TEXT_LIMIT
+
+
 def granted_fields(rules: Iterable[Any]) -> dict[str, Words]:
     """The fields that an access list gives; an entry in no known form gives none."""
     found: dict[str, Words] = {}
     for rule in rules:
         entries = rule.get(RIGHT) if isinstance(rule, Mapping) else None
-        for entry in _listed(entries):
+        for entry in _as_list(entries):
             for name, words in _read_entry(entry):
-                found[name] = _more(found.get(name, frozenset()), words)
+                found[name] = _join_words(found.get(name, frozenset()), words)
     return found
 
 
@@ -132,7 +157,7 @@ def _refuse_form(publisher: Publisher, wanted: PublishLoad) -> Refused | None:
     too_large = _too_large(wanted)
     if too_large:
         return Refused(f"{too_large} is too large", f"{too_large} is too large")
-    for name, value in _fields(wanted):
+    for name, value in _set_fields(wanted):
         refused = _refuse_field(publisher, name, value)
         if refused is not None:
             return refused
@@ -145,7 +170,7 @@ def _too_large(wanted: PublishLoad) -> str:
     return next((name for name, value, most in bounds if len(pack(value)) > most), "")
 
 
-def _fields(wanted: PublishLoad) -> list[tuple[str, Any]]:
+def _set_fields(wanted: PublishLoad) -> list[tuple[str, Any]]:
     """What a publish sets besides target, functions and arguments, who asks and his credentials."""
     named = {"ret": wanted.ret, "jid": wanted.jid, "to": wanted.to}
     found = [(name, value) for name, value in named.items() if value not in ("", None)]
@@ -183,7 +208,7 @@ def _words_of(value: Any) -> frozenset[str] | None:
     return None
 
 
-def _match(
+def _match_target(
     publisher: Publisher, wanted: PublishLoad, match: Callable[[Target], Expected]
 ) -> Expected:
     delimiter = wanted.kwargs.get("delimiter")
@@ -230,7 +255,10 @@ FREE: Final[Mapping[str, Check]] = {
     "delimiter": lambda value: _is_text(value) and 0 < len(value) <= 8,
     "metadata": _is_metadata,
     "start_event": _is_flag,
+    FOLLOW: _is_flag,  # a ticket for the job's own returns: master/commands/follow.py
+    "cmd": lambda value: value == "mk_token",  # what Salt's own `salt -T` leaves there
     # What clients say of themselves, and nobody else hears:
+    "client": _is_text,
     "show_timeout": _is_flag,
     "show_jid": _is_flag,
     "verbose": _is_flag,
@@ -245,7 +273,7 @@ FREE: Final[Mapping[str, Check]] = {
     "output": _is_text,
     "batch": lambda value: _is_text(value) or _is_time(value),
 }
-"""What anybody who may publish may set. Source: protocol.md 11.1."""
+"""What anybody who may publish may set. Source: docs/wire.md#clear-commands."""
 
 _TYPES: Final[Mapping[str, Check]] = {
     "metadata": _is_map,
@@ -256,6 +284,13 @@ _TYPES: Final[Mapping[str, Check]] = {
     "master_id": lambda value: isinstance(value, str),
 }
 
+MEANINGFUL: Final = Job.FORBIDDEN | frozenset(
+    ("arg", "auth_list", "eauth", "enc", "error", "expr_form", "form", "fun", "id", "key", "load",
+     "load_auth", "minions", "nocache", "password", "pillar_override", "pub", "sig", "sudo_user",
+     "syndic", "tgt", "tok", "token", "user", "username")
+)  # fmt: skip
+"""Names with a meaning in a job, in a request or for the master; nobody sets them in ``kwargs``."""
+
 GRANTED: Final = frozenset(
     ("ret", "ret_config", "ret_kwargs", "module_executors", "executor_opts", "metadata", "jid",
      "master_id")
@@ -263,7 +298,7 @@ GRANTED: Final = frozenset(
 """What a limited publisher may set only with a right; ``metadata`` is also free while small."""
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -278,5 +313,5 @@ def _read_entry(entry: Any) -> list[tuple[str, Words]]:
     return [(name, words) for name, words in read if words]
 
 
-def _more(known: Words, words: Words) -> Words:
+def _join_words(known: Words, words: Words) -> Words:
     return None if known is None or words is None else known | words

@@ -1,4 +1,7 @@
-"""How often one minion may do a thing: budgets that refill with time. Source: security.md 3.2."""
+"""How often one minion may do a thing: budgets that refill with time.
+
+Source: docs/security.md#limits.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from typing import Final
 
 EVENTS_PER_S: Final = 100.0
 UNASKED_PER_S: Final = 10.0
+SLOW_TARGETS_S: Final = 20.0
+"""So long targets that may take long may take in a minute, of one minion or limited user."""
+
 _REMEMBERED: Final = 10_000
 
 
@@ -33,3 +39,26 @@ class Rates:
         if len(self._buckets) > _REMEMBERED:
             self._buckets.popitem(last=False)
         return allowed
+
+
+class TimeBudgets:
+    """So many seconds a minute for each name; ``share`` is this worker's part of them."""
+
+    def __init__(self, most_s: float, *, share: float = 1.0) -> None:
+        self._most_s = most_s * share
+        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allows(self, name: str, now_s: float) -> bool:
+        """Whether anything is left. What is begun then may take more than that."""
+        return self._spent_by(name, now_s) < self._most_s
+
+    def spend(self, name: str, seconds: float, now_s: float) -> None:
+        """Take note of what something took that has just ended."""
+        self._spent[name] = (self._spent_by(name, now_s) + seconds, now_s)
+        self._spent.move_to_end(name)
+        if len(self._spent) > _REMEMBERED:
+            self._spent.popitem(last=False)
+
+    def _spent_by(self, name: str, now_s: float) -> float:
+        spent_s, noted_s = self._spent.get(name, (0.0, now_s))
+        return max(0.0, spent_s - (now_s - noted_s) * self._most_s / 60.0)

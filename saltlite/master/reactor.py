@@ -13,7 +13,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import zmq
@@ -21,6 +20,7 @@ import zmq
 from saltlite import disk
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_function
 from saltlite.core.messages import PublishLoad, PublishReply, refusal
 from saltlite.core.proof import is_proven
@@ -39,7 +39,14 @@ from saltlite.reactor.reactions import LOCAL, Reaction, compile_reactions
 from saltlite.reactor.render import ReactionRenderer
 from saltlite.reactor.source import EntrySource
 from saltlite.reactor.table import Entries, Entry, read_entry
-from saltlite.transport.bus import TAG_END, Event, EventPusher, EventSubscriber, unpack_event
+from saltlite.transport.bus import (
+    EVENTS_LINGER_MS,
+    TAG_END,
+    Event,
+    EventPusher,
+    EventSubscriber,
+    unpack_event,
+)
 
 log = logging.getLogger(__name__)
 
@@ -137,26 +144,26 @@ class Reactor:
                 life.ready()
                 while not life.stopping:
                     life.poll(poller, 0.0)
-                    self._take(bus)
+                    self._take_events(bus)
         finally:
             self._master.jobs.close()
-            context.destroy(linger=1000)
+            context.destroy(linger=EVENTS_LINGER_MS)
 
-    def _take(self, bus: EventSubscriber) -> None:
+    def _take_events(self, bus: EventSubscriber) -> None:
         """Handle what is there, or wait a moment."""
         frame = bus.frame(WAIT_S)
         for _ in range(EVENTS_AT_ONCE):
             if frame is None or self._life.stopping:
                 break
-            self._handle(frame)
+            self._handle_event(frame)
             frame = bus.frame(0.0)
         if frame is not None:
-            self._handle(frame)
+            self._handle_event(frame)
         if bus.lost > self._lost:
             missed, self._lost = bus.lost - self._lost, bus.lost
-            self._drop(missed, f"{missed} events were lost before the reactor saw them")
+            self._note_dropped(missed, f"{missed} events were lost before the reactor saw them")
 
-    def _handle(self, frame: bytes) -> None:
+    def _handle_event(self, frame: bytes) -> None:
         """Handle one event; one that cannot be handled is dropped, and the next one comes.
 
         Raises:
@@ -170,11 +177,11 @@ class Reactor:
         except Exception as error:
             log.exception("Reactor, tag %s", printable(tag, 200))
             why = f"an event could not be handled: {type(error).__name__}: {error}"
-            self._drop(1, why, is_said=True)
+            self._note_dropped(1, why, is_said=True)
 
     def _handle_tag(self, tag: str, frame: bytes) -> None:
         if tag.startswith((tags.REACTOR, tags.REACTOR_MANAGE)):
-            self._manage(tag, frame)
+            self._manage_reactors(tag, frame)
             return
         self._source.refresh()
         entries = self._source.table.matching(tag)
@@ -186,16 +193,16 @@ class Reactor:
             log.debug("not an event: %s", error)
             return
         if event.data.get("user") != USER:
-            self._react(event, entries)
+            self._react_to(event, entries)
 
     # --- one event ---------------------------------------------------------------------------
 
-    def _react(self, event: Event, entries: Sequence[Entry]) -> None:
+    def _react_to(self, event: Event, entries: Sequence[Entry]) -> None:
         rendered = [
             pair
             for entry in entries
             for named in entry.files
-            for pair in self._render(named, event)
+            for pair in self._render_files(named, event)
         ]
         made = compile_reactions(rendered)
         for warning in made.warnings:
@@ -204,19 +211,19 @@ class Reactor:
             log.error("Reactor, tag %s: %s", printable(event.tag, 200), printable(error))
         for reaction in made.reactions:
             self._life.beat()
-            self._start(reaction, event)
+            self._start_reaction(reaction, event)
 
-    def _render(self, named: str, event: Event) -> list[tuple[str, Any]]:
+    def _render_files(self, named: str, event: Event) -> list[tuple[str, Any]]:
         """What the files that an entry names say; a file that does not render says nothing."""
-        files = self._ask({"file": named, "tag": event.tag}).get("files") or ()
+        files = self._ask_renderer({"file": named, "tag": event.tag}).get("files") or ()
         pairs = []
         for path in files:
-            answer = self._ask({"file": path, "tag": event.tag, "data": event.data})
+            answer = self._ask_renderer({"file": path, "tag": event.tag, "data": event.data})
             if "value" in answer:
                 pairs.append((path, answer["value"]))
         return pairs
 
-    def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _ask_renderer(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = self._render_process.ask(request, self._life)
         if answer.get("lost"):
             log.error(
@@ -230,27 +237,27 @@ class Reactor:
 
     # --- one reaction ------------------------------------------------------------------------
 
-    def _start(self, reaction: Reaction, event: Event) -> None:
+    def _start_reaction(self, reaction: Reaction, event: Event) -> None:
         now_s = time.monotonic()
         key = (reaction.sls, reaction.id, str(event.data.get("id", "")))
         if not self._guard.allows(key, now_s):
             why = f"it ran {RUNS_PER_S} times in a second and is paused for {PAUSE_S:g} s"
-            self._drop(1, why, reaction, is_said=not self._guard.begins_pause(key))
+            self._note_dropped(1, why, reaction, is_said=not self._guard.begins_pause(key))
             return
         try:
-            jid, problem = self._do(reaction)
+            jid, problem = self._do_reaction(reaction)
         except (StoreError, WireError) as error:
-            self._drop(1, str(error), reaction)
-            self._tell(reaction, event, "", str(error))
+            self._note_dropped(1, str(error), reaction)
+            self._fire_reaction(reaction, event, "", str(error))
             return
         name, fun = printable(reaction.id, 200), printable(reaction.fun, 80)
         if problem:
             log.warning("%s: %s: %s", reaction.sls, name, printable(problem))
         else:
             log.info("Reaction %s: %s %s, %s", name, reaction.kind, fun, jid)
-        self._tell(reaction, event, jid, problem)
+        self._fire_reaction(reaction, event, jid, problem)
 
-    def _do(self, reaction: Reaction) -> tuple[str, str]:
+    def _do_reaction(self, reaction: Reaction) -> tuple[str, str]:
         """Start it: the jid, and what is in its way.
 
         Raises:
@@ -258,9 +265,13 @@ class Reactor:
         """
         if not valid_function(reaction.fun):
             return "", f"{reaction.fun!r:.80} is not the name of a function"
-        return self._publish(reaction) if reaction.kind == LOCAL else self._run(reaction)
+        return (
+            self._publish_reaction(reaction)
+            if reaction.kind == LOCAL
+            else self._run_reaction(reaction)
+        )
 
-    def _publish(self, reaction: Reaction) -> tuple[str, str]:
+    def _publish_reaction(self, reaction: Reaction) -> tuple[str, str]:
         arg = list(reaction.arg)
         if reaction.kwarg:
             arg.append({**reaction.kwarg, KWARG: True})
@@ -281,7 +292,7 @@ class Reactor:
         reply = PublishReply.from_wire(answer)
         return reply.jid or "", "" if reply.jid else reply.error or "no minion matches"
 
-    def _run(self, reaction: Reaction) -> tuple[str, str]:
+    def _run_reaction(self, reaction: Reaction) -> tuple[str, str]:
         jid = self._shared.jids.next(self._master.now())
         self._runs.start(
             RunRequest(
@@ -296,7 +307,7 @@ class Reactor:
         )
         return jid, ""
 
-    def _tell(self, reaction: Reaction, event: Event, jid: str, problem: str) -> None:
+    def _fire_reaction(self, reaction: Reaction, event: Event, jid: str, problem: str) -> None:
         """Fire which reaction caused which jid; what others sent is in it by its tag alone."""
         data: dict[str, Any] = {
             "id": reaction.id,
@@ -309,9 +320,9 @@ class Reactor:
         }
         if reaction.kind == LOCAL:
             data |= {"tgt": reaction.tgt, "tgt_type": reaction.tgt_type}
-        self._fire(tags.REACTION, data | ({"error": problem} if problem else {}))
+        self._fire_event(tags.REACTION, data | ({"error": problem} if problem else {}))
 
-    def _drop(
+    def _note_dropped(
         self, number: int, why: str, reaction: Reaction | None = None, *, is_said: bool = False
     ) -> None:
         named = {}
@@ -322,9 +333,9 @@ class Reactor:
             log.error("Dropped: %s", ": ".join(part for part in (what, printable(why)) if part))
         if self._dropped.add(number, time.monotonic()):
             told = {"dropped": self._dropped.count, "why": why, "user": USER, **named}
-            self._fire(tags.REACTOR_DROPPED, told)
+            self._fire_event(tags.REACTOR_DROPPED, told)
 
-    def _fire(self, tag: str, data: Mapping[str, Any]) -> None:
+    def _fire_event(self, tag: str, data: Mapping[str, Any]) -> None:
         try:
             self._events.fire(tag, data)
         except WireError as error:
@@ -332,12 +343,12 @@ class Reactor:
 
     # --- salt-run reactor.* ------------------------------------------------------------------
 
-    def _manage(self, tag: str, frame: bytes) -> None:
+    def _manage_reactors(self, tag: str, frame: bytes) -> None:
         asked = tag.removeprefix(tags.REACTOR_MANAGE)
         do = {
-            "list": self._list,
-            "add": self._add,
-            "delete": self._delete,
+            "list": self._handle_list,
+            "add": self._handle_add,
+            "delete": self._handle_delete,
             "is_leader": self._is_leader,
             "set_leader": self._set_leader,
         }.get(asked)
@@ -351,13 +362,13 @@ class Reactor:
         if not is_from_root(self._shared, tag, data):
             log.error("%s without the root key is refused", tag)
             return
-        self._fire(tags.REACTOR_ANSWERS[asked], do(data))
+        self._fire_event(tags.REACTOR_ANSWERS[asked], do(data))
 
-    def _list(self, _data: Mapping[str, Any]) -> dict[str, Any]:
+    def _handle_list(self, _data: Mapping[str, Any]) -> dict[str, Any]:
         reactors = [entry.as_map() for entry in self._source.table.entries]
         return {"reactors": reactors, "dropped": self._dropped.count}
 
-    def _add(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _handle_add(self, data: Mapping[str, Any]) -> dict[str, Any]:
         entry = read_entry({data.get("event"): data.get("reactors")})
         entries = self._source.table.entries
         if entry is None:
@@ -367,7 +378,7 @@ class Reactor:
         self._source.replace(Entries((*entries, entry)))
         return self._answer_change(True, "Reactor added.")
 
-    def _delete(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _handle_delete(self, data: Mapping[str, Any]) -> dict[str, Any]:
         entries = self._source.table.entries
         left = tuple(one for one in entries if one.pattern != data.get("event"))
         if len(left) == len(entries):
@@ -376,7 +387,7 @@ class Reactor:
         return self._answer_change(True, "Reactor deleted.")
 
     def _answer_change(self, status: bool, comment: str) -> dict[str, Any]:
-        return {**self._list({}), "result": {"status": status, "comment": comment}}
+        return {**self._handle_list({}), "result": {"status": status, "comment": comment}}
 
     def _is_leader(self, _data: Mapping[str, Any]) -> dict[str, Any]:
         return {"result": self._leader}

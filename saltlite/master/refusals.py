@@ -1,7 +1,7 @@
 """What strangers and rogues are told nothing about: refusals, counted, with few lines in the log.
 
 A line is printable ASCII and at most 512 characters. All workers together write at most ten lines a
-second; how many were left out is said with the next one. Source: security.md 1.2, C4.
+second; how many were left out is said with the next one. Source: docs/security.md#refusals.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from saltlite import process
+from saltlite.core.dataclasses import replace
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import Life
 from saltlite.master.handover import ConnectionEnded, receive_frame, send_frame
@@ -83,7 +83,7 @@ class RenderProcess:
         process.prepare_to_die_with_parent()
         process.prepare_to_fork()
         if not os.fork():
-            _live(lambda: self._keep(theirs, parent), life, ours)
+            _run_forked(lambda: self._keep_renderer(theirs, parent), life, ours)
         theirs.close()
         self._socket = ours
 
@@ -100,14 +100,14 @@ class RenderProcess:
         self._number += 1
         until_s = time.monotonic() + self._limit_s + MARGIN_S
         try:
-            packed = _pack(self._number, request)
+            packed = _pack_frame(self._number, request)
         except WireError as error:
             return {"error": f"the request cannot be sent: {error}"}
         try:
-            _drain(connection)
+            _drop_stale(connection)
             send_frame(connection, packed)
             while _is_readable(connection, until_s, life):
-                number, body = _receive(connection)
+                number, body = _receive_frame(connection)
                 if number in (self._number, NO_NUMBER):
                     return _read_answer(body)
         except (OSError, WireError) as error:
@@ -116,7 +116,7 @@ class RenderProcess:
 
     # --- in the keeper, and in the process that renders --------------------------------------
 
-    def _keep(self, connection: socket.socket, parent: int) -> int:
+    def _keep_renderer(self, connection: socket.socket, parent: int) -> int:
         process.die_with_parent(parent, signal.SIGKILL)
         process.set_title(f"{self._title} keeper")
         keeper, failures = os.getpid(), 0
@@ -126,7 +126,7 @@ class RenderProcess:
             if not pid:
                 process.die_with_parent(keeper, signal.SIGKILL)
                 process.set_title(self._title)
-                return self._render(connection, failures)
+                return self._serve_renderings(connection, failures)
             _pid, status = os.waitpid(pid, 0)
             code = os.waitstatus_to_exitcode(status)
             if code == CANNOT_RENDER:  # it has paused, and answered who asked
@@ -141,9 +141,9 @@ class RenderProcess:
         if code:
             how = process.signal_name(-code) if code < 0 else f"exit code {code}"
             log.error("%s ended with %s; it is started again", self._title, how)
-        send_frame(connection, _pack(NO_NUMBER, _LOST))
+        send_frame(connection, _pack_frame(NO_NUMBER, _LOST))
 
-    def _render(self, connection: socket.socket, failures: int) -> int:
+    def _serve_renderings(self, connection: socket.socket, failures: int) -> int:
         """Answer until the caller is gone; the exit code, if there is nothing to answer with."""
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         try:
@@ -151,10 +151,10 @@ class RenderProcess:
         except Exception as error:
             pause_s = min(BACK_OFF_S * 2.0 ** min(failures, 10), LONGEST_PAUSE_S)
             log.exception("%s cannot start; it is tried again in %g s", self._title, pause_s)
-            _refuse(connection, f"nothing can be rendered: {error}", pause_s)
+            _refuse_for_a_while(connection, f"nothing can be rendered: {error}", pause_s)
             return CANNOT_RENDER
         while True:
-            number, body = _receive(connection)
+            number, body = _receive_frame(connection)
             # Should the template have its own idea of this signal, the caller's patience ends it.
             signal.setitimer(signal.ITIMER_REAL, self._limit_s)
             packed = _answer_packed(answer, number, body)
@@ -162,7 +162,7 @@ class RenderProcess:
             send_frame(connection, packed)
 
 
-def _live(work: Callable[[], int], life: Life, ours: socket.socket) -> None:
+def _run_forked(work: Callable[[], int], life: Life, ours: socket.socket) -> None:
     """A forked process' whole life; never returns. ``work`` returns the exit code."""
     code = 1
     try:
@@ -183,45 +183,47 @@ def _live(work: Callable[[], int], life: Life, ours: socket.socket) -> None:
         os._exit(code)
 
 
-def _refuse(connection: socket.socket, why: str, pause_s: float) -> None:
+def _refuse_for_a_while(connection: socket.socket, why: str, pause_s: float) -> None:
     """Answer everybody with an error, for so long."""
     until_s = time.monotonic() + pause_s
     while (left_s := until_s - time.monotonic()) > 0:
         if select.select([connection], [], [], left_s)[0]:
-            number, _body = _receive(connection)
-            send_frame(connection, _pack(number, {"error": why}))
+            number, _body = _receive_frame(connection)
+            send_frame(connection, _pack_frame(number, {"error": why}))
 
 
 def _answer_packed(answer: Answer, number: int, body: bytes) -> bytes:
     """The frame that answers a request; what cannot be read or sent is an error in it."""
     try:
-        return _pack(number, answer(_unpack(body)))
+        return _pack_frame(number, answer(_unpack_frame(body)))
     except WireError as error:
-        return _pack(number, {"error": f"what it renders with, or to, cannot be sent: {error}"})
+        return _pack_frame(
+            number, {"error": f"what it renders with, or to, cannot be sent: {error}"}
+        )
 
 
 def _read_answer(body: bytes) -> dict[str, Any]:
     try:
-        return _unpack(body)
+        return _unpack_frame(body)
     except WireError as error:
         return {"error": f"what it renders to cannot be sent: {error}"}
 
 
-def _pack(number: int, value: Mapping[str, Any]) -> bytes:
+def _pack_frame(number: int, value: Mapping[str, Any]) -> bytes:
     packed = pack_bin(value)
     if len(packed) > FRAME_LIMIT - _NUMBER.size:
         raise WireError(f"a frame of {len(packed)} bytes")
     return _NUMBER.pack(number) + packed
 
 
-def _unpack(body: bytes) -> dict[str, Any]:
+def _unpack_frame(body: bytes) -> dict[str, Any]:
     value: Any = unpack_bin(body, LIMITS)
     if not isinstance(value, dict):
         raise WireError("not a map")
     return value
 
 
-def _receive(connection: socket.socket) -> tuple[int, bytes]:
+def _receive_frame(connection: socket.socket) -> tuple[int, bytes]:
     """The number of a frame, and the map in it, packed."""
     frame = receive_frame(connection, FRAME_LIMIT)
     if len(frame) < _NUMBER.size:
@@ -229,11 +231,11 @@ def _receive(connection: socket.socket) -> tuple[int, bytes]:
     return _NUMBER.unpack_from(frame)[0], frame[_NUMBER.size :]
 
 
-def _drain(connection: socket.socket) -> None:
+def _drop_stale(connection: socket.socket) -> None:
     """Take what was said about requests that nobody waits for any more."""
     with contextlib.suppress(BlockingIOError):
         while select.select([connection], [], [], 0)[0]:
-            _receive(connection)
+            _receive_frame(connection)
 
 
 def _is_readable(connection: socket.socket, until_s: float, life: Life) -> bool:

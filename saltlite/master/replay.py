@@ -8,7 +8,8 @@ that, it refuses those who fill it: once it is half full, each minion may have a
 free, so that something is always left for the others. How many entries a minion has is estimated,
 never too low, by a count-min sketch for each segment.
 
-Source: security.md 3.5; Cormode and Muthukrishnan, "An improved data stream summary".
+Source: docs/security.md#replay-and-clocks; Cormode and Muthukrishnan, "An improved data stream
+summary".
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SEGMENT_SLOTS: Final = 1 << 17
 """A segment counts as full when half of its slots are taken, which keeps searches short."""
 
 SEGMENTS: Final = 16
-"""16 x 65,536 entries: a million, the bound of security.md 3.5."""
+"""16 x 65,536 entries: a million, the bound of docs/security.md#replay-and-clocks."""
 
 READ_REPEATS: Final = 5
 """How often a request that only reads is answered again: minions repeat ``_pillar`` as it was."""
@@ -90,9 +91,9 @@ class ReplayTable:
             if not entries or ends_s < now_s:
                 free = segment if free is None else free
                 continue
-            at = self._find(segment, digest)
+            at = self._find_slot(segment, digest)
             if self._slot(at)[:_DIGEST_BYTES] == digest:
-                return self._repeat(segment, at, until_s)
+                return self._count_repeat(segment, at, until_s)
             live.append(segment)
             taken += entries
             if entries < self._slots // 2:
@@ -102,7 +103,7 @@ class ReplayTable:
             return NoRoom.TABLE
         if 2 * taken >= self._most and self._count(minion_id, live) * 4 >= self._most - taken:
             return NoRoom.SHARE
-        self._add(chosen, digest, now_s, until_s)
+        self._add_pair(chosen, digest, now_s, until_s)
         self._count_up(minion_id, chosen)
         return 0
 
@@ -124,27 +125,27 @@ class ReplayTable:
         for segment in range(self._segments):
             ends_s, entries = self._head(segment)
             if ends_s < now_s or entries < self._slots // 2:
-                self._add(segment, slot[:_DIGEST_BYTES], now_s, until_s)
+                self._add_pair(segment, slot[:_DIGEST_BYTES], now_s, until_s)
                 return True
         return False
 
-    def _add(self, segment: int, digest: bytes, now_s: float, until_s: float) -> None:
+    def _add_pair(self, segment: int, digest: bytes, now_s: float, until_s: float) -> None:
         ends_s, entries = self._head(segment)
         if entries and ends_s < now_s:
             self._clear(segment)
             ends_s, entries = 0.0, 0
-        at = self._find(segment, digest)
+        at = self._find_slot(segment, digest)
         self._buffer[at : at + _SLOT_BYTES] = digest + b"\1"
         self._set_head(segment, max(ends_s, until_s), entries + 1)
 
-    def _repeat(self, segment: int, at: int, until_s: float) -> int:
+    def _count_repeat(self, segment: int, at: int, until_s: float) -> int:
         count = self._slot(at)[_DIGEST_BYTES]
         self._buffer[at + _DIGEST_BYTES : at + _SLOT_BYTES] = bytes((min(count + 1, 255),))
         ends_s, entries = self._head(segment)
         self._set_head(segment, max(ends_s, until_s), entries)
         return count
 
-    def _find(self, segment: int, digest: bytes) -> int:
+    def _find_slot(self, segment: int, digest: bytes) -> int:
         """Where ``digest`` is, or the free slot where it belongs."""
         index = int.from_bytes(digest[:6], "little") % self._slots
         while True:

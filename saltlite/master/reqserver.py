@@ -8,8 +8,8 @@ have a line of their own, and one worker is always kept from them. When a worker
 with requests in hand, their callers are told at once. While the line is full nothing more is read:
 ZeroMQ's own bounds and TCP then slow the callers down. What a connection sends before it has the
 reply to what it sent before waits its turn (``pipelines.py``), and no address can use up the
-descriptors (``connections.py``). Source: protocol.md 3.1; reliability.md 2.1,
-2.2, 6.4; zguide, "Load Balancing Pattern".
+descriptors (``connections.py``). Source: docs/wire.md#sockets; docs/reliability.md#processes-die,
+#somebody-is-slow; zguide, "Load Balancing Pattern".
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ import struct
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import zmq
 
+from saltlite import disk
 from saltlite.config.master import NetworkOptions
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.connections import EVENTS, Connections, available_descriptors
-from saltlite.master.late import AGAIN, LATE, Owed
+from saltlite.master.deferred_replies import AGAIN, LATE, Owed
+from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.master.pipelines import Pipelines
-from saltlite.master.turns import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
 from saltlite.transport.monitor import open_monitor, recv_monitor_event
@@ -128,6 +129,7 @@ class ReqServer:
             self._router = self._bind_router(context)
             self._ports = [self._open_port(context, number) for number in range(self._workers)]
             self._late = self._bind_late(context)
+            self._link_to_workers()
         except (zmq.ZMQError, StoreError) as error:
             log.error("ReqServer cannot listen: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
@@ -180,6 +182,19 @@ class ReqServer:
         self._poller.register(dealer, zmq.POLLIN)
         self._poller.register(monitor, zmq.POLLIN)
         return Port(f"MWorker-{number}", dealer, monitor)
+
+    def _link_to_workers(self) -> None:
+        """Show real salt-api that a master runs: it looks for this file, and never connects to it.
+
+        Raises:
+            StoreError: the link cannot be made.
+        """
+        link = self._sockets.workers_link
+        disk.remove(link)
+        try:
+            link.symlink_to(self._sockets.workers(0).name)
+        except OSError as error:
+            raise StoreError(f"cannot make {link}: {error.strerror}") from error
 
     # --- the loop ------------------------------------------------------------------------
 

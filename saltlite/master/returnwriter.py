@@ -22,7 +22,7 @@ from saltlite.databases.spool import Spool
 from saltlite.errors import FunctionUnavailable, RecordRefused, ServerAway, StoreError
 from saltlite.loader.returners import resolve
 from saltlite.master.child import Life
-from saltlite.master.mirror import Given
+from saltlite.master.job_mirror import Given
 
 log = logging.getLogger(__name__)
 

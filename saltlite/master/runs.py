@@ -3,8 +3,8 @@
 A worker hands a request over a Unix socket to ``RunServer``, a child of the master that owns no
 ZeroMQ, thread or lock and can therefore fork at any time. The fork runs the function, fires its
 events, keeps its record, and where somebody waits for the value pushes the reply to ReqServer
-(:mod:`saltlite.master.late`). So a runner that takes hours blocks nobody, one that crashes ends
-nothing else, and all of them end with the master.
+(:mod:`saltlite.master.deferred_replies`). So a runner that takes hours blocks nobody, one that
+crashes ends nothing else, and all of them end with the master.
 
 ``RUNS_AT_ONCE`` processes at most; ``WAITING_MOST`` more requests wait; beyond that they are
 refused at once.
@@ -20,7 +20,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -31,10 +30,19 @@ from saltlite import process
 from saltlite.channel.master import seal_reply
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
+from saltlite.core.dataclasses import asdict, dataclass, field
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import BEAT_S, Life
-from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, hand_over, listen, receive
-from saltlite.master.late import push_reply
+from saltlite.master.deferred_replies import push_reply
+from saltlite.master.handover import (
+    FULL,
+    HAND_OVER_S,
+    TAKEN,
+    ConnectionEnded,
+    hand_over,
+    listen,
+    receive,
+)
 from saltlite.transport.bus import stamp
 from saltlite.transport.codec import pack
 
@@ -116,8 +124,8 @@ class RunQueue:
         """
         try:
             taken = hand_over(self._path, asdict(request))
-        except OSError as error:
-            raise StoreError(f"nothing can be run now: {error.strerror or error}") from error
+        except (OSError, ConnectionEnded) as error:
+            raise StoreError(f"nothing can be run now: {error}") from error
         if not taken:
             raise StoreError("too many runners are at work; try again later")
 
@@ -390,7 +398,7 @@ def reply_frame(shared: Shared, request: RunRequest, outcome: RunOutcome) -> byt
 
 
 def wheel_reply(request: RunRequest, outcome: RunOutcome) -> dict[str, Any]:
-    """What a caller of a wheel function gets. Source: protocol.md 11.2."""
+    """What a caller of a wheel function gets. Source: docs/wire.md#clear-commands."""
     tag = tags.wheel_new(request.jid).removesuffix("/new")
     data = {
         "fun": f"wheel.{request.fun}",

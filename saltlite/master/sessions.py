@@ -1,7 +1,8 @@
 """Session keys: one per minion, in ``cachedir/sessions/<id>``, known again after a restart.
 
 A worker keeps what it has read, and looks at the file's status for every request: a key that was
-deleted or replaced by anyone is gone in all workers with the next request. Source: protocol.md 7.7.
+deleted or replaced by anyone is gone in all workers with the next request. Source:
+docs/wire.md#keys-that-change.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from saltlite import disk
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
-from saltlite.errors import CryptoError, StoreError
+from saltlite.errors import CryptoError
 
 if TYPE_CHECKING:
     from saltlite.crypto.cipher import Crypticle
@@ -69,7 +70,7 @@ class Sessions:
             return None
         if time.time() - status.st_mtime > self._lifetime_s:
             return None
-        stamp = (status.st_mtime_ns, status.st_ino)
+        stamp = _stamp_of(status)
         if known is not None and known.stamp == stamp:
             return known
         return self._read(minion_id, path, stamp)
@@ -89,12 +90,11 @@ class Sessions:
 
         disk.make_dir(self._directory)
         path = disk.child(self._directory, minion_id)
+        key = new_key_string()
         # Not waited for: after a power cut the memory of nonces is gone, and all sessions with it.
-        disk.write_file(path, new_key_string().encode(), flush=False)
-        made = self.get(minion_id)
-        if made is None:  # somebody deleted the key in this moment
-            raise StoreError(f"session of {minion_id} is gone")
-        return made
+        # It is not read back: should somebody delete it now, the next request finds it gone.
+        status = disk.write_file(path, key.encode(), flush=False)
+        return self._keep(minion_id, key, _stamp_of(status), path)
 
     def delete(self, minion_id: str) -> bool:
         """End the session of an id, in all workers; ``False`` if it had none."""
@@ -114,18 +114,30 @@ class Sessions:
             return []
 
     def _read(self, minion_id: str, path: Path, stamp: tuple[int, int]) -> Session | None:
-        from saltlite.crypto.cipher import Crypticle
-
         data = disk.read_regular(path, limit_bytes=_KEY_LIMIT_BYTES)
         if data is None:
             return None
         try:
-            key = data.decode("ascii").strip()
-            session = Session(key, Crypticle(key), stamp, path)
+            return self._keep(minion_id, data.decode("ascii").strip(), stamp, path)
         except (ValueError, CryptoError):
             disk.remove(path)
             return None
+
+    def _keep(self, minion_id: str, key: str, stamp: tuple[int, int], path: Path) -> Session:
+        """The session of a key string, known from now on.
+
+        Raises:
+            CryptoError: it is no key string.
+        """
+        from saltlite.crypto.cipher import Crypticle
+
+        session = Session(key, Crypticle(key), stamp, path)
         self._sessions[minion_id] = session
         while len(self._sessions) > self._cached:
             self._sessions.popitem(last=False)
         return session
+
+
+def _stamp_of(status: os.stat_result) -> tuple[int, int]:
+    """What tells a session file from one that has taken its place."""
+    return status.st_mtime_ns, status.st_ino

@@ -19,10 +19,10 @@ import hashlib
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.jid import new_jid
 
 _PAGE = 4096
@@ -71,7 +71,7 @@ class PublicationKey:
 class PublicationKeys:
     """The current publication key, its generation, age and last serial.
 
-    Never on disk. Source: protocol.md 7.7, 10.2.
+    Never on disk. Source: docs/wire.md#keys-that-change, #publications.
     """
 
     _GENERATION: Final = 0
@@ -82,6 +82,7 @@ class PublicationKeys:
 
     def __init__(self) -> None:
         self._area = SharedArea("saltlite-publication-key", _PAGE)
+        self._known = PublicationKey(0, "")
 
     def rotate(self, key: str, now_s: float) -> int:
         """Put ``key`` in place of the current one; serials start again. The new generation."""
@@ -113,9 +114,14 @@ class PublicationKeys:
         return words[self._GENERATION]
 
     def current(self) -> PublicationKey:
-        """The key as it is now."""
-        with self._area.lock():
-            return self._key()
+        """The key as it is now.
+
+        Not read again while the generation, which a rotation writes last, is the same.
+        """
+        if self._known.generation != self._area.words[self._GENERATION]:
+            with self._area.lock():
+                self._known = self._key()
+        return self._known
 
     def next_serial(self) -> tuple[PublicationKey, int]:
         """The key and the next serial under it; the first is 1."""
@@ -173,7 +179,8 @@ class GroupFlush:
     """One wait for the disk serves every process that wrote before it began.
 
     A process that has written takes a ticket. Who gets the lock first flushes for all tickets taken
-    until then; the others find their ticket served and go on. Source: reliability.md 7, "grouped".
+    until then; the others find their ticket served and go on. Source:
+    docs/reliability.md#disk-and-power.
     """
 
     _TAKEN: Final = 0

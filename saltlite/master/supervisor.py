@@ -2,7 +2,7 @@
 
 It binds nothing, parses nothing and owns no socket, thread or lock, so that it can fork at any
 time. It learns of a death from the kernel at once. It never gives up on a child; it only slows
-down. Source: reliability.md 2, 8.2.
+down. Source: docs/reliability.md#processes-die, #start-stop-configuration.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import select
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final
 
 from saltlite import process
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.master.child import EXIT_CANNOT_START, EXIT_FOR_GOOD, Life
 from saltlite.master.shared import Beat, HeartBeats
 
@@ -135,7 +135,7 @@ class Supervisor:
         self._child_end_fd, self._parent_end_fd = os.pipe2(os.O_CLOEXEC)
         self._take_signals()
         process.prepare_to_die_with_parent()
-        process.prepare_to_fork()
+        process.prepare_many_forks()
         try:
             while not self._terms and not self._failed:
                 self._start_due()

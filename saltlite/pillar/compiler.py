@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from saltlite.context import MinionContext
 from saltlite.core.data import is_recursive, merge_by, merge_onto
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.targets import MinionFacts
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.loader.matchers import fits
@@ -122,7 +122,7 @@ class Compiler:
 
     def top(self) -> tuple[dict[str, dict[str, list[Any]]], list[str]]:
         """The top files as one, of all targets, and what is wrong with them."""
-        return tops.shown(self._merged()), self._errors
+        return tops.shown(self._merged_top()), self._errors
 
     def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The pillar; ``_errors`` is there if there were any.
@@ -133,26 +133,26 @@ class Compiler:
         if self.options.ext_pillar_first:
             pillar = self._with_external(dict(override or {}))
             self.ctx.pillar = pillar
-            pillar = self._join(pillar, self._of_files())
+            pillar = self._merge_data(pillar, self._of_files())
         else:
             files = self._of_files()
-            pillar = self._with_external(self._join(override, files) if override else files)
+            pillar = self._with_external(self._merge_data(override, files) if override else files)
         if override:
-            pillar = self._join(pillar, override)
+            pillar = self._merge_data(pillar, override)
         if self.ctx.config.extra.get("decrypt_pillar"):
             from saltlite.pillar.decrypt import decrypt
 
             for error in decrypt(self.ctx, pillar):
-                self._tell(error)
+                self._add_error(error)
         if self._errors:
             pillar[ERRORS] = list(dict.fromkeys(self._errors))
         return pillar
 
-    def _tell(self, error: str, problem: str = "", excerpt: str = "", said: str = "") -> None:
+    def _add_error(self, error: str, problem: str = "", excerpt: str = "", said: str = "") -> None:
         self._errors.append(error)
         self.mistakes.note(error, problem, excerpt, said)
 
-    def _join(self, under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    def _merge_data(self, under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         joined: dict[str, Any] = merge_by(
             self.options.pillar_source_merging_strategy,
             under,
@@ -162,11 +162,11 @@ class Compiler:
         )
         return joined
 
-    def _onto(self, own: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-        """:meth:`_join` into ``own`` itself where that can be: with many files it costs less."""
+    def _merge_into(self, own: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+        """:meth:`_merge_data` into ``own`` itself where that can be: many files cost less then."""
         renderer = self.ctx.config.files.renderer
         if not is_recursive(self.options.pillar_source_merging_strategy, renderer):
-            return self._join(own, over)
+            return self._merge_data(own, over)
         merge_onto(own, over, merge_lists=self.options.pillar_merge_lists)
         return own
 
@@ -174,47 +174,47 @@ class Compiler:
 
     def _of_files(self) -> dict[str, Any]:
         pillar: dict[str, Any] = {}
-        found = self._wanted()
+        found = self._wanted_sls()
         for saltenv, names in found.sls.items():
             if not self.tree.has(saltenv):
                 if saltenv == "base":  # Salt does not miss it
                     continue
                 text = f"No matching pillar environment for environment '{saltenv}' found"
-                self._tell(text, f"{_named(saltenv, self._tops_read)}{text}")
+                self._add_error(text, f"{_locate_name(saltenv, self._tops_read)}{text}")
                 continue
             seen: dict[str, dict[str, Any]] = {}
-            for sls in self._existing(names, saltenv, found):
-                found_here = self._rendered(Place(sls, saltenv), {}, seen, self._tops_read)
-                pillar = self._onto(pillar, found_here or {})
+            for sls in self._expand_names(names, saltenv, found):
+                found_here = self._render_sls(Place(sls, saltenv), {}, seen, self._tops_read)
+                pillar = self._merge_into(pillar, found_here or {})
         return pillar
 
-    def _merged(self) -> dict[str, dict[str, list[Any]]]:
+    def _merged_top(self) -> dict[str, dict[str, list[Any]]]:
         try:
-            return tops.merged(self._tops())
+            return tops.merged(self._read_tops())
         except ValueError as error:
             text = "Error encountered while rendering pillar top file."
-            self._tell(text, str(error), said=f"the top file: {error}")
+            self._add_error(text, str(error), said=f"the top file: {error}")
             return {}
 
-    def _wanted(self) -> tops.Wanted:
-        top = self._merged()
+    def _wanted_sls(self) -> tops.Wanted:
+        top = self._merged_top()
         identity = self.ctx.config.identity
         facts = MinionFacts(identity.id, self.ctx.grains, self.ctx.pillar)
         found = tops.wanted(
-            top, lambda target: fits(self.ctx, target, facts, self.nodegroups), self._only()
+            top, lambda target: fits(self.ctx, target, facts, self.nodegroups), self._single_env()
         )
         for text in found.errors:
-            self._tell(text)
+            self._add_error(text)
         return found
 
-    def _only(self) -> str | None:
+    def _single_env(self) -> str | None:
         """The one environment to look at; ``None`` for all."""
         if self.pillarenv or self.options.pillar_source_merging_strategy != "none":
             return self.pillarenv
         return "base"
 
-    def _tops(self) -> list[Mapping[str, Any]]:
-        only = self._only()
+    def _read_tops(self) -> list[Mapping[str, Any]]:
+        only = self._single_env()
         found: list[Mapping[str, Any]] = []
         for saltenv in [only] if only else self.tree.envs:
             self._read_top(self.top_name, saltenv, found, set())
@@ -239,7 +239,7 @@ class Compiler:
         try:
             rendered = render(source, self.ctx)
         except RenderError as error:
-            self._tell(
+            self._add_error(
                 f"Rendering Primary Top file failed, render error:\n{error.salt_text}",
                 str(error),
                 error.excerpt,
@@ -252,7 +252,7 @@ class Compiler:
         for sls in rendered.get("include") or ():
             self._read_top(f"{str(sls).replace('.', '/')}.sls", saltenv, found, seen)
 
-    def _existing(self, names: Sequence[str], saltenv: str, found: tops.Wanted) -> list[str]:
+    def _expand_names(self, names: Sequence[str], saltenv: str, found: tops.Wanted) -> list[str]:
         """The SLS that names and globs stand for; those that must be there even if they are not."""
         existing: list[str] = []
         for name in names:
@@ -264,7 +264,7 @@ class Compiler:
             )
         return list(dict.fromkeys(existing))
 
-    def _rendered(
+    def _render_sls(
         self,
         place: Place,
         variables: Mapping[str, Any],
@@ -276,42 +276,42 @@ class Compiler:
         ``named_in`` are the files that may have asked for it. ``seen`` has each SLS as it was the
         last time, without what it includes: so it is included again.
         """
-        file = self._read(place, named_in)
+        file = self._read_sls(place, named_in)
         if file is None:
             return None
-        state = self._data(place, file, variables)
+        state = self._render_data(place, file, variables)
         if state is None:
             return None
         include = state.get("include", [])
         seen[place.sls] = {key: state[key] for key in state if key != "include"}
         if not isinstance(include, list):
             text = f"Include Declaration in SLS '{place.sls}' is not formed as a list"
-            self._tell(text, f"{_named('include', [file])}{text}")
+            self._add_error(text, f"{_locate_name('include', [file])}{text}")
             return state
         state.pop("include", None)
         if not include and self.options.pillar_source_merging_strategy != "list":
             return state  # as joined with nothing
         here = Place(place.sls, place.saltenv, file.name.endswith("/init.sls"))
-        included = self._included(include, here, seen, file)
+        included = self._join_included(include, here, seen, file)
         if self.options.pillar_includes_override_sls:
-            return self._join(state, included)
-        return self._join(included, state)
+            return self._merge_data(state, included)
+        return self._merge_data(included, state)
 
-    def _read(self, place: Place, named_in: Sequence[SlsFile]) -> SlsFile | None:
+    def _read_sls(self, place: Place, named_in: Sequence[SlsFile]) -> SlsFile | None:
         try:
             file = self.tree.read(place.sls, place.saltenv)
         except UnicodeDecodeError as error:
-            self._failed(place, RenderError(f"not UTF-8: {error.reason}", path=place.sls))
+            self._report_failure(place, RenderError(f"not UTF-8: {error.reason}", path=place.sls))
             return None
         if file is None:
             text = (
                 f"Specified SLS '{place.sls}' in environment '{place.saltenv}' is not available "
                 "on the salt master"
             )
-            self._tell(text, f"{_named(place.sls, named_in)}{text}")
+            self._add_error(text, f"{_locate_name(place.sls, named_in)}{text}")
         return file
 
-    def _data(
+    def _render_data(
         self, place: Place, file: SlsFile, variables: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         source = Source(
@@ -325,15 +325,15 @@ class Compiler:
         try:
             data = render(source, self.ctx)
         except SaltliteError as error:
-            self._failed(place, error)
+            self._report_failure(place, error)
             return None
         if not isinstance(data, Mapping):
             text = f"SLS '{place.sls}' does not render to a dictionary"
-            self._tell(text, f"{file.path}: {text}")
+            self._add_error(text, f"{file.path}: {text}")
             return None
         return dict(data)
 
-    def _failed(self, place: Place, error: SaltliteError) -> None:
+    def _report_failure(self, place: Place, error: SaltliteError) -> None:
         said = f"Rendering SLS '{place.sls}' failed, render error: {error}"
         text, excerpt = str(error), ""
         if isinstance(error, RenderError):
@@ -341,9 +341,9 @@ class Compiler:
         told = f"Rendering SLS '{place.sls}' failed, render error:\n{text}"
         if self.options.pillar_safe_render_error:
             told = f"Rendering SLS '{place.sls}' failed. Please see master log for details."
-        self._tell(told, str(error), excerpt, said)
+        self._add_error(told, str(error), excerpt, said)
 
-    def _included(
+    def _join_included(
         self,
         include: Sequence[Any],
         here: Place,
@@ -357,17 +357,17 @@ class Compiler:
         """
         joined: dict[str, Any] = {}
         for entry in include:
-            name, defaults, key = _parts(entry)
+            name, defaults, key = _split_entry(entry)
             named = self.tree.matching(absolute(name, here), here.saltenv)
             for sls in named:
                 found = seen.get(sls)
                 if found is None:
-                    found = self._rendered(Place(sls, here.saltenv), defaults, seen, [file])
+                    found = self._render_sls(Place(sls, here.saltenv), defaults, seen, [file])
                 if found is not None:
-                    joined = self._join(joined, _below(key, found))
+                    joined = self._merge_data(joined, _nest_below(key, found))
             if len(named) > 1 or self.options.pillar_includes_override_sls:
                 for sls in named:
-                    joined = self._join(joined, _below(key, seen.get(sls, {})))
+                    joined = self._merge_data(joined, _nest_below(key, seen.get(sls, {})))
         return joined
 
     # --- outer sources -----------------------------------------------------------------------
@@ -375,24 +375,24 @@ class Compiler:
     def _with_external(self, pillar: dict[str, Any]) -> dict[str, Any]:
         sources = self.options.ext_pillar
         if not isinstance(sources, list) or not all(_names_one(each) for each in sources):
-            self._tell('The "ext_pillar" option is malformed')
+            self._add_error('The "ext_pillar" option is malformed')
             return pillar
         for source in [*sources, *self.on_demand]:
             (name, argument) = next(iter(source.items()))
             try:
                 found = self.external(str(name), argument, pillar, self.extra_minion_data)
             except SaltliteError as error:
-                self._tell(f"Failed to load ext_pillar {name}: {error}")
+                self._add_error(f"Failed to load ext_pillar {name}: {error}")
                 continue
             if found:
                 told = found.get(ERRORS)
                 for text in told if isinstance(told, list) else ():
-                    self._tell(str(text))
-                pillar = self._join(pillar, found)
+                    self._add_error(str(text))
+                pillar = self._merge_data(pillar, found)
         return pillar
 
 
-def _named(name: str, files: Sequence[SlsFile]) -> str:
+def _locate_name(name: str, files: Sequence[SlsFile]) -> str:
     """``path:line: `` of the first line that has the name, or the end of it; empty without any."""
     parts = name.split(".")
     for wanted in (name, name.replace(".", "/"), parts[-1]):
@@ -407,7 +407,7 @@ def _names_one(source: Any) -> bool:
     return isinstance(source, Mapping) and len(source) == 1
 
 
-def _parts(entry: Any) -> tuple[str, Mapping[str, Any], str]:
+def _split_entry(entry: Any) -> tuple[str, Mapping[str, Any], str]:
     """``b`` or ``{b: {defaults: {...}, key: a:b}}``: name, variables, and where it goes."""
     if not isinstance(entry, Mapping) or len(entry) != 1:
         return str(entry), {}, ""
@@ -431,7 +431,7 @@ def absolute(name: str, here: Place) -> str:
     return ".".join([*kept, plain])
 
 
-def _below(key: str, data: dict[str, Any]) -> dict[str, Any]:
+def _nest_below(key: str, data: dict[str, Any]) -> dict[str, Any]:
     for part in reversed(key.split(":")) if key else ():
         data = {part: data}
     return data

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import EventSink, MinionContext, NoEvents
+from saltlite.core import dataclasses
 from saltlite.core.plain import PlainMap
 from saltlite.host import Host
 from saltlite.pillar.request import NO_OVERRIDE
@@ -40,7 +40,7 @@ def compile_for_minion(
     from saltlite.config.asminion import as_minion
 
     standing = as_minion(config, minion_id)
-    return _compiled(
+    return _compile_pillar(
         standing,
         config.pillar,
         grains,
@@ -48,7 +48,7 @@ def compile_for_minion(
         override=override,
         nodegroups=config.targets.nodegroups,
         events=NoEvents(),
-        on_demand=_allowed(on_demand, config.pillar.on_demand_ext_pillar),
+        on_demand=_allow_on_demand(on_demand, config.pillar.on_demand_ext_pillar),
         owner=config,
         extra_minion_data=extra_minion_data,
     )
@@ -61,7 +61,7 @@ def check_for_minion(
     from saltlite.config.asminion import as_minion
 
     standing = as_minion(config, minion_id)
-    compiler = _compiler(
+    compiler = _make_compiler(
         standing,
         config.pillar,
         grains,
@@ -71,7 +71,7 @@ def check_for_minion(
         owner=config,
     )
     compiler.mistakes.is_logged = False
-    return _finished(compiler, config.pillar, standing), compiler.mistakes.problems
+    return _finish_pillar(compiler, config.pillar, standing), compiler.mistakes.problems
 
 
 def compile_masterless(
@@ -86,7 +86,7 @@ def compile_masterless(
     saltenv = config.files.saltenv if config.pillar.pillarenv_from_saltenv else None
     from saltlite.pillar.compiler import Mistakes
 
-    return _compiled(
+    return _compile_pillar(
         config,
         config.pillar,
         ctx.grains,
@@ -95,12 +95,12 @@ def compile_masterless(
         nodegroups=config.extra.get("nodegroups") or {},
         events=ctx.events,
         before=ctx.pillar,
-        on_demand=_allowed(on_demand, config.extra.get("on_demand_ext_pillar")),
+        on_demand=_allow_on_demand(on_demand, config.extra.get("on_demand_ext_pillar")),
         mistakes=ctx.state.setdefault(MISTAKES, Mistakes(config.identity.id)),
     )
 
 
-def _allowed(on_demand: Mapping[str, Any] | None, names: Any) -> list[Mapping[str, Any]]:
+def _allow_on_demand(on_demand: Mapping[str, Any] | None, names: Any) -> list[Mapping[str, Any]]:
     """The source that is asked for, if the option names it and it is none of the built-in ones.
 
     Those run commands, read files and fetch addresses: what they get is for the master's own
@@ -121,7 +121,7 @@ def top_for_minion(
     """The top files as they render for a minion, with all targets; and what is wrong with them."""
     from saltlite.config.asminion import as_minion
 
-    compiler = _compiler(
+    compiler = _make_compiler(
         as_minion(config, minion_id),
         config.pillar,
         grains,
@@ -146,7 +146,7 @@ def compile_directories(
         ext_pillar=[],
     )
     files = dataclasses.replace(ctx.config.files, fileserver_followsymlinks=False)
-    compiler = _compiler(
+    compiler = _make_compiler(
         dataclasses.replace(ctx.config, files=files),
         options,
         ctx.grains,
@@ -160,7 +160,7 @@ def compile_directories(
     return compiler.compile()
 
 
-def _compiled(
+def _compile_pillar(
     config: MinionConfig,
     options: Any,
     grains: PlainMap,
@@ -175,7 +175,7 @@ def _compiled(
     owner: MasterConfig | None = None,
     extra_minion_data: PlainMap = NO_OVERRIDE,
 ) -> dict[str, Any]:
-    compiler = _compiler(
+    compiler = _make_compiler(
         config,
         options,
         grains,
@@ -188,10 +188,10 @@ def _compiled(
     )
     compiler.on_demand = on_demand
     compiler.extra_minion_data = extra_minion_data
-    return _finished(compiler, options, config, override)
+    return _finish_pillar(compiler, options, config, override)
 
 
-def _finished(
+def _finish_pillar(
     compiler: Compiler, options: Any, config: MinionConfig, override: PlainMap = NO_OVERRIDE
 ) -> dict[str, Any]:
     pillar = compiler.compile(override)
@@ -202,7 +202,7 @@ def _finished(
     return pillar
 
 
-def _compiler(
+def _make_compiler(
     config: MinionConfig,
     options: Any,
     grains: PlainMap,

@@ -21,9 +21,9 @@ def decrypt(ctx: MinionContext, pillar: MutableMapping[str, Any]) -> list[str]:
     renderers = options.get("decrypt_pillar_renderers") or ["gpg"]
     delimiter = str(options.get("decrypt_pillar_delimiter") or DELIMITER)
     default = str(options.get("decrypt_pillar_default") or "gpg")
-    wanted = _wanted(options.get("decrypt_pillar"), default)
+    wanted = _list_wanted(options.get("decrypt_pillar"), default)
     problems = [
-        (key, _problem(ctx, pillar, key.split(delimiter), renderer, renderers))
+        (key, _decrypt_value(ctx, pillar, key.split(delimiter), renderer, renderers))
         for key, renderer in wanted
     ]
     return [
@@ -31,7 +31,7 @@ def decrypt(ctx: MinionContext, pillar: MutableMapping[str, Any]) -> list[str]:
     ]
 
 
-def _problem(
+def _decrypt_value(
     ctx: MinionContext,
     pillar: MutableMapping[str, Any],
     parts: list[str],
@@ -49,7 +49,7 @@ def _problem(
     return ""
 
 
-def _wanted(entries: Any, default: str) -> Iterator[tuple[str, str]]:
+def _list_wanted(entries: Any, default: str) -> Iterator[tuple[str, str]]:
     if isinstance(entries, Mapping):
         entries = [{key: renderer} for key, renderer in entries.items()]
     for entry in entries if isinstance(entries, (list, tuple)) else ():

@@ -62,14 +62,14 @@ def ask(
     Raises:
         ExternalFailed: it fails.
     """
-    called = _of_user(ctx, name, pillar) or _built_in(ctx, name, pillar)
+    called = _of_user(ctx, name, pillar) or _load_built_in(ctx, name, pillar)
     if called is None:
         configured = any(name in one for one in ctx.config.pillar.ext_pillar if one)
         level = logging.CRITICAL if configured else logging.DEBUG  # any minion may name another
         log.log(level, "Specified ext_pillar interface %s is unavailable", name)
         return None
     try:
-        found = _call(called, argument, extra_minion_data)
+        found = _call_source(called, argument, extra_minion_data)
     except SaltliteError:
         raise
     except Exception as error:  # a callback of users: one source must not cost all the others
@@ -80,7 +80,7 @@ def ask(
     return found
 
 
-def _call(called: Called, argument: Any, extra_minion_data: Mapping[str, Any] | None) -> Any:
+def _call_source(called: Called, argument: Any, extra_minion_data: Mapping[str, Any] | None) -> Any:
     function, first = called
     extra = {EXTRA: extra_minion_data} if extra_minion_data and _takes_extra(function) else {}
     if isinstance(argument, Mapping):
@@ -96,7 +96,7 @@ def _takes_extra(function: Callable[..., Any]) -> bool:
     return found is not None and found.kind is found.POSITIONAL_OR_KEYWORD
 
 
-def _built_in(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
+def _load_built_in(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
     module = PILLAR.load(name)
     if module is None:
         return None

@@ -14,18 +14,18 @@ class LazyPillar(Mapping[str, Any]):
         self._pillar: Mapping[str, Any] | None = None
 
     def __getitem__(self, key: str) -> Any:
-        return self._all()[key]
+        return self._load_all()[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._load_all())
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._load_all())
 
     def __repr__(self) -> str:
-        return repr(dict(self._all()))
+        return repr(dict(self._load_all()))
 
-    def _all(self) -> Mapping[str, Any]:
+    def _load_all(self) -> Mapping[str, Any]:
         if self._pillar is None:
             self._pillar = {}  # what is compiled may look at pillar, which is empty until then
             self._pillar = self._compile()

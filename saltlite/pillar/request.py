@@ -1,4 +1,4 @@
-"""The request for a pillar. Source: protocol.md 9.1."""
+"""The request for a pillar. Source: docs/wire.md#_pillar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
-from saltlite.core.data import copied
+from saltlite.core.data import copy_data
 from saltlite.core.datalimits import extra_data_problem, grains_problem
 from saltlite.core.plain import PlainMap
 from saltlite.errors import ConfigError, WireError
@@ -35,14 +35,14 @@ def passed_to_ext_pillars(config: MinionConfig, grains: Mapping[str, Any]) -> di
     opts = {**flat_opts(config), "grains": grains}
     passed: dict[str, Any] = {}
     for path in paths:
-        _pass(opts, path.split(":"), passed)
+        _pass_value(opts, path.split(":"), passed)
     problem = extra_data_problem(passed)
     if problem is not None:
         raise WireError(problem)
     return passed
 
 
-def _pass(data: Any, names: list[str], passed: dict[str, Any]) -> None:
+def _pass_value(data: Any, names: list[str], passed: dict[str, Any]) -> None:
     """Copy the value at a path, if there is one."""
     above = names[:-1]
     for name in above:
@@ -51,7 +51,7 @@ def _pass(data: Any, names: list[str], passed: dict[str, Any]) -> None:
         return
     for name in above:
         passed = passed.setdefault(name, {})
-    passed[names[-1]] = copied(data[names[-1]])
+    passed[names[-1]] = copy_data(data[names[-1]])
 
 
 def pillar_load(

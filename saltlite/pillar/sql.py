@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from saltlite.core.data import merge
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import SaltliteError
 from saltlite.pillar.external import ExternalFailed
 
@@ -63,12 +63,12 @@ def queries(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Query]:
     """
     entries = [("", one) for one in args] + sorted(kwargs.items(), key=lambda item: item[0])
     for root, entry in entries:
-        query = _query(root, entry)
+        query = _read_query(root, entry)
         if query is not None:
             yield query
 
 
-def _query(root: str, entry: Any) -> Query | None:
+def _read_query(root: str, entry: Any) -> Query | None:
     """One entry; ``None`` if it has no query."""
     if isinstance(entry, list):
         entry = dict(zip(("query", "depth"), entry, strict=False))
@@ -84,13 +84,13 @@ def _query(root: str, entry: Any) -> Query | None:
         root,
         depth,
         as_list=bool(given.get("as_list")),
-        with_lists=_levels(given.get("with_lists")),
+        with_lists=_parse_levels(given.get("with_lists")),
         ignore_null=bool(given.get("ignore_null")),
         as_json=bool(given.get("as_json")),
     )
 
 
-def _levels(value: Any) -> frozenset[int]:
+def _parse_levels(value: Any) -> frozenset[int]:
     """``[1, 3]`` or ``"1,3"``."""
     try:
         parts = value.split(",") if isinstance(value, str) else value or ()
@@ -112,53 +112,53 @@ def ask(fetch: Fetch, asked: Iterator[Query]) -> dict[str, Any]:
         except QueryFailed as error:
             log.error("ext_pillar: the query %r fails: %s", query.text, error)
             break
-        below = _child(found, query.root, dict) if query.root else found
+        below = _child_node(found, query.root, dict) if query.root else found
         for row in answer.rows:
             if query.as_json and len(row) == 1:
-                _join(below, _decoded(row[0]))
+                _join_maps(below, _decode_map(row[0]))
             else:
-                _add(below, query, answer.names, row)
-    return {str(key): _plain(value) for key, value in found.items()}
+                _add_row(below, query, answer.names, row)
+    return {str(key): _as_plain(value) for key, value in found.items()}
 
 
-def _add(below: dict[Any, Any], query: Query, names: Sequence[str], row: Sequence[Any]) -> None:
+def _add_row(below: dict[Any, Any], query: Query, names: Sequence[str], row: Sequence[Any]) -> None:
     last = len(row) - 1
     keys = query.depth if 0 < query.depth < last else last
     node = below
     for level in range(1, keys if keys == last else keys + 1):
-        node = _child(node, row[level - 1], Values if level in query.with_lists else dict)
+        node = _child_node(node, row[level - 1], Values if level in query.with_lists else dict)
     if keys < last:
         for name, value in zip(names[keys:], row[keys:], strict=True):
-            _put(node, name, value, query)
+            _put_value(node, name, value, query)
     elif last > 0 and last in query.with_lists:
-        _child(node, row[last - 1], list).append(row[last])
+        _child_node(node, row[last - 1], list).append(row[last])
     else:
-        _put(node, row[max(last - 1, 0)], row[last], query)
+        _put_value(node, row[max(last - 1, 0)], row[last], query)
 
 
-def _child(node: dict[Any, Any], key: Any, kind: type[Any]) -> Any:
+def _child_node(node: dict[Any, Any], key: Any, kind: type[Any]) -> Any:
     """What lies below a key, if it is of that kind; else a new one."""
-    child = node.get(_checked(key))
+    child = node.get(_check_key(key))
     if type(child) is not kind:
         child = node[key] = kind()
     return child
 
 
-def _put(node: dict[Any, Any], key: Any, value: Any, query: Query) -> None:
-    if query.as_list and _checked(key) in node:
+def _put_value(node: dict[Any, Any], key: Any, value: Any, query: Query) -> None:
+    if query.as_list and _check_key(key) in node:
         before = node[key]
         node[key] = [*before, value] if isinstance(before, list) else [before, value]
     elif value is not None or not query.ignore_null:
-        node[_checked(key)] = value
+        node[_check_key(key)] = value
 
 
-def _checked(key: Any) -> Any:
+def _check_key(key: Any) -> Any:
     if isinstance(key, (dict, list)):
         raise ExternalFailed(f"a column that is a key holds a {type(key).__name__}")
     return key
 
 
-def _decoded(value: Any) -> Mapping[str, Any]:
+def _decode_map(value: Any) -> Mapping[str, Any]:
     if isinstance(value, (str, bytes)):
         try:
             value = json.loads(value)
@@ -170,14 +170,14 @@ def _decoded(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _join(below: dict[Any, Any], more: Mapping[str, Any]) -> None:
+def _join_maps(below: dict[Any, Any], more: Mapping[str, Any]) -> None:
     joined = merge(below, more)
     below.update(joined)
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     if isinstance(value, Values):
-        return [_plain(one) for one in value.values()]
+        return [_as_plain(one) for one in value.values()]
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _as_plain(one) for key, one in value.items()}
     return value

@@ -8,9 +8,9 @@ Salt 3006.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.targets import Target
 from saltlite.errors import TargetError
 
@@ -47,12 +47,12 @@ def merged(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]
 def shown(top: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict[str, list[Any]]]:
     """A top file as ``pillar.show_top`` tells it: of each target its kind, then its SLS, once."""
     return {
-        saltenv: {target: _plain(entries) for target, entries in targets.items()}
+        saltenv: {target: _plain_entries(entries) for target, entries in targets.items()}
         for saltenv, targets in top.items()
     }
 
 
-def _plain(entries: Sequence[Any]) -> list[Any]:
+def _plain_entries(entries: Sequence[Any]) -> list[Any]:
     kinds = [entry for entry in entries if isinstance(entry, Mapping) and "match" in entry]
     return [*kinds, *dict.fromkeys(entry for entry in entries if isinstance(entry, str))]
 
@@ -80,23 +80,23 @@ def wanted(
             continue
         for target, entries in targets.items():
             try:
-                meant = fits(Target(target, _kind(entries)))
+                meant = fits(Target(target, _kind_of(entries)))
             except TargetError as error:
                 found.errors.append(f"top file, environment {saltenv}: {error}")
                 continue
             if meant:
-                _take(found, saltenv, entries)
+                _take_entries(found, saltenv, entries)
     return found
 
 
-def _kind(entries: Sequence[Any]) -> str:
+def _kind_of(entries: Sequence[Any]) -> str:
     for entry in entries:
         if isinstance(entry, Mapping) and "match" in entry:
             return str(entry["match"])
     return DEFAULT_MATCH
 
 
-def _take(found: Wanted, saltenv: str, entries: Sequence[Any]) -> None:
+def _take_entries(found: Wanted, saltenv: str, entries: Sequence[Any]) -> None:
     names = found.sls.setdefault(saltenv, [])
     lenient = any(isinstance(entry, Mapping) and entry.get("ignore_missing") for entry in entries)
     for entry in entries:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import fnmatch
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.fileserver.server import FileServer
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def server_of(files: FileOptions, mounts: Sequence[Mount] = ()) -> FileServer:
     key = (files, mounts)
     with _lock:
         found = next((server for wanted, server in _servers if wanted == key), None)
-        server = _server(files, mounts) if found is None else found
+        server = _make_server(files, mounts) if found is None else found
         others = [one for one in _servers if one[1] is not server]
         _servers[:] = [(key, server), *others][:SERVERS_KEPT]
     return server
 
 
-def _server(files: FileOptions, mounts: Sequence[Mount]) -> FileServer:
+def _make_server(files: FileOptions, mounts: Sequence[Mount]) -> FileServer:
     if not any(below for _directory, below in mounts):
         return FileServer(files)
     from saltlite.fileserver.mounts import Mounts

@@ -13,10 +13,11 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
+from saltlite.core.lazyregex import regex
 from saltlite.pillar.external import ExternalFailed
 from saltlite.templates.pipe import Source, render
 
-_GRAIN = re.compile(r"<(.*?)>")
+_GRAIN = regex(r"<(.*?)>")
 
 
 def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
@@ -39,7 +40,7 @@ def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
         credentials = Credentials(username, password or "") if username else None
         bounds = WebBounds.of(ctx.config)
         request = WebRequest(
-            url=_address(ctx, url, with_grains),
+            url=_build_address(ctx, url, with_grains),
             headers=header_dict or {},
             credentials=credentials,
             timeout_s=bounds.timeout_s,
@@ -58,7 +59,7 @@ def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
     return source
 
 
-def _address(ctx: MinionContext, url: str, with_grains: bool) -> str:
+def _build_address(ctx: MinionContext, url: str, with_grains: bool) -> str:
     url = url.replace("%s", urllib.parse.quote(ctx.config.identity.id))
     if not with_grains:
         return url

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
+
+OWN_KEYS: Final = ("name", "key")
+"""Keys that every reaction may have, and ``name`` always has: they go to a parameter of that name,
+and never to a function that takes any keyword."""
 
 
 def lay_out(
@@ -32,4 +36,5 @@ def lay_out(
             kwarg[one.name] = left.pop(one.name)
         else:
             arg.append(left.pop(one.name))
-    return arg, {**kwarg, **(left if takes_any else {})}
+    rest = {name: value for name, value in left.items() if name not in OWN_KEYS}
+    return arg, {**kwarg, **(rest if takes_any else {})}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import Final
+
+from saltlite.core.dataclasses import dataclass, field
 
 RUNS_PER_S: Final = 100
 PAUSE_S: Final = 10.0

@@ -7,12 +7,13 @@ values: one mistake in the structure drops the whole set, as in Salt; one in a r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.high import verified
 from saltlite.highstate.low import low_of
 from saltlite.highstate.sls import written_out
+from saltlite.reactor.arguments import OWN_KEYS
 
 LOCAL: Final = "local"
 CALLER: Final = "caller"
@@ -29,7 +30,7 @@ _RESERVED: Final = frozenset(
     ("__id__", "__sls__", "__env__", "name", "order", "fun", "key", "state",
      "name_order")
 )  # fmt: skip
-"""Never an argument of the function."""
+"""Never an argument of the function, but for those of :data:`OWN_KEYS`."""
 
 _LOCAL_KEYS: Final = frozenset(("tgt", "tgt_type", "ret", "timeout", "args", "arg", "kwarg"))
 _JOB_OPTIONS: Final = frozenset(
@@ -163,16 +164,17 @@ def _reaction(chunk: Mapping[str, Any], warnings: list[str], *, masterless: bool
         "kind": kind,
         "fun": str(chunk["fun"]),
     }
-    make = {LOCAL: _local, CALLER: _caller}.get(kind, _run)
     notes = (f"{base['sls']}: {base['id']}: {note}" for note in _list_ignored(kind, given))
     warnings.extend(notes)
-    return make(base, given)
+    if kind in (LOCAL, CALLER):
+        return _local(base, given) if kind == LOCAL else _caller(base, given)
+    return _run(base, given, {key: chunk[key] for key in OWN_KEYS if key in chunk})
 
 
 def _list_ignored(kind: str, given: Mapping[str, Any]) -> Iterator[str]:
     """A line for each key that has no effect."""
     beside = [key for key in ("arg", "kwarg") if key in given]
-    if "args" in given and beside and kind != CALLER:
+    if "args" in given and beside:
         yield f"with args, {' and '.join(beside)} are ignored"
     if kind == LOCAL and "expr_form" in given:
         yield "expr_form is no longer known; tgt_type takes its place"
@@ -204,9 +206,9 @@ def _local(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
     )
 
 
-def _run(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
+def _run(base: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]) -> Reaction:
     if not given.keys() & {"args", "arg", "kwarg"}:
-        named = {str(key): value for key, value in given.items()}
+        named = {**own, **{str(key): value for key, value in given.items()}}
         return Reaction(**base, kwarg=named, by_signature=True)
     arg, kwarg = _arguments(given)
     return Reaction(**base, arg=tuple(arg), kwarg=kwarg)
@@ -214,20 +216,21 @@ def _run(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
 
 def _caller(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
     args = given.get("args")
-    if isinstance(args, Mapping):
-        return Reaction(**base, kwarg={str(key): value for key, value in args.items()})
-    if args is not None and not isinstance(args, list):
+    if "args" not in given or isinstance(args, Mapping):
+        arg, kwarg = _arguments(given)
+        return Reaction(**base, arg=tuple(arg), kwarg=kwarg)
+    if not isinstance(args, list):
         raise _Refused("args of a caller reaction is a list of values, or a map of keywords")
-    if args and all(isinstance(one, Mapping) and len(one) == 1 for one in args):
-        return Reaction(**base, kwarg=_keywords(args))
-    return Reaction(**base, arg=tuple(args or ()))
+    if all(isinstance(one, Mapping) and len(one) == 1 for one in args):
+        return Reaction(**base, kwarg=_arguments(given)[1])
+    return Reaction(**base, arg=tuple(args))
 
 
 def _arguments(given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Positional arguments and keywords, in the new form (``args``) or the old one."""
     if "args" in given:
         keywords = _keywords(given["args"])
-        if not keywords:
+        if not keywords and not isinstance(given["args"], Mapping):
             raise _Refused(f"args is empty; {RIGHT_FORM}")
         return [], keywords
     arg, kwarg = given.get("arg"), given.get("kwarg")

@@ -6,17 +6,17 @@ a template prints is quoted as JSON unless it is marked ``|safe``.
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from saltlite.config.master import MasterConfig
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.templates.names import QUOTE_ALL

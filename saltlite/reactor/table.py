@@ -9,17 +9,18 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from saltlite.config.schema import found_words
+from saltlite.config.schema import describe_found
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 
 ALLOWED: Final = "allowed: a map of one tag pattern to an SLS file or a list of them"
 
 PATTERN_LIMIT: Final = 1024
 """Characters of a pattern; tags are not longer either."""
 
-_SPECIAL: Final = re.compile(r"[*?\[\]]")
+_SPECIAL: Final = regex(r"[*?\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ def read_entries(value: Any, place: Callable[[int], str] = lambda _number: "") -
 
 
 def _problem(place: str, value: Any, allowed: str) -> str:
-    return ": ".join(part for part in (place, "reactor", f"found {found_words(value)}") if part) + (
-        f", {allowed}"
-    )
+    return ": ".join(
+        part for part in (place, "reactor", f"found {describe_found(value)}") if part
+    ) + (f", {allowed}")
 
 
 def read_entry(value: Any) -> Entry | None:

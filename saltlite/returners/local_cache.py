@@ -19,23 +19,23 @@ def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
     jid, minion = str(ret["jid"]), str(ret["id"])
     load = {"fun": ret.get("fun"), "arg": ret.get("fun_args", []), "tgt": minion, "jid": jid}
     kept = ("return", "retcode", "success", "out", "fun", "fun_args")
-    _jobs(ctx).record(jid, load, minion, {name: ret[name] for name in kept if name in ret})
+    _job_store(ctx).record(jid, load, minion, {name: ret[name] for name in kept if name in ret})
 
 
 def get_load(ctx: ReturnerContext, jid: str) -> dict[str, Any]:
     """A job with its ``Minions``; an empty map for none."""
-    job = _jobs(ctx).job(jid)
+    job = _job_store(ctx).job(jid)
     return {} if job is None else {**job.load, "Minions": list(job.minions)}
 
 
 def get_jid(ctx: ReturnerContext, jid: str) -> dict[str, Any]:
     """Minion id → what it returned."""
-    return {minion: dict(ret) for minion, ret in _jobs(ctx).returns(jid).items()}
+    return {minion: dict(ret) for minion, ret in _job_store(ctx).returns(jid).items()}
 
 
 def get_jids(ctx: ReturnerContext) -> dict[str, Any]:
     """Jid → what ``jobs.list_jobs`` shows of a job."""
-    return {job.jid: job_entry(job) for job in _jobs(ctx).search()}
+    return {job.jid: job_entry(job) for job in _job_store(ctx).search()}
 
 
 def get_jids_filter(
@@ -43,7 +43,7 @@ def get_jids_filter(
 ) -> Sequence[Mapping[str, Any]]:
     """The newest jobs, oldest of them first."""
     found: list[dict[str, Any]] = []
-    for job in _jobs(ctx).search(newest_first=True):
+    for job in _job_store(ctx).search(newest_first=True):
         if len(found) >= count:
             break
         if not (filter_find_job and job.load.get("fun") == "saltutil.find_job"):
@@ -59,7 +59,7 @@ def prep_jid(
     return passed_jid
 
 
-def _jobs(ctx: ReturnerContext) -> Jobs:
+def _job_store(ctx: ReturnerContext) -> Jobs:
     if not isinstance(ctx, RunnerContext):
         raise FunctionUnavailable("local_cache.returner", "local_cache is a master's job store")
     return ctx.jobs

@@ -1,6 +1,7 @@
 """``multi_returner``: several returners as one; option ``multi_returner``, a list of names.
 
-Writing goes to all of them, reading to the first that has an answer. Source: modules.md 2.
+Writing goes to all of them, reading to the first that has an answer. Source:
+docs/modules.md#what-a-file-finds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ OPTION = "multi_returner"
 
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
     """Give a return to all."""
-    for one in _each(ctx, "returner"):
+    for one in _list_returners(ctx, "returner"):
         one.call("returner", dict(ret))
 
 
@@ -25,51 +26,51 @@ def save_load(
     ctx: ReturnerContext, jid: str, load: Mapping[str, Any], minions: Sequence[str] | None = None
 ) -> None:
     """Give a job to all."""
-    for one in _each(ctx, "save_load"):
+    for one in _list_returners(ctx, "save_load"):
         one.call("save_load", jid, dict(load), minions)
 
 
 def event_return(ctx: ReturnerContext, events: Sequence[Mapping[str, Any]]) -> None:
     """Give events to all."""
-    for one in _each(ctx, "event_return"):
+    for one in _list_returners(ctx, "event_return"):
         one.call("event_return", events)
 
 
 def get_load(ctx: ReturnerContext, jid: str) -> Any:
     """A job, from the first that knows it."""
-    return _first(ctx, "get_load", jid)
+    return _first_answer(ctx, "get_load", jid)
 
 
 def get_jid(ctx: ReturnerContext, jid: str) -> Any:
     """The returns of a job, from the first that has some."""
-    return _first(ctx, "get_jid", jid)
+    return _first_answer(ctx, "get_jid", jid)
 
 
 def get_jids(ctx: ReturnerContext) -> dict[str, Any]:
     """The jobs of all."""
     found: dict[str, Any] = {}
-    for one in _each(ctx, "get_jids"):
+    for one in _list_returners(ctx, "get_jids"):
         found = {**(one.call("get_jids") or {}), **found}
     return found
 
 
 def clean_old_jobs(ctx: ReturnerContext) -> None:
     """Have all forget old jobs."""
-    for one in _each(ctx, "clean_old_jobs"):
+    for one in _list_returners(ctx, "clean_old_jobs"):
         one.call("clean_old_jobs")
 
 
 def prep_jid(ctx: ReturnerContext, nocache: bool = False, passed_jid: str | None = None) -> Any:
     """A jid, from the first that makes some."""
-    return _first(ctx, "prep_jid", nocache, passed_jid)
+    return _first_answer(ctx, "prep_jid", nocache, passed_jid)
 
 
-def _first(ctx: ReturnerContext, function: str, *args: Any) -> Any:
-    answers = (one.call(function, *args) for one in _each(ctx, function))
+def _first_answer(ctx: ReturnerContext, function: str, *args: Any) -> Any:
+    answers = (one.call(function, *args) for one in _list_returners(ctx, function))
     return next((answer for answer in answers if answer), None)
 
 
-def _each(ctx: ReturnerContext, function: str) -> Iterator[Returner]:
+def _list_returners(ctx: ReturnerContext, function: str) -> Iterator[Returner]:
     """The returners of the option that have ``function``."""
     names = ctx.config.extra.get(OPTION)
     if not isinstance(names, (list, tuple)) or not names:

@@ -26,19 +26,19 @@ DEFAULTS: Final = {"filename": "/var/log/salt/events"}
 
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
     """Append one return; raises StoreError, also if it is too long."""
-    _append(_path(ctx, ret), _to_line(ret))
+    _append_lines(_file_path(ctx, ret), _to_line(ret))
 
 
 def event_return(ctx: ReturnerContext, events: Iterable[Mapping[str, Any]]) -> None:
     """Append events; one that is too long is left out. Raises StoreError."""
-    _append(_path(ctx, None), b"".join(_lines(events)))
+    _append_lines(_file_path(ctx, None), b"".join(_event_lines(events)))
 
 
-def _path(ctx: ReturnerContext, ret: Mapping[str, Any] | None) -> Path:
+def _file_path(ctx: ReturnerContext, ret: Mapping[str, Any] | None) -> Path:
     return Path(options(ctx, "rawfile_json", ret, DEFAULTS)["filename"])
 
 
-def _lines(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def _event_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     for event in events:
         try:
             yield _to_line(event)
@@ -58,6 +58,6 @@ def _to_line(value: Mapping[str, Any]) -> bytes:
     return line
 
 
-def _append(path: Path, lines: bytes) -> None:
+def _append_lines(path: Path, lines: bytes) -> None:
     disk.make_dir(path.parent, 0o755)
     disk.append_whole(path, lines, mode=0o640, follow=True)

@@ -1,7 +1,7 @@
 """``sqlite3``: keeps jobs and returns in an SQLite file with Salt's tables.
 
 Options ``sqlite3.database`` and ``sqlite3.timeout`` (seconds). Tables that are not there are made.
-Source: modules.md 2; what is in the columns was observed on Salt 3006.30.
+Source: docs/returners.md; what is in the columns was observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ CREATE TABLE IF NOT EXISTS salt_returns (
     date TEXT NOT NULL, full_ret TEXT NOT NULL, success TEXT NOT NULL
 );
 """
+_COUNT_TABLES: Final = (
+    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('jids', 'salt_returns')"
+)
 
 
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
@@ -40,10 +43,10 @@ def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
         str(ret["id"]),
         str(ret["fun_args"]) if ret.get("fun_args") else None,
         str(datetime.now()),  # noqa: DTZ005 - the column holds local time, as Salt's does
-        _json(ret.get("return")),
+        _as_json(ret.get("return")),
         str(int(bool(ret.get("success", True)))),
     )
-    with _database(ctx, ret) as db:
+    with _open_database(ctx, ret) as db:
         db.execute("INSERT INTO salt_returns VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
@@ -52,8 +55,8 @@ def save_load(
 ) -> None:
     """Keep a job; the first of a jid stays."""
     del minions
-    with _database(ctx, load) as db:
-        db.execute("INSERT OR IGNORE INTO jids VALUES (?, ?)", (jid, _json(dict(load))))
+    with _open_database(ctx, load) as db:
+        db.execute("INSERT OR IGNORE INTO jids VALUES (?, ?)", (jid, _as_json(dict(load))))
 
 
 def save_minions(
@@ -65,14 +68,14 @@ def save_minions(
 
 def get_load(ctx: ReturnerContext, jid: str) -> dict[str, Any] | None:
     """The job that was kept, ``None`` for none."""
-    with _database(ctx) as db:
+    with _open_database(ctx) as db:
         row = db.execute("SELECT load FROM jids WHERE jid = ?", (jid,)).fetchone()
     return None if row is None else json.loads(row[0])
 
 
 def get_jid(ctx: ReturnerContext, jid: str) -> dict[str, Any]:
     """Minion id → ``{"return", "success", "retcode"}`` of one job."""
-    with _database(ctx) as db:
+    with _open_database(ctx) as db:
         rows = db.execute(
             "SELECT id, full_ret, success FROM salt_returns WHERE jid = ?", (jid,)
         ).fetchall()
@@ -88,7 +91,7 @@ def get_jid(ctx: ReturnerContext, jid: str) -> dict[str, Any]:
 
 def get_fun(ctx: ReturnerContext, fun: str) -> dict[str, Any]:
     """Minion id → what it returned last when it ran a function."""
-    with _database(ctx) as db:
+    with _open_database(ctx) as db:
         rows = db.execute(
             "SELECT id, full_ret FROM salt_returns WHERE fun = ? ORDER BY jid", (fun,)
         ).fetchall()
@@ -97,14 +100,14 @@ def get_fun(ctx: ReturnerContext, fun: str) -> dict[str, Any]:
 
 def get_jids(ctx: ReturnerContext) -> dict[str, Any]:
     """Jid → what ``jobs.list_jobs`` shows of a job."""
-    with _database(ctx) as db:
+    with _open_database(ctx) as db:
         rows = db.execute("SELECT jid, load FROM jids ORDER BY jid").fetchall()
     return {jid: job_entry(ReturnerJob(jid, json.loads(load))) for jid, load in rows}
 
 
 def get_minions(ctx: ReturnerContext) -> list[str]:
     """The minions that returned something."""
-    with _database(ctx) as db:
+    with _open_database(ctx) as db:
         return [row[0] for row in db.execute("SELECT DISTINCT id FROM salt_returns ORDER BY id")]
 
 
@@ -117,7 +120,7 @@ def prep_jid(
 
 
 @contextmanager
-def _database(
+def _open_database(
     ctx: ReturnerContext, ret: Mapping[str, Any] | None = None
 ) -> Iterator[sqlite3.Connection]:
     """The file, with its tables, for one transaction."""
@@ -126,10 +129,11 @@ def _database(
     disk.make_dir(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE))
     with closing(sqlite3.connect(path, timeout=float(wanted["timeout"]))) as db:
-        db.executescript(_SCHEMA)
+        if db.execute(_COUNT_TABLES).fetchone()[0] < 2:
+            db.executescript(_SCHEMA)
         with db:
             yield db
 
 
-def _json(value: Any) -> str:
+def _as_json(value: Any) -> str:
     return pack_json(value)

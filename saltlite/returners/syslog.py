@@ -1,7 +1,8 @@
 """``syslog``: sends returns to the system's log.
 
 Options ``syslog.level`` (``LOG_INFO``), ``syslog.facility`` (``LOG_USER``), ``syslog.tag``
-(``salt-minion``) and ``syslog.options`` (a list such as ``[LOG_PID]``). Source: modules.md 2.
+(``salt-minion``) and ``syslog.options`` (a list such as ``[LOG_PID]``). Source:
+docs/modules.md#what-a-file-finds.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ FLAGS: Final = {
 def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
     """Send one return as JSON; an option with an unknown word is a line in the log instead."""
     wanted = options(ctx, "syslog", ret, DEFAULTS)
-    level = _known(LEVELS, "level", wanted["level"])
-    facility = _known(FACILITIES, "facility", wanted["facility"])
-    flags = [_known(FLAGS, "options", one) for one in wanted["options"]]
+    level = _look_up_word(LEVELS, "level", wanted["level"])
+    facility = _look_up_word(FACILITIES, "facility", wanted["facility"])
+    flags = [_look_up_word(FLAGS, "options", one) for one in wanted["options"]]
     if level is None or facility is None or None in flags:
         return
     logoption = 0
@@ -68,7 +69,7 @@ def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
     syslog.closelog()
 
 
-def _known(words: Mapping[str, int], option: str, word: object) -> int | None:
+def _look_up_word(words: Mapping[str, int], option: str, word: object) -> int | None:
     found = words.get(str(word))
     if found is None:
         log.error("syslog.%s: %r is not known; the return was not sent", option, word)

@@ -42,7 +42,7 @@ def mine(
 
         salt-run cache.mine 'web*'
     """
-    return _cached(ctx, "mine", tgt, tgt_type)
+    return _fetch_cached(ctx, "mine", tgt, tgt_type)
 
 
 def clear_pillar(
@@ -54,7 +54,7 @@ def clear_pillar(
 
         salt-run cache.clear_pillar '*'
     """
-    return _clear(ctx, ("pillar",), tgt, tgt_type)
+    return _clear_banks(ctx, ("pillar",), tgt, tgt_type)
 
 
 def clear_grains(
@@ -66,7 +66,7 @@ def clear_grains(
 
         salt-run cache.clear_grains '*'
     """
-    return _clear(ctx, ("grains",), tgt, tgt_type)
+    return _clear_banks(ctx, ("grains",), tgt, tgt_type)
 
 
 def clear_mine(
@@ -78,7 +78,7 @@ def clear_mine(
 
         salt-run cache.clear_mine '*'
     """
-    return _clear(ctx, ("mine",), tgt, tgt_type)
+    return _clear_banks(ctx, ("mine",), tgt, tgt_type)
 
 
 def clear_mine_func(
@@ -95,7 +95,7 @@ def clear_mine_func(
     """
     if tgt is None:
         return False
-    for one in _meant(ctx, tgt, tgt_type):
+    for one in _list_minions(ctx, tgt, tgt_type):
         ctx.cache.drop("mine", one, str(clear_mine_func_flag))
     return True
 
@@ -109,7 +109,7 @@ def clear_all(
 
         salt-run cache.clear_all '*'
     """
-    return _clear(ctx, CACHED, tgt, tgt_type)
+    return _clear_banks(ctx, CACHED, tgt, tgt_type)
 
 
 def flush(
@@ -185,31 +185,31 @@ def contains(
     return bool(found) if key is None else str(key) in found
 
 
-def _meant(ctx: RunnerContext, tgt: str | list[str] | None, tgt_type: str) -> list[str]:
+def _list_minions(ctx: RunnerContext, tgt: str | list[str] | None, tgt_type: str) -> list[str]:
     return ctx.cached("*" if tgt is None else tgt, tgt_type)
 
 
 def _of_all(
     ctx: RunnerContext, bank: str, tgt: str | list[str] | None, tgt_type: str
 ) -> dict[str, Any]:
-    """As :func:`_cached`, with an empty map for who has nothing there."""
-    found = _cached(ctx, bank, tgt, tgt_type)
-    return {one: found.get(one, {}) for one in _meant(ctx, tgt, tgt_type)}
+    """As :func:`_fetch_cached`, with an empty map for who has nothing there."""
+    found = _fetch_cached(ctx, bank, tgt, tgt_type)
+    return {one: found.get(one, {}) for one in _list_minions(ctx, tgt, tgt_type)}
 
 
-def _cached(
+def _fetch_cached(
     ctx: RunnerContext, bank: str, tgt: str | list[str] | None, tgt_type: str
 ) -> dict[str, Any]:
-    data = {one: ctx.cache.fetch(bank, one) for one in _meant(ctx, tgt, tgt_type)}
+    data = {one: ctx.cache.fetch(bank, one) for one in _list_minions(ctx, tgt, tgt_type)}
     return {one: value for one, value in data.items() if value is not None}
 
 
-def _clear(
+def _clear_banks(
     ctx: RunnerContext, banks: tuple[str, ...], tgt: str | list[str] | None, tgt_type: str
 ) -> bool:
     if tgt is None:
         return False  # Salt wants a target here: nobody forgets everything by a slip
-    for one in _meant(ctx, tgt, tgt_type):
+    for one in _list_minions(ctx, tgt, tgt_type):
         for bank in banks:
             ctx.cache.flush(bank, one)
     return True

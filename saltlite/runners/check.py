@@ -54,7 +54,7 @@ def pillar(
     if not minions:
         raise SaltliteError(f"check.pillar: no minion with an accepted key fits {tgt!r}")
     report = _Report(show_values=show_values)
-    report.warnings = list(_unquoted_grains(ctx.config))
+    report.warnings = list(_find_unquoted_grains(ctx.config))
     for minion in sorted(minions):
         grains = ctx.cache.fetch("grains", minion)
         if not isinstance(grains, Mapping):
@@ -86,7 +86,7 @@ def reactor(ctx: RunnerContext) -> dict[str, Any]:
     return ctx.reactor().check()
 
 
-def _unquoted_grains(config: MasterConfig) -> Iterator[str]:
+def _find_unquoted_grains(config: MasterConfig) -> Iterator[str]:
     """A line for each place of the pillar's files where a minion's word becomes YAML."""
     from saltlite.templates.pipe import pipe
     from saltlite.templates.unquoted import find_unquoted
@@ -138,7 +138,7 @@ class _Report:
         if not isinstance(before, Mapping):
             self._without_pillar.append(minion)
             return
-        changes = self._difference(before, after)
+        changes = self._group_differences(before, after)
         if not changes:
             return
         for known in self._changes:
@@ -147,10 +147,12 @@ class _Report:
                 return
         self._changes.append({"minions": [minion], **changes})
 
-    def _difference(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    def _group_differences(
+        self, before: Mapping[str, Any], after: Mapping[str, Any]
+    ) -> dict[str, Any]:
         kinds: dict[str, dict[str, Any]] = {"added": {}, "changed": {}, "removed": {}}
         old_map = {key: value for key, value in before.items() if key != ERRORS}
-        for key, old, new in _differences(old_map, after):
+        for key, old, new in _compare_pillars(old_map, after):
             if old is _NOTHING:
                 kinds["added"][key] = new
             elif new is _NOTHING:
@@ -179,7 +181,7 @@ class _Report:
         return {**found, "retcode": 1 if self._errors else 0}
 
 
-def _differences(
+def _compare_pillars(
     before: Mapping[Any, Any], after: Mapping[Any, Any], way: Sequence[str] = ()
 ) -> Iterator[tuple[str, Any, Any]]:
     """``a:b``, the old and the new value, for each that differs; lists count as one value."""
@@ -187,7 +189,7 @@ def _differences(
         old, new = before.get(key, _NOTHING), after.get(key, _NOTHING)
         here = [*way, str(key)]
         if isinstance(old, Mapping) and isinstance(new, Mapping):
-            yield from _differences(old, new, here)
+            yield from _compare_pillars(old, new, here)
         elif not _is_same(old, new):
             yield DELIMITER.join(here), old, new
 

@@ -1,4 +1,4 @@
-"""``fileserver.*``: what the master's file server has. Source: modules.md 4; Salt 3006.30.
+"""``fileserver.*``: what the master's file server has. Source: docs/cli.md#salt-run; Salt 3006.30.
 
 The server reads directories again when they change, in every process for itself; only ``gitfs``
 keeps something on disk. There are no locks to hold, and the functions for these say so as Salt
@@ -25,7 +25,7 @@ def envs(ctx: RunnerContext, backend: Any = None, sources: bool = False) -> list
     server = file_server(ctx.config)
     if sources:
         return [name for name in server.backends if server.envs([name])]
-    return server.envs(_backends(backend))
+    return server.envs(_split_backends(backend))
 
 
 def file_list(
@@ -38,7 +38,7 @@ def file_list(
         salt-run fileserver.file_list
         salt-run fileserver.file_list saltenv=prod prefix=http
     """
-    return file_server(ctx.config).files(saltenv, prefix, _backends(backend))
+    return file_server(ctx.config).files(saltenv, prefix, _split_backends(backend))
 
 
 def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
@@ -48,7 +48,7 @@ def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> 
 
         salt-run fileserver.dir_list saltenv=prod
     """
-    return file_server(ctx.config).dirs(saltenv, only=_backends(backend))
+    return file_server(ctx.config).dirs(saltenv, only=_split_backends(backend))
 
 
 def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
@@ -58,7 +58,7 @@ def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = Non
 
         salt-run fileserver.empty_dir_list
     """
-    return file_server(ctx.config).empty_dirs(saltenv, only=_backends(backend))
+    return file_server(ctx.config).empty_dirs(saltenv, only=_split_backends(backend))
 
 
 def symlink_list(
@@ -70,7 +70,7 @@ def symlink_list(
 
         salt-run fileserver.symlink_list
     """
-    return file_server(ctx.config).symlinks(saltenv, prefix, _backends(backend))
+    return file_server(ctx.config).symlinks(saltenv, prefix, _split_backends(backend))
 
 
 def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
@@ -80,7 +80,7 @@ def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
 
         salt-run fileserver.update
     """
-    file_server(ctx.config).update(_backends(backend))
+    file_server(ctx.config).update(_split_backends(backend))
     return True
 
 
@@ -92,7 +92,7 @@ def clear_cache(ctx: RunnerContext, backend: Any = None) -> dict[str, list[str]]
         salt-run fileserver.clear_cache
         salt-run fileserver.clear_cache backend=gitfs
     """
-    asked = dict(zip(_backends(backend), _names(backend), strict=True))
+    asked = dict(zip(_split_backends(backend), _given_names(backend), strict=True))
     cleared, errors = file_server(ctx.config).clear(list(asked))
     told = {
         "cleared": [
@@ -136,12 +136,12 @@ def clear_lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> s
     return "No locks were removed"
 
 
-def _backends(wanted: Any) -> list[str]:
+def _split_backends(wanted: Any) -> list[str]:
     """Names of back ends, in a list or with commas; none for all."""
-    return [BACKENDS.get(name, name) for name in _names(wanted)]
+    return [BACKENDS.get(name, name) for name in _given_names(wanted)]
 
 
-def _names(wanted: Any) -> list[str]:
+def _given_names(wanted: Any) -> list[str]:
     """The names as they were given."""
     names = wanted.split(",") if isinstance(wanted, str) else wanted or ()
     return [str(name).strip() for name in names if str(name).strip()]

@@ -1,4 +1,4 @@
-"""``jobs.*``: what was published, and what came back. Source: cli.md 8, modules.md 4."""
+"""``jobs.*``: what was published, and what came back. Source: docs/cli.md#salt-run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lookup_jid(
     """
     del display_progress
     jid = str(jid)
-    store = _store(ctx, ext_source)
+    store = _choose_store(ctx, ext_source)
     found = store.returns(jid)
     data: dict[str, Any] = {}
     if returned:
@@ -67,7 +67,7 @@ def list_job(
     """
     del display_progress
     jid = str(jid)
-    store = _store(ctx, ext_source)
+    store = _choose_store(ctx, ext_source)
     job = store.job(jid)
     entry: dict[str, Any] = {"jid": jid}
     if job is None:
@@ -75,7 +75,7 @@ def list_job(
     entry.update(job_entry(job))
     if job.minions:
         entry["Minions"] = list(job.minions)
-    return {**entry, "Result": _result(store, jid)}
+    return {**entry, "Result": _read_result(store, jid)}
 
 
 def print_job(ctx: RunnerContext, jid: str, ext_source: str | None = None) -> dict[str, Any]:
@@ -125,15 +125,15 @@ def list_jobs(
         salt-run jobs.list_jobs search_function='test.*,pkg.install' start_time=2026-01-02
     """
     del display_progress
-    store = _store(ctx, ext_source)
-    jobs = store.search(since=_since(start_time), until=_since(end_time))
+    store = _choose_store(ctx, ext_source)
+    jobs = store.search(since=_parse_since(start_time), until=_parse_since(end_time))
     found = {
         job.jid: job_entry(job)
         for job in jobs
         if _has_any(metadata_of(job), search_metadata)
-        and _fits(_names(job.load.get("fun")), search_function)
-        and _fits(_targets(job), search_target)
-        and _fits([str(job.load.get("user", ""))], search_user)
+        and _matches_any(_list_functions(job.load.get("fun")), search_function)
+        and _matches_any(_list_targets(job), search_target)
+        and _matches_any([str(job.load.get("user", ""))], search_user)
     }
     return {"outputter": outputter, "data": found} if outputter else found
 
@@ -157,7 +157,7 @@ def list_jobs_filter(
     """
     del display_progress
     found: list[dict[str, Any]] = []
-    for job in _store(ctx, ext_source).search(newest_first=True):
+    for job in _choose_store(ctx, ext_source).search(newest_first=True):
         if len(found) >= int(count):
             break
         if not (filter_find_job and job.load.get("fun") == "saltutil.find_job"):
@@ -182,11 +182,11 @@ def last_run(
         salt-run jobs.last_run function='cmd.run' target=web1
     """
     del display_progress
-    for job in _store(ctx, ext_source).search(newest_first=True):
+    for job in _choose_store(ctx, ext_source).search(newest_first=True):
         fits = (
             _has_any(metadata_of(job), metadata)
-            and _fits(_names(job.load.get("fun")), function)
-            and _fits(_targets(job), target)
+            and _matches_any(_list_functions(job.load.get("fun")), function)
+            and _matches_any(_list_targets(job), target)
         )
         if fits:
             printed = print_job(ctx, job.jid, ext_source)
@@ -209,7 +209,7 @@ def active(ctx: RunnerContext, display_progress: bool = False) -> dict[str, Any]
             continue
         for job in running:
             if isinstance(job, Mapping) and isinstance(job.get("jid"), str):
-                entry = found.setdefault(job["jid"], _running(job))
+                entry = found.setdefault(job["jid"], _describe_running(job))
                 entry["Running"].append({minion: job.get("pid")})
     for jid, entry in found.items():
         entry["Returned"] = sorted(ctx.jobs.returns(jid))
@@ -223,11 +223,11 @@ def exit_success(ctx: RunnerContext, jid: str, ext_source: str | None = None) ->
 
         salt-run jobs.exit_success 20260102030405000006
     """
-    store = _store(ctx, ext_source)
+    store = _choose_store(ctx, ext_source)
     job = store.job(str(jid))
     found = store.returns(str(jid))
     minions = {*(job.minions if job is not None else ()), *found}
-    return {minion: _succeeded(found.get(minion)) for minion in sorted(minions)}
+    return {minion: _has_succeeded(found.get(minion)) for minion in sorted(minions)}
 
 
 def why(ctx: RunnerContext, jid: str) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def why(ctx: RunnerContext, jid: str) -> dict[str, Any]:
     if job is None:
         return {"Error": UNKNOWN}
     returned = ctx.jobs.returns(jid)
-    targets = [*job.minions, *_listed_targets(job)]
+    targets = [*job.minions, *_list_named_targets(job)]
     missing = [one for one in dict.fromkeys(targets) if one not in returned]
     return reasons(ctx, jid, missing)
 
@@ -266,10 +266,10 @@ def changes(
         salt-run jobs.changes web1 since=yesterday
         salt-run jobs.changes web1 since='3 days ago'
     """
-    last = f"{_since(until)}~" if until else "~"
+    last = f"{_parse_since(until)}~" if until else "~"
     kept = ("Function", "Arguments", "User", "StartTime")
     found = {}
-    for job, ret in ctx.jobs.returned(str(minion), since=_since(since)):
+    for job, ret in ctx.jobs.returns_of(str(minion), since=_parse_since(since)):
         told = changes_of(job, ret) if job.jid <= last else None
         if told is not None:
             entry = job_entry(job)
@@ -291,7 +291,7 @@ def master(ctx: RunnerContext) -> list[Any]:
 # --- pieces --------------------------------------------------------------------------------------
 
 
-def _store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
+def _choose_store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
     """Where the jobs are: the returner that is named or configured, else the master's own store."""
     from saltlite.jobs.stored import OWN, source
 
@@ -300,7 +300,7 @@ def _store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
     return ctx.jobs if name in OWN else source(name, ctx)
 
 
-def _running(job: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_running(job: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "Function": job.get("fun", "unknown-function"),
         "Arguments": job.get("arg", []),
@@ -313,7 +313,7 @@ def _running(job: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _result(store: Jobs, jid: str) -> dict[str, Any]:
+def _read_result(store: Jobs, jid: str) -> dict[str, Any]:
     shown = ("return", "retcode", "success", "out")
     return {
         minion: {name: ret[name] for name in shown if name in ret}
@@ -327,7 +327,7 @@ def _has_any(metadata: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> b
     return any(name in metadata and metadata[name] == value for name, value in wanted.items())
 
 
-def _fits(names: Iterable[str], patterns: str | Sequence[str] | None) -> bool:
+def _matches_any(names: Iterable[str], patterns: str | Sequence[str] | None) -> bool:
     if not patterns:
         return True
     listed = patterns.split(",") if isinstance(patterns, str) else patterns
@@ -335,12 +335,12 @@ def _fits(names: Iterable[str], patterns: str | Sequence[str] | None) -> bool:
     return any(fnmatch.fnmatchcase(name, str(one).strip()) for one in listed for name in names)
 
 
-def _names(fun: Any) -> list[str]:
+def _list_functions(fun: Any) -> list[str]:
     return [fun] if isinstance(fun, str) else [str(one) for one in fun or ()]
 
 
-def _targets(job: Job) -> list[str]:
-    return [*_names(job.load.get("tgt")), *job.minions]
+def _list_targets(job: Job) -> list[str]:
+    return [*_list_functions(job.load.get("tgt")), *job.minions]
 
 
 FORMATS = (
@@ -355,40 +355,40 @@ FORMATS = (
 )
 
 
-def _since(text: str | None) -> str:
+def _parse_since(text: str | None) -> str:
     """The beginning of a jid that stands for a moment; a jid or a part of one stands for itself."""
     if not text:
         return ""
     words = str(text).strip()
     if words.isascii() and is_digits(words):
         return words
-    moment = moment_before(words, datetime.now(timezone.utc)) or _written_moment(words)
+    moment = moment_before(words, datetime.now(timezone.utc)) or _parse_moment(words)
     if moment is None:
         raise ValueError(f"not a time: {text!r}; for example 2026-01-02 03:04:05 or '2 days ago'")
     return f"{moment:%Y%m%d%H%M%S%f}"
 
 
-def _written_moment(text: str) -> datetime | None:
-    moments = (_moment(text, form) for form in FORMATS)
+def _parse_moment(text: str) -> datetime | None:
+    moments = (_parse_moment_as(text, form) for form in FORMATS)
     return next((one for one in moments if one is not None), None)
 
 
-def _moment(text: str, form: str) -> datetime | None:
+def _parse_moment_as(text: str, form: str) -> datetime | None:
     try:
         return datetime.strptime(text, form).replace(tzinfo=timezone.utc)
     except ValueError:
         return None
 
 
-def _listed_targets(job: Job) -> list[str]:
+def _list_named_targets(job: Job) -> list[str]:
     """Ids of a list target, which also names minions that the master does not know."""
     if job.load.get("tgt_type") != "list":
         return []
     tgt = job.load.get("tgt")
-    return [one.strip() for one in tgt.split(",")] if isinstance(tgt, str) else _names(tgt)
+    return [one.strip() for one in tgt.split(",")] if isinstance(tgt, str) else _list_functions(tgt)
 
 
-def _succeeded(ret: Mapping[str, Any] | None) -> bool:
+def _has_succeeded(ret: Mapping[str, Any] | None) -> bool:
     if ret is None:
         return False
     retcode, success = ret.get("retcode", 0), ret.get("success", True)

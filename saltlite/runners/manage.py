@@ -1,4 +1,7 @@
-"""``manage.*``: which minions answer, are connected, or are out of date. Source: cli.md 8."""
+"""``manage.*``: which minions answer, are connected, or are out of date.
+
+Source: docs/cli.md#salt-run.
+"""
 
 from __future__ import annotations
 
@@ -90,13 +93,13 @@ def versions(ctx: RunnerContext) -> dict[str, Any]:
     """
     found: dict[str, Any] = {"Master": SALT_COMPATIBLE}
     answers = ctx.local.cmd("*", "test.version")
-    ours = _numbers(SALT_COMPATIBLE)
+    ours = _parse_version(SALT_COMPATIBLE)
     for minion in sorted(ctx.accepted()):
         version = answers.get(minion)
         if not isinstance(version, str):
             found.setdefault("Minion offline", {})[minion] = False
             continue
-        theirs = _numbers(version)
+        theirs = _parse_version(version)
         group = "Up to date"
         if theirs != ours:
             group = "Minion requires update" if theirs < ours else "Minion newer than master"
@@ -121,7 +124,7 @@ def list_state(
 
         salt-run manage.list_state
     """
-    wanted = _names(subset)
+    wanted = _split_subset(subset)
     found = {one: ip for one, ip in ctx.connected().items() if wanted is None or one in wanted}
     return dict(sorted(found.items())) if show_ip else sorted(found)
 
@@ -138,7 +141,7 @@ def list_not_state(
         salt-run manage.list_not_state
     """
     del show_ip  # of a minion that is not connected there is none
-    wanted = _names(subset)
+    wanted = _split_subset(subset)
     missing = set(ctx.accepted()) - set(ctx.connected())
     return sorted(one for one in missing if wanted is None or one in wanted)
 
@@ -197,7 +200,7 @@ def _last_heard(ctx: RunnerContext) -> dict[str, float]:
     heard: dict[str, float] = {}
     for job in ctx.jobs.search(newest_first=True, limit=_JOBS_LOOKED_AT):
         for minion in ctx.jobs.returns(job.jid):
-            heard.setdefault(minion, _published_s(job.jid))
+            heard.setdefault(minion, _publication_time_s(job.jid))
     return heard
 
 
@@ -221,7 +224,7 @@ def _last_states(ctx: RunnerContext, minions: Collection[str]) -> dict[str, dict
     return found
 
 
-def _published_s(jid: str) -> float:
+def _publication_time_s(jid: str) -> float:
     try:
         return jid_time(jid).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
@@ -241,12 +244,12 @@ def _summarise_states(value: Any) -> dict[str, int] | None:
     }
 
 
-def _names(subset: str | list[str] | None) -> list[str] | None:
+def _split_subset(subset: str | list[str] | None) -> list[str] | None:
     if subset is None:
         return None
     return [one.strip() for one in subset.split(",")] if isinstance(subset, str) else subset
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     head = version.partition("+")[0].partition("-")[0]
     return tuple(int(part) for part in head.split(".") if is_digits(part))

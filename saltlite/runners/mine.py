@@ -24,7 +24,7 @@ def get(
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         found[name] = {
-            minion: _value(mine[name])
+            minion: _bare_value(mine[name])
             for minion, mine in mines.items()
             if isinstance(mine, Mapping) and name in mine
         }
@@ -51,7 +51,7 @@ def update(
     return ctx.local.cmd(tgt, "mine.update", tgt_type=tgt_type, kwarg=kwarg)
 
 
-def _value(entry: Any) -> Any:
+def _bare_value(entry: Any) -> Any:
     """The data without who may read them."""
     if isinstance(entry, Mapping) and entry.get("__saltmine_acl__") and "__data__" in entry:
         return entry["__data__"]

@@ -23,7 +23,7 @@ def show_pillar(ctx: RunnerContext, minion: str = "*", **kwargs: Any) -> dict[st
     over = own_keywords(kwargs)
     over.pop("saltenv", None)
     pillarenv = over.pop("pillarenv", None)
-    minion_id, grains = _known(ctx, minion)
+    minion_id, grains = _find_minion(ctx, minion)
     return compile_for_minion(ctx.config, minion_id, {**grains, **over}, pillarenv=pillarenv)
 
 
@@ -47,12 +47,12 @@ def show_top(
     if minion is None:
         cached = ctx.cache.list("grains")
         minion = cached[0] if cached else "*"
-    minion_id, grains = _known(ctx, minion)
+    minion_id, grains = _find_minion(ctx, minion)
     top, errors = top_for_minion(ctx.config, minion_id, grains)
     return errors or top
 
 
-def _known(ctx: RunnerContext, minion: str) -> tuple[str, dict[str, Any]]:
+def _find_minion(ctx: RunnerContext, minion: str) -> tuple[str, dict[str, Any]]:
     """The minion's id, and its grains as far as they are cached; ``*`` is the master itself."""
     if minion == "*":
         return ctx.config.process.id, {}

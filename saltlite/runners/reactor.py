@@ -16,7 +16,7 @@ def list_(ctx: RunnerContext) -> Any:
 
         salt-run reactor.list
     """
-    return _access(ctx).ask("list", {}).get("reactors")
+    return _need_reactor(ctx).ask("list", {}).get("reactors")
 
 
 def add(ctx: RunnerContext, event: str, reactors: str | Sequence[str]) -> Any:
@@ -34,7 +34,7 @@ def add(ctx: RunnerContext, event: str, reactors: str | Sequence[str]) -> Any:
     """
     listed = [reactors] if isinstance(reactors, str) else list(reactors)
     asked = {"event": str(event), "reactors": listed}
-    return _access(ctx).ask("add", asked).get("result")
+    return _need_reactor(ctx).ask("add", asked).get("result")
 
 
 def delete(ctx: RunnerContext, event: str) -> Any:
@@ -44,7 +44,7 @@ def delete(ctx: RunnerContext, event: str) -> Any:
 
         salt-run reactor.delete 'my/event/*'
     """
-    return _access(ctx).ask("delete", {"event": str(event)}).get("result")
+    return _need_reactor(ctx).ask("delete", {"event": str(event)}).get("result")
 
 
 def is_leader(ctx: RunnerContext) -> Any:
@@ -54,7 +54,7 @@ def is_leader(ctx: RunnerContext) -> Any:
 
         salt-run reactor.is_leader
     """
-    return _access(ctx).ask("is_leader", {}).get("result")
+    return _need_reactor(ctx).ask("is_leader", {}).get("result")
 
 
 def set_leader(ctx: RunnerContext, value: bool = True) -> Any:
@@ -64,7 +64,7 @@ def set_leader(ctx: RunnerContext, value: bool = True) -> Any:
 
         salt-run reactor.set_leader False
     """
-    return _access(ctx).ask("set_leader", {"value": bool(value)}).get("result")
+    return _need_reactor(ctx).ask("set_leader", {"value": bool(value)}).get("result")
 
 
 def test(ctx: RunnerContext, tag: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -84,10 +84,10 @@ def test(ctx: RunnerContext, tag: str, data: Mapping[str, Any] | None = None) ->
     """
     if data is not None and not isinstance(data, Mapping):
         raise SaltliteError("reactor.test: the data of an event are a map")
-    return _access(ctx).test(str(tag), dict(data or {}))
+    return _need_reactor(ctx).test(str(tag), dict(data or {}))
 
 
-def _access(ctx: RunnerContext) -> ReactorAccess:
+def _need_reactor(ctx: RunnerContext) -> ReactorAccess:
     if ctx.reactor is None:
         raise SaltliteError("there is no master's configuration here")
     return ctx.reactor()

@@ -13,13 +13,19 @@ from saltlite.runner_context import RunnerContext
 def cmd(ctx: RunnerContext, fun: str, *args: Any, **kwargs: Any) -> Any:
     """Run an execution function on the master itself, without a minion.
 
+    with_pillar : False
+        Give it the pillar of the master itself, which is compiled for ``<id>_master``.
+
     CLI Example:
 
         salt-run salt.cmd test.ping
         salt-run salt.cmd test.arg 1 2 3 a=1
+        salt-run salt.cmd pillar.get roles with_pillar=True
     """
     wanted = own_keywords(kwargs)
-    return execution_context(ctx).functions.call(fun, *args, **wanted)
+    with_pillar = bool(wanted.pop("with_pillar", False))
+    own = execution_context(ctx, with_pillar=with_pillar)
+    return own.functions.call(fun, *args, **wanted)
 
 
 def execute(

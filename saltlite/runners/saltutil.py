@@ -54,7 +54,9 @@ def sync_all(
         salt-run saltutil.sync_all
         salt-run saltutil.sync_all extmod_whitelist='{runners: [custom]}'
     """
-    return {kind: _fetch(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist) for kind in _KINDS}
+    return {
+        kind: _fetch_kind(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist) for kind in _KINDS
+    }
 
 
 def sync_eauth_tokens(
@@ -69,7 +71,7 @@ def sync_eauth_tokens(
 
         salt-run saltutil.sync_eauth_tokens
     """
-    return _fetch(ctx, "tokens", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "tokens", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_cache(
@@ -86,7 +88,7 @@ def sync_cache(
 
         salt-run saltutil.sync_cache
     """
-    return _fetch(ctx, "cache", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "cache", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_clouds(
@@ -103,7 +105,7 @@ def sync_clouds(
 
         salt-run saltutil.sync_clouds
     """
-    return _fetch(ctx, "clouds", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "clouds", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_engines(
@@ -120,7 +122,7 @@ def sync_engines(
 
         salt-run saltutil.sync_engines
     """
-    return _fetch(ctx, "engines", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "engines", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_executors(
@@ -137,7 +139,7 @@ def sync_executors(
 
         salt-run saltutil.sync_executors
     """
-    return _fetch(ctx, "executors", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "executors", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_fileserver(
@@ -154,7 +156,7 @@ def sync_fileserver(
 
         salt-run saltutil.sync_fileserver
     """
-    return _fetch(ctx, "fileserver", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "fileserver", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_grains(
@@ -171,7 +173,7 @@ def sync_grains(
 
         salt-run saltutil.sync_grains
     """
-    return _fetch(ctx, "grains", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "grains", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_modules(
@@ -188,7 +190,7 @@ def sync_modules(
 
         salt-run saltutil.sync_modules
     """
-    return _fetch(ctx, "modules", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "modules", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_output(
@@ -205,7 +207,7 @@ def sync_output(
 
         salt-run saltutil.sync_output
     """
-    return _fetch(ctx, "output", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "output", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_pillar(
@@ -222,7 +224,7 @@ def sync_pillar(
 
         salt-run saltutil.sync_pillar
     """
-    return _fetch(ctx, "pillar", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "pillar", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_proxymodules(
@@ -239,7 +241,7 @@ def sync_proxymodules(
 
         salt-run saltutil.sync_proxymodules
     """
-    return _fetch(ctx, "proxymodules", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "proxymodules", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_queues(
@@ -256,7 +258,7 @@ def sync_queues(
 
         salt-run saltutil.sync_queues
     """
-    return _fetch(ctx, "queues", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "queues", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_renderers(
@@ -273,7 +275,7 @@ def sync_renderers(
 
         salt-run saltutil.sync_renderers
     """
-    return _fetch(ctx, "renderers", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "renderers", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_returners(
@@ -290,7 +292,7 @@ def sync_returners(
 
         salt-run saltutil.sync_returners
     """
-    return _fetch(ctx, "returners", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "returners", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_roster(
@@ -307,7 +309,7 @@ def sync_roster(
 
         salt-run saltutil.sync_roster
     """
-    return _fetch(ctx, "roster", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "roster", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_runners(
@@ -324,7 +326,7 @@ def sync_runners(
 
         salt-run saltutil.sync_runners
     """
-    return _fetch(ctx, "runners", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "runners", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_sdb(
@@ -341,7 +343,7 @@ def sync_sdb(
 
         salt-run saltutil.sync_sdb
     """
-    return _fetch(ctx, "sdb", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "sdb", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_serializers(
@@ -358,7 +360,7 @@ def sync_serializers(
 
         salt-run saltutil.sync_serializers
     """
-    return _fetch(ctx, "serializers", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "serializers", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_states(
@@ -375,7 +377,7 @@ def sync_states(
 
         salt-run saltutil.sync_states
     """
-    return _fetch(ctx, "states", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "states", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_thorium(
@@ -392,7 +394,7 @@ def sync_thorium(
 
         salt-run saltutil.sync_thorium
     """
-    return _fetch(ctx, "thorium", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "thorium", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_tops(
@@ -409,7 +411,7 @@ def sync_tops(
 
         salt-run saltutil.sync_tops
     """
-    return _fetch(ctx, "tops", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "tops", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_utils(
@@ -426,7 +428,7 @@ def sync_utils(
 
         salt-run saltutil.sync_utils
     """
-    return _fetch(ctx, "utils", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "utils", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_wheel(
@@ -443,9 +445,9 @@ def sync_wheel(
 
         salt-run saltutil.sync_wheel
     """
-    return _fetch(ctx, "wheel", saltenv, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "wheel", saltenv, extmod_whitelist, extmod_blacklist)
 
 
-def _fetch(ctx: RunnerContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
+def _fetch_kind(ctx: RunnerContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
     choice = sync.Choice(sync.listed(only, kind), sync.listed(never, kind) or ())
     return sync.sync_master(ctx.config, _DIRECTORIES.get(kind, kind), saltenv, choice).names

@@ -1,4 +1,7 @@
-"""``state.*``: orchestration, and the master's event bus. Source: cli.md 6, 8; modules.md 4."""
+"""``state.*``: orchestration, and the master's event bus.
+
+Source: tests/cases/cli_samples.yaml, docs/cli.md#salt-run.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def orchestrate_single(
         salt-run state.orchestrate_single fun=salt.wheel name=key.list_all
     """
     del queue
-    return _told(ctx, pillar, "state.single", fun, name, test=test, **kwargs)
+    return _call_and_report(ctx, pillar, "state.single", fun, name, test=test, **kwargs)
 
 
 def orchestrate_high(
@@ -104,7 +107,7 @@ def orchestrate_high(
 
     del queue
     high = orchestration.as_high(data)
-    return _told(ctx, pillar, "state.high", high, test=test, **kwargs)
+    return _call_and_report(ctx, pillar, "state.high", high, test=test, **kwargs)
 
 
 def orchestrate_show_sls(
@@ -185,7 +188,7 @@ def _on_master(ctx: RunnerContext, fun: str, *args: Any) -> None:
     execution_context(ctx).functions.call(f"state.{fun}", *args)
 
 
-def _told(
+def _call_and_report(
     ctx: RunnerContext, pillar: Any, fun: str, /, *args: Any, **kwargs: Any
 ) -> dict[str, Any]:
     """Call a function on the master; its value by the master's id, told on the bus as well."""

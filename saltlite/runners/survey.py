@@ -19,7 +19,7 @@ def hash_(ctx: RunnerContext, *args: Any, **kwargs: Any) -> list[dict[str, Any]]
 
         salt-run survey.hash '*' file.get_hash /etc/salt/minion survey_sort=up
     """
-    return _pools(ctx, args, kwargs)
+    return _group_returns(ctx, args, kwargs)
 
 
 def diff(ctx: RunnerContext, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
@@ -29,13 +29,13 @@ def diff(ctx: RunnerContext, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
 
         salt-run survey.diff survey_sort=up '*' cp.get_file_str file:///etc/hosts
     """
-    pools = _pools(ctx, args, kwargs)
+    pools = _group_returns(ctx, args, kwargs)
     for pool in pools:
-        _print(ctx, pool, pools[0])
+        _print_pool(ctx, pool, pools[0])
     return pools
 
 
-def _print(ctx: RunnerContext, pool: dict[str, Any], first: dict[str, Any]) -> None:
+def _print_pool(ctx: RunnerContext, pool: dict[str, Any], first: dict[str, Any]) -> None:
     ctx.write(f"minion pool :\n{'-' * 12}\n{pool['pool']}")
     ctx.write(f"pool size :\n{'-' * 10}\n    {len(pool['pool'])}")
     if pool is first:
@@ -49,7 +49,7 @@ def _print(ctx: RunnerContext, pool: dict[str, Any], first: dict[str, Any]) -> N
     ctx.write("\n")
 
 
-def _pools(ctx: RunnerContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _group_returns(ctx: RunnerContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     options = own_keywords(kwargs)
     order = options.pop("survey_sort", "down")
     if len(args) < 2:

@@ -24,17 +24,14 @@ FILE_LIMIT_BYTES = 10 * 1024 * 1024
 def find(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
     """``{full path: "txt" or "bin"}`` of each root that has the file; a path out has none."""
     found = []
-    for root in _existing(roots, saltenv):
-        full = _inside(root, path)
-        if full is not None and full.is_file():
-            data = disk.read_regular(full, limit_bytes=FILE_LIMIT_BYTES) or b""
-            found.append({str(full): "bin" if b"\0" in data[:8192] else "txt"})
+    for shown, data in _read_contents(roots, path, saltenv):
+        found.append({shown: "bin" if b"\0" in data[:8192] else "txt"})
     return found
 
 
 def list_env(roots: Roots, saltenv: str) -> dict[str, Any]:
     """Root → tree of its files; a directory is a map, a file is ``"f"``."""
-    return {str(root): _tree(root) for root in _existing(roots, saltenv)}
+    return {root: _build_tree(root) for root in _existing_roots(roots, saltenv)}
 
 
 def list_roots(roots: Roots) -> dict[str, list[dict[str, Any]]]:
@@ -44,27 +41,43 @@ def list_roots(roots: Roots) -> dict[str, list[dict[str, Any]]]:
 
 def read(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
     """``{full path: text}`` of each root that has the file; of others than text nothing."""
-    found = []
-    for one in find(roots, path, saltenv):
-        for full, kind in one.items():
-            data = disk.read_regular(Path(full), limit_bytes=FILE_LIMIT_BYTES) or b""
-            if kind == "txt":
-                found.append({full: data.decode("utf-8", "replace")})
-    return found
+    return [
+        {shown: data.decode("utf-8", "replace")}
+        for shown, data in _read_contents(roots, path, saltenv)
+        if b"\0" not in data[:8192]
+    ]
 
 
 def write(roots: Roots, data: str, path: str, saltenv: str, index: int) -> str:
-    """Write a file below the root number ``index``; a sentence about it."""
-    listed = _of_env(roots, saltenv)
-    if not 0 <= int(index) < len(listed):
-        raise FunctionError(f"environment {saltenv} has no root number {index}")
-    root = Path(os.path.realpath(listed[int(index)]))
-    full = _inside(root, path)
-    if full is None:
-        raise FunctionError("the path leads out of the root")
-    full.parent.mkdir(parents=True, exist_ok=True)
-    disk.write_file(full, str(data).encode(), mode=0o644)
-    return f"Wrote data to file {full}"
+    """Write a file below the root number ``index``, through a link that stays there; a sentence.
+
+    Raises:
+        FunctionError: there is no such environment or root, or the path leads out of it.
+    """
+    if not isinstance(saltenv, str) or saltenv not in roots:
+        raise FunctionError(f"Named environment {saltenv} is not present")
+    listed, number = roots[saltenv], int(index)
+    if not -len(listed) <= number < len(listed):
+        raise FunctionError(f"Specified index {index} in environment {saltenv} is not present")
+    if os.path.isabs(str(path)):
+        raise FunctionError(
+            f"The path passed in {path} is not relative to the environment {saltenv}"
+        )
+    real = _path_inside(listed[number], path)
+    if real is None:
+        raise FunctionError(f"Invalid path: {path}")
+    real.parent.mkdir(parents=True, exist_ok=True)
+    disk.write_file(real, str(data).encode(), mode=0o644)
+    return f"Wrote data to file {os.path.join(listed[number], path)}"
+
+
+def _read_contents(roots: Roots, path: str, saltenv: str) -> Iterator[tuple[str, bytes]]:
+    """Full path, as Salt shows it, and content of each root's file."""
+    for root in _existing_roots(roots, saltenv):
+        real = _path_inside(root, path)
+        if real is not None and real.is_file():
+            data = disk.read_regular(real, limit_bytes=FILE_LIMIT_BYTES) or b""
+            yield os.path.join(root, path), data
 
 
 def _of_env(roots: Roots, saltenv: str) -> Sequence[str]:
@@ -73,28 +86,28 @@ def _of_env(roots: Roots, saltenv: str) -> Sequence[str]:
     return roots[saltenv]
 
 
-def _existing(roots: Roots, saltenv: str) -> Iterator[Path]:
-    for root in _of_env(roots, saltenv):
-        if os.path.isdir(root):
-            yield Path(os.path.realpath(root))
+def _existing_roots(roots: Roots, saltenv: str) -> list[str]:
+    return [root for root in _of_env(roots, saltenv) if os.path.isdir(root)]
 
 
-def _inside(root: Path, path: str) -> Path | None:
-    """The file below ``root``; ``None`` for whatever leads out, by dots or links."""
-    parts = str(path).split("/")
-    if not path or "\0" in str(path) or any(part in ("", ".", "..") for part in parts):
+def _path_inside(root: str, path: str) -> Path | None:
+    """The real path of a file below ``root``; ``None`` for what leads out, by dots or links."""
+    parts = [part for part in str(path).split("/") if part not in ("", ".")]
+    if not parts or ".." in parts or str(path).startswith("/") or "\0" in str(path):
         return None
-    full = root.joinpath(*parts)
-    if not Path(os.path.realpath(full)).is_relative_to(root) or full.is_symlink():
-        return None
-    return full
+    top = os.path.realpath(root)
+    real = Path(os.path.realpath(os.path.join(top, *parts)))
+    return real if real.is_relative_to(top) and str(real) != top else None
 
 
-def _tree(folder: Path) -> dict[str, Any]:
+def _build_tree(folder: str) -> dict[str, Any]:
+    """Name → tree or ``"f"``; a link to a directory is shown as an empty one."""
     found: dict[str, Any] = {}
     for entry, status in sorted(disk.entries_of(folder), key=lambda one: one[0].name):
         if stat.S_ISDIR(status.st_mode):
-            found[entry.name] = _tree(Path(entry.path))
+            found[entry.name] = _build_tree(entry.path)
+        elif stat.S_ISLNK(status.st_mode):
+            found[entry.name] = {} if os.path.isdir(entry.path) else "f"
         elif stat.S_ISREG(status.st_mode):
             found[entry.name] = "f"
     return found

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from saltlite import disk
 from saltlite.config.opts import flat_opts, mask_secrets
+from saltlite.core.lazyregex import regex
 from saltlite.runner_context import RunnerContext
 from saltlite.runners.test import SECRETS
 
 LOCK = ".config.lock"
 """Held in the cache directory from the reading of the main file to its writing."""
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
-_OPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
+_FILE_NAME = regex(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_OPTION = regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
 
 def values(ctx: RunnerContext) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def values(ctx: RunnerContext) -> dict[str, Any]:
     return mask_secrets({n: v for n, v in flat_opts(ctx.config).items() if n not in SECRETS})
 
 
-def apply(ctx: RunnerContext, key: str, value: Any) -> bool:
+def apply(ctx: RunnerContext, key: str, value: Any) -> None:
     """Set one option in the master's main file; it counts from the master's next start.
 
     A line of the option is replaced, comments stay. Where the option takes several lines, or stands
@@ -50,7 +50,6 @@ def apply(ctx: RunnerContext, key: str, value: Any) -> bool:
     with disk.locked_slot(cachedir / LOCK, 0):
         text = (disk.read_regular(path) or b"").decode()
         disk.write_file(path, _with_option(text, str(key), line).encode(), mode=0o640)
-    return True
 
 
 def update_config(ctx: RunnerContext, file_name: str, yaml_contents: Any) -> str:

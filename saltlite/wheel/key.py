@@ -1,4 +1,4 @@
-"""``key.*``: minion keys. Shapes: modules.md 5."""
+"""``key.*``: minion keys. Shapes: docs/wire.md#clear-commands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from saltlite.core.ids import valid_minion_id
+from saltlite.errors import FunctionError
 from saltlite.keyring import (
     ACCEPTED,
     STATES,
@@ -29,7 +30,7 @@ def list_(ctx: RunnerContext, match: str) -> Keys:
     """
     if match == "all":
         return list_all(ctx)
-    return _client(ctx).list_all(states_of(str(match)))
+    return _open_keys(ctx).list_all(states_of(str(match)))
 
 
 def list_all(ctx: RunnerContext) -> Keys:
@@ -39,7 +40,7 @@ def list_all(ctx: RunnerContext) -> Keys:
 
         wheel.cmd("key.list_all")
     """
-    return {**_client(ctx).list_all(), LOCAL: sorted(ctx.key_material.local())}
+    return {**_open_keys(ctx).list_all(), LOCAL: sorted(ctx.key_material.local())}
 
 
 def name_match(ctx: RunnerContext, match: str) -> Keys:
@@ -49,7 +50,7 @@ def name_match(ctx: RunnerContext, match: str) -> Keys:
 
         wheel.cmd("key.name_match", ["web*"])
     """
-    return _client(ctx).name_match(match)
+    return _open_keys(ctx).name_match(match)
 
 
 def glob_match(ctx: RunnerContext, match: str) -> Keys:
@@ -71,7 +72,7 @@ def accept(
 
         wheel.cmd("key.accept", ["web1"])
     """
-    keys = _client(ctx)
+    keys = _open_keys(ctx)
     keys.accept(
         keys.to_accept(match, include_rejected=include_rejected, include_denied=include_denied)
     )
@@ -90,12 +91,13 @@ def accept_dict(
 
         wheel.cmd("key.accept_dict", [{"minions_pre": ["web1"]}])
     """
-    keys = _client(ctx)
+    keys = _open_keys(ctx)
     states = [UNACCEPTED]
     states += ["minions_rejected"] if include_rejected else []
     states += ["minions_denied"] if include_denied else []
+    match = _by_state(match)
     keys.accept({state: match[state] for state in states if state in match})
-    return _remaining(keys, match)
+    return _list_remaining(keys, match)
 
 
 def reject(
@@ -107,7 +109,7 @@ def reject(
 
         wheel.cmd("key.reject", ["web1"])
     """
-    keys = _client(ctx)
+    keys = _open_keys(ctx)
     keys.reject(
         keys.to_reject(match, include_accepted=include_accepted, include_denied=include_denied)
     )
@@ -126,12 +128,13 @@ def reject_dict(
 
         wheel.cmd("key.reject_dict", [{"minions_pre": ["web1"]}])
     """
-    keys = _client(ctx)
+    keys = _open_keys(ctx)
     states = [UNACCEPTED]
     states += [ACCEPTED] if include_accepted else []
     states += ["minions_denied"] if include_denied else []
+    match = _by_state(match)
     keys.reject({state: match[state] for state in states if state in match})
-    return _remaining(keys, match)
+    return _list_remaining(keys, match)
 
 
 def delete(ctx: RunnerContext, match: str) -> Keys:
@@ -141,7 +144,7 @@ def delete(ctx: RunnerContext, match: str) -> Keys:
 
         wheel.cmd("key.delete", ["web1"])
     """
-    keys = _client(ctx)
+    keys = _open_keys(ctx)
     keys.delete(keys.name_match(match))
     return keys.name_match(match)
 
@@ -153,9 +156,10 @@ def delete_dict(ctx: RunnerContext, match: Mapping[str, Iterable[str]]) -> Keys:
 
         wheel.cmd("key.delete_dict", [{"minions": ["web1"]}])
     """
-    keys = _client(ctx)
+    keys = _open_keys(ctx)
+    match = _by_state(match)
     keys.delete({state: match[state] for state in STATES if state in match})
-    return _remaining(keys, match)
+    return _list_remaining(keys, match)
 
 
 def key_str(ctx: RunnerContext, match: str) -> dict[str, dict[str, str]]:
@@ -165,7 +169,7 @@ def key_str(ctx: RunnerContext, match: str) -> dict[str, dict[str, str]]:
 
         wheel.cmd("key.key_str", ["web1"])
     """
-    return _client(ctx).key_str(match)
+    return _open_keys(ctx).key_str(match)
 
 
 def print_(ctx: RunnerContext, match: str) -> dict[str, dict[str, str]]:
@@ -198,7 +202,7 @@ def finger(
         wheel.cmd("key.finger", ["web1"])
     """
     kind = hash_type or ctx.config.files.hash_type
-    found = _client(ctx).finger(match, lambda pem: ctx.key_material.fingerprint(pem, kind))
+    found = _open_keys(ctx).finger(match, lambda pem: ctx.key_material.fingerprint(pem, kind))
     own = {name: pem for name, pem in _master_pub(ctx).items() if fnmatchcase(name, match)}
     prints = {name: ctx.key_material.fingerprint(pem, kind) for name, pem in own.items()}
     return {**found, LOCAL: prints} if prints else found
@@ -251,11 +255,19 @@ def gen_accept(
     return pair if admitted else {}
 
 
-def _client(ctx: RunnerContext) -> KeyClient:
+def _open_keys(ctx: RunnerContext) -> KeyClient:
     return KeyClient(ctx.keys)
 
 
-def _remaining(keys: KeyClient, match: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+def _by_state(match: Mapping[str, Iterable[str]]) -> Mapping[str, Iterable[str]]:
+    """``match``, if it is what it has to be: a text in place of a list is read letter by letter."""
+    lists = match.values() if isinstance(match, Mapping) else [None]
+    if not all(isinstance(ids, (list, tuple)) for ids in lists):
+        raise FunctionError("keys are named by state: {'minions_pre': ['id', ...]}")
+    return match
+
+
+def _list_remaining(keys: KeyClient, match: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     names = {name for listed in match.values() for name in listed}
     found = {state: [one for one in ids if one in names] for state, ids in keys.list_all().items()}
     return {state: ids for state, ids in found.items() if ids}

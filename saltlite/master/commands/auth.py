@@ -1,14 +1,14 @@
-"""``_auth``: a minion offers its key. Source: protocol.md 7."""
+"""``_auth``: a minion offers its key. Source: docs/wire.md#_auth."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, Final
 
 from saltlite.channel.handshake import sign_public_key
 from saltlite.core import tags
+from saltlite.core.dataclasses import replace
 from saltlite.core.messages import AuthRequest
 from saltlite.crypto.keys import (
     ENCRYPTION_ALGORITHMS,
@@ -58,45 +58,45 @@ def auth(ctx: MasterContext, load: Mapping[str, Any]) -> bytes:
         return ctx.handshake.bad_algorithm("sig")
     if request.problem:
         ctx.refusals.refuse("_auth", request.problem)
-        return ctx.handshake.refused(request)
+        return ctx.handshake.refuse(request)
     try:
-        decision, reply = _judge(ctx, request)
+        decision, reply = _judge_key(ctx, request)
     except (CryptoError, StoreError) as error:
         ctx.refusals.refuse("_auth", f"{request.id}: {error}")
-        return ctx.handshake.refused(request)
-    _announce(ctx, request, decision)
+        return ctx.handshake.refuse(request)
+    _fire_auth(ctx, request, decision)
     return reply
 
 
-def _judge(ctx: MasterContext, request: AuthRequest) -> tuple[Decision, bytes]:
+def _judge_key(ctx: MasterContext, request: AuthRequest) -> tuple[Decision, bytes]:
     """What becomes of the key, and the reply; again if the key was changed in between."""
     key = _offered_key(ctx, request)
     for _ in range(ATTEMPTS):
-        decision = _settle(ctx, request)
+        decision = _settle_key(ctx, request)
         if decision.answer is not Answer.LET_IN:
             return decision, _reply_without_keys(ctx, request, decision)
-        session = _session(ctx, request)
+        session = _session_of_offered(ctx, request)
         if session is not None:
             return decision, _let_in(ctx, request, key, session)
     raise StoreError("its key is changed again and again")
 
 
-def _settle(ctx: MasterContext, request: AuthRequest) -> Decision:
+def _settle_key(ctx: MasterContext, request: AuthRequest) -> Decision:
     """Decide, and move the key files as decided.
 
     Most sign-ins change nothing and need no lock. What does is decided again by who holds the id:
     the first look may be out of date.
     """
-    decision = decide(_offer(ctx, request))
+    decision = decide(_make_offer(ctx, request))
     if decision.filing is Filing.NOTHING:
         return decision
     with ctx.keys.hold(request.id):
-        offer = _offer(ctx, request)
+        offer = _make_offer(ctx, request)
         with ctx.keys.hold_count() if _is_limited(ctx, decide(offer)) else nullcontext():
-            full, pending_full = _full(ctx)
+            full, pending_full = _bounds_reached(ctx)
             offer = replace(offer, full=full, pending_full=pending_full)
             decision = decide(offer)
-            _file(ctx, request, decision, offer)
+            _file_key(ctx, request, decision, offer)
     return decision
 
 
@@ -109,17 +109,17 @@ def _is_limited(ctx: MasterContext, decision: Decision) -> bool:
 
 def _offered_key(ctx: MasterContext, request: AuthRequest) -> PublicKey:
     """The key in the request; not parsed again if it is the accepted one."""
-    accepted = _accepted(ctx, request)
+    accepted = _accepted_if_offered(ctx, request)
     return PublicKey.from_pem(request.pub) if accepted is None else accepted.key
 
 
-def _offer(ctx: MasterContext, request: AuthRequest) -> Offer:
+def _make_offer(ctx: MasterContext, request: AuthRequest) -> Offer:
     options = ctx.config.keys
     known, filed = ctx.keys.look_up(request.id)
     same = filed is not None and same_pem(filed, request.pub)
     if known is KeyState.ACCEPTED:
         return Offer(Known.ACCEPTED, same_key=same, open_mode=options.open_mode)
-    full, pending_full = _full(ctx)
+    full, pending_full = _bounds_reached(ctx)
     return Offer(
         _KNOWN[known],
         same_key=same,
@@ -131,20 +131,20 @@ def _offer(ctx: MasterContext, request: AuthRequest) -> Offer:
     )
 
 
-def _full(ctx: MasterContext) -> tuple[bool, bool]:
+def _bounds_reached(ctx: MasterContext) -> tuple[bool, bool]:
     """Whether as many keys are accepted, and wait, as may."""
     options = ctx.config.keys
     return (
-        _reached(ctx, KeyState.ACCEPTED, options.max_minions),
-        _reached(ctx, KeyState.UNACCEPTED, options.max_pending_keys),
+        _is_reached(ctx, KeyState.ACCEPTED, options.max_minions),
+        _is_reached(ctx, KeyState.UNACCEPTED, options.max_pending_keys),
     )
 
 
-def _reached(ctx: MasterContext, state: KeyState, most: int) -> bool:
+def _is_reached(ctx: MasterContext, state: KeyState, most: int) -> bool:
     return bool(most) and ctx.keys.count(state) >= most
 
 
-def _file(ctx: MasterContext, request: AuthRequest, decision: Decision, offer: Offer) -> None:
+def _file_key(ctx: MasterContext, request: AuthRequest, decision: Decision, offer: Offer) -> None:
     """Move the key files as decided."""
     if decision.filing is Filing.NOTHING:
         return
@@ -162,32 +162,32 @@ def _reply_without_keys(ctx: MasterContext, request: AuthRequest, decision: Deci
         return ctx.handshake.pending(request)
     if decision.answer is Answer.FULL:
         return ctx.handshake.full(request)
-    return ctx.handshake.refused(request)
+    return ctx.handshake.refuse(request)
 
 
-def _session(ctx: MasterContext, request: AuthRequest) -> Session | None:
+def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> Session | None:
     """The session of the offered key; ``None`` if that is not the accepted one any more.
 
     One that is there is taken without a lock: whoever ends it afterwards has us sign in again.
     """
-    accepted = _accepted(ctx, request)
+    accepted = _accepted_if_offered(ctx, request)
     if accepted is None:
         return None
     session = ctx.sessions.get(request.id, not_before_s=accepted.written_s)
     if session is not None:
         return session
     with ctx.keys.hold(request.id):
-        accepted = _accepted(ctx, request)
+        accepted = _accepted_if_offered(ctx, request)
         if accepted is None:
             return None
         session = ctx.sessions.get_or_make(request.id, not_before_s=accepted.written_s)
-        if _accepted(ctx, request) is None:  # somebody moved the file who holds no locks
+        if _accepted_if_offered(ctx, request) is None:  # somebody moved the file who holds no locks
             ctx.sessions.delete(request.id)
             return None
         return session
 
 
-def _accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
+def _accepted_if_offered(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
     """The accepted key, if it is the offered one."""
     accepted = ctx.keys.accepted_key(request.id)
     if accepted is None or not same_pem(accepted.pem, request.pub):
@@ -196,7 +196,7 @@ def _accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
 
 
 def _let_in(ctx: MasterContext, request: AuthRequest, key: PublicKey, session: Session) -> bytes:
-    return ctx.handshake.accepted(
+    return ctx.handshake.accept(
         request,
         key,
         aes=ctx.shared.publication.current().key,
@@ -215,7 +215,7 @@ def _pub_sig(ctx: MasterContext, request: AuthRequest) -> str | None:
     return sign_public_key(shared.sign_key, shared.key.public, request.sig_algo)
 
 
-def _announce(ctx: MasterContext, request: AuthRequest, decision: Decision) -> None:
+def _fire_auth(ctx: MasterContext, request: AuthRequest, decision: Decision) -> None:
     if decision.answer is Answer.NO:
         ctx.refusals.refuse("_auth", f"{request.id}: {_REMEDIES.get(decision.act, decision.act)}")
     if ctx.config.keys.auth_events:

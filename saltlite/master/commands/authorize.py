@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from saltlite.core.messages import refused
+from saltlite.core.messages import clear_refusal
 from saltlite.core.plain import PlainMap
 from saltlite.errors import WireError
 from saltlite.master.commands import clear, publish
-from saltlite.master.commands.login import Unknown, authenticate
+from saltlite.master.commands.login import Unknown, authenticate, is_known
 from saltlite.master.context import MasterContext
-from saltlite.master.late import Later
+from saltlite.master.deferred_replies import Later
 
 LOADS_MOST: Final = 100
-NOT_AUTHENTICATED: Final = refused("AuthenticationError", "Authentication error occurred.")
+NOT_AUTHENTICATED: Final = clear_refusal("AuthenticationError", "Authentication error occurred.")
 
 
 def authorize(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
@@ -33,13 +33,22 @@ def authorize(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     if not isinstance(loads, list) or len(loads) > LOADS_MOST:
         raise WireError("loads is not a list")
     for one in loads:
-        refusal = _refuse(ctx, user, one)
+        refusal = _refuse_load(ctx, user, one)
         if refusal is not None:
             return {"refused": refusal["error"]}
     return {"refused": None}
 
 
-def _refuse(ctx: MasterContext, user: Any, load: Any) -> PlainMap | None:
+def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Whether finding the minions of one of the jobs may take long; of those who may ask at all."""
+    loads = load.get("loads")
+    if not isinstance(loads, (list, tuple)) or len(loads) > LOADS_MOST:
+        return False
+    jobs = (one for one in loads if isinstance(one, Mapping) and one.get("cmd") == "publish")
+    return any(publish.has_slow_target(ctx, one) for one in jobs) and is_known(ctx, load, load)
+
+
+def _refuse_load(ctx: MasterContext, user: Any, load: Any) -> PlainMap | None:
     """The error reply for one load, ``None`` if it is allowed."""
     if not isinstance(load, Mapping):
         raise WireError("a load is not a map")

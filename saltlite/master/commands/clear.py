@@ -1,4 +1,4 @@
-"""Clear commands of users, but for ``publish``. Source: protocol.md 11.2.
+"""Clear commands of users, but for ``publish``. Source: docs/wire.md#clear-commands.
 
 Runners and wheel functions are run in processes of their own (:mod:`saltlite.master.runs`): a
 runner's caller is answered at once, a wheel function's when it is done. Whoever asks is
@@ -16,26 +16,32 @@ from typing import Any, Final
 
 from saltlite.core import tags
 from saltlite.core.ids import valid_function
-from saltlite.core.messages import as_map, as_text, refused
+from saltlite.core.messages import FOLLOW, as_map, as_text, clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.master.acl import User
+from saltlite.master.commands.follow import grant_ticket
 from saltlite.master.commands.login import (
+    NOT_SHOWN,
     Unknown,
     authenticate,
     begin_login,
+    is_life,
     make_token,
     open_login,
     read_token,
     refuse_run,
 )
 from saltlite.master.context import MasterContext
-from saltlite.master.late import Later
+from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD
 from saltlite.master.refusals import printable
 from saltlite.master.runs import RunRequest
 
 log = logging.getLogger(__name__)
+
+NAME_SHOWN: Final = 256
+"""So much of the name that a stranger gives is told to him again."""
 
 USER_REFUSED: Final = refuse_run("user")
 _NO_ARGUMENTS: Final = frozenset(
@@ -52,27 +58,29 @@ def ping(_ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
 
 def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Start a runner; its tag and jid, at once. The value comes as an event."""
-    user = _user(ctx, load, "runner")
+    user = _authenticate_user(ctx, load, "runner")
     if not isinstance(user, User):
         return user
-    request = _request(ctx, load, "runner", user)
+    request = _make_run_request(ctx, load, "runner", user)
     try:
         ctx.runs.start(request)
     except StoreError as error:
-        return refused("SaltSystemError", str(error))
-    return {"tag": tags.run_new(request.jid).removesuffix("/new"), "jid": request.jid}
+        return clear_refusal("SaltSystemError", str(error))
+    reply: PlainMap = {"tag": tags.run_new(request.jid).removesuffix("/new"), "jid": request.jid}
+    ticket = grant_ticket(ctx, load.get(FOLLOW), request.jid)
+    return {**reply, FOLLOW: ticket} if ticket else reply
 
 
 def wheel(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Start a wheel function; its caller is answered when it is done."""
-    user = _user(ctx, load, "wheel")
+    user = _authenticate_user(ctx, load, "wheel")
     if not isinstance(user, User):
         return user
     later = Later()
     try:
-        ctx.runs.start(_request(ctx, load, "wheel", user, ticket=later.ticket))
+        ctx.runs.start(_make_run_request(ctx, load, "wheel", user, ticket=later.ticket))
     except StoreError as error:
-        return refused("SaltSystemError", str(error))
+        return clear_refusal("SaltSystemError", str(error))
     return later
 
 
@@ -83,7 +91,8 @@ def mk_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain | Later:
     (CVE-2016-3176).
     """
     if load.get(FIELD) is None:
-        kept = {name: load[name] for name in ("cmd", "token_expire") if name in load}
+        life = load.get("token_expire")
+        kept = {"cmd": "mk_token", **({"token_expire": life} if is_life(life) else {})}
         later = begin_login(ctx, kept, load, "")
         if later is None:
             ctx.refusals.refuse("mk_token", f"eauth {load.get('eauth')!r:.40}")
@@ -110,8 +119,8 @@ def get_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
         return {}
     if record is None:
         return {}
-    record.pop("entries", None)
-    return {**record, "token": load["token"]}
+    shown = {name: one for name, one in record.items() if name not in NOT_SHOWN}
+    return {**shown, "token": load["token"]}
 
 
 def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
@@ -123,16 +132,20 @@ def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
         return False
 
 
-def _user(ctx: MasterContext, load: Mapping[str, Any], kind: str) -> User | PlainMap | Later:
+def _authenticate_user(
+    ctx: MasterContext, load: Mapping[str, Any], kind: str
+) -> User | PlainMap | Later:
     """Who asks, if he may; else the reply that says no, or that it comes later."""
     shown = "eauth" if load.get("token") is None else "token"
     named = {"user": "", **load}  # Salt asks for no name beside a key: the key is root's then
-    user = authenticate(ctx, named, load, refuse_run(shown))
+    name = load.get("username") if shown == "eauth" else None
+    refusal = refuse_run(shown, name[:NAME_SHOWN] if isinstance(name, str) else "")
+    user = authenticate(ctx, named, load, refusal)
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):
         ctx.refusals.refuse(kind, f"not authenticated by {user.proof}")
-        return refuse_run(user.proof)
+        return refusal if user.proof == "eauth" else refuse_run(user.proof)
     return refuse_call(ctx, user, load, kind) or user
 
 
@@ -143,21 +156,21 @@ def refuse_call(
     fun = load.get("fun")
     if user.rules is None and isinstance(fun, str) and ctx.access.allows_run(user, kind, fun):
         return None
-    arg, kwarg = _arguments(load)
+    arg, kwarg = _read_arguments(load)
     if isinstance(fun, str) and ctx.access.allows_run(user, kind, fun, arg, kwarg):
         return None
     ctx.refusals.refuse(kind, f"user {printable(user.name, 80)}: {fun!r:.80} is not allowed")
     return refuse_run(user.proof, "" if user.proof == "user" else user.name)
 
 
-def _request(
+def _make_run_request(
     ctx: MasterContext, load: Mapping[str, Any], kind: str, user: User, *, ticket: bytes = b""
 ) -> RunRequest:
     """What to run. Arguments are in ``arg`` and ``kwarg``, keywords also beside ``fun``."""
     fun = as_text(load.get("fun"), "fun")
     if not valid_function(fun):
         raise WireError("fun is not the name of a function")
-    arg, kwarg = _arguments(load)
+    arg, kwarg = _read_arguments(load)
     return RunRequest(
         kind=kind,
         fun=fun,
@@ -176,7 +189,7 @@ def _is_of_clients(named: Mapping[str, Any]) -> bool:
     return isinstance(named["arg"], (list, tuple)) and isinstance(named["kwarg"], dict)
 
 
-def _arguments(load: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _read_arguments(load: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Positional arguments and keywords of a runner or wheel function."""
     arg = load.get("arg")
     listed = [] if arg is None else list(arg) if isinstance(arg, (list, tuple)) else [arg]

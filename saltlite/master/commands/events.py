@@ -1,7 +1,7 @@
 """``_minion_event``: events that minions put on the master's bus, and which they may.
 
 The rule is on the tag as it will be on the bus, in every form the request has.
-Source: protocol.md 9.3; CVE-2025-22239.
+Source: docs/wire.md#_minion_event; CVE-2025-22239.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest
+from saltlite.core.lazyregex import regex
 from saltlite.core.messages import TAG_LIMIT, MinionEvent, MinionEvents
 from saltlite.master.context import MasterContext
 from saltlite.master.rates import EVENTS_PER_S
 
 _JID: Final = r"[0-9]{20}(?:_[0-9]{1,20})?"
-_BARE_JID: Final = re.compile(_JID)
-_OURS: Final = re.compile(
+_BARE_JID: Final = regex(_JID)
+_OURS: Final = regex(
     r"salt(lite)?(/.*)?|syndic(/.*)?|new_job|key|minions", re.IGNORECASE | re.DOTALL
 )
-_OF_PATH: Final = re.compile(r"\Asalt/beacon/[^/]+/[^/]+//(?!/)")
+_OF_PATH: Final = regex(r"\Asalt/beacon/[^/]+/[^/]+//(?!/)")
 """How tags of beacons begin that end with a path: ``salt/beacon/web1/inotify//etc/hosts``."""
 _OWN: Final = (
     r"salt/minion/{id}/[^/].*",
@@ -41,17 +42,19 @@ def accept_events(ctx: MasterContext, request: OpenedRequest) -> dict[str, str] 
     if not ctx.rates.allows(
         "event", request.id, EVENTS_PER_S, ctx.steady_s(), count=max(1, len(events.events))
     ):
-        return _refuse(ctx, request, f"more than {EVENTS_PER_S:g} events a second")
+        return _refuse_event(ctx, request, f"more than {EVENTS_PER_S:g} events a second")
     if events.pretag and not _is_syndic(ctx, request.id):
-        return _refuse(ctx, request, "pretag from a minion that is no syndic")
+        return _refuse_event(ctx, request, "pretag from a minion that is no syndic")
     wrong = [event.tag for event in events.events if not may_use(event.tag, request.id)]
     for event in events.events:
         if event.tag not in wrong:
-            ctx.events.fire(event.tag, _data(event, request, single=events.single))
-    return _refuse(ctx, request, f"a minion may not use the tag {wrong[0]!r}") if wrong else None
+            ctx.events.fire(event.tag, _event_data(event, request, single=events.single))
+    return (
+        _refuse_event(ctx, request, f"a minion may not use the tag {wrong[0]!r}") if wrong else None
+    )
 
 
-def _refuse(ctx: MasterContext, request: OpenedRequest, why: str) -> dict[str, str]:
+def _refuse_event(ctx: MasterContext, request: OpenedRequest, why: str) -> dict[str, str]:
     ctx.refusals.refuse("event", f"minion {request.id}: {why}")
     return {"refused": why}
 
@@ -69,7 +72,7 @@ def may_use(tag: str, minion_id: str) -> bool:
     return any(re.fullmatch(own.replace("{id}", re.escape(minion_id)), tag) for own in _OWN)
 
 
-def _data(event: MinionEvent, request: OpenedRequest, *, single: bool) -> Mapping[str, Any]:
+def _event_data(event: MinionEvent, request: OpenedRequest, *, single: bool) -> Mapping[str, Any]:
     """What goes on the bus; its ``id`` is always the proven one."""
     if single:
         return request.load

@@ -1,4 +1,4 @@
-"""The file server's commands. Source: protocol.md 9.4, 9.7.
+"""The file server's commands. Source: docs/wire.md#files, #others.
 
 Whatever a minion names goes through :mod:`saltlite.fileserver`: what is hostile is answered as a
 missing file or an empty list.
@@ -19,9 +19,9 @@ from saltlite.fileserver import bundle
 from saltlite.fileserver.hashes import HashTakesLong
 from saltlite.fileserver.paths import split_url
 from saltlite.master.context import MasterContext
+from saltlite.master.deferred_replies import Later
 from saltlite.master.filehash import ALONE, WITH_STATUS
-from saltlite.master.late import Later
-from saltlite.master.pushed import PushRefused, store_piece
+from saltlite.master.pushed_files import PushRefused, store_piece
 from saltlite.master.runs import FILE_HASH, RunRequest
 
 DEFAULT_ENV = "base"
@@ -33,21 +33,21 @@ Names = TypeVar("Names", list[str], dict[str, str])
 def file_hash(ctx: MasterContext, request: OpenedRequest) -> Plain | Later:
     """``{"hash_type", "hsum"}``; ``""`` for a missing file."""
     try:
-        found = ctx.files.hash(*_asked(request))
+        found = ctx.files.hash(*_read_question(request))
     except HashTakesLong:
         return _hash_later(ctx, request, ALONE)
-    return "" if found is None else _hashed(ctx, found)
+    return "" if found is None else _hash_reply(ctx, found)
 
 
 def file_hash_and_stat(ctx: MasterContext, request: OpenedRequest) -> Plain | Later:
     """The same with the file's status."""
     try:
-        found = ctx.files.hash_and_status(*_asked(request))
+        found = ctx.files.hash_and_status(*_read_question(request))
     except HashTakesLong:
         return _hash_later(ctx, request, WITH_STATUS)
     if found is None:
         return ["", None]
-    return [_hashed(ctx, found[0]), list(found[1])]
+    return [_hash_reply(ctx, found[0]), list(found[1])]
 
 
 def _hash_later(ctx: MasterContext, request: OpenedRequest, fun: str) -> Later:
@@ -59,7 +59,7 @@ def _hash_later(ctx: MasterContext, request: OpenedRequest, fun: str) -> Later:
             fun=fun,
             jid="",
             user=request.id,
-            arg=list(_asked(request)),
+            arg=list(_read_question(request)),
             ticket=later.ticket,
             minion=request.id,
             nonce=request.nonce,
@@ -70,7 +70,7 @@ def _hash_later(ctx: MasterContext, request: OpenedRequest, fun: str) -> Later:
 
 def file_find(ctx: MasterContext, request: OpenedRequest) -> Plain:
     """Where a file is."""
-    found = ctx.files.find(*_asked(request))
+    found = ctx.files.find(*_read_question(request))
     if found is None:
         return {"path": "", "rel": ""}
     return {
@@ -84,7 +84,7 @@ def file_find(ctx: MasterContext, request: OpenedRequest) -> Plain:
 def serve_file(ctx: MasterContext, request: OpenedRequest) -> Plain:
     """A piece of a file, at most ``file_buffer_size`` bytes, compressed if it was asked for."""
     begin, level = request.load.get("loc", 0), request.load.get("gzip")
-    path, saltenv = _asked(request)
+    path, saltenv = _read_question(request)
     piece = None
     if _is_number(begin, 0, 1 << 63) and (level in (None, False) or _is_number(level, 1, 9)):
         piece = ctx.files.piece(path, saltenv, begin)
@@ -106,22 +106,22 @@ def file_bundle(ctx: MasterContext, request: OpenedRequest) -> Plain:
 
 def file_list(ctx: MasterContext, request: OpenedRequest) -> list[str]:
     """The files of an environment."""
-    return _listed(ctx.files.files, request, [])
+    return _list_names(ctx.files.files, request, [])
 
 
 def file_list_emptydirs(ctx: MasterContext, request: OpenedRequest) -> list[str]:
     """Its empty directories."""
-    return _listed(ctx.files.empty_dirs, request, [])
+    return _list_names(ctx.files.empty_dirs, request, [])
 
 
 def dir_list(ctx: MasterContext, request: OpenedRequest) -> list[str]:
     """Its directories."""
-    return _listed(ctx.files.dirs, request, [])
+    return _list_names(ctx.files.dirs, request, [])
 
 
 def symlink_list(ctx: MasterContext, request: OpenedRequest) -> dict[str, str]:
     """Its links and where they lead."""
-    return _listed(ctx.files.symlinks, request, {})
+    return _list_names(ctx.files.symlinks, request, {})
 
 
 def file_envs(ctx: MasterContext, _request: OpenedRequest) -> list[str]:
@@ -180,7 +180,7 @@ def master_opts(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
 
 def master_tops(ctx: MasterContext, request: OpenedRequest) -> Mapping[str, Any]:
     """What the master's ``master_tops`` have for who asks."""
-    from saltlite.highstate.outer import outer_tops_for
+    from saltlite.highstate.master_tops import outer_tops_for
 
     sent = request.load.get("opts")
     opts = sent if isinstance(sent, dict) else {}
@@ -193,7 +193,7 @@ def master_tops(ctx: MasterContext, request: OpenedRequest) -> Mapping[str, Any]
     return outer_tops_for(ctx.config, request.id, opts)
 
 
-def _asked(request: OpenedRequest) -> tuple[object, object]:
+def _read_question(request: OpenedRequest) -> tuple[object, object]:
     """Path and environment of a request; a query in the path wins."""
     path, saltenv = request.load.get("path"), request.load.get("saltenv", DEFAULT_ENV)
     if not isinstance(path, str):
@@ -202,7 +202,7 @@ def _asked(request: OpenedRequest) -> tuple[object, object]:
     return location.path, location.saltenv or saltenv
 
 
-def _listed(lists: Callable[..., Names], request: OpenedRequest, none: Names) -> Names:
+def _list_names(lists: Callable[..., Names], request: OpenedRequest, none: Names) -> Names:
     """One of the file server's lists; ``none`` for malformed wishes and absent back ends."""
     load = request.load
     prefix, backends = load.get("prefix") or "", load.get("fsbackend") or ()
@@ -213,7 +213,7 @@ def _listed(lists: Callable[..., Names], request: OpenedRequest, none: Names) ->
     return lists(load.get("saltenv", DEFAULT_ENV), prefix, backends)
 
 
-def _hashed(ctx: MasterContext, digest: str) -> dict[str, Plain]:
+def _hash_reply(ctx: MasterContext, digest: str) -> dict[str, Plain]:
     return {"hash_type": ctx.files.hash_type, "hsum": digest}
 
 

@@ -1,4 +1,4 @@
-"""``revoke_auth``: a minion asks to be forgotten. Source: protocol.md 9.7."""
+"""``revoke_auth``: a minion asks to be forgotten. Source: docs/wire.md#others."""
 
 from __future__ import annotations
 

@@ -2,25 +2,25 @@
 
 The first that is shown counts, in that order, and it alone: who shows a token that is no good is
 not let in by his key. A password is checked elsewhere (:mod:`saltlite.master.loginserver`), and the
-request comes again with a proof. Source: protocol.md 11.
+request comes again with a proof. Source: docs/wire.md#clear-commands.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from saltlite.core.access import find_fault_in_entries, user_entries, valid_login_name
-from saltlite.core.messages import refused
+from saltlite.core.access import find_fault_in_entries, user_entries
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.messages import clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.master.acl import User
 from saltlite.master.context import MasterContext
-from saltlite.master.late import Later
+from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD, LoginProof, open_proof
-from saltlite.master.logins import drop_credentials
+from saltlite.master.logins import LOAD_LIMIT_BYTES, drop_credentials, read_login
 from saltlite.master.refusals import printable
 from saltlite.transport.codec import pack
 
@@ -30,6 +30,12 @@ RECHECK_S: Final = 300.0
 """How old a token may be before its module is asked whether the user still may use it."""
 
 LOOKED_AT_MOST: Final = 10_000
+
+BY_MODULE: Final = "auth_list_by_module"
+"""In a token's record: its list was made by a module, and counts whatever the options say."""
+
+NOT_SHOWN: Final = ("entries", BY_MODULE)
+"""Of a token's record, what nobody is told."""
 
 TOKEN_LIFE_MOST_S: Final = 10 * 365 * 86400.0
 
@@ -49,8 +55,8 @@ class Unknown:
 
 def refuse_run(proof: str, name: str = "") -> PlainMap:
     """The reply to who may not have a runner or wheel function run, or is not known."""
-    who = f" for user {name}" if name else ""
-    return refused(_ERRORS[proof], f'Authentication failure of type "{proof}" occurred{who}')
+    who = f" for user {name}." if name else ""
+    return clear_refusal(_ERRORS[proof], f'Authentication failure of type "{proof}" occurred{who}')
 
 
 def authenticate(
@@ -60,10 +66,13 @@ def authenticate(
 
     ``shown`` is the part of the load with token, eauth, username and password; ``reply`` what the
     caller gets if they are wrong.
+
+    Raises:
+        LoginsBusy: they cannot be checked now.
     """
     try:
         if load.get(FIELD) is not None:
-            return _believe(ctx, load[FIELD])
+            return _believe_proof(ctx, load[FIELD])
         if shown.get("token") is not None:
             return _user_of_token(ctx, load, shown["token"], reply)
     except StoreError as error:
@@ -99,23 +108,28 @@ def is_known(ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, An
 def begin_login(
     ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any], reply: Plain
 ) -> Later | None:
-    """Have a name and a password checked; ``None`` if there is no way to log in at all."""
+    """Have a name and a password checked; ``None`` if there is no way to log in at all.
+
+    Raises:
+        LoginsBusy: they cannot be checked now.
+        WireError: the load is too large to wait.
+    """
     if not ctx.config.access.external_auth:
         return None
-    texts = {name: shown.get(name) for name in ("eauth", "username", "password")}
-    if not all(isinstance(one, str) for one in texts.values()) or not valid_login_name(
-        texts["username"]
-    ):
-        texts = {"eauth": "", "username": "", "password": ""}  # takes its time as any other
+    return _begin_check(ctx, load, read_login(shown), reply)
+
+
+def _begin_check(
+    ctx: MasterContext, load: Mapping[str, Any], who: Mapping[str, str], reply: Plain
+) -> Later:
+    """Hand a load over that waits for the check of ``who``; raises as :func:`begin_login`."""
     frame = pack(reply)
-    size = len(frame) + len(pack(load))
+    kept = drop_credentials(load)
+    size = len(frame) + len(pack(kept))
+    if size > LOAD_LIMIT_BYTES:
+        raise WireError(f"a load of {size} bytes with a login")
     later = Later()
-    login = {**texts, "refused": frame, "size_bytes": size}
-    try:
-        ctx.logins.begin(later.ticket, drop_credentials(load), login)
-    except StoreError as error:
-        log.warning("%s", error)
-        return None
+    ctx.logins.begin(later.ticket, kept, {**who, "refused": frame, "size_bytes": size})
     return later
 
 
@@ -132,8 +146,8 @@ def make_token(ctx: MasterContext, proof: LoginProof, asked_life: object) -> dic
     """
     options = ctx.config.access
     life_s = options.token_expire
-    if _may_ask_for_life(options.token_expire_user_override, proof) and _is_life(asked_life):
-        life_s = asked_life  # type: ignore[assignment]  # a number: see _is_life
+    if _may_ask_for_life(options.token_expire_user_override, proof) and is_life(asked_life):
+        life_s = asked_life  # type: ignore[assignment]  # a number: see is_life
     start = ctx.wall_s()
     record: dict[str, Any] = {
         "start": start,
@@ -143,15 +157,17 @@ def make_token(ctx: MasterContext, proof: LoginProof, asked_life: object) -> dic
     }
     if proof.groups:
         record["groups"] = proof.groups
-    if options.keep_acl_in_token:
+    if proof.whole is not None:
+        record |= {"auth_list": _check_entries(proof, proof.whole), BY_MODULE: True}
+    elif options.keep_acl_in_token:
         record["auth_list"] = find_entries(
             ctx, proof.eauth, proof.name, proof.groups, proof.entries
         )
     elif proof.entries is not None:
         record["entries"] = proof.entries
     token = ctx.login_tokens.make(record)
-    record.pop("entries", None)
-    return {**record, "token": token}
+    shown = {name: one for name, one in record.items() if name not in NOT_SHOWN}
+    return {**shown, "token": token}
 
 
 def find_entries(
@@ -160,13 +176,24 @@ def find_entries(
     """The access list of who logged in, by today's configuration."""
     options = ctx.config.access
     block = options.external_auth.get(eauth, {})
-    found = user_entries(block, name, groups, permissive=options.permissive_acl)
+    permissive = options.permissive_acl
+    found = user_entries(block, name, groups, permissive=permissive, is_named=bool(more))
     if more and (fault := find_fault_in_entries(more)):
         log.error(
             "eauth %s: the entries of %s count for nothing: %s", eauth, printable(name), fault
         )
         return found
     return [*found, *(more or [])]
+
+
+def _check_entries(proof: LoginProof, entries: list[Any]) -> list[Any]:
+    """An access list that a module made; nothing of one with a fault."""
+    fault = find_fault_in_entries(entries)
+    if fault:
+        log.error(
+            "eauth %s: the list of %s allows nothing: %s", proof.eauth, printable(proof.name), fault
+        )
+    return [] if fault else entries
 
 
 def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
@@ -181,7 +208,7 @@ def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
     return record
 
 
-def _believe(ctx: MasterContext, text: object) -> User | Unknown:
+def _believe_proof(ctx: MasterContext, text: object) -> User | Unknown:
     """Who has been checked.
 
     Raises:
@@ -194,6 +221,8 @@ def _believe(ctx: MasterContext, text: object) -> User | Unknown:
         _note_welcome(ctx, proof.token)
         record = read_token(ctx, proof.token)
         return Unknown("token") if record is None else _user_of_record(ctx, record)
+    if proof.whole is not None:
+        return User(proof.name, _check_entries(proof, proof.whole), "eauth")
     entries = find_entries(ctx, proof.eauth, proof.name, proof.groups, proof.entries)
     return User(proof.name, entries, "eauth")
 
@@ -211,7 +240,8 @@ def _user_of_token(
 
 def _user_of_record(ctx: MasterContext, record: Mapping[str, Any]) -> User:
     kept = record.get("auth_list")
-    if isinstance(kept, (list, tuple)):
+    counts = ctx.config.access.keep_acl_in_token or record.get(BY_MODULE) is True
+    if counts and isinstance(kept, (list, tuple)):
         return User(record["name"], list(kept), "token")
     groups, more = list(record.get("groups") or []), record.get("entries")
     entries = find_entries(ctx, record["eauth"], record["name"], groups, more)
@@ -233,24 +263,10 @@ def _note_welcome(ctx: MasterContext, token: str) -> None:
 
 def _look_again(
     ctx: MasterContext, load: Mapping[str, Any], token: str, record: Mapping[str, Any], reply: Plain
-) -> Later | Unknown:
+) -> Later:
     """Have a module asked whether the owner of a token may still use it (CVE-2022-22967)."""
-    frame = pack(reply)
-    later = Later()
-    login = {
-        "eauth": record["eauth"],
-        "username": record["name"],
-        "password": "",
-        "token": token,
-        "refused": frame,
-        "size_bytes": len(frame) + len(pack(load)),
-    }
-    try:
-        ctx.logins.begin(later.ticket, drop_credentials(load), login)
-    except StoreError as error:
-        log.warning("%s", error)
-        return Unknown("token")
-    return later
+    who = {"eauth": record["eauth"], "username": record["name"], "password": "", "token": token}
+    return _begin_check(ctx, load, who, reply)
 
 
 def _may_ask_for_life(override: object, proof: LoginProof) -> bool:
@@ -261,5 +277,6 @@ def _may_ask_for_life(override: object, proof: LoginProof) -> bool:
     return override is True
 
 
-def _is_life(value: object) -> bool:
+def is_life(value: object) -> bool:
+    """Whether this may be the life of a token, in seconds."""
     return type(value) in (int, float) and 0 <= value <= TOKEN_LIFE_MOST_S  # type: ignore[operator]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.core.patterns import fits_whole
-from saltlite.core.targets import Expected, Target, expected, looks_at, takes_long
-from saltlite.errors import TargetError
+from saltlite.core.targets import Expected, Target, find_expected, looks_at, takes_long
+from saltlite.errors import PatternTooSlow, TargetError
 from saltlite.master.context import MasterContext
 from saltlite.master.keystore import KeyState
 
@@ -27,7 +27,31 @@ def minions_of(ctx: MasterContext, target: Target, *, greedy: bool = True) -> Ex
     """
     grains, pillar = looks_at(target.tgt_type)
     facts = ctx.minions.facts(ctx.keys.ids(KeyState.ACCEPTED), grains=grains, pillar=pillar)
-    return expected(target, facts, greedy=greedy, nodegroups=ctx.config.targets.nodegroups)
+    return find_expected(target, facts, greedy=greedy, nodegroups=ctx.config.targets.nodegroups)
+
+
+def minions_asked_by(
+    ctx: MasterContext, who: str, target: Target, *, greedy: bool = True
+) -> Expected:
+    """As :func:`minions_of`, for a minion or a limited user.
+
+    Expressions of theirs end in time, each of them; but all who ask for something slow stand in
+    one line, with those who need their pillar, and so nobody has the line for himself.
+
+    Raises:
+        PatternTooSlow: or ``who`` has asked for too much that takes long.
+        TargetError: the expression is not well formed.
+    """
+    if not is_slow(ctx, target):
+        return minions_of(ctx, target, greedy=greedy)
+    begun_s = ctx.steady_s()
+    if not ctx.slow_targets.allows(who, begun_s):
+        raise PatternTooSlow("such targets have taken too much time in the last minute")
+    try:
+        return minions_of(ctx, target, greedy=greedy)
+    finally:
+        ended_s = ctx.steady_s()
+        ctx.slow_targets.spend(who, ended_s - begun_s, ended_s)
 
 
 _EXACT: Final[Mapping[str, str]] = {
@@ -55,7 +79,7 @@ def means(ctx: MasterContext, target: Target, minion_id: str) -> bool:
     grains, pillar = looks_at(target.tgt_type)
     facts = ctx.minions.facts([minion_id], grains=grains, pillar=pillar)
     groups = ctx.config.targets.nodegroups
-    return bool(expected(target, facts, greedy=False, nodegroups=groups).minions)
+    return bool(find_expected(target, facts, greedy=False, nodegroups=groups).minions)
 
 
 def is_slow(ctx: MasterContext, target: Target) -> bool:

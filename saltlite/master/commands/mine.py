@@ -1,4 +1,4 @@
-"""The mine: what minions put in for other minions to read. Source: protocol.md 9.5."""
+"""The mine: what minions put in for other minions to read. Source: docs/wire.md#mine."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def store(ctx: MasterContext, request: OpenedRequest) -> bool:
 def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
     """What the targeted minions put in for one or several functions; a text says why nothing."""
     load = request.load
-    functions = _functions(load.get("fun"))
+    functions = _read_functions(load.get("fun"))
     tgt_type = as_text(load.get("tgt_type", load.get("expr_form", "glob")), "tgt_type")
     try:
         target = Target(load.get("tgt", "*"), matching.without_patterns(tgt_type))
-        meant = matching.minions_of(ctx, target, greedy=False).minions
+        meant = matching.minions_asked_by(ctx, request.id, target, greedy=False).minions
     except PatternTooSlow as error:
         ctx.refusals.refuse("_mine_get", f"minion {request.id}: {error}")
         return f"The mine was not searched: {error}"
@@ -56,11 +56,12 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
         return {}
     allowed = [one for one in functions if _may_ask(ctx, request.id, one)]
     found: dict[str, dict[str, Any]] = {one: {} for one in allowed}
+    may_read = _Readable(ctx, request.id)
     for minion_id in sorted(meant):
         mine = ctx.minions.read(MINE, minion_id) or {}
         for function in allowed:
-            if function in mine and _may_read(ctx, request.id, mine[function]):
-                found[function][minion_id] = _value(mine[function])
+            if function in mine and may_read(mine[function]):
+                found[function][minion_id] = _value_of(mine[function])
     if isinstance(load.get("fun"), str) and len(functions) == 1:
         return found.get(functions[0], {})
     return {function: data for function, data in found.items() if data}
@@ -88,7 +89,7 @@ def flush(ctx: MasterContext, request: OpenedRequest) -> bool:
     return True
 
 
-def _functions(fun: object) -> list[str]:
+def _read_functions(fun: object) -> list[str]:
     if isinstance(fun, str):
         found = [one.strip() for one in fun.split(",") if one.strip()]
     elif isinstance(fun, Sequence):
@@ -97,7 +98,7 @@ def _functions(fun: object) -> list[str]:
         raise WireError("fun is neither text nor a list")
     if len(found) > FUNCTIONS_LIMIT:
         raise WireError(f"more than {FUNCTIONS_LIMIT} functions in one request")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _may_ask(ctx: MasterContext, minion_id: str, function: str) -> bool:
@@ -112,15 +113,31 @@ def _may_ask(ctx: MasterContext, minion_id: str, function: str) -> bool:
     )
 
 
-def _may_read(ctx: MasterContext, minion_id: str, entry: Any) -> bool:
-    """The entry's own ``allow_tgt``."""
-    if not _has_acl(entry) or not entry.get("allow_tgt"):
-        return True
-    target = _allowed_target(entry)
-    try:
-        return not _is_slow(ctx, target) and matching.means(ctx, target, minion_id)
-    except TargetError:
-        return False
+class _Readable:
+    """Whether a minion may read entries, by their own ``allow_tgt``; within one request.
+
+    Many minions have entries with the same target, which is looked at once.
+    """
+
+    def __init__(self, ctx: MasterContext, minion_id: str) -> None:
+        self._ctx, self._minion_id = ctx, minion_id
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def __call__(self, entry: Any) -> bool:
+        if not _has_acl(entry) or not entry.get("allow_tgt"):
+            return True
+        target = _allowed_target(entry)
+        key = repr(target.tgt), target.tgt_type
+        if key not in self._known:
+            self._known[key] = self._look(target)
+        return self._known[key]
+
+    def _look(self, target: Target) -> bool:
+        ctx = self._ctx
+        try:
+            return not _is_slow(ctx, target) and matching.means(ctx, target, self._minion_id)
+        except TargetError:
+            return False
 
 
 def _allowed_target(entry: Mapping[str, Any]) -> Target:
@@ -142,6 +159,6 @@ def _has_acl(entry: Any) -> bool:
     return isinstance(entry, Mapping) and bool(entry.get(_ACL_MARK)) and _DATA in entry
 
 
-def _value(entry: Any) -> Plain:
+def _value_of(entry: Any) -> Plain:
     value: Plain = entry[_DATA] if _has_acl(entry) else entry
     return value

@@ -1,4 +1,7 @@
-"""Peer publishing: minions that ask for jobs, where ``peer`` allows it. Source: protocol.md 9.6."""
+"""Peer publishing: minions that ask for jobs, where ``peer`` allows it.
+
+Source: docs/wire.md#peers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from saltlite.master.commands import matching
 from saltlite.master.commands.matching import rule_fits, without_patterns
 from saltlite.master.commands.publish import ASKED_BY, send_job
 from saltlite.master.context import MasterContext
-from saltlite.master.late import Later
+from saltlite.master.deferred_replies import Later
 from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
 from saltlite.master.runs import RunRequest
 
@@ -27,10 +30,10 @@ def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     With ``error`` nothing was published: real minions do not know that field, and get a job id and
     no minions, as they expect.
     """
-    wanted = _wanted(request)
-    publisher = _publisher(ctx.config.access.peer, request.id)
+    wanted = _read_publish(request)
+    publisher = _publisher_of(ctx.config.access.peer, request.id)
     try:
-        decision = decide(publisher, wanted, partial(matching.minions_of, ctx))
+        decision = decide(publisher, wanted, partial(matching.minions_asked_by, ctx, request.id))
     except PatternTooSlow as error:
         ctx.refusals.refuse("minion_pub", f"minion {request.id}: {error}")
         jid = ctx.shared.jids.next(ctx.now())
@@ -62,12 +65,12 @@ def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain
     """Run a runner for a minion, where ``peer_run`` allows it; it is answered when that is done."""
     load = request.load
     fun = as_text(load.get("fun"), "fun")
-    if not _permitted(ctx.config.access.peer_run, request.id, [fun]):
+    if not _is_permitted(ctx.config.access.peer_run, request.id, [fun]):
         ctx.refusals.refuse("minion_runner", f"minion {request.id}: {fun!r:.80}")
         return {}
     arg = load.get("arg")
     words = [] if arg is None else arg if isinstance(arg, list) else [arg]
-    args, kwargs = _parsed(words, load.get("no_parse"))
+    args, kwargs = _parse_words(words, load.get("no_parse"))
     later = Later()
     ctx.runs.start(
         RunRequest(
@@ -85,7 +88,7 @@ def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain
     return later
 
 
-def _parsed(words: Sequence[Any], no_parse: object) -> tuple[list[Plain], dict[str, Plain]]:
+def _parse_words(words: Sequence[Any], no_parse: object) -> tuple[list[Plain], dict[str, Plain]]:
     """A text ``name=value`` is a keyword, any other text what it stands for; as ``salt`` does."""
     kept = [one for one in no_parse if isinstance(one, str)] if isinstance(no_parse, list) else []
     return split_args(
@@ -108,7 +111,7 @@ def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     }
 
 
-def _wanted(request: OpenedRequest) -> PublishLoad:
+def _read_publish(request: OpenedRequest) -> PublishLoad:
     """The job asked for, as if a user had asked; a comma makes it several functions."""
     load = request.load
     fun = as_text(load.get("fun"), "fun")
@@ -120,7 +123,7 @@ def _wanted(request: OpenedRequest) -> PublishLoad:
         functions = fun.split(",")
         arg = [str(one).split() for one in arg]
     else:
-        args, keywords = _parsed(arg, load.get("no_parse"))
+        args, keywords = _parse_words(arg, load.get("no_parse"))
         arg = [*args, {**keywords, KWARG: True}] if keywords else args
     return PublishLoad.from_wire(
         {
@@ -134,30 +137,30 @@ def _wanted(request: OpenedRequest) -> PublishLoad:
     )
 
 
-def _publisher(rules: Mapping[str, Any], minion_id: str) -> Publisher:
+def _publisher_of(rules: Mapping[str, Any], minion_id: str) -> Publisher:
     """What ``peer`` says of a minion; it restricts functions, and the fields beside them."""
 
     def allows(
         functions: Sequence[str], _arguments: Sequence[Sequence[Any]], _minions: Sequence[str]
     ) -> bool:
-        return _permitted(rules, minion_id, functions)
+        return _is_permitted(rules, minion_id, functions)
 
     return Publisher(
         f"minion {minion_id}", fields=granted_fields(_rules_of(rules, minion_id)), allows=allows
     )
 
 
-def _permitted(rules: Mapping[str, Any], minion_id: str, functions: Sequence[str]) -> bool:
+def _is_permitted(rules: Mapping[str, Any], minion_id: str, functions: Sequence[str]) -> bool:
     """Whether the option names the whole id and each whole function; ``publish.*`` never is."""
     return all(
         valid_function(function)
         and not function.startswith("publish.")
-        and _named(rules, minion_id, function)
+        and _is_named(rules, minion_id, function)
         for function in functions
     )
 
 
-def _named(rules: Mapping[str, Any], minion_id: str, function: str) -> bool:
+def _is_named(rules: Mapping[str, Any], minion_id: str, function: str) -> bool:
     listed = _rules_of(rules, minion_id)
     return any(rule_fits(one, function) for one in listed if isinstance(one, str))
 

@@ -1,4 +1,7 @@
-"""``_pillar``: the one reply sealed and signed in a way of its own. Source: protocol.md 9.1."""
+"""``_pillar``: the one reply sealed and signed in a way of its own.
+
+Source: docs/wire.md#_pillar.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
         if problem is not None:
             raise WireError(problem)
         grains = {**grains, "id": request.id}
-        compiled = _compiled(ctx, request, grains)
+        compiled = _compile_pillar(ctx, request, grains)
         found = {GRAINS: grains, **_for_targets(ctx, request, grains, compiled)}
-        _remember(ctx, request.id, found, asked_ns)
-        _tell(ctx, request.id)
+        _cache_facts(ctx, request.id, found, asked_ns)
+        _fire_refresh(ctx, request.id)
     try:
         return seal_pillar(
             compiled,
@@ -56,22 +59,22 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
         raise WireError(str(error)) from error
 
 
-def _compiled(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> PlainMap:
+def _compile_pillar(ctx: MasterContext, request: OpenedRequest, grains: PlainMap) -> PlainMap:
     """The pillar of who asks, and of nobody else: the id is the one that was proven.
 
     What is kept counts for who asks the same, with the same passed to sources.
     """
-    pillarenv = _pillarenv(request)
+    pillarenv = _read_pillarenv(request)
 
     def compile_now() -> PlainMap:
-        return _compiled_now(ctx, request, grains, pillarenv)
+        return _compile_now(ctx, request, grains, pillarenv)
 
     if not _is_kept(ctx, pillarenv) or _asks_for_more(request):
         return compile_now()
     if request.load.get("clean_cache"):
         ctx.pillars.clean(request.id)
     extra = _extra_minion_data(ctx, request)
-    question = f"{pillarenv or ''}{_digest(extra)}" if extra else pillarenv
+    question = f"{pillarenv or ''}{_digest_of(extra)}" if extra else pillarenv
     return _kept_or(ctx, request.id, question, compile_now)
 
 
@@ -80,7 +83,7 @@ def _is_kept(ctx: MasterContext, pillarenv: str | None) -> bool:
     return ctx.config.pillar.pillar_cache and MARK not in (pillarenv or "")
 
 
-def _digest(extra: PlainMap) -> str:
+def _digest_of(extra: PlainMap) -> str:
     """What stands for the data in the name of what is kept."""
     text = dump_json(extra, sort_keys=True)
     return f"{MARK}{hashlib.sha256(text.encode()).hexdigest()}"
@@ -100,12 +103,12 @@ def _kept_or(
     return compiled
 
 
-def _pillarenv(request: OpenedRequest) -> str | None:
+def _read_pillarenv(request: OpenedRequest) -> str | None:
     pillarenv = request.load.get("pillarenv")
     return pillarenv if isinstance(pillarenv, str) and pillarenv else None
 
 
-def _compiled_now(
+def _compile_now(
     ctx: MasterContext, request: OpenedRequest, grains: PlainMap, pillarenv: str | None
 ) -> PlainMap:
     override = request.load.get("pillar_override")
@@ -138,7 +141,7 @@ def _for_targets(
         return {}
     from saltlite.pillar.context import check_for_minion
 
-    pillarenv = _pillarenv(request)
+    pillarenv = _read_pillarenv(request)
 
     def compile_plain() -> PlainMap:
         return check_for_minion(ctx.config, request.id, grains, pillarenv=pillarenv)[0]
@@ -186,7 +189,7 @@ def _now_ns(ctx: MasterContext) -> int:
     return round(ctx.wall_s() * 1e9)
 
 
-def _remember(
+def _cache_facts(
     ctx: MasterContext, minion_id: str, found: Mapping[str, PlainMap], asked_ns: int
 ) -> None:
     """Keep what targeting needs; a full disk does not keep a minion from its pillar.
@@ -205,6 +208,6 @@ def _remember(
         log.error("What minion %s has told is not kept: %s", minion_id, error)
 
 
-def _tell(ctx: MasterContext, minion_id: str) -> None:
+def _fire_refresh(ctx: MasterContext, minion_id: str) -> None:
     if ctx.config.targets.minion_data_cache and ctx.config.events.minion_data_cache_events:
         ctx.events.fire(minion_refresh(minion_id), {"Minion data cache refresh": minion_id})

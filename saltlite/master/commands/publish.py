@@ -1,6 +1,6 @@
-"""``publish``: a user asks for a job. Source: protocol.md 11.1.
+"""``publish``: a user asks for a job. Source: docs/wire.md#clear-commands.
 
-The order is: authenticate, then everything else (security.md 1.3, S2). Real Salt matches minions
+The order is: authenticate, then everything else (docs/security.md#rules). Real Salt matches minions
 first and lets a stranger make it work; see docs/differences.md. The job is on disk before it goes
 out, and the list of minions that was authorised is the list that is expected.
 """
@@ -8,27 +8,34 @@ out, and the list of minions that was authorised is the list that is expected.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from saltlite.channel.publication import topics
 from saltlite.core import tags
+from saltlite.core.dataclasses import replace
 from saltlite.core.jid import usable_jid
-from saltlite.core.messages import NO_MINIONS, PublishLoad, PublishReply
-from saltlite.core.messages import refused as error
+from saltlite.core.messages import FOLLOW, NO_MINIONS, PublishLoad, PublishReply
+from saltlite.core.messages import clear_refusal as error
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import Expected, Target
 from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
+from saltlite.master.commands.follow import grant_ticket
 from saltlite.master.commands.login import Unknown, authenticate, is_known, shows_login
 from saltlite.master.context import MasterContext
-from saltlite.master.late import Later
+from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD
 from saltlite.master.logins import CREDENTIALS
-from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
+from saltlite.master.publishrights import (
+    Publisher,
+    Refused,
+    decide,
+    drop_unknown,
+    granted_fields,
+)
 from saltlite.master.refusals import printable
 
 log = logging.getLogger(__name__)
@@ -52,12 +59,12 @@ _JOB_OPTIONS: Final = (
     "master_id",
     "start_event",
 )
-"""Of ``kwargs``, what becomes part of the job. Source: protocol.md 10.3."""
+"""Of ``kwargs``, what becomes part of the job. Source: docs/wire.md#publications."""
 
 
 def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Publish a job for an authenticated user."""
-    user = authenticate(ctx, load, _shown(load), NOT_AUTHENTICATED)
+    user = authenticate(ctx, load, _shown_credentials(load), NOT_AUTHENTICATED)
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):
@@ -79,7 +86,7 @@ def publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
         who = printable(user.name, 80)
         ctx.refusals.refuse("publish", f"user {who}: {wanted.functions} is blacklisted")
         return NOT_AUTHORISED
-    return _publish(ctx, user, wanted)
+    return _publish_as(ctx, user, wanted)
 
 
 def refuse_call(ctx: MasterContext, user: User, load: Mapping[str, Any]) -> PlainMap | None:
@@ -91,27 +98,32 @@ def refuse_call(ctx: MasterContext, user: User, load: Mapping[str, Any]) -> Plai
     wanted = PublishLoad.from_wire(_without_credentials(load))
     if ctx.access.blacklisted(user.name, wanted.functions):
         return NOT_AUTHORISED
+    publisher = _publisher_of(ctx, user)
+    wanted = drop_unknown(publisher, wanted)
     try:
-        decision = decide(_publisher(ctx, user), wanted, partial(matching.minions_of, ctx))
+        decision = decide(publisher, wanted, _matching_for(ctx, user))
     except PatternTooSlow as problem:
         return {"error": f"Not published: {problem}"}
-    return _refusal(decision) if isinstance(decision, Refused) else None
+    return _refusal_reply(decision) if isinstance(decision, Refused) else None
 
 
 def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     """Whether finding the minions may take long; only of those who may ask at all."""
+    return has_slow_target(ctx, load) and is_known(ctx, load, _shown_credentials(load))
+
+
+def has_slow_target(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+    """Whether finding the minions of a job may take long, whoever asks."""
     tgt, tgt_type = load.get("tgt"), load.get("tgt_type", "glob")
     if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
         return False
     kwargs = load.get("kwargs")
     delimiter = kwargs.get("delimiter") if isinstance(kwargs, Mapping) else None
     target = Target(tgt, tgt_type, delimiter if isinstance(delimiter, str) else ":")
-    if not matching.is_slow(ctx, target):
-        return False
-    return is_known(ctx, load, _shown(load))
+    return matching.is_slow(ctx, target)
 
 
-def _shown(load: Mapping[str, Any]) -> Mapping[str, Any]:
+def _shown_credentials(load: Mapping[str, Any]) -> Mapping[str, Any]:
     """Where a publish shows token, name and password."""
     kwargs = load.get("kwargs")
     return kwargs if isinstance(kwargs, Mapping) else {}
@@ -119,14 +131,16 @@ def _shown(load: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _without_credentials(load: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in load.items() if name != FIELD}
-    if isinstance(load.get("kwargs"), Mapping) and shows_login(_shown(load)):
+    if isinstance(load.get("kwargs"), Mapping) and shows_login(_shown_credentials(load)):
         kept["kwargs"] = {k: v for k, v in load["kwargs"].items() if k not in CREDENTIALS}
     return kept
 
 
-def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
+def _publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
+    publisher = _publisher_of(ctx, user)
+    wanted = drop_unknown(publisher, wanted)
     try:
-        decision = decide(_publisher(ctx, user), wanted, partial(matching.minions_of, ctx))
+        decision = decide(publisher, wanted, _matching_for(ctx, user))
     except PatternTooSlow as problem:
         ctx.refusals.refuse("publish", f"user {printable(user.name, 80)}: {problem}")
         return PublishReply(None, [], error=f"Not published: {problem}").to_wire()
@@ -134,22 +148,40 @@ def _publish(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
         return {"error": str(problem)}
     if isinstance(decision, Refused):
         ctx.refusals.refuse("publish", f"user {printable(user.name, 80)}: {decision.reason}")
-        return _refusal(decision)
+        return _refusal_reply(decision)
     if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
         return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
     if not decision.minions:
         problem_ = decision.problem or f"{NO_MINIONS} {wanted.tgt}"
         return PublishReply(None, [], error=problem_).to_wire()
-    return send_job(ctx, wanted, decision, authorised_only=user.rules is not None)
+    reply = send_job(ctx, wanted, decision, authorised_only=user.rules is not None)
+    return _with_ticket(ctx, wanted, reply)
 
 
-def _refusal(decision: Refused) -> PlainMap:
+def _with_ticket(ctx: MasterContext, wanted: PublishLoad, reply: PlainMap) -> PlainMap:
+    """The reply, with the ticket to follow the job if one is wanted."""
+    load = reply.get("load")
+    if isinstance(load, dict) and isinstance(load.get("jid"), str):
+        ticket = grant_ticket(ctx, wanted.extra.get(FOLLOW), load["jid"])
+        if ticket:
+            return {**reply, "load": {**load, FOLLOW: ticket}}
+    return reply
+
+
+def _refusal_reply(decision: Refused) -> PlainMap:
     if not decision.advice:
         return NOT_AUTHORISED
     return error("AuthorizationError", f"Authorization error occurred: {decision.advice}")
 
 
-def _publisher(ctx: MasterContext, user: User) -> Publisher:
+def _matching_for(ctx: MasterContext, user: User) -> Callable[[Target], Expected]:
+    """What finds the minions of a target; a limited user has only so much time for slow ones."""
+    if user.rules is None:
+        return partial(matching.minions_of, ctx)
+    return partial(matching.minions_asked_by, ctx, f"user {user.name}")
+
+
+def _publisher_of(ctx: MasterContext, user: User) -> Publisher:
     """What the access list of a local user says."""
     if user.rules is None:
         return Publisher(user.name, limited=False)
@@ -186,19 +218,19 @@ def send_job(
     not what it matched when it was allowed (CVE-2022-22941).
     """
     minions, missing = sorted(meant.minions), list(meant.missing)
-    asked = minions if authorised_only else sorted(meant.asked)
+    asked = minions if authorised_only else sorted(meant.all_asked)
     jid = wanted.jid or ctx.shared.jids.next(ctx.now())
     try:
         jid = _new_job(ctx, wanted, jid, asked, asked_by)
         if not jid:
             return {"error": f"Job {wanted.jid} exists already"}
         ctx.asked.remember(jid, asked)
-        ctx.mirror.job(jid, _record(wanted, jid, asked_by), asked)
-        _announce(ctx, wanted, jid, minions, missing)
-        job = _job(ctx, wanted, jid, asked_by)
+        ctx.mirror.job(jid, _make_record(wanted, jid, asked_by), asked)
+        _fire_new_job(ctx, wanted, jid, minions, missing)
+        job = _make_job(ctx, wanted, jid, asked_by)
         if authorised_only and wanted.tgt_type not in _BY_ID:
             job |= {"tgt": list(asked), "tgt_type": "list"}
-        ctx.publisher.publish(job, _topics(ctx, wanted, asked))
+        ctx.publisher.publish(job, _topics_of(ctx, wanted, asked))
     except StoreError as problem_:
         who = printable(wanted.user, 80)
         log.error("Job %s of user %s is not published: %s", jid, who, problem_)
@@ -216,7 +248,7 @@ def _new_job(
     An id of ours is taken only if the clock was set back meanwhile; then the next one is free.
     """
     for _ in range(JID_TRIES):
-        record = _record(wanted, jid, asked_by)
+        record = _make_record(wanted, jid, asked_by)
         if ctx.jobs.new_job(jid, record, minions):
             return jid
         if wanted.jid:
@@ -227,7 +259,7 @@ def _new_job(
     raise StoreError(f"{JID_TRIES} job ids in a row are taken")
 
 
-def _record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Plain]:
+def _make_record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Plain]:
     """The publish load as it is kept: what this release knows, without credentials."""
     load: dict[str, Plain] = {**replace(wanted, extra={}).to_wire(), "jid": jid}
     load.pop("key", None)
@@ -238,7 +270,7 @@ def _record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Pl
     return load
 
 
-def _announce(
+def _fire_new_job(
     ctx: MasterContext,
     wanted: PublishLoad,
     jid: str,
@@ -261,10 +293,10 @@ def _announce(
     )
 
 
-def _job(
+def _make_job(
     ctx: MasterContext, wanted: PublishLoad, jid: str, asked_by: str | None
 ) -> dict[str, Plain]:
-    """The job map that minions get. Source: protocol.md 10.3.
+    """The job map that minions get. Source: docs/wire.md#publications.
 
     They give their returns to ``ext_job_cache`` as well.
     """
@@ -292,7 +324,7 @@ def _job(
     return job
 
 
-def _topics(ctx: MasterContext, wanted: PublishLoad, minions: Sequence[str]) -> list[bytes]:
+def _topics_of(ctx: MasterContext, wanted: PublishLoad, minions: Sequence[str]) -> list[bytes]:
     if not ctx.config.network.zmq_filtering:
         return []
     return topics(wanted.tgt_type, wanted.tgt, minions)

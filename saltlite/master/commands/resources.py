@@ -1,4 +1,4 @@
-"""``_register_resources``: minions of 3008 send it at every start. Source: protocol.md 9.7."""
+"""``_register_resources``: minions of 3008 send it at every start. Source: docs/wire.md#others."""
 
 from __future__ import annotations
 

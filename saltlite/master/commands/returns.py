@@ -10,18 +10,19 @@ before it is acknowledged. The replies, which real minions do not look at:
 ``""``
     it could not be recorded now (full disk): keep it and send it again later.
 
-Source: protocol.md 9.2, 16.2; security.md 2.3, "Forged returns"; reliability.md 1, P-ret.
+Source: docs/wire.md#_return, #commands-of-a-minion; docs/security.md#impersonation;
+docs/reliability.md#promises.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest, verify_signed_load
 from saltlite.core import tags
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import FUNCTION_LIMIT, UNASKED_JID, UNSTORED_JID
 from saltlite.core.messages import JobReturn
 from saltlite.master.context import MasterContext
@@ -75,8 +76,10 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
     if not ctx.config.jobs.job_cache or ctx.config.jobs.ext_job_cache:
         outcomes = [Stored.NEW] * len(due)
     else:
-        outcomes = ctx.jobs.add_returns([(one.jid, one.minion_id, _kept(one.load)) for one in due])
-    return [_announce(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
+        outcomes = ctx.jobs.add_returns(
+            [(one.jid, one.minion_id, _without_secrets(one.load)) for one in due]
+        )
+    return [_fire_return(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
 
 
 def expected_of(ctx: MasterContext, jid: str) -> frozenset[str]:
@@ -123,7 +126,7 @@ def _accept_unasked(
     ctx.jobs.new_job(jid, job, [request.id])
     ctx.mirror.job(jid, job, [request.id])
     most_bytes = ctx.config.jobs.unasked_returns_max_bytes
-    forgotten = ctx.jobs.make_room(jid, request.id, _kept(load), most_bytes)
+    forgotten = ctx.jobs.make_room(jid, request.id, _without_secrets(load), most_bytes)
     if forgotten:
         ctx.refusals.refuse(
             "return", f"minion {request.id} returns much unasked: {forgotten} older ones forgotten"
@@ -131,7 +134,7 @@ def _accept_unasked(
     return Due(jid, request.id, load)
 
 
-def _announce(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
+def _fire_return(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     if stored is Stored.REPEAT:
         log.debug("Minion %s returned job %s once more", due.minion_id, due.jid)
         return None
@@ -146,7 +149,7 @@ def _announce(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     return None
 
 
-def _kept(load: Mapping[str, Any]) -> dict[str, Any]:
+def _without_secrets(load: Mapping[str, Any]) -> dict[str, Any]:
     """What of a return goes on record."""
     names = ("return", "retcode", "success", "out", "fun", "fun_args")
     return {name: load[name] for name in names if name in load}

@@ -29,16 +29,16 @@ def ext_pillar(
         return data
     found: dict[str, Any] = {}
     for path in include:
-        found.update(_part(data, path.split(":")))
+        found.update(_value_below(data, path.split(":")))
     return found
 
 
-def _part(data: Any, names: list[str]) -> dict[str, Any]:
+def _value_below(data: Any, names: list[str]) -> dict[str, Any]:
     """The value at a path, below its names; empty if there is none."""
     name, *rest = names
     if name not in data:
         return {}
     if not rest:
         return {name: data[name]}
-    below = _part(data[name], rest)
+    below = _value_below(data[name], rest)
     return {name: below} if below else {}

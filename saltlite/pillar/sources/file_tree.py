@@ -68,28 +68,28 @@ class _Reader:
     def read(self, directory: str) -> dict[str, Any]:
         """Files and directories below, as maps in maps; empty if there is no such directory."""
         found: dict[str, Any] = {}
-        for entry in _sorted(directory):
+        for entry in _sort_entries(directory):
             if entry.is_dir(follow_symlinks=self._follow):
                 found[entry.name] = self.read(entry.path)
             elif entry.is_file():
-                found[entry.name] = self._content(entry)
+                found[entry.name] = self._read_content(entry)
         return found
 
-    def _content(self, entry: os.DirEntry[str]) -> str | bytes:
+    def _read_content(self, entry: os.DirEntry[str]) -> str | bytes:
         content = self._ctx.host.read_bytes(entry.path) or b""
-        if content.endswith(b"\n") and not _fits(self._keep_newline, entry.name):
+        if content.endswith(b"\n") and not _matches_option(self._keep_newline, entry.name):
             content = content[:-1]
         try:
             text = content.decode()
         except UnicodeDecodeError:
             return content
-        if not _fits(self._template, entry.name):
+        if not _matches_option(self._template, entry.name):
             return text
         source = Source(text=text, path=entry.path)
         return str(render(source, self._ctx, renderer=self._renderer or "jinja"))
 
 
-def _sorted(directory: str) -> list[os.DirEntry[str]]:
+def _sort_entries(directory: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -97,7 +97,7 @@ def _sorted(directory: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _fits(option: bool | Sequence[str], name: str) -> bool:
+def _matches_option(option: bool | Sequence[str], name: str) -> bool:
     if isinstance(option, bool):
         return option
     return any(fnmatch.fnmatch(name, pattern) for pattern in option)

@@ -13,13 +13,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.context import MinionContext
 from saltlite.core.data import merge_by
+from saltlite.core.dataclasses import dataclass
 from saltlite.fileserver.gitfs import BASE, Remote, joined, path_parts, remotes
 from saltlite.fileserver.gitrepo import shown
 from saltlite.pillar.external import ExternalFailed
@@ -58,16 +58,16 @@ def ext_pillar(
     if named:
         raise ExternalFailed(f"it takes a list of repositories, not a map with {shown(min(named))}")
     pillarenv = ctx.config.pillar.pillarenv
-    wishes = [_wish(ctx, entry) for entry in entries]
+    wishes = [_build_wish(ctx, entry) for entry in entries]
     places = [
         (wish.env, place)
         for wish in wishes
-        if (not pillarenv or wish.env == pillarenv) and (place := _place(wish)) is not None
+        if (not pillarenv or wish.env == pillarenv) and (place := _find_mount(wish)) is not None
     ]
     merged: dict[str, Any] = {}
     errors: list[str] = []
     for env, place in places:
-        found = compile_directories(ctx, env, _mounts(ctx, env, place, places))
+        found = compile_directories(ctx, env, _list_mounts(ctx, env, place, places))
         errors += found.pop(ERRORS, [])
         merged = merge_by(
             ctx.config.pillar.pillar_source_merging_strategy,
@@ -88,13 +88,13 @@ def check(entries: Any) -> None:
     if not isinstance(entries, (list, tuple, str)):
         raise ExternalFailed(f"it takes a list of repositories, not {shown(str(entries))}")
     for entry in [entries] if isinstance(entries, str) else entries:
-        _taken_apart(entry)
+        _split_entry(entry)
 
 
-def _taken_apart(entry: Any) -> tuple[str, str, dict[str, Any]]:
+def _split_entry(entry: Any) -> tuple[str, str, dict[str, Any]]:
     """The branch of an entry, ``""`` if it has none, its address, its own options."""
     named, own = next(iter(entry.items())) if isinstance(entry, Mapping) and entry else (entry, [])
-    branch, url = _parted(named)
+    branch, url = _split_branch(named)
     given = joined(own)
     for name in given:
         if name not in OPTIONS:
@@ -104,8 +104,8 @@ def _taken_apart(entry: Any) -> tuple[str, str, dict[str, Any]]:
     return branch, url, given
 
 
-def _wish(ctx: MinionContext, entry: Any) -> Wish:
-    branch, url, own = _taken_apart(entry)
+def _build_wish(ctx: MinionContext, entry: Any) -> Wish:
+    branch, url, own = _split_entry(entry)
     directory = Path(ctx.config.paths.cachedir) / "git_pillar"
     (remote,) = remotes(ctx.config.extra, directory, [{url: [own]}], "git_pillar")
     mountpoint = str(own.get("mountpoint") or "")
@@ -119,7 +119,7 @@ def _wish(ctx: MinionContext, entry: Any) -> Wish:
     return Wish(remote, branch, str(remote.options.get("env") or env), mountpoint)
 
 
-def _parted(named: object) -> tuple[str, str]:
+def _split_branch(named: object) -> tuple[str, str]:
     """The branch of an entry, ``""`` if it has none, and the address."""
     text = str(named).strip()
     branch, _blank, url = text.rpartition(" ")
@@ -128,7 +128,7 @@ def _parted(named: object) -> tuple[str, str]:
     return branch.strip(), url
 
 
-def _place(wish: Wish) -> Mount | None:
+def _find_mount(wish: Wish) -> Mount | None:
     """The directory with the files that an entry wants, and the path they are at."""
     repository, below = wish.remote.repository, path_parts(wish.mountpoint)
     if not below and wish.mountpoint.removeprefix("salt://").strip("./"):
@@ -149,7 +149,7 @@ def _place(wish: Wish) -> Mount | None:
     return str(root), below
 
 
-def _mounts(
+def _list_mounts(
     ctx: MinionContext, env: str, place: Mount, places: Sequence[tuple[str, Mount]]
 ) -> Sequence[Mount]:
     if ctx.config.extra.get("git_pillar_includes") is False:

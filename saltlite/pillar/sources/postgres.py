@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError
 from saltlite.pillar.external import ExternalFailed
 from saltlite.pillar.sql import Answer, QueryFailed, ask, queries
@@ -30,7 +31,7 @@ PREPARE asked AS SELECT row_to_json(found) FROM (
 ) AS found;
 EXECUTE asked%s;
 """
-_PLACEHOLDER = re.compile(r"%(.)", re.DOTALL)
+_PLACEHOLDER = regex(r"%(.)", re.DOTALL)
 
 
 def ext_pillar(
@@ -38,12 +39,12 @@ def ext_pillar(
 ) -> Mapping[str, Any]:
     """What queries of a PostgreSQL server give."""
     options = ctx.config.extra.get("postgres")
-    environ = _environ(options if isinstance(options, Mapping) else {})
+    environ = _build_environ(options if isinstance(options, Mapping) else {})
     command = [*_COMMAND, "-v", f"minion_id={ctx.config.identity.id}", "-f", "-"]
 
     def fetch(text: str) -> Answer:
         try:
-            done = ctx.host.run(command, env=environ, stdin=_script(text), timeout_s=QUERY_S)
+            done = ctx.host.run(command, env=environ, stdin=_build_script(text), timeout_s=QUERY_S)
         except CommandError as error:
             raise ExternalFailed(f"psql is needed, and cannot be run: {error}") from error
         if done.timed_out:
@@ -52,12 +53,12 @@ def ext_pillar(
             raise ExternalFailed(" ".join(done.stderr.split()))
         if done.exit_code != 0:
             raise QueryFailed(" ".join(done.stderr.split()))
-        return _answer(done.stdout)
+        return _parse_answer(done.stdout)
 
     return ask(fetch, queries(args, kwargs))
 
 
-def _environ(options: Mapping[str, Any]) -> dict[str, str]:
+def _build_environ(options: Mapping[str, Any]) -> dict[str, str]:
     return {
         "PGHOST": str(options.get("host") or "localhost"),
         "PGPORT": str(options.get("port") or 5432),
@@ -69,7 +70,7 @@ def _environ(options: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _script(text: str) -> str:
+def _build_script(text: str) -> str:
     """What psql is to do. The id is a parameter of the statement, whatever is in it."""
     used = False
 
@@ -91,13 +92,13 @@ class _Pairs(list[tuple[str, Any]]):
     """An object of JSON: columns keep their order, also two of one name."""
 
 
-def _answer(output: str) -> Answer:
+def _parse_answer(output: str) -> Answer:
     rows = [json.loads(row, object_pairs_hook=_Pairs) for row in output.split("\0") if row.strip()]
     names = [name for name, _value in rows[0]] if rows else []
-    return Answer(names, [[_plain(value) for _name, value in row] for row in rows])
+    return Answer(names, [[_as_plain(value) for _name, value in row] for row in rows])
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     if isinstance(value, _Pairs):
-        return {name: _plain(one) for name, one in value}
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+        return {name: _as_plain(one) for name, one in value}
+    return [_as_plain(one) for one in value] if isinstance(value, list) else value

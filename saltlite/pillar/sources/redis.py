@@ -42,15 +42,15 @@ def ext_pillar(
     if function not in FUNCTIONS:
         return {}
     try:
-        with _connected(ctx.config.extra) as server:
+        with _connect(ctx.config.extra) as server:
             if function == "key_json":
-                return _json(server, ctx.config.identity.id, pillar_key)
-            return _value(server, ctx.config.identity.id, pillar_key or KEY)
+                return _read_json(server, ctx.config.identity.id, pillar_key)
+            return _read_value(server, ctx.config.identity.id, pillar_key or KEY)
     except (OSError, ValueError) as error:
         raise ExternalFailed(str(error)) from error
 
 
-def _value(server: Server, key: str, pillar_key: str) -> Mapping[str, Any]:
+def _read_value(server: Server, key: str, pillar_key: str) -> Mapping[str, Any]:
     read = READ.get(server.ask("TYPE", key))
     if read is None:
         return {}
@@ -60,7 +60,7 @@ def _value(server: Server, key: str, pillar_key: str) -> Mapping[str, Any]:
     return {pillar_key: found} if found else {}
 
 
-def _json(server: Server, key: str, pillar_key: str | None) -> Mapping[str, Any]:
+def _read_json(server: Server, key: str, pillar_key: str | None) -> Mapping[str, Any]:
     text = server.ask("GET", key)
     data = json.loads(text) if text else None
     if not data:
@@ -87,9 +87,9 @@ class Server:
         packed = [word.encode() for word in words]
         parts = (b"$%d\r\n%s\r\n" % (len(word), word) for word in packed)
         self._connection.sendall(b"*%d\r\n" % len(packed) + b"".join(parts))
-        return self._reply()
+        return self._read_reply()
 
-    def _reply(self) -> Any:
+    def _read_reply(self) -> Any:
         line = self._replies.readline(1 << 16)
         kind, text = line[:1], line[1:].rstrip(b"\r\n").decode("utf-8", "replace")
         if kind == b"+":
@@ -97,14 +97,14 @@ class Server:
         if kind == b":":
             return int(text)
         if kind == b"$":
-            return self._text(int(text))
+            return self._read_text(int(text))
         if kind == b"*":
-            return [self._reply() for _ in range(int(text))]
+            return [self._read_reply() for _ in range(int(text))]
         if kind == b"-":
             raise ValueError(text.removeprefix("ERR "))
         raise ValueError("the server's answer is none of Redis")
 
-    def _text(self, size: int) -> str | None:
+    def _read_text(self, size: int) -> str | None:
         if size < 0:
             return None
         if size > LIMIT_BYTES:
@@ -116,8 +116,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def _connected(options: Mapping[str, Any]) -> Iterator[Server]:
-    with _socket(options) as connection, connection.makefile("rb") as replies:
+def _connect(options: Mapping[str, Any]) -> Iterator[Server]:
+    with _open_socket(options) as connection, connection.makefile("rb") as replies:
         server = Server(connection, replies)
         if options.get("redis.password"):
             server.ask("AUTH", str(options["redis.password"]))
@@ -126,7 +126,7 @@ def _connected(options: Mapping[str, Any]) -> Iterator[Server]:
         yield server
 
 
-def _socket(options: Mapping[str, Any]) -> socket.socket:
+def _open_socket(options: Mapping[str, Any]) -> socket.socket:
     path = options.get("redis.unix_socket_path")
     if not path:
         host, port = options.get("redis.host") or "salt", options.get("redis.port") or 6379

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.data import copied, traverse
+from saltlite.core.data import copy_data, traverse
 from saltlite.pillar.external import ExternalFailed, options_of
 from saltlite.templates.pipe import Source, render
 from saltlite.templates.template import render_template
@@ -33,14 +33,16 @@ def ext_pillar(
     """The pillar of a stack of configuration files."""
     configs = [str(each) for each in args]
     for name, choices in kwargs.items():
-        configs += _chosen(ctx, pillar, name, choices)
+        configs += _choose_lists(ctx, pillar, name, choices)
     stack: dict[str, Any] = {}
     for config in configs:
-        stack = _laid(ctx, pillar, config, stack)
+        stack = _apply_stack(ctx, pillar, config, stack)
     return stack
 
 
-def _chosen(ctx: MinionContext, pillar: Mapping[str, Any], name: str, choices: Any) -> list[str]:
+def _choose_lists(
+    ctx: MinionContext, pillar: Mapping[str, Any], name: str, choices: Any
+) -> list[str]:
     """``grains:os: {Debian: stack.cfg}``: the lists for the value that is there."""
     kind, _, key = name.partition(":")
     places: Mapping[str, Callable[[], Any]] = {
@@ -57,11 +59,11 @@ def _chosen(ctx: MinionContext, pillar: Mapping[str, Any], name: str, choices: A
     return [found] if isinstance(found, str) else [str(each) for each in found]
 
 
-def _laid(
+def _apply_stack(
     ctx: MinionContext, pillar: Mapping[str, Any], config: str, stack: dict[str, Any]
 ) -> dict[str, Any]:
-    for path in _files(ctx, pillar, config, stack):
-        text = _rendered(ctx, pillar, path, stack)
+    for path in _list_files(ctx, pillar, config, stack):
+        text = _render_file(ctx, pillar, path, stack)
         data = render(Source(text=text, path=path), ctx, renderer="yaml")
         if not data:
             continue
@@ -72,19 +74,19 @@ def _laid(
     return stack
 
 
-def _files(
+def _list_files(
     ctx: MinionContext, pillar: Mapping[str, Any], config: str, stack: Mapping[str, Any]
 ) -> Iterator[str]:
     if not os.path.isfile(config):
         log.warning("stack: there is no %s", config)
         return
     below = posixpath.dirname(config)
-    for line in _rendered(ctx, pillar, config, stack).splitlines():
+    for line in _render_file(ctx, pillar, config, stack).splitlines():
         if line.strip():
             yield from sorted(glob.glob(posixpath.join(below, line.strip())))
 
 
-def _rendered(
+def _render_file(
     ctx: MinionContext, pillar: Mapping[str, Any], path: str, stack: Mapping[str, Any]
 ) -> str:
     text = (ctx.host.read_bytes(path) or b"").decode("utf-8", "replace")
@@ -106,50 +108,52 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         ExternalFailed: it says something else.
     """
     over = dict(over)
-    how = _how(over.pop(HOW, "merge-last"))
+    how = _check_strategy(over.pop(HOW, "merge-last"))
     if how == "overwrite":
-        overwritten: dict[str, Any] = _plain(over)
+        overwritten: dict[str, Any] = _drop_strategies(over)
         return overwritten
     if how == "remove":
-        return {key: copied(value) for key, value in under.items() if key not in over}
-    joined = dict(copied(under))
+        return {key: copy_data(value) for key, value in under.items() if key not in over}
+    joined = dict(copy_data(under))
     for key, value in over.items():
-        joined[key] = _joined(joined[key], value, how) if key in joined else _plain(value)
+        joined[key] = (
+            _join_values(joined[key], value, how) if key in joined else _drop_strategies(value)
+        )
     return joined
 
 
-def _joined(under: Any, over: Any, how: str) -> Any:
+def _join_values(under: Any, over: Any, how: str) -> Any:
     if type(under) is not type(over):
-        return under if how == "merge-first" else _plain(over)
+        return under if how == "merge-first" else _drop_strategies(over)
     if isinstance(over, dict):
         return merged(under, {HOW: how, **over})
     if isinstance(over, list):
-        return _list(under, over, how)
+        return _join_lists(under, over, how)
     return under if how == "merge-first" else over
 
 
-def _list(under: list[Any], over: list[Any], how: str) -> list[Any]:
+def _join_lists(under: list[Any], over: list[Any], how: str) -> list[Any]:
     if over and isinstance(over[0], Mapping) and HOW in over[0]:
-        how = _how(over[0][HOW])
+        how = _check_strategy(over[0][HOW])
         over = over[1:]
     if how == "overwrite":
-        return list(copied(over))
+        return list(copy_data(over))
     if how == "remove":
         return [each for each in under if each not in over]
     return [*over, *under] if how == "merge-first" else [*under, *over]
 
 
-def _how(word: Any) -> str:
+def _check_strategy(word: Any) -> str:
     if word not in STRATEGIES:
         raise ExternalFailed(f"{HOW}: {word} is none of {', '.join(STRATEGIES)}")
     return str(word)
 
 
-def _plain(value: Any) -> Any:
+def _drop_strategies(value: Any) -> Any:
     """A value without words about joining."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items() if key != HOW}
+        return {key: _drop_strategies(item) for key, item in value.items() if key != HOW}
     if isinstance(value, list):
         first_says = bool(value) and isinstance(value[0], Mapping) and set(value[0]) == {HOW}
-        return [_plain(item) for item in (value[1:] if first_says else value)]
+        return [_drop_strategies(item) for item in (value[1:] if first_says else value)]
     return value

@@ -2,7 +2,7 @@
 
 Off unless ``file_recv`` is set. Every component of a path is one name, every directory on the way
 is opened without following links, and what is written is a regular file of ours, mode 0600.
-Source: protocol.md 9.7; security.md 2.2 (CVE-2024-38824), 3.2.
+Source: docs/wire.md#others; docs/security.md#ids-jids-and-paths (CVE-2024-38824), #limits.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def store_piece(
         StoreError: another piece of this minion's is being written for too long.
         OSError: the disk does not take it.
     """
-    parts = _checked_path(path)
+    parts = _check_path(path)
     if not valid_minion_id(minion_id):
         raise PushRefused("no such minion")
     if not isinstance(begin, int) or isinstance(begin, bool) or begin < 0:
         raise PushRefused("no such place in a file")
-    piece = _bytes(data)
+    piece = _as_bytes(data)
     if begin + len(piece) > limit_bytes:
         raise PushRefused(f"larger than {limit_bytes} bytes")
-    with _locked(cachedir, minion_id):
+    with _lock_minion(cachedir, minion_id):
         if not has_key():
             raise PushRefused("key was removed")
         _check_quota(cachedir / "minions" / minion_id / "files", len(piece))
-        _store(cachedir, ["minions", minion_id, "files", *parts], begin, piece)
+        _store_bytes(cachedir, ["minions", minion_id, "files", *parts], begin, piece)
 
 
 def forget(cachedir: Path, minion_id: str) -> None:
@@ -80,23 +80,23 @@ def forget(cachedir: Path, minion_id: str) -> None:
     folder = disk.child(cachedir / "minions", minion_id)
     if not folder.is_dir() or folder.is_symlink():
         return
-    with _locked(cachedir, minion_id):
+    with _lock_minion(cachedir, minion_id):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _locked(cachedir: Path, minion_id: str) -> AbstractContextManager[None]:
+def _lock_minion(cachedir: Path, minion_id: str) -> AbstractContextManager[None]:
     return disk.locked_slot(cachedir / LOCKS, zlib.crc32(minion_id.encode()))
 
 
-def _store(cachedir: Path, names: Sequence[str], begin: int, piece: bytes) -> None:
-    folder = _folder(cachedir, names[:-1], make=begin == 0)
+def _store_bytes(cachedir: Path, names: Sequence[str], begin: int, piece: bytes) -> None:
+    folder = _open_folder(cachedir, names[:-1], make=begin == 0)
     try:
-        _write(folder, names[-1], begin, piece)
+        _write_piece(folder, names[-1], begin, piece)
     finally:
         os.close(folder)
 
 
-def _bytes(data: object) -> bytes:
+def _as_bytes(data: object) -> bytes:
     """Salt's wire does not tell bytes from text; what is no UTF-8 comes escaped."""
     if isinstance(data, str):
         try:
@@ -108,7 +108,7 @@ def _bytes(data: object) -> bytes:
     return data
 
 
-def _checked_path(path: object) -> list[str]:
+def _check_path(path: object) -> list[str]:
     if not isinstance(path, (list, tuple)) or not 0 < len(path) <= DEPTH_LIMIT:
         raise PushRefused("a path is a list of names")
     if not all(safe_name(part) and "\\" not in part for part in path):
@@ -125,19 +125,19 @@ def _check_quota(top: Path, more_bytes: int) -> None:
             raise PushRefused("this minion has pushed its share")
 
 
-def _folder(top: Path, names: Sequence[str], *, make: bool) -> int:
+def _open_folder(top: Path, names: Sequence[str], *, make: bool) -> int:
     """A descriptor of the directory."""
     fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in names:
         try:
-            below = _entered(fd, name, make)
+            below = _enter_folder(fd, name, make)
         finally:
             os.close(fd)
         fd = below
     return fd
 
 
-def _entered(fd: int, name: str, make: bool) -> int:
+def _enter_folder(fd: int, name: str, make: bool) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=fd)
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def _entered(fd: int, name: str, make: bool) -> int:
         raise PushRefused(f"{name} is no directory") from error
 
 
-def _write(folder: int, name: str, begin: int, piece: bytes) -> None:
+def _write_piece(folder: int, name: str, begin: int, piece: bytes) -> None:
     try:
         fd = os.open(name, _FILE | (0 if begin else os.O_CREAT), 0o600, dir_fd=folder)
     except OSError as error:

@@ -23,5 +23,8 @@ ASK_SLOW: Final = b"\xc1slow"
 
 
 def slow_at_once(workers: int) -> int:
-    """How many workers may be at something slow at once. Source: reliability.md 6.4."""
+    """How many workers may be at something slow at once.
+
+    Source: docs/reliability.md#somebody-is-slow.
+    """
     return max(1, workers - 1)

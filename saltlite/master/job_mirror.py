@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltlite.config.master import EventOptions, MasterConfig
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.jobs.stored import OWN
+
+if TYPE_CHECKING:
+    from saltlite.loader.returners import Returner
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +31,18 @@ class Given:
     functions: Any = None
     writes_later: bool = True
     """What goes to a server waits on disk: no request waits for a server."""
+    _servers: dict[str, Returner] = field(default_factory=dict, init=False)
+
+    def returner(self, name: str) -> Returner:
+        """Return the returner of a name; one of a server is the same each time, its file open.
+
+        Raises:
+            FunctionUnavailable: there is none.
+        """
+        from saltlite.loader.returners import resolve
+
+        found = resolve(name, self)  # each time: a user's own may have come since
+        return found if found.server is None else self._servers.setdefault(name, found)
 
 
 def event_returners(options: EventOptions) -> list[str]:
@@ -47,23 +62,23 @@ class JobMirror:
         ]
         own_returns = not jobs.ext_job_cache and jobs.job_cache
         self._returns = [name for name in self._loads if own_returns]
-        self._context = Given(config)
+        self._given = Given(config)
 
     def job(self, jid: str, load: Mapping[str, Any], minions: Sequence[str]) -> None:
         """A job was published."""
         for name in self._loads:
-            self._call(name, "save_load", jid, {**load, "Minions": list(minions)}, list(minions))
+            self._call_returner(
+                name, "save_load", jid, {**load, "Minions": list(minions)}, list(minions)
+            )
 
     def returned(self, load: Mapping[str, Any]) -> None:
         """A return has been recorded, the first of its minion."""
         for name in self._returns:
-            self._call(name, "returner", dict(load))
+            self._call_returner(name, "returner", dict(load))
 
-    def _call(self, name: str, function: str, *args: Any) -> None:
-        from saltlite.loader.returners import resolve
-
+    def _call_returner(self, name: str, function: str, *args: Any) -> None:
         try:
-            returner = resolve(name, self._context)
+            returner = self._given.returner(name)
             if returner.can(function):
                 returner.call(function, *args)
         except Exception:

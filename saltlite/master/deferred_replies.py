@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import zmq
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.transport.addresses import ipc
 
 LATE: Final = b"\xc1late:"

@@ -4,7 +4,7 @@ Their key lies in ``cachedir`` and returns come from a socket in ``sock_dir``, b
 others. So each of these users gets, by name, the right to pass through the two directories and to
 use that one socket: entries of a POSIX access list, written as the file system keeps them. Where it
 keeps none, a line says so, and these users cannot use ``salt``. Source: acl(5),
-linux/posix_acl_xattr.h; security.md 3.4.
+linux/posix_acl_xattr.h; docs/security.md#secrets-at-rest.
 """
 
 from __future__ import annotations
