@@ -18,7 +18,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     if not checked[0]:
         return checked
     for name, fields in config["services"].items():
-        if not isinstance(fields, Mapping) or not fields:
+        if not isinstance(fields, Mapping):
             return False, f"Configuration for journald beacon: {name} must be a map of fields."
     return settings.VALID
 

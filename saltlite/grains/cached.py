@@ -23,7 +23,7 @@ def fetch(config: MinionConfig) -> dict[str, Any] | None:
     """The grains that are kept of this minion; ``None`` for none, old or unreadable ones."""
     if not config.grains.grains_cache:
         return None
-    path = _path(config)
+    path = _cache_path(config)
     try:
         age_s = time.time() - os.stat(path).st_mtime
     except OSError:
@@ -43,9 +43,9 @@ def keep(config: MinionConfig, grains: Mapping[str, Any]) -> None:
     """Keep what was collected; one line in the log if that cannot be."""
     if not config.grains.grains_cache:
         return
-    path = _path(config)
+    path = _cache_path(config)
     try:
-        data = json.dumps(_checked(dict(grains))).encode()
+        data = json.dumps(_check_value(dict(grains))).encode()
         make_dir(path.parent)
         write_file(path, data, flush=False)
     except (TypeError, ValueError, RecursionError, StoreError, OSError) as error:
@@ -55,21 +55,21 @@ def keep(config: MinionConfig, grains: Mapping[str, Any]) -> None:
 def forget(config: MinionConfig) -> None:
     """Have the grains collected the next time."""
     if config.grains.grains_cache:
-        _path(config).unlink(missing_ok=True)
+        _cache_path(config).unlink(missing_ok=True)
 
 
-def _checked(value: Any) -> Any:
+def _check_value(value: Any) -> Any:
     """``value``; raises ValueError for a key that would come back as text and is none."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ValueError(f"the key {key!r} is no text")
-            _checked(item)
+            _check_value(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _checked(item)
+            _check_value(item)
     return value
 
 
-def _path(config: MinionConfig) -> Path:
+def _cache_path(config: MinionConfig) -> Path:
     return Path(config.paths.cachedir, FILE)

@@ -64,7 +64,7 @@ def quick(config: MinionConfig, host: Host) -> dict[str, Any]:
     system = os_release.read(host)
     return {
         "id": config.identity.id,
-        "master": _master(config),
+        "master": _master_name(config),
         "server_id": server_id(config.identity.id),
         **_machine_id(host),
         **kernel.read(host, uname),
@@ -83,7 +83,7 @@ def quick(config: MinionConfig, host: Host) -> dict[str, Any]:
     }
 
 
-def _master(config: MinionConfig) -> Any:
+def _master_name(config: MinionConfig) -> Any:
     master = config.network.master
     return master if isinstance(master, str) else list(master)
 

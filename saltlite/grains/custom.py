@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import NoFunctions
 from saltlite.core.data import merge
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.loader import catalogue
 
 log = logging.getLogger(__name__)
@@ -43,26 +43,28 @@ def add_custom(config: MinionConfig, grains: dict[str, Any]) -> dict[str, Any]:
     for name in files.modules():
         source = files.source(name)
         for function, call in (source.functions if source is not None else {}).items():
-            _join(ctx, _read(f"{name}.{function}", call, ctx))
+            _join_grains(ctx, _call_grain(f"{name}.{function}", call, ctx))
     return ctx.grains
 
 
-def _read(name: str, call: Callable[..., Any], ctx: GrainContext) -> Any:
+def _call_grain(name: str, call: Callable[..., Any], ctx: GrainContext) -> Any:
     parameters = inspect.signature(call).parameters
     given = {"grains": ctx.grains, "proxy": {}}
     kwargs = {key: value for key, value in given.items() if key in parameters}
     try:
         return call(**kwargs)
     except Exception as error:  # noqa: BLE001 - a user's function
-        log.error("grains of %s (%s): %s: %s", name, _path(call), type(error).__name__, error)
+        log.error(
+            "grains of %s (%s): %s: %s", name, _source_path(call), type(error).__name__, error
+        )
         return None
 
 
-def _path(call: Callable[..., Any]) -> str:
+def _source_path(call: Callable[..., Any]) -> str:
     return str(inspect.unwrap(call).__code__.co_filename)
 
 
-def _join(ctx: GrainContext, found: Any) -> None:
+def _join_grains(ctx: GrainContext, found: Any) -> None:
     """Add a map of grains; whole values, or with ``grains_deep_merge`` what is in maps."""
     if not isinstance(found, dict):
         return

@@ -28,7 +28,7 @@ _VENDORS = ("nvidia", "amd", "ati", "intel", "cirrus", "vmware", "matrox", "aspe
 def read(host: Host, *, gpus: bool = True) -> dict[str, Any]:
     """The grains of this machine; without ``gpus`` graphics processors are not looked for."""
     found = dmi_grains({name: host.read_text(f"{DMI}/{file}") for name, file in _DMI_FILES.items()})
-    return {**found, **(_gpus(host) if gpus else {})}
+    return {**found, **(_read_gpus(host) if gpus else {})}
 
 
 def dmi_grains(values: dict[str, str | None]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def dmi_grains(values: dict[str, str | None]) -> dict[str, Any]:
     return grains
 
 
-def _gpus(host: Host) -> dict[str, Any]:
+def _read_gpus(host: Host) -> dict[str, Any]:
     text = ""
     if host.which("lspci"):
         try:
@@ -60,11 +60,11 @@ def parse_lspci(text: str) -> list[dict[str, str]]:
         }
         if entry.get("Class", "").lower() in _GRAPHICS:
             gpus.append(
-                {"vendor": _vendor(entry.get("Vendor", "")), "model": entry.get("Device", "")}
+                {"vendor": _find_vendor(entry.get("Vendor", "")), "model": entry.get("Device", "")}
             )
     return gpus
 
 
-def _vendor(text: str) -> str:
+def _find_vendor(text: str) -> str:
     words = text.lower().replace("[", " ").replace("]", " ").replace("/", " ").split()
     return next((vendor for vendor in _VENDORS if vendor in words), "unknown")

@@ -24,15 +24,15 @@ _IN_BINARY = ((b"upstart", "upstart"), (b"sysvinit", "sysvinit"), (b"systemd", "
 
 def read(host: Host) -> dict[str, Any]:
     """The grains of this machine."""
-    grains: dict[str, Any] = {"init": _init(host)}
+    grains: dict[str, Any] = {"init": _find_init(host)}
     if host.which("systemctl"):
-        version = _systemd(host)
+        version = _read_systemd(host)
         if version:
             grains["systemd"] = version
     return grains
 
 
-def _init(host: Host) -> str:
+def _find_init(host: Host) -> str:
     if host.is_dir("/run/systemd/system"):
         return "systemd"
     command = (host.read_text("/proc/1/cmdline") or "").split("\0")[0]
@@ -47,7 +47,7 @@ def kind_of_init(binary: bytes) -> str:
     return next((kind for word, kind in _IN_BINARY if word in binary), "unknown")
 
 
-def _systemd(host: Host) -> dict[str, str] | None:
+def _read_systemd(host: Host) -> dict[str, str] | None:
     try:
         return parse_version(
             host.run(["systemctl", "--version"], timeout_s=COMMAND_TIMEOUT_S).stdout

@@ -29,7 +29,7 @@ def read(host: Host, name: os.uname_result) -> dict[str, Any]:
         "zfs_feature_flags": False,
     }
     if host.which("selinuxenabled"):
-        grains["selinux"] = _selinux(host)
+        grains["selinux"] = _read_selinux(host)
     return grains
 
 
@@ -48,7 +48,7 @@ def is_secure(variable: bytes | None) -> bool:
     return variable is not None and variable[-1:] == b"\x01"
 
 
-def _selinux(host: Host) -> dict[str, Any]:
+def _read_selinux(host: Host) -> dict[str, Any]:
     try:
         enabled = host.run(["selinuxenabled"], timeout_s=COMMAND_TIMEOUT_S).exit_code == 0
         enforced = host.run(["getenforce"], timeout_s=COMMAND_TIMEOUT_S).stdout.strip()

@@ -46,13 +46,13 @@ def resolving(host: Host, nodename: str, *, reverse: bool = False) -> Callable[[
 
 def read(host: Host, nodename: str) -> dict[str, Any]:
     """The grains that follow from the machine's own name."""
-    found = _resolve(host, "ahosts", nodename)
+    found = _resolve_name(host, "ahosts", nodename)
     fqdn = (parse_canonical_name(found) if found else None) or nodename
     reachable = found is not None
     return {
         **name_grains(fqdn),
-        "fqdn_ip4": parse_addresses(_resolve(host, "ahostsv4", fqdn) if reachable else None),
-        "fqdn_ip6": parse_addresses(_resolve(host, "ahostsv6", fqdn) if reachable else None),
+        "fqdn_ip4": parse_addresses(_resolve_name(host, "ahostsv4", fqdn) if reachable else None),
+        "fqdn_ip6": parse_addresses(_resolve_name(host, "ahostsv6", fqdn) if reachable else None),
     }
 
 
@@ -68,7 +68,7 @@ def _all_names(host: Host) -> dict[str, Any]:
     found: list[str] = []
 
     def ask(address: str) -> None:
-        text = _resolve(host, "hosts", address, REVERSE_TIMEOUT_S)
+        text = _resolve_name(host, "hosts", address, REVERSE_TIMEOUT_S)
         found.extend(parse_host_names(text or ""))
 
     threads = [threading.Thread(target=ask, args=(one,), daemon=True) for one in addresses]
@@ -90,7 +90,7 @@ def name_grains(fqdn: str) -> dict[str, Any]:
     return {"fqdn": fqdn, "host": name, "domain": domain}
 
 
-def _resolve(
+def _resolve_name(
     host: Host, database: str, name: str, timeout_s: float = RESOLVE_TIMEOUT_S
 ) -> str | None:
     """What the resolver knows of a name; ``None`` if nothing, or if it takes too long.

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
-from saltlite.errors import CommandError
+from saltlite.core.netlink import IPV4, IPV6, Link
 from saltlite.host import Host
 
-COMMAND_TIMEOUT_S = 5.0
+log = logging.getLogger(__name__)
 
-_HEAD = re.compile(r"\d+: ([^:@\s]+)(?:@\S+)?:")
 _IPV6_DEFAULT = "0" * 32
-
-
-@dataclass(slots=True)
-class Interface:
-    """One interface; addresses in the order in which Salt lists them."""
-
-    hardware: str | None = None
-    ipv4: list[str] = field(default_factory=list)
-    ipv6: list[str] = field(default_factory=list)
-    secondary: list[str] = field(default_factory=list)
 
 
 def read(host: Host) -> dict[str, Any]:
     """The grains of this machine."""
-    interfaces = parse_ip_addr(_addresses(host))
     return {
-        **interface_grains(interfaces),
+        **interface_grains(_read_links(host)),
         **gateway_grains(
             host.read_text("/proc/net/route") or "", host.read_text("/proc/net/ipv6_route") or ""
         ),
@@ -41,62 +29,48 @@ def read(host: Host) -> dict[str, Any]:
 
 def addresses(host: Host) -> list[str]:
     """All addresses of this machine that others may reach it by."""
-    found = interface_grains(parse_ip_addr(_addresses(host)))
+    found = interface_grains(_read_links(host))
     every = [ipaddress.ip_address(each) for each in (*found["ipv4"], *found["ipv6"])]
     return [str(each) for each in every if not (each.is_loopback or each.is_link_local)]
 
 
-def _addresses(host: Host) -> str:
+def _read_links(host: Host) -> list[Link]:
     try:
-        return host.run(["ip", "addr", "show"], timeout_s=COMMAND_TIMEOUT_S).stdout
-    except CommandError:
-        return ""
+        return host.links()
+    except OSError as error:
+        log.warning("The addresses of this machine are not known: %s", error)
+        return []
 
 
-def parse_ip_addr(text: str) -> dict[str, Interface]:
-    """The output of ``ip addr show``."""
-    interfaces: dict[str, Interface] = {}
-    current = Interface()
-    for line in text.splitlines():
-        head = _HEAD.match(line)
-        if head:
-            current = interfaces.setdefault(head.group(1), Interface())
-            continue
-        words = line.split()
-        if len(words) >= 2:
-            _take(current, words)
-    return interfaces
+def interface_grains(links: Iterable[Link]) -> dict[str, Any]:
+    """The grains by interface, and ``ipv4`` and ``ipv6`` of all of them.
 
-
-def _take(interface: Interface, words: Sequence[str]) -> None:
-    kind, address = words[0], words[1].partition("/")[0]
-    if kind.startswith("link/") and re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2})+", address):
-        interface.hardware = address
-    elif kind == "inet":
-        (interface.secondary if "secondary" in words else interface.ipv4).append(address)
-    elif kind == "inet6":
-        interface.ipv6.append(address)
-
-
-def interface_grains(interfaces: dict[str, Interface]) -> dict[str, Any]:
-    """The grains by interface, and ``ipv4`` and ``ipv6`` of all of them."""
-    ipv4 = {name: [*each.ipv4, *each.secondary] for name, each in interfaces.items()}
-    ipv6 = {name: list(each.ipv6) for name, each in interfaces.items()}
+    Secondary addresses come last, as Salt lists them.
+    """
+    links = list(links)
+    first = {one.name: _list_addresses(one, IPV4, secondary=False) for one in links}
+    second = {one.name: _list_addresses(one, IPV4, secondary=True) for one in links}
+    ipv6 = {one.name: _list_addresses(one, IPV6, secondary=False) for one in links}
+    ipv4 = {name: [*first[name], *second[name]] for name in first}
     return {
-        "ip_interfaces": {
-            name: [*each.ipv4, *each.ipv6, *each.secondary] for name, each in interfaces.items()
-        },
+        "ip_interfaces": {name: [*first[name], *ipv6[name], *second[name]] for name in first},
         "ip4_interfaces": ipv4,
         "ip6_interfaces": ipv6,
-        "hwaddr_interfaces": {
-            name: each.hardware for name, each in interfaces.items() if each.hardware
-        },
-        "ipv4": _sorted(address for found in ipv4.values() for address in found),
-        "ipv6": _sorted(address for found in ipv6.values() for address in found),
+        "hwaddr_interfaces": {one.name: one.hardware for one in links if one.hardware},
+        "ipv4": _sort_addresses(address for found in ipv4.values() for address in found),
+        "ipv6": _sort_addresses(address for found in ipv6.values() for address in found),
     }
 
 
-def _sorted(addresses: Iterable[str]) -> list[str]:
+def _list_addresses(link: Link, version: int, *, secondary: bool) -> list[str]:
+    return [
+        each.address
+        for each in link.addresses
+        if each.version == version and each.secondary == secondary
+    ]
+
+
+def _sort_addresses(addresses: Iterable[str]) -> list[str]:
     return sorted(set(addresses), key=lambda address: int(ipaddress.ip_address(address)))
 
 

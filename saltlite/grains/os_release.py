@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
@@ -17,7 +18,7 @@ LSB_PATH = "/etc/lsb-release"
 
 UNKNOWN = "n/a"
 
-_LSB = re.compile(r"(DISTRIB_(?:ID|RELEASE|CODENAME|DESCRIPTION))=['\"]?([\w\s.-]+)")
+_LSB = regex(r"(DISTRIB_(?:ID|RELEASE|CODENAME|DESCRIPTION))=['\"]?([\w\s.-]+)")
 
 _OS_NAMES = {
     "Alibaba Cloud Linux": "Alinux",
@@ -104,11 +105,11 @@ def parse_os_release(text: str) -> dict[str, str]:
     for line in text.splitlines():
         name, equals, value = line.strip().partition("=")
         if equals and not name.startswith("#"):
-            entries[name.strip()] = _unquoted(value)
+            entries[name.strip()] = _unquote(value)
     return entries
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     try:
         return " ".join(shlex.split(value))
     except ValueError:
@@ -138,7 +139,7 @@ def os_grains(
         codename = _lsb_codename_or_other(release, lsb)
     else:
         lsb = _lsb_of_release(release, full_name)
-        codename = _codename(os_name, release, lsb["lsb_distrib_codename"])
+        codename = _find_codename(os_name, release, lsb["lsb_distrib_codename"])
     return {
         "os": os_name,
         "os_family": _FAMILY_OF.get(os_name, os_name),
@@ -147,7 +148,7 @@ def os_grains(
         "osrelease": number,
         "osrelease_info": info,
         "osmajorrelease": major,
-        "osfinger": _finger(os_name, shown_name, number),
+        "osfinger": _build_osfinger(os_name, shown_name, number),
         **lsb,
     }
 
@@ -190,7 +191,7 @@ def _lsb_codename(release: Mapping[str, str]) -> str:
     return pretty
 
 
-def _codename(os_name: str, release: Mapping[str, str], lsb_codename: str) -> str:
+def _find_codename(os_name: str, release: Mapping[str, str], lsb_codename: str) -> str:
     if os_name == "RedHat":
         return _in_parentheses(release.get("VERSION", "")) or lsb_codename.strip()
     return lsb_codename.strip()
@@ -206,7 +207,7 @@ def release_info(number: str) -> list[int | str]:
     return [int(part) if is_digits(part) else part for part in number.split(".")]
 
 
-def _finger(os_name: str, full_name: str, number: str) -> str:
+def _build_osfinger(os_name: str, full_name: str, number: str) -> str:
     name = os_name if os_name in _NAMED_BY_OS else full_name
     return f"{name}-{number if os_name in _WHOLE_RELEASE else number.partition('.')[0]}"
 

@@ -17,14 +17,14 @@ def read() -> dict[str, Any]:
     """The grains of this process."""
     path = os.environ.get("PATH", "")
     return {
-        "cwd": _cwd(),
+        "cwd": _working_directory(),
         "pid": os.getpid(),
         "ps": "ps -efHww",
         "shell": os.environ.get("SHELL", "/bin/sh"),
         "path": path,
         "systempath": path.split(os.pathsep),
-        **_identity(),
-        **_python(),
+        **_user_and_group(),
+        **_describe_python(),
         "saltpath": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
         "saltversion": SALT_COMPATIBLE,
         "saltversioninfo": [int(part) for part in SALT_COMPATIBLE.split(".")],
@@ -32,14 +32,14 @@ def read() -> dict[str, Any]:
     }
 
 
-def _cwd() -> str | None:
+def _working_directory() -> str | None:
     try:
         return os.getcwd()
     except OSError:
         return None
 
 
-def _identity() -> dict[str, Any]:
+def _user_and_group() -> dict[str, Any]:
     import grp
     import pwd
 
@@ -55,7 +55,7 @@ def _identity() -> dict[str, Any]:
     return {"uid": uid, "gid": gid, "username": username, "groupname": groupname}
 
 
-def _python() -> dict[str, Any]:
+def _describe_python() -> dict[str, Any]:
     return {
         "pythonversion": list(sys.version_info),
         "pythonexecutable": sys.executable,

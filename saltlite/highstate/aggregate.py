@@ -34,7 +34,7 @@ def is_asked(chunk: Chunk, option: bool | Sequence[str]) -> bool:
 
 def aggregator(ctx: MinionContext, module: str) -> Aggregator | None:
     """The ``mod_aggregate`` of a state module; ``None`` if it has none."""
-    return _function(ctx, module, MOD_AGGREGATE)
+    return _find_function(ctx, module, MOD_AGGREGATE)
 
 
 def prepare(ctx: MinionContext, chunk: Chunk, done: set[str]) -> None:
@@ -42,12 +42,12 @@ def prepare(ctx: MinionContext, chunk: Chunk, done: set[str]) -> None:
     module = str(chunk["state"])
     if module in done:
         return
-    function = _function(ctx, module, MOD_INIT)
+    function = _find_function(ctx, module, MOD_INIT)
     if function is None or function(dict(chunk)):
         done.add(module)
 
 
-def _function(ctx: MinionContext, module: str, name: str) -> Callable[..., Any] | None:
+def _find_function(ctx: MinionContext, module: str, name: str) -> Callable[..., Any] | None:
     try:
         return resolve(f"{module}.{name}", ctx).call
     except FunctionUnavailable:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.jid import jid_time
 from saltlite.core.tags import job_progress
 from saltlite.errors import FunctionError, RenderError, SaltliteError, UsageError
@@ -21,9 +21,9 @@ from saltlite.highstate.call import Answer, Chunk
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
-from saltlite.highstate.kept_plans import Asked, keep
+from saltlite.highstate.locations import placed
 from saltlite.highstate.low import low_tag
-from saltlite.highstate.placed import placed
+from saltlite.highstate.plans import Asked, keep
 from saltlite.highstate.run import run_low
 from saltlite.highstate.sls import StateTree
 
@@ -93,7 +93,7 @@ class Wishes:
         return cls(
             test=bool(test),
             saltenv=str(given.get("saltenv") or files.saltenv or "base"),
-            queue=_queue(files.state_queue if given.get("queue") is None else given["queue"]),
+            queue=_read_queue(files.state_queue if given.get("queue") is None else given["queue"]),
             concurrent=bool(given.get("concurrent", False)),
             pillar=pillar or {},
             exclude=given.get("exclude"),
@@ -110,7 +110,7 @@ def _state_events(config: MinionConfig, given: Mapping[str, Any]) -> bool:
     return bool(config.files.state_events if asked is None else asked)
 
 
-def _queue(given: Any) -> bool | int:
+def _read_queue(given: Any) -> bool | int:
     """Whether to wait for other runs; a number: only while there are no more of them."""
     return given if isinstance(given, int) else bool(given)
 
@@ -201,7 +201,7 @@ def running(ctx: MinionContext) -> list[str]:
     """Salt's sentence about each other run of states on this minion."""
     own = str(ctx.job.get("jid", ""))
     return [
-        _told(job)
+        _describe_job(job)
         for job in ctx.jobs.running()
         if str(job.get("jid", "")) != own and _runs_states(job)
     ]
@@ -213,7 +213,7 @@ def _runs_states(job: Mapping[str, Any]) -> bool:
     return any(name.startswith("state.") and name not in HARMLESS for name in names)
 
 
-def _told(job: Mapping[str, Any]) -> str:
+def _describe_job(job: Mapping[str, Any]) -> str:
     jid = str(job.get("jid", ""))
     try:
         since = jid_time(jid).strftime("%Y, %b %d %H:%M:%S.%f")
@@ -260,7 +260,7 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | di
         ctx.state["retcode"] = COMPILE_ERROR
         return list(found.first_errors)
     settled = order(found.low, found.names)
-    answers = _run(ctx, settled.low, settled, wishes, tells_all=_tells_all(found, wishes))
+    answers = _run_chunks(ctx, settled.low, settled, wishes, tells_all=_tells_all(found, wishes))
     if found.wanted:
         asked = Asked(found.wanted, wishes.pillar, wishes.exclude)
         keep(ctx, asked, answers, test=wishes.test)
@@ -290,14 +290,14 @@ def apply_some(
             needed.add(tag)
             wanted += [other for _, other in settled.requisites.get(tag, ())]
     low = [chunk for chunk in settled.low if low_tag(chunk) in needed]
-    return _run(ctx, low, settled, wishes) if low else {}
+    return _run_chunks(ctx, low, settled, wishes) if low else {}
 
 
 def _is_meant(chunk: Chunk, ids: Sequence[str]) -> bool:
     return str(chunk["__id__"]) in ids
 
 
-def _run(
+def _run_chunks(
     ctx: MinionContext,
     low: Sequence[Chunk],
     settled: Ordered,
@@ -310,7 +310,7 @@ def _run(
         log.error("recursive requisite: %s", " -> ".join(circle))
 
     def told(tag: str, answer: Answer, total: int) -> None:
-        _fire(ctx, chunks.get(tag, {}), answer, total, tells_all=tells_all)
+        _fire_progress(ctx, chunks.get(tag, {}), answer, total, tells_all=tells_all)
 
     answers = run_low(
         ctx,
@@ -332,7 +332,9 @@ def retcode_of(answers: Mapping[str, Answer]) -> int:
     return STATE_FAILURE if failed else 0
 
 
-def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, *, tells_all: bool) -> None:
+def _fire_progress(
+    ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, *, tells_all: bool
+) -> None:
     """Tell the master of a finished state, if that is wanted."""
     minion, jid = ctx.config.identity.id, str(ctx.job.get("jid", "req"))
     asked = chunk.get("fire_event")
@@ -351,6 +353,9 @@ def _fire(ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, *, tells
 
 
 def no_states(comment: str = NO_TOP) -> dict[str, Answer]:
-    """The pseudo state that says that a top file has nothing to run. Source: cli.md 6."""
+    """The pseudo state that says that a top file has nothing to run.
+
+    Source: tests/cases/cli_samples.yaml.
+    """
     answer = {"result": False, "comment": comment, "name": "No States", "changes": {}}
     return {"no_|-states_|-states_|-None": {**answer, "__run_num__": 0}}

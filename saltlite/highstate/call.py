@@ -63,23 +63,23 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
         Refused: there is no such function, an argument is missing, or ``umask`` is none.
         UsageError: it does not take an argument that is given.
     """
-    function = _found(ctx, chunk)
-    arguments = _arguments(function, chunk)
-    mask = _mask(chunk)
+    function = _find_state_function(ctx, chunk)
+    arguments = _select_arguments(function, chunk)
+    mask = _read_umask(chunk)
     try:
         met = skipped(ctx, chunk)
         if met is not None:
             return met.as_return(chunk["name"])
         arguments = filled(ctx, arguments)
         with masked(mask):
-            answer = _answer(ctx, function, arguments, chunk, test=test)
+            answer = _call_state(ctx, function, arguments, chunk, test=test)
         if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
             answer["result"], answer["comment"] = checked(ctx, chunk)
         return answer
     except SaltliteError as error:
         return Verdict(result=False, comment=str(error)).as_return(chunk["name"])
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
-        comment = f"An exception occurred in this state: {_trace(error)}"
+        comment = f"An exception occurred in this state: {_format_trace(error)}"
         return Verdict(result=False, comment=comment).as_return(chunk["name"])
 
 
@@ -89,7 +89,7 @@ def load_function(ctx: MinionContext, chunk: Chunk) -> None:
         resolve(f"{chunk['state']}.{chunk['fun']}", ctx)
 
 
-def _mask(chunk: Chunk) -> int | None:
+def _read_umask(chunk: Chunk) -> int | None:
     """The permissions that ``umask`` takes from what the state makes; digits are octal ones."""
     if "umask" not in chunk:
         return None
@@ -141,7 +141,7 @@ def watches(ctx: MinionContext, state: str) -> bool:
     return True
 
 
-def _answer(
+def _call_state(
     ctx: MinionContext,
     function: StateFunction,
     arguments: Mapping[str, Any],
@@ -150,8 +150,8 @@ def _answer(
     test: bool,
 ) -> Answer:
     if function.is_users:
-        _tell(ctx, function, chunk)
-    with _surroundings(ctx, function, test=test):
+        _set_globals(ctx, function, chunk)
+    with _test_surroundings(ctx, function, test=test):
         declared = function.call(**arguments)
         found = realise(declared, ctx, test=test)
     if isinstance(found, Verdict):
@@ -159,10 +159,10 @@ def _answer(
     if not isinstance(found, Mapping):
         kind = f"{chunk['state']}.{chunk['fun']}"
         raise Refused(f"Malformed state return: {kind} gave no dictionary")
-    return _mended(dict(found), chunk)
+    return _normalize_answer(dict(found), chunk)
 
 
-def _tell(ctx: MinionContext, function: StateFunction, chunk: Chunk) -> None:
+def _set_globals(ctx: MinionContext, function: StateFunction, chunk: Chunk) -> None:
     """Let a custom state's module know in its globals what is run, as Salt does."""
     known = getattr(function.call, "__wrapped__", function.call).__globals__
     known["__low__"] = dict(chunk)
@@ -171,7 +171,7 @@ def _tell(ctx: MinionContext, function: StateFunction, chunk: Chunk) -> None:
     known["__running__"] = ctx.state.get("running", {})
 
 
-def _mended(answer: Answer, chunk: Chunk) -> Answer:
+def _normalize_answer(answer: Answer, chunk: Chunk) -> Answer:
     """A custom state's return in the shape that all others have."""
     answer.setdefault("name", chunk["name"])
     if not isinstance(answer.get("changes"), Mapping):
@@ -188,7 +188,7 @@ def text_of(comment: Any) -> str:
     return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
 
 
-def _surroundings(
+def _test_surroundings(
     ctx: MinionContext, function: StateFunction, *, test: bool
 ) -> AbstractContextManager[None]:
     """Custom code, also such as a built-in state calls, sees in its options what kind of run it is.
@@ -202,7 +202,7 @@ def _surroundings(
     return surroundings(ctx).with_opts(test=test)
 
 
-def _found(ctx: MinionContext, chunk: Chunk) -> StateFunction:
+def _find_state_function(ctx: MinionContext, chunk: Chunk) -> StateFunction:
     name = f"{chunk['state']}.{chunk['fun']}"
     try:
         return resolve(name, ctx)
@@ -211,7 +211,7 @@ def _found(ctx: MinionContext, chunk: Chunk) -> StateFunction:
         raise Refused(f"{where}\nReason: {error}\n") from None
 
 
-def _arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
+def _select_arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
     """Those of the chunk that the function takes."""
     taken, any_other = keywords(function.call)
     given = {str(key): value for key, value in chunk.items()}
@@ -223,24 +223,24 @@ def _arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
         given.setdefault("saltenv", chunk.get("__env__") or "base")
     if any_other and function.is_users:
         return {key: given[key] for key in given if key in taken or key not in _KEPT_BACK}
-    stray = [key for key in given if key not in taken and not _engines(key)]
+    stray = [key for key in given if key not in taken and not _is_engines_own(key)]
     if stray and not any_other:
-        raise UsageError(_strange(stray, f"{chunk['state']}.{chunk['fun']}"))
+        raise UsageError(_describe_stray_arguments(stray, f"{chunk['state']}.{chunk['fun']}"))
     kept = _KEPT if any_other else frozenset()
     if chunk["fun"] == MOD_WATCH:
         kept |= _FOR_COMMANDS
     return {
         key: value
         for key, value in given.items()
-        if key in taken or key in kept or (any_other and not _engines(key))
+        if key in taken or key in kept or (any_other and not _is_engines_own(key))
     }
 
 
-def _engines(key: str) -> bool:
+def _is_engines_own(key: str) -> bool:
     return key in OWN or key.startswith("__")
 
 
-def _strange(stray: list[str], name: str) -> str:
+def _describe_stray_arguments(stray: list[str], name: str) -> str:
     """Salt's sentence about arguments that a function does not take."""
     quoted = ", ".join(f"'{key}'" for key in stray)
     if len(stray) == 1:
@@ -259,7 +259,7 @@ def missing_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[s
     return [name for name in named if name not in given]
 
 
-def _trace(error: BaseException) -> str:
+def _format_trace(error: BaseException) -> str:
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next

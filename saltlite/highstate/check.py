@@ -11,19 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import deepcopy
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate.call import OWN, StateFunctions, missing_of
 from saltlite.highstate.graph import RECURSIVE, Requisites, order
 from saltlite.highstate.high import finished, verified
+from saltlite.highstate.locations import placed
 from saltlite.highstate.low import Chunk, low_of, low_tag
-from saltlite.highstate.placed import placed
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Place, Reader, StateTree
 from saltlite.highstate.top import Wanted
 from saltlite.loader.signature import keywords
@@ -38,7 +39,7 @@ OF_PILLAR = frozenset({"contents_pillar", "dataset_pillar", "pillar_key"})
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Mistake:
     """Something that is wrong. ``path`` is a path below the file roots; line 0 is no line."""
 
@@ -67,7 +68,7 @@ def check(ctx: MinionContext, wanted: Wanted, exclude: Any = ()) -> Checked:
         SaltliteError: the master does not answer.
     """
     run = _Run(_Once(ctx, StateTree(file_client(ctx))), wanted.sls, exclude)
-    return _checked(ctx, [run], wanted.errors)
+    return _collect_mistakes(ctx, [run], wanted.errors)
 
 
 def check_all(
@@ -101,7 +102,7 @@ def check_all(
             alone = {place.saltenv: [place.sls]}
             runs.append(_Run(_Once(ctx, tree, cache=cache), alone, exclude, is_part=True))
             seen.update(runs[-1].files.places)
-    return _checked(ctx, runs, highstate.errors)
+    return _collect_mistakes(ctx, runs, highstate.errors)
 
 
 @dataclass(slots=True)
@@ -119,17 +120,17 @@ class _Once(Reader):
     cache: _Cache = field(default_factory=_Cache)
     blamed: dict[str, Place] = field(default_factory=dict)
 
-    def _state(self, place: Place) -> High:
+    def _read_state(self, place: Place) -> High:
         before = len(self.errors)
-        state = Reader._state(self, place)  # no super(): the class is made anew for its slots
+        state = Reader._read_state(self, place)  # no super(): the class is made anew for its slots
         for error in self.errors[before:]:  # those of what it includes are known by now
             self.blamed.setdefault(error, place)
         return state
 
-    def _rendered(self, place: Place, path: str) -> Any:
+    def _render_once(self, place: Place, path: str) -> Any:
         if place not in self.cache.rendered:
             known = set(self.failed)
-            self.cache.rendered[place] = Reader._rendered(self, place, path)
+            self.cache.rendered[place] = Reader._render_once(self, place, path)
             for message in self.failed.keys() - known:
                 self.cache.failed[place] = message, self.failed[message]
         elif place in self.cache.failed:
@@ -164,7 +165,9 @@ class _Run:
         self.low = low_of(sound)
 
 
-def _checked(ctx: MinionContext, runs: Sequence[_Run], errors: Sequence[str] = ()) -> Checked:
+def _collect_mistakes(
+    ctx: MinionContext, runs: Sequence[_Run], errors: Sequence[str] = ()
+) -> Checked:
     mistakes = {Mistake("", 0, text) for text in errors}
     states: set[tuple[Any, ...]] = set()
     names: set[Place] = set()
@@ -176,10 +179,12 @@ def _checked(ctx: MinionContext, runs: Sequence[_Run], errors: Sequence[str] = (
         for chunk in run.low:
             states.add((chunk.get("__env__"), chunk.get("__sls__"), low_tag(chunk)))
             mistakes.update(own.of(chunk))
-        mistakes.update(_requisites(run, places, known))
+        mistakes.update(_check_requisites(run, places, known))
         mistakes.update(own.templates(run.files.places))
         names.update(run.files.places)
-    return Checked(len(names), len(states), sorted(mistakes))
+    return Checked(
+        len(names), len(states), sorted(mistakes, key=lambda it: (it.path, it.line, it.text))
+    )
 
 
 def _compile_errors(run: _Run, places: Places) -> Iterator[Mistake]:
@@ -238,15 +243,15 @@ class Places:
         return self._texts[place]
 
 
-_INCLUDED = re.compile(r"\b(?:Specified SLS (?:\S+: )?|include of ')(?P<sls>[^\s']+)")
+_INCLUDED = regex(r"\b(?:Specified SLS (?:\S+: )?|include of ')(?P<sls>[^\s']+)")
 
 
 def _line_with(lines: Sequence[str], word: str) -> int:
     return next((number for number, line in enumerate(lines, 1) if word in line), 0)
 
 
-_KEY = re.compile(r"""^(?P<indent>\s*)(?P<quote>['"]?)(?P<key>[^\s#-].*?)(?P=quote)\s*:(\s|$)""")
-_PRINTED = re.compile(r"{{.*?}}")
+_KEY = regex(r"""^(?P<indent>\s*)(?P<quote>['"]?)(?P<key>[^\s#-].*?)(?P=quote)\s*:(\s|$)""")
+_PRINTED = regex(r"{{.*?}}")
 
 
 def _line_of_id(lines: Sequence[str], ident: str) -> int:
@@ -257,12 +262,12 @@ def _line_of_id(lines: Sequence[str], ident: str) -> int:
         bare = found["key"] if found else line.strip().strip("'\"")
         if bare == ident:
             return number
-        if found and not maybe and "{{" in bare and _fits(bare, ident):
+        if found and not maybe and "{{" in bare and _fits_printed(bare, ident):
             maybe = number
     return maybe
 
 
-def _fits(written: str, ident: str) -> bool:
+def _fits_printed(written: str, ident: str) -> bool:
     parts = [re.escape(part) for part in _PRINTED.split(written)]
     return any(parts) and re.fullmatch(".*".join(parts), ident, re.DOTALL) is not None
 
@@ -296,10 +301,10 @@ class Checks:
 
     def of(self, chunk: Chunk) -> Iterator[Mistake]:
         """What is wrong with a state by itself."""
-        yield from self._function(chunk)
-        yield from self._sources(chunk)
+        yield from self._check_function(chunk)
+        yield from self._check_sources(chunk)
         for argument in OF_PILLAR & chunk.keys():
-            yield from self._pillar(chunk, argument)
+            yield from self._check_pillar(chunk, argument)
 
     def templates(self, places: Sequence[Place]) -> Iterator[Mistake]:
         """Pillar and grains that SLS files print and that are not there."""
@@ -311,22 +316,22 @@ class Checks:
             for found in bare_lookups("\n".join(lines)):
                 values = data[found.function]
                 if traverse(values, found.key, _ABSENT) is _ABSENT:
-                    hint = _nearest(found.key, _keys(values))
+                    hint = _suggest_nearest(found.key, _list_nested_keys(values))
                     text = f"{found.function}('{found.key}') finds nothing and has no default{hint}"
                     yield Mistake(path, found.line, text)
 
     # -- functions and arguments
 
-    def _function(self, chunk: Chunk) -> Iterator[Mistake]:
+    def _check_function(self, chunk: Chunk) -> Iterator[Mistake]:
         name = f"{chunk['state']}.{chunk['fun']}"
         try:
             function = resolve(name, self.ctx)
         except FunctionUnavailable as error:
-            text = f"{str(error).rstrip('.')}{_nearest(name, self._names())}"
-            yield self._mistake(chunk, text, str(chunk["state"]))
+            text = f"{str(error).rstrip('.')}{_suggest_nearest(name, self._list_known_names())}"
+            yield self._make_mistake(chunk, text, str(chunk["state"]))
             return
         for each in missing_of(function.call, chunk):
-            yield self._mistake(chunk, f"{name} needs the argument '{each}'")
+            yield self._make_mistake(chunk, f"{name} needs the argument '{each}'")
         taken, any_other = keywords(function.call)
         for key in map(str, chunk):
             if key in taken or key in OWN or key.startswith("__") or key in ("name", "name_order"):
@@ -336,33 +341,35 @@ class Checks:
             if any_other and not close:
                 continue
             hint = f"; did you mean '{close[0]}'?" if close else ""
-            yield self._mistake(chunk, f"'{key}' is no argument of {name}{hint}", key)
+            yield self._make_mistake(chunk, f"'{key}' is no argument of {name}{hint}", key)
 
-    def _names(self) -> list[str]:
+    def _list_known_names(self) -> list[str]:
         if not self._known:
             self._known = StateFunctions(self.ctx, lambda: True).names()
         return self._known
 
     # -- files
 
-    def _sources(self, chunk: Chunk) -> Iterator[Mistake]:
+    def _check_sources(self, chunk: Chunk) -> Iterator[Mistake]:
         for argument, value in chunk.items():
-            given = [_source(each) for each in (value if isinstance(value, list) else [value])]
+            given = [
+                _path_of_source(each) for each in (value if isinstance(value, list) else [value])
+            ]
             wanted = [each for each in given if each.startswith(SALT)]
             several = argument == "source" and len(given) > 1
             lacking = [each for each in wanted if not self._is_there(each, chunk)]
             if several and len(lacking) < len(given):
                 continue
             for each in lacking:
-                yield self._mistake(chunk, f"{argument}: there is no {each}", str(argument))
+                yield self._make_mistake(chunk, f"{argument}: there is no {each}", str(argument))
 
     def _is_there(self, url: str, chunk: Chunk) -> bool:
         path, _, query = url.removeprefix(SALT).partition("?")
         saltenv = query.partition("saltenv=")[2].partition("&")[0]
-        files, dirs = self._listed(saltenv or str(chunk.get("__env__") or "base"))
+        files, dirs = self._list_files(saltenv or str(chunk.get("__env__") or "base"))
         return path.removeprefix("|") in files or path.strip("/") in dirs
 
-    def _listed(self, saltenv: str) -> tuple[frozenset[str], frozenset[str]]:
+    def _list_files(self, saltenv: str) -> tuple[frozenset[str], frozenset[str]]:
         if saltenv not in self._paths:
             client = file_client(self.ctx)
             listed = frozenset(client.list_files(saltenv)), frozenset(client.list_dirs(saltenv))
@@ -371,27 +378,27 @@ class Checks:
 
     # -- pillar
 
-    def _pillar(self, chunk: Chunk, argument: str) -> Iterator[Mistake]:
+    def _check_pillar(self, chunk: Chunk, argument: str) -> Iterator[Mistake]:
         keys = chunk[argument] if isinstance(chunk[argument], list) else [chunk[argument]]
         for key in map(str, keys):
             if traverse(self.ctx.pillar, key, _ABSENT) is _ABSENT:
-                hint = _nearest(key, _keys(self.ctx.pillar))
-                yield self._mistake(
+                hint = _suggest_nearest(key, _list_nested_keys(self.ctx.pillar))
+                yield self._make_mistake(
                     chunk, f"{argument}: there is no pillar '{key}'{hint}", argument
                 )
 
-    def _mistake(self, chunk: Chunk, text: str, argument: str = "") -> Mistake:
+    def _make_mistake(self, chunk: Chunk, text: str, argument: str = "") -> Mistake:
         return Mistake(*self.places.of(chunk, argument), f"{chunk['__id__']}: {text}")
 
 
-def _source(value: Any) -> str:
+def _path_of_source(value: Any) -> str:
     """An entry of ``source``, which may be a map with the hash behind it."""
     if isinstance(value, Mapping):
         value = next(iter(value), "")
     return value if isinstance(value, str) else ""
 
 
-def _requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterator[Mistake]:
+def _check_requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterator[Mistake]:
     """Requisites that name nothing, and circles. With files that do not render, only circles."""
     low = run.low
     settled = order(low, run.files.names)
@@ -408,7 +415,7 @@ def _requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterator[Mist
             for kind, module, name in found.lacking(number):
                 if f"{module}: {name}" in others:
                     continue
-                hint = _nearest(f"{module}: {name}", known)
+                hint = _suggest_nearest(f"{module}: {name}", known)
                 text = f"{chunk['__id__']}: {kind}: there is no {module}: {name}{hint}"
                 yield Mistake(*places.of(chunk, kind), text)
     for module, name, _teller in settled.unheard if run.is_whole else ():
@@ -424,16 +431,16 @@ def _names_of(chunk: Chunk) -> Iterator[str]:
     yield f"sls: {chunk.get('__sls__')}"
 
 
-def _keys(data: Any, before: str = "") -> list[str]:
+def _list_nested_keys(data: Any, before: str = "") -> list[str]:
     """The names ``a``, ``a:b`` ... that can be looked up."""
     found: list[str] = []
     for key, value in data.items():
         found.append(f"{before}{key}")
         if isinstance(value, Mapping):
-            found += _keys(value, f"{before}{key}:")
+            found += _list_nested_keys(value, f"{before}{key}:")
     return found
 
 
-def _nearest(wanted: str, known: Sequence[str]) -> str:
+def _suggest_nearest(wanted: str, known: Sequence[str]) -> str:
     close = get_close_matches(wanted, known, n=1, cutoff=0.75)
     return f"; did you mean '{close[0]}'?" if close else ""

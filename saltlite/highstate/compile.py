@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.highstate import top
 from saltlite.highstate.high import finished, verified
 from saltlite.highstate.low import Chunk, low_of, low_tag
@@ -86,7 +86,7 @@ def compile_sls(
         SaltliteError: the master does not answer.
     """
     options = top.options_of(ctx)
-    return _compiled(ctx, {saltenv: split(mods)}, options, exclude)
+    return _compile_wanted(ctx, {saltenv: split(mods)}, options, exclude)
 
 
 def compile_highstate(
@@ -110,7 +110,7 @@ def compile_highstate(
     wanted = top.wanted(ctx, options, saltenv or ctx.config.files.saltenv)
     if wanted.errors:
         return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
-    return _compiled(ctx, wanted.sls, options, exclude)
+    return _compile_wanted(ctx, wanted.sls, options, exclude)
 
 
 def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = None) -> Compiled:
@@ -159,7 +159,7 @@ def split(names: Any) -> list[Any]:
     return list(names)
 
 
-def _compiled(
+def _compile_wanted(
     ctx: MinionContext, wanted: Mapping[str, Sequence[str]], options: top.TopOptions, exclude: Any
 ) -> Compiled:
     keep_compiled(ctx)

@@ -19,15 +19,17 @@ def skipped(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
     All conditions are looked at, and all are told. Source: observed on Salt 3006.30.
     """
     said: list[tuple[bool, str]] = []
-    if _asks(chunk, "onlyif"):
-        met = all(_holds(ctx, chunk, entry, usual=True) for entry in _entries(chunk["onlyif"]))
+    if _has_condition(chunk, "onlyif"):
+        met = all(
+            _entry_holds(ctx, chunk, entry, usual=True) for entry in _as_entries(chunk["onlyif"])
+        )
         said.append((not met, f"onlyif condition is {'true' if met else 'false'}"))
-    if _asks(chunk, "unless"):
-        entries = list(_entries(chunk["unless"]))
-        met = all(_holds(ctx, chunk, entry, usual=False) for entry in entries)
+    if _has_condition(chunk, "unless"):
+        entries = list(_as_entries(chunk["unless"]))
+        met = all(_entry_holds(ctx, chunk, entry, usual=False) for entry in entries)
         said.append((met, f"unless condition is {'true' if met else 'false'}"))
     if "creates" in chunk:
-        said.append(_creates(chunk["creates"]))
+        said.append(_check_creates(chunk["creates"]))
     if not any(skip for skip, _ in said):
         return None
     comment = "\n".join(text for _, text in said if text)
@@ -36,27 +38,27 @@ def skipped(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
 
 def checked(ctx: MinionContext, chunk: Mapping[str, Any]) -> tuple[bool, str]:
     """The result and the comment that ``check_cmd`` puts in the place of a state's own."""
-    good = all(_runs_well(ctx, chunk, str(entry)) for entry in _entries(chunk["check_cmd"]))
+    good = all(_runs_well(ctx, chunk, str(entry)) for entry in _as_entries(chunk["check_cmd"]))
     word = "succeeded" if good else "failed"
     return good, f"check_cmd determined the state {word}"
 
 
-def _asks(chunk: Mapping[str, Any], kind: str) -> bool:
+def _has_condition(chunk: Mapping[str, Any], kind: str) -> bool:
     """Whether there is a condition; a bare ``True`` or ``False`` is none, as in Salt."""
     given = chunk.get(kind)
     return bool(given) and not isinstance(given, bool)
 
 
-def _entries(given: Any) -> Iterable[Any]:
+def _as_entries(given: Any) -> Iterable[Any]:
     return given if isinstance(given, (list, tuple)) else [given]
 
 
-def _holds(ctx: MinionContext, chunk: Mapping[str, Any], entry: Any, *, usual: bool) -> bool:
+def _entry_holds(ctx: MinionContext, chunk: Mapping[str, Any], entry: Any, *, usual: bool) -> bool:
     """Whether one entry is true; ``usual`` for what is neither a command nor a function."""
     if isinstance(entry, str):
         return _runs_well(ctx, chunk, entry)
     if isinstance(entry, Mapping) and "fun" in entry:
-        return bool(_called(ctx, entry))
+        return bool(_call_entry(ctx, entry))
     return usual
 
 
@@ -68,7 +70,7 @@ def _runs_well(ctx: MinionContext, chunk: Mapping[str, Any], command: str) -> bo
     return bool(ctx.functions.call("cmd.retcode", command, **options) == 0)
 
 
-def _called(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
+def _call_entry(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
     """The value of ``{fun: mod.fun, args: [], ...}``, or what ``get_return`` names in it."""
     kwargs = {str(key): value for key, value in entry.items() if key != "fun"}
     given = kwargs.pop("args", None) or []
@@ -85,9 +87,9 @@ def _called(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
     return value
 
 
-def _creates(given: Any) -> tuple[bool, str]:
+def _check_creates(given: Any) -> tuple[bool, str]:
     if isinstance(given, str):
         there = os.path.exists(given)
         return there, f"{given} exists" if there else ""
-    there = all(os.path.exists(str(path)) for path in _entries(given))
+    there = all(os.path.exists(str(path)) for path in _as_entries(given))
     return there, "All files in creates exist" if there else ""

@@ -12,17 +12,17 @@ import contextlib
 import fnmatch
 import json
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.disk import entries_of, locked, write_file
 from saltlite.errors import UsageError
 
-_JID = re.compile(r"[0-9]{20}(_[0-9]+)?")
+_JID = regex(r"[0-9]{20}(_[0-9]+)?")
 GRAIN = "state_runs_disabled"
 HIGHSTATE = "highstate"
 ALL = "__all__"
@@ -86,7 +86,7 @@ def refused(ctx: MinionContext, names: Iterable[str]) -> list[str]:
 def pauses(ctx: MinionContext, jid: str) -> dict[str, Any]:
     """What is said to a run; nothing for most."""
     try:
-        found = json.loads(_path(ctx, jid).read_text())
+        found = json.loads(_control_path(ctx, jid).read_text())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -94,7 +94,7 @@ def pauses(ctx: MinionContext, jid: str) -> dict[str, Any]:
 
 def all_pauses(ctx: MinionContext) -> dict[str, Any]:
     """Of each run to which something is said."""
-    names = sorted(entry.name for entry, _status in entries_of(_directory(ctx)))
+    names = sorted(entry.name for entry, _status in entries_of(_control_directory(ctx)))
     found = {name: pauses(ctx, name) for name in names if not name.startswith(".")}
     return {name: said for name, said in found.items() if said}
 
@@ -107,7 +107,7 @@ def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None
     """
     if not _JID.fullmatch(jid):
         raise UsageError(f"{jid[:40]!r} is no job id: it must be 20 digits")
-    _directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
+    _control_directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
     went_on = _goes_on(ctx, jid)
     with locked(Path(ctx.config.paths.cachedir, LOCK)):
         said = pauses(ctx, jid)
@@ -119,7 +119,7 @@ def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None
             forget(ctx, jid)
             return
         _forget_unheard(ctx)
-        write_file(_path(ctx, jid), json.dumps(said).encode(), mode=0o600)
+        write_file(_control_path(ctx, jid), json.dumps(said).encode(), mode=0o600)
         if went_on and not _goes_on(ctx, jid):  # the run has ended meanwhile
             forget(ctx, jid)
 
@@ -132,7 +132,7 @@ def _forget_unheard(ctx: MinionContext) -> None:
     """Drop what was said to runs that have ended since or never began: the old, the too many."""
     waiting = [
         (status.st_mtime, entry.name)
-        for entry, status in entries_of(_directory(ctx))
+        for entry, status in entries_of(_control_directory(ctx))
         if not entry.name.startswith(".") and not _goes_on(ctx, entry.name)
     ]
     newest = sorted(waiting, reverse=True)
@@ -145,7 +145,7 @@ def _forget_unheard(ctx: MinionContext) -> None:
 def forget(ctx: MinionContext, jid: str) -> None:
     """Take back all that was said to a run."""
     with contextlib.suppress(OSError):
-        _path(ctx, jid).unlink()
+        _control_path(ctx, jid).unlink()
 
 
 def may_go_on(ctx: MinionContext, jid: str, ident: str) -> bool:
@@ -165,9 +165,9 @@ def may_go_on(ctx: MinionContext, jid: str, ident: str) -> bool:
         time.sleep(POLL_S)
 
 
-def _directory(ctx: MinionContext) -> Path:
+def _control_directory(ctx: MinionContext) -> Path:
     return Path(ctx.config.paths.cachedir, DIRECTORY)
 
 
-def _path(ctx: MinionContext, jid: str) -> Path:
-    return _directory(ctx) / Path(jid).name
+def _control_path(ctx: MinionContext, jid: str) -> Path:
+    return _control_directory(ctx) / Path(jid).name

@@ -7,9 +7,9 @@ needs it and is named after the requisite. What cannot run is red.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.graph import Ordered
 from saltlite.highstate.low import Chunk, low_tag
@@ -63,11 +63,11 @@ def drawing_of(settled: Ordered) -> Drawing:
     frames: dict[str, list[Box]] = {}
     for chunk in settled.low:
         tag = low_tag(chunk)
-        problem = _problem(settled, tag)
-        box = Box(numbers[tag], tuple(_lines(chunk)), problem)
+        problem = _describe_problem(settled, tag)
+        box = Box(numbers[tag], tuple(_label_lines(chunk)), problem)
         frames.setdefault(str(chunk.get("__sls__") or ""), []).append(box)
     arrows = [
-        _arrow(numbers[other], numbers[tag], kind)
+        _make_arrow(numbers[other], numbers[tag], kind)
         for tag, edges in settled.requisites.items()
         for kind, other in edges
         if kind != TURNED
@@ -96,20 +96,20 @@ def drawn(host: Host, settled: Ordered, form: str) -> str:
     return done.stdout
 
 
-def _problem(settled: Ordered, tag: str) -> str:
+def _describe_problem(settled: Ordered, tag: str) -> str:
     if tag in settled.circles:
         return "circle: " + " -> ".join(settled.circles[tag])
     return " ".join(settled.problems.get(tag, "").split())
 
 
-def _lines(chunk: Chunk) -> Iterator[str]:
+def _label_lines(chunk: Chunk) -> Iterator[str]:
     yield str(chunk["__id__"])
     if chunk["name"] != chunk["__id__"]:
         yield str(chunk["name"])
     yield f"{chunk['state']}.{chunk['fun']}"
 
 
-def _arrow(needed: int, needing: int, kind: str) -> Arrow:
+def _make_arrow(needed: int, needing: int, kind: str) -> Arrow:
     """A ``prereq`` runs before what it names."""
     if kind.startswith("prereq"):
         return Arrow(needing, needed, kind)
@@ -123,7 +123,7 @@ def dot(drawing: Drawing) -> str:
     """The graph in Graphviz's language."""
     lines = ["digraph states {", "  rankdir=LR;", '  node [shape=box, fontname="sans-serif"];']
     for place, (sls, boxes) in enumerate(drawing.frames.items()):
-        lines += [f"  subgraph cluster_{place} {{", f"    label={_quoted(sls)};"]
+        lines += [f"  subgraph cluster_{place} {{", f"    label={_quote_dot(sls)};"]
         lines += [f"    {_dot_box(box)}" for box in boxes]
         lines.append("  }")
     lines += [f"  {_dot_arrow(arrow)}" for arrow in drawing.arrows]
@@ -131,18 +131,18 @@ def dot(drawing: Drawing) -> str:
 
 
 def _dot_box(box: Box) -> str:
-    label = _quoted("\n".join([f"{box.number + 1}. {box.lines[0]}", *box.lines[1:]]))
+    label = _quote_dot("\n".join([f"{box.number + 1}. {box.lines[0]}", *box.lines[1:]]))
     if not box.problem:
         return f"n{box.number} [label={label}];"
-    return f'n{box.number} [label={label}, color="{BROKEN}", tooltip={_quoted(box.problem)}];'
+    return f'n{box.number} [label={label}, color="{BROKEN}", tooltip={_quote_dot(box.problem)}];'
 
 
 def _dot_arrow(arrow: Arrow) -> str:
     style = ", style=dashed" if arrow.is_dashed else ""
-    return f"n{arrow.source} -> n{arrow.target} [label={_quoted(arrow.kind)}{style}];"
+    return f"n{arrow.source} -> n{arrow.target} [label={_quote_dot(arrow.kind)}{style}];"
 
 
-def _quoted(text: str) -> str:
+def _quote_dot(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -154,7 +154,7 @@ def mermaid(drawing: Drawing) -> str:
     """The graph in Mermaid's language, which Markdown pages of many sites show as a picture."""
     lines = ["flowchart LR"]
     for place, (sls, boxes) in enumerate(drawing.frames.items()):
-        lines.append(f"  subgraph s{place}[{_label(sls)}]")
+        lines.append(f"  subgraph s{place}[{_quote_mermaid(sls)}]")
         lines += [f"    {_mermaid_box(box)}" for box in boxes]
         lines.append("  end")
     lines += [f"  {_mermaid_arrow(arrow)}" for arrow in drawing.arrows]
@@ -168,7 +168,7 @@ def _mermaid_box(box: Box) -> str:
     lines = [f"{box.number + 1}. {box.lines[0]}", *box.lines[1:]]
     if box.problem:
         lines.append(box.problem)
-    return f"n{box.number}[{_label(*lines)}]"
+    return f"n{box.number}[{_quote_mermaid(*lines)}]"
 
 
 def _mermaid_arrow(arrow: Arrow) -> str:
@@ -176,7 +176,7 @@ def _mermaid_arrow(arrow: Arrow) -> str:
     return f"n{arrow.source} {line}|{arrow.kind}| n{arrow.target}"
 
 
-def _label(*lines: str) -> str:
+def _quote_mermaid(*lines: str) -> str:
     """Text in quotes; signs that would end it, or be read as markup, as entities."""
     escaped = (
         "".join(f"#{ord(sign)};" if sign in '"#<>&`|' else sign for sign in line) for line in lines

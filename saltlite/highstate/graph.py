@@ -8,11 +8,11 @@ Salt 3006.30.
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.highstate.low import Chunk, low_tag
 
 Edge = tuple[str, str]
@@ -32,7 +32,7 @@ are no requisites in Salt, though it takes them."""
 PREREQUIRED = "prerequired"
 """What a state has that others want to run before, if it can be named."""
 
-GLOB = re.compile(r"[*?\[]")
+GLOB = regex(r"[*?\[]")
 NOT_FOUND = "The following requisites were not found:\n"
 RECURSIVE = "Recursive requisite found"
 
@@ -64,7 +64,7 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
     edges = [list(found.of(number)) for number in range(len(low))]
     for number in found.unmet:  # what it was to run before is not to be run without it
         edges[number] = [edge for edge in edges[number] if edge[0] == "prereq"]
-    sequence, circles = sequenced(_needs(edges))
+    sequence, circles = sequenced(_needs_of(edges))
     for number in circles:
         edges[number] = []
     requisites = {
@@ -79,7 +79,7 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
         requisites,
         {tags[number]: RECURSIVE for number in circles}
         | {tags[number]: text for number, text in found.unmet.items()},
-        {tags[number]: _path(low, circle) for number, circle in circles.items()},
+        {tags[number]: _ids_of_circle(low, circle) for number, circle in circles.items()},
         list(dict.fromkeys(found.unheard)),
     )
 
@@ -95,7 +95,7 @@ def _turn_prereq(requisites: dict[str, list[Edge]]) -> None:
         requisites[other].append((PREREQUIRED, tag))
 
 
-def _path(low: Sequence[Chunk], circle: Sequence[int]) -> list[str]:
+def _ids_of_circle(low: Sequence[Chunk], circle: Sequence[int]) -> list[str]:
     return [str(low[number]["__id__"]) for number in circle]
 
 
@@ -111,24 +111,26 @@ class Requisites:
         self._read = frozenset(names)
         self._seen: dict[tuple[str, str], list[int]] = {}
         for number, chunk in enumerate(low):
-            self._add("sls", chunk.get("__sls__"), number)
+            self._add_name("sls", chunk.get("__sls__"), number)
             for name in {str(chunk["__id__"]), str(chunk["name"])}:
-                self._add("id", name, number)
-                self._add(str(chunk["state"]), name, number)
+                self._add_name("id", name, number)
+                self._add_name(str(chunk["state"]), name, number)
         self._modules: dict[str, list[tuple[str, list[int]]]] = {}
         for (module, name), numbers in self._by.items():
             self._modules.setdefault(module, []).append((name, numbers))
         self.unheard: list[Unheard] = []
         self._wanted = [
             [
-                (kind, [(pair, self._named(*pair)) for pair in self._said(chunk[kind])])
+                (kind, [(pair, self._find_named(*pair)) for pair in self._read_names(chunk[kind])])
                 for kind in (*KINDS, PREREQUIRED)
                 if kind in chunk
             ]
             for chunk in low
         ]
         self.unmet = {
-            number: text for number, wanted in enumerate(self._wanted) if (text := _lacking(wanted))
+            number: text
+            for number, wanted in enumerate(self._wanted)
+            if (text := _describe_lacking(wanted))
         }
 
     def of(self, number: int) -> Iterator[tuple[str, int]]:
@@ -152,19 +154,19 @@ class Requisites:
     def listeners(self) -> Iterator[tuple[int, int]]:
         """Who listens, and to whom; what is not there goes to ``unheard``."""
         for number, chunk in enumerate(self._low):
-            for module, name in _pairs(chunk.get("listen")):
-                yield from ((number, other) for other in self._heard(module, name, ""))
-            for module, name in _pairs(chunk.get("listen_in")):
+            for module, name in _listen_items(chunk.get("listen")):
+                yield from ((number, other) for other in self._listened_to(module, name, ""))
+            for module, name in _listen_items(chunk.get("listen_in")):
                 teller = low_tag(chunk)
-                yield from ((other, number) for other in self._heard(module, name, teller))
+                yield from ((other, number) for other in self._listened_to(module, name, teller))
 
-    def _said(self, requisite: Any) -> Iterator[tuple[str, Any]]:
+    def _read_names(self, requisite: Any) -> Iterator[tuple[str, Any]]:
         """What a requisite names, without SLS that have been read and are empty."""
-        for module, name in _items(requisite):
-            if module != "sls" or name not in self._read or self._named(module, name):
+        for module, name in _requisite_items(requisite):
+            if module != "sls" or name not in self._read or self._find_named(module, name):
                 yield module, name
 
-    def _heard(self, module: str, name: Any, teller: str) -> list[int]:
+    def _listened_to(self, module: str, name: Any, teller: str) -> list[int]:
         """The chunks of this very name: as in Salt globs and SLS are none; of an id the first."""
         if not module:
             return self._by.get(("id", name), [])[:1]
@@ -173,10 +175,10 @@ class Requisites:
             self.unheard.append((module, str(name), teller))
         return found
 
-    def _add(self, module: str, name: Any, number: int) -> None:
+    def _add_name(self, module: str, name: Any, number: int) -> None:
         self._by.setdefault((module, str(name)), []).append(number)
 
-    def _named(self, module: str, pattern: Any) -> list[int]:
+    def _find_named(self, module: str, pattern: Any) -> list[int]:
         """The chunks of a module whose id or name fits; of an SLS with ``sls``, any with ``id``."""
         if not isinstance(pattern, str) or not GLOB.search(pattern):
             return self._by.get((module, str(pattern)), [])
@@ -192,7 +194,7 @@ class Requisites:
         return kept
 
 
-def _lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, Any], list[int]]]]]) -> str:
+def _describe_lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, Any], list[int]]]]]) -> str:
     """Salt's sentence about requisites that name nothing; ``""`` if all do."""
     text = ""
     for kind, pairs in wanted:
@@ -204,7 +206,7 @@ def _lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, Any], list[int]]]
     return NOT_FOUND + text if text else ""
 
 
-def _items(requisite: Any) -> Iterator[tuple[str, Any]]:
+def _requisite_items(requisite: Any) -> Iterator[tuple[str, Any]]:
     """``[{module: name}, id]`` as pairs; a map's further keys do not count.
 
     As in Salt a text in place of the list is one of ids of one letter, a map one of its keys.
@@ -217,7 +219,7 @@ def _items(requisite: Any) -> Iterator[tuple[str, Any]]:
             yield "id", item
 
 
-def _pairs(requisite: Any) -> Iterator[tuple[str, Any]]:
+def _listen_items(requisite: Any) -> Iterator[tuple[str, Any]]:
     """The same of what is listened to, where all keys of a map count; no module with an id."""
     for item in requisite if isinstance(requisite, (list, str, Mapping)) else ():
         if isinstance(item, Mapping):
@@ -229,7 +231,7 @@ def _pairs(requisite: Any) -> Iterator[tuple[str, Any]]:
 # --- order ---------------------------------------------------------------------------------------
 
 
-def _needs(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
+def _needs_of(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
     """What each node needs before it.
 
     A ``prereq`` needs what the other one needs, but comes before it. So for each chunk ``n`` that
@@ -298,7 +300,7 @@ class _Walk:
                 stack.append((other, iter(self._needs[other])))
                 continue
             if other is not None:
-                self._close([entry[0] for entry in stack], other)
+                self._note_circle([entry[0] for entry in stack], other)
             stack.pop()
             active.discard(node)
             done[node] = True
@@ -306,7 +308,7 @@ class _Walk:
                 order.append(node)
         return order
 
-    def _close(self, path: Sequence[int], again: int) -> None:
+    def _note_circle(self, path: Sequence[int], again: int) -> None:
         """Note a circle with the last chunk in it."""
         circle = [node % self._half for node in path[path.index(again) :]]
         last = next((node for node in reversed(path) if node < self._half), path[0] % self._half)

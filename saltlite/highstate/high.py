@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, colon, runs
 
 TURNED = frozenset({"require", "watch", "prereq", "onchanges", "onfail", "use"})
@@ -58,7 +58,7 @@ class Finished:
             self._named = {}
             for ident, body in self.high.items():
                 for found, run in runs(body):
-                    own = _argument(run, "name")
+                    own = _find_argument(run, "name")
                     if isinstance(own, Hashable):
                         self._named.setdefault((found, own), []).append(ident)
         return self._named.get((module, name), []) if isinstance(name, Hashable) else []
@@ -74,23 +74,23 @@ def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
     What is excluded goes last: it may have mistakes, be extended, and others may ``use`` it. What
     it gives others counts, but not if its SLS is excluded by its very name.
     """
-    own = {ident: _copied(body) for ident, body in high.items()}
-    patterns, idents = _excluded([*_as_list(own.pop(EXCLUDE, ())), *exclude])
-    extends = _extensions(own.pop(EXTEND, ()))
+    own = {ident: _copy_declaration(body) for ident, body in high.items()}
+    patterns, idents = _read_exclude([*_as_list(own.pop(EXCLUDE, ())), *exclude])
+    extends = _read_extensions(own.pop(EXTEND, ()))
     result = Finished(own)
     for extension in extends:
         if extension.sls not in patterns:
-            _extend(result, extension, strict=False)
+            _apply_extension(result, extension, strict=False)
     result.errors += verified(result.high)
     result.checking = list(result.errors)
-    for extension in _turned(result):
+    for extension in _turn_all(result):
         if extension.sls not in patterns:
-            _extend(result, extension, strict=True)
-    result.high = _without(result.high, patterns, idents)
+            _apply_extension(result, extension, strict=True)
+    result.high = _remove_excluded(result.high, patterns, idents)
     return result
 
 
-def _copied(body: Any) -> Any:
+def _copy_declaration(body: Any) -> Any:
     """A declaration whose lists may be changed."""
     if not isinstance(body, Mapping):
         return body
@@ -104,7 +104,7 @@ def _as_list(value: Any) -> list[Any]:
 # --- exclude -------------------------------------------------------------------------------------
 
 
-def _excluded(entries: Sequence[Any]) -> tuple[set[str], set[Any]]:
+def _read_exclude(entries: Sequence[Any]) -> tuple[set[str], set[Any]]:
     """The SLS (names or globs) and the IDs that are excluded."""
     patterns: set[str] = set()
     idents: set[Any] = set()
@@ -119,7 +119,7 @@ def _excluded(entries: Sequence[Any]) -> tuple[set[str], set[Any]]:
     return patterns, idents
 
 
-def _without(high: High, patterns: set[str], idents: set[Any]) -> High:
+def _remove_excluded(high: High, patterns: set[str], idents: set[Any]) -> High:
     """High data without some SLS and IDs."""
     kept: High = {}
     for ident, body in high.items():
@@ -132,7 +132,7 @@ def _without(high: High, patterns: set[str], idents: set[Any]) -> High:
 # --- extend --------------------------------------------------------------------------------------
 
 
-def _extensions(extends: Any) -> list[Extension]:
+def _read_extensions(extends: Any) -> list[Extension]:
     return [
         Extension(ident, body, body.get("__sls__"), body.get("__env__"))
         for each in _as_list(extends)
@@ -142,7 +142,7 @@ def _extensions(extends: Any) -> list[Extension]:
     ]
 
 
-def _extend(result: Finished, extension: Extension, *, strict: bool) -> None:
+def _apply_extension(result: Finished, extension: Extension, *, strict: bool) -> None:
     """Add arguments to a state. ``strict``: to one that is there; else to one of a known ID."""
     high = result.high
     ident = extension.named
@@ -152,7 +152,7 @@ def _extend(result: Finished, extension: Extension, *, strict: bool) -> None:
         if ident not in high or (strict and module not in high[ident]):
             found = result.by_name(module, ident)
             if len(found) != 1:
-                error = _unknown(ident, extension)
+                error = _describe_unknown(ident, extension)
                 if error not in result.errors:  # of each function of a state that is extended
                     result.errors.append(error)
                 return
@@ -162,12 +162,12 @@ def _extend(result: Finished, extension: Extension, *, strict: bool) -> None:
             body[module] = run
             result.renamed()
         elif isinstance(run, list) and isinstance(body[module], list):
-            _merge(body[module], run)
-            if _argument(run, "name") is not None:
+            _merge_arguments(body[module], run)
+            if _find_argument(run, "name") is not None:
                 result.renamed()
 
 
-def _unknown(ident: Any, extension: Extension) -> str:
+def _describe_unknown(ident: Any, extension: Extension) -> str:
     return (
         f"Cannot extend ID '{ident}' in '{extension.saltenv}:{extension.sls}'. "
         "It is not part of the high state.\n"
@@ -177,14 +177,14 @@ def _unknown(ident: Any, extension: Extension) -> str:
     )
 
 
-def _merge(run: list[Any], more: Sequence[Any]) -> None:
+def _merge_arguments(run: list[Any], more: Sequence[Any]) -> None:
     """Put arguments into a state's; a function replaces its function."""
     for argument in more:
-        place = next((n for n, old in enumerate(run) if _same(old, argument)), None)
+        place = next((n for n, old in enumerate(run) if _is_same_argument(old, argument)), None)
         if place is None:
             run.append(argument)
             continue
-        key = _key(argument)
+        key = _argument_key(argument)
         old = run[place]
         if key in LISTS and isinstance(old[key], list) and isinstance(argument[key], list):
             run[place] = {key: [*old[key], *argument[key]]}
@@ -192,19 +192,19 @@ def _merge(run: list[Any], more: Sequence[Any]) -> None:
             run[place] = argument
 
 
-def _same(old: Any, new: Any) -> bool:
+def _is_same_argument(old: Any, new: Any) -> bool:
     """Whether both are functions, or the same argument; ``name`` and ``names`` are one."""
     if isinstance(old, str) or isinstance(new, str):
         return isinstance(old, str) and isinstance(new, str)
-    both = {_key(old), _key(new)}
+    both = {_argument_key(old), _argument_key(new)}
     return (len(both) == 1 and None not in both) or both == {"name", "names"}
 
 
-def _key(argument: Any) -> Any:
+def _argument_key(argument: Any) -> Any:
     return next(iter(argument), None) if isinstance(argument, (dict, Mapping)) else None
 
 
-def _argument(run: Any, key: str) -> Any:
+def _find_argument(run: Any, key: str) -> Any:
     for argument in run if isinstance(run, list) else ():
         if isinstance(argument, (dict, Mapping)) and key in argument:
             return argument[key]
@@ -236,7 +236,7 @@ class _Turner:
         for ident, body in result.high.items():
             for module, run in runs(body):
                 self._sls.setdefault(body.get("__sls__"), []).append((ident, module))
-                name = _argument(run, "name")
+                name = _find_argument(run, "name")
                 if isinstance(name, Hashable):
                     self._names.setdefault(name, []).append((ident, module))
 
@@ -244,30 +244,30 @@ class _Turner:
         for ident, body in self._high.items():
             for module, run in runs(body):
                 for argument in _as_list(run):
-                    key = _key(argument)
+                    key = _argument_key(argument)
                     if key in TURNING:
                         sls, saltenv = body.get("__sls__"), body.get("__env__")
                         state = Stated(ident, module, run, sls, saltenv)
                         if isinstance(argument[key], Mapping) and key != "prereq":
                             yield from self._of_map(state, str(key), argument[key])
                         else:
-                            yield from self._of(state, str(key), argument[key])
+                            yield from self._turn_argument(state, str(key), argument[key])
 
     def _of_map(self, state: Stated, key: str, value: Mapping[Any, Any]) -> Iterator[Extension]:
         """What Salt makes of a map in place of a list, also of ``use``: the others get the word."""
         for module, ident in value.items():
             if isinstance(ident, Hashable):
-                yield self._give(state, ident, str(module), key.removesuffix("_in"))
+                yield self._make_extension(state, ident, str(module), key.removesuffix("_in"))
 
-    def _of(self, state: Stated, key: str, value: Any) -> Iterator[Extension]:
+    def _turn_argument(self, state: Stated, key: str, value: Any) -> Iterator[Extension]:
         kind = key.removesuffix("_in")
         if kind == key:
             if key == "prereq":
-                yield from self._prerequired(state, value)
+                yield from self._turn_prerequired(state, value)
             elif key == "use":
-                yield from self._used(state, value)
+                yield from self._turn_use(state, value)
             return
-        for ident, module in self._targets(value):
+        for ident, module in self._read_targets(value):
             if "." in module:
                 self._result.errors.append(
                     f"Invalid requisite in {kind}: {module} for {ident}, in SLS '{state.sls}'. "
@@ -275,61 +275,61 @@ class _Turner:
                     f"'{module.partition('.')[0]}'?"
                 )
             if kind == "use":
-                yield from self._copy(state, state.run, ident, module)
+                yield from self._copy_arguments(state, state.run, ident, module)
             else:
-                yield self._give(state, ident, module, kind)
+                yield self._make_extension(state, ident, module, kind)
             if kind == "prereq":
                 turned = [{"prerequired": [{module: ident}]}]
                 yield Extension(state.ident, {state.module: turned}, state.sls, state.saltenv)
 
-    def _give(self, state: Stated, ident: Any, module: str, kind: str) -> Extension:
+    def _make_extension(self, state: Stated, ident: Any, module: str, kind: str) -> Extension:
         given = [{kind: [{state.module: state.ident}]}]
-        known = self._state(ident, module)
+        known = self._find_id(ident, module)
         named = ident if known is None else known
         return Extension(named, {module: given}, state.sls, state.saltenv)
 
-    def _prerequired(self, state: Stated, value: Any) -> Iterator[Extension]:
-        for ident, module in self._targets(value):
-            found = self._state(ident, module)
+    def _turn_prerequired(self, state: Stated, value: Any) -> Iterator[Extension]:
+        for ident, module in self._read_targets(value):
+            found = self._find_id(ident, module)
             if found is not None:
-                yield self._give(state, found, module, "prerequired")
+                yield self._make_extension(state, found, module, "prerequired")
 
-    def _used(self, state: Stated, value: Any) -> Iterator[Extension]:
+    def _turn_use(self, state: Stated, value: Any) -> Iterator[Extension]:
         if not isinstance(value, list):
             return
-        for ident, module in self._targets(value):
-            found = self._state(ident, module)
+        for ident, module in self._read_targets(value):
+            found = self._find_id(ident, module)
             if found is not None:
                 source = self._high[found][module]
-                yield from self._copy(state, source, state.ident, state.module)
+                yield from self._copy_arguments(state, source, state.ident, state.module)
 
-    def _copy(
+    def _copy_arguments(
         self, state: Stated, source: Sequence[Any], ident: Any, module: str
     ) -> Iterator[Extension]:
         """The arguments of one state for another that does not have them."""
-        target = self._state(ident, module)
+        target = self._find_id(ident, module)
         if target is None:
             return
-        has = {_key(argument) for argument in _as_list(self._high[target][module])}
+        has = {_argument_key(argument) for argument in _as_list(self._high[target][module])}
         given = [
             argument
             for argument in _as_list(source)
             if isinstance(argument, Mapping)
             and len(argument) == 1
-            and _key(argument) not in OWN
-            and _key(argument) not in has
+            and _argument_key(argument) not in OWN
+            and _argument_key(argument) not in has
         ]
         if given:
             yield Extension(target, {module: given}, state.sls, state.saltenv)
 
-    def _state(self, ident: Any, module: str) -> Any:
+    def _find_id(self, ident: Any, module: str) -> Any:
         """The ID of a state that is named by ID or name; ``None`` if there is not just one."""
         if ident in self._high and any(module == own for own, _run in runs(self._high[ident])):
             return ident
         found = self._result.by_name(module, ident)
         return found[0] if len(found) == 1 else None
 
-    def _targets(self, value: Any) -> Iterator[tuple[Any, str]]:
+    def _read_targets(self, value: Any) -> Iterator[tuple[Any, str]]:
         """ID (or name) and module of what the entries name."""
         for entry in value if isinstance(value, list) else ():
             if isinstance(entry, Mapping) and entry:
@@ -341,9 +341,9 @@ class _Turner:
                 else:
                     yield name, str(module)
             elif isinstance(entry, str):
-                yield from self._plain(entry)
+                yield from self._find_plain_name(entry)
 
-    def _plain(self, name: str) -> Iterator[tuple[Any, str]]:
+    def _find_plain_name(self, name: str) -> Iterator[tuple[Any, str]]:
         """The first state of an ID, else those of that name."""
         if name in self._high:
             first = next(iter(runs(self._high[name])), None)
@@ -353,23 +353,25 @@ class _Turner:
         yield from self._names.get(name, ())
 
 
-def _turned(result: Finished) -> list[Extension]:
+def _turn_all(result: Finished) -> list[Extension]:
     """What states get by the ``_in`` forms, ``prereq`` and ``use`` of others; each once."""
     joined: dict[tuple[Any, str, Any], tuple[Extension, dict[str, Any]]] = {}
     for extension in _Turner(result).turned():
         for module, arguments in runs(extension.body):
             for argument in arguments or [{}]:
-                key = _key(argument)
+                key = _argument_key(argument)
                 _first, values = joined.setdefault((extension.named, module, key), (extension, {}))
                 entries = argument[key] if key in LISTS else [argument.get(key)]
                 values.update((repr(entry), entry) for entry in entries)
     return [
-        Extension(named, {module: _given(key, list(values.values()))}, first.sls, first.saltenv)
+        Extension(
+            named, {module: _arguments_for(key, list(values.values()))}, first.sls, first.saltenv
+        )
         for (named, module, key), (first, values) in joined.items()
     ]
 
 
-def _given(key: Any, values: list[Any]) -> list[High]:
+def _arguments_for(key: Any, values: list[Any]) -> list[High]:
     if key is None:
         return []
     return [{key: values if key in LISTS else values[-1]}]
@@ -390,7 +392,7 @@ def verified(high: Mapping[Any, Any]) -> list[str]:
             continue
         if not isinstance(ident, str):
             errors.append(
-                f"ID '{ident}' in SLS '{_sls(body)}' is not formed as a string, but is a "
+                f"ID '{ident}' in SLS '{_sls_of(body)}' is not formed as a string, but is a "
                 f"{type(ident).__name__}. It may need to be quoted."
             )
         if not isinstance(body, Mapping):
@@ -401,7 +403,7 @@ def verified(high: Mapping[Any, Any]) -> list[str]:
     return errors
 
 
-def _sls(body: Any) -> Any:
+def _sls_of(body: Any) -> Any:
     return body.get("__sls__") if isinstance(body, Mapping) else None
 
 
@@ -438,7 +440,7 @@ def _state_errors(
 def _argument_errors(
     ident: Any, sls: Any, module: str, argument: Mapping[Any, Any], met: Met
 ) -> Iterator[str]:
-    key = _key(argument)
+    key = _argument_key(argument)
     if "names" in argument:
         yield from _names_errors(ident, sls, argument["names"])
     if key not in CHECKED:

@@ -6,12 +6,12 @@ written is refused, for its options choose the states that run. Source: observed
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
+from saltlite.core import dataclasses
 from saltlite.errors import FunctionError, UsageError
 
 NAME = "localconfig"
@@ -41,7 +41,7 @@ def read_for(ctx: MinionContext, given: Mapping[str, Any]) -> tuple[MinionConfig
     from saltlite.config.load import load_over
 
     config = load_over(ctx.config, path, without=("test",) if "test" in given else ())
-    _check(ctx, config)
+    _check_change(ctx, config)
     said = {name for name in OVER_THE_CALL if _is_said(config, ctx.config, name)}
     options = {"saltenv": config.files.saltenv, "pillarenv": config.pillar.pillarenv}
     return config, {**given, **{name: options[name] for name in said}}
@@ -70,7 +70,7 @@ def context_for(ctx: MinionContext, config: MinionConfig) -> MinionContext:
     )
 
 
-def _check(ctx: MinionContext, config: MinionConfig) -> None:
+def _check_change(ctx: MinionContext, config: MinionConfig) -> None:
     old, new = ctx.config.identity.id, config.identity.id
     if ctx.master is not None and not _is_masterless(config) and new != old:
         raise FunctionError(f"{NAME}: id: {new} has no key here; the master knows {old}")

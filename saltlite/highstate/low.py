@@ -33,20 +33,20 @@ def low_tag(chunk: Mapping[str, Any]) -> str:
 
 def low_of(high: Mapping[Any, Any]) -> list[Chunk]:
     """The chunks of high data, in order."""
-    return ordered([chunk for ident, body in high.items() for chunk in _chunks(ident, body)])
+    return ordered([chunk for ident, body in high.items() for chunk in _split_body(ident, body)])
 
 
 def ordered(chunks: list[Chunk]) -> list[Chunk]:
     """The same chunks, ``order`` a number in each, sorted by it, then module, name, function."""
-    behind = _behind(chunks)
+    behind = _last_order(chunks)
     for chunk in chunks:
-        chunk["order"] = _number(chunk, behind)
+        chunk["order"] = _order_of(chunk, behind)
     return sorted(
         chunks, key=lambda chunk: (chunk["order"], f"{chunk['state']}{chunk['name']}{chunk['fun']}")
     )
 
 
-def _behind(chunks: Sequence[Chunk]) -> int:
+def _last_order(chunks: Sequence[Chunk]) -> int:
     """The place of states without a number: ``GAP`` behind the last number that reached so far.
 
     So in Salt, where a number within the gap does not move it on.
@@ -59,7 +59,7 @@ def _behind(chunks: Sequence[Chunk]) -> int:
     return behind
 
 
-def _number(chunk: Chunk, behind: int) -> float:
+def _order_of(chunk: Chunk, behind: int) -> float:
     """The place of a chunk; ``behind`` is that of one without a number."""
     order = chunk.get("order")
     if order is None:
@@ -77,21 +77,21 @@ def _number(chunk: Chunk, behind: int) -> float:
     return order
 
 
-def _chunks(ident: Any, body: Any) -> Iterator[Chunk]:
+def _split_body(ident: Any, body: Any) -> Iterator[Chunk]:
     if isinstance(ident, str) and ident.startswith("__"):
         return
     for module, run in runs(body):
         chunk: Chunk = {"state": module, "name": ident}
         chunk.update({key: body[key] for key in ("__sls__", "__env__") if key in body})
         chunk["__id__"] = ident
-        functions, names = _taken(chunk, run)
-        named = [_named(chunk, entry, number) for number, entry in enumerate(names, 1)]
+        functions, names = _take_arguments(chunk, run)
+        named = [_chunk_of_name(chunk, entry, number) for number, entry in enumerate(names, 1)]
         for each in named or [chunk]:
             for function in functions:
                 yield {**each, "fun": function}
 
 
-def _taken(chunk: Chunk, run: Sequence[Any]) -> tuple[list[str], list[Any]]:
+def _take_arguments(chunk: Chunk, run: Sequence[Any]) -> tuple[list[str], list[Any]]:
     """Put the arguments of a declaration into its chunk; its functions and its ``names``."""
     functions: dict[str, None] = {}
     names: list[Any] = []
@@ -107,7 +107,7 @@ def _taken(chunk: Chunk, run: Sequence[Any]) -> tuple[list[str], list[Any]]:
     return list(functions), names
 
 
-def _named(chunk: Chunk, entry: Any, number: int) -> Chunk:
+def _chunk_of_name(chunk: Chunk, entry: Any, number: int) -> Chunk:
     """The chunk of one of ``names``, which may bring arguments of its own."""
     named = {**chunk, "name": entry, "name_order": number}
     if isinstance(entry, Mapping):

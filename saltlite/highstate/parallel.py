@@ -20,10 +20,10 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from saltlite.context import EventSink, JobTable, MasterLink, MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import SaltliteError
 from saltlite.fileserver.client import STATE_KEY
@@ -88,11 +88,11 @@ class Beside:
         with self._doors.lock:  # so that no thread holds it in the child
             pid = os.fork()
             if pid == 0:
-                _live(self.ctx, theirs, work, run)
+                _run_child(self.ctx, theirs, work, run)
         theirs.close()
         child = _Child(pid, ours, number)
         child.thread = threading.Thread(
-            target=_serve, args=(child, self._doors, self._news), daemon=True
+            target=_serve_child, args=(child, self._doors, self._news), daemon=True
         )
         child.thread.start()
         self._children[tag] = child
@@ -153,7 +153,7 @@ class _Doors:
     def shut(cls, ctx: MinionContext) -> _Doors:
         """Let the run itself take its turn, too."""
         doors = cls(ctx)
-        _use(ctx, doors, has_master=ctx.master is not None)
+        _use_channel(ctx, doors, has_master=ctx.master is not None)
         return doors
 
     def open(self, ctx: MinionContext) -> None:
@@ -172,10 +172,10 @@ class _Doors:
             return jobs.signal(*given) if what == "signal" else jobs.running()
 
 
-def _serve(child: _Child, doors: _Doors, news: threading.Condition) -> None:
+def _serve_child(child: _Child, doors: _Doors, news: threading.Condition) -> None:
     """Do what a child asks for until it has its answer, or has gone."""
     try:
-        while child.answer is None and (message := _received(child.sock)) is not None:
+        while child.answer is None and (message := _receive_message(child.sock)) is not None:
             if "answer" in message:
                 child.answer = message["answer"]
                 continue
@@ -183,7 +183,7 @@ def _serve(child: _Child, doors: _Doors, news: threading.Condition) -> None:
                 said = {"said": doors.ask(message["ask"], *message["with"])}
             except SaltliteError as error:
                 said = {"not": str(error)}
-            _send(child.sock, said)
+            _send_message(child.sock, said)
     except OSError as error:
         log.debug("a parallel state has gone: %s", error)
     finally:
@@ -197,16 +197,16 @@ def _serve(child: _Child, doors: _Doors, news: threading.Condition) -> None:
 # --- the child's side ----------------------------------------------------------------------------
 
 
-def _live(
+def _run_child(
     ctx: MinionContext, sock: socket.socket, work: Callable[[], Answer], run: int
 ) -> NoReturn:
     """The life of a child: never back into the code of the run."""
     code = 1
     try:
-        signal.signal(signal.SIGTERM, _stop)
+        signal.signal(signal.SIGTERM, _stop_child)
         die_with_parent(run, signal.SIGTERM)
-        _use(ctx, _Far(sock), has_master=ctx.master is not None)
-        _send(sock, {"answer": work()})
+        _use_channel(ctx, _Far(sock), has_master=ctx.master is not None)
+        _send_message(sock, {"answer": work()})
         code = 0
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -219,7 +219,7 @@ def _live(
             os._exit(code)
 
 
-def _stop(_number: int, _frame: object) -> NoReturn:
+def _stop_child(_number: int, _frame: object) -> NoReturn:
     """Unwind, so that commands are ended too."""
     raise KeyboardInterrupt
 
@@ -234,8 +234,8 @@ class _Far:
     def ask(self, what: str, *given: Any) -> Any:
         """Ask the run, and wait for what it says; raises SaltliteError."""
         with self._lock:
-            _send(self._sock, {"ask": what, "with": list(given)})
-            said = _received(self._sock)
+            _send_message(self._sock, {"ask": what, "with": list(given)})
+            said = _receive_message(self._sock)
         if said is None:
             raise SaltliteError("the run of states has gone away")
         if "not" in said:
@@ -267,7 +267,7 @@ class _Asked(MasterLink, EventSink, JobTable):
         return str(self._way.ask("signal", jid, number))
 
 
-def _use(ctx: MinionContext, way: _Doors | _Far, *, has_master: bool) -> None:
+def _use_channel(ctx: MinionContext, way: _Doors | _Far, *, has_master: bool) -> None:
     asked = _Asked(way)
     ctx.master = asked if has_master else None
     ctx.events, ctx.jobs = asked, asked
@@ -280,33 +280,33 @@ def _forget_files(ctx: MinionContext) -> None:
         ctx.state.pop(STATE_KEY, None)
 
 
-def _send(sock: socket.socket, message: dict[str, Any]) -> None:
-    body = pack_bin(_plain(message))
+def _send_message(sock: socket.socket, message: dict[str, Any]) -> None:
+    body = pack_bin(_as_plain(message))
     sock.sendall(_LENGTH.pack(len(body)) + body)
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     """The value in types that travel: a custom state may give back anything."""
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, Mapping):
-        return {_plain(key): _plain(item) for key, item in value.items()}
+        return {_as_plain(key): _as_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, Set)):
-        return [_plain(item) for item in value]
+        return [_as_plain(item) for item in value]
     return str(value)
 
 
-def _received(sock: socket.socket) -> dict[str, Any] | None:
+def _receive_message(sock: socket.socket) -> dict[str, Any] | None:
     """One message; ``None`` if nobody is at the other end."""
-    head = _exactly(sock, _LENGTH.size)
-    body = head and _exactly(sock, _LENGTH.unpack(head)[0])
+    head = _receive_exactly(sock, _LENGTH.size)
+    body = head and _receive_exactly(sock, _LENGTH.unpack(head)[0])
     if not body:
         return None
     message = unpack_bin(body)
     return message if isinstance(message, dict) else None
 
 
-def _exactly(sock: socket.socket, size: int) -> bytes:
+def _receive_exactly(sock: socket.socket, size: int) -> bytes:
     """So many bytes; none at the end."""
     parts = bytearray()
     while len(parts) < size:

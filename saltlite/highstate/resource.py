@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from saltlite.context import MinionContext
 from saltlite.core.data import merge
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import SaltliteError
 
 Now = TypeVar("Now")
@@ -79,10 +79,10 @@ class Resource(ABC, Generic[Now]):
         """
 
     @abstractmethod
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """The comment if there is nothing to do."""
 
-    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         """The comment after the steps."""
         return "\n".join(step.did or step.would for step in steps)
 
@@ -92,7 +92,7 @@ class Resource(ABC, Generic[Now]):
 
     def would_leave(self, now: Now) -> str:
         """The comment of a test run that finds nothing to do."""
-        return self.settled(now)
+        return self.comment_unchanged(now)
 
     def more(self) -> Mapping[str, Any]:
         """Further keys of the return, as in a Verdict."""
@@ -156,7 +156,7 @@ def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | 
     A SaltliteError of a step ends the run; what has been done by then is read back and told.
     """
     if isinstance(declared, Resource):
-        return _realised(declared, ctx, test=test)
+        return _realise_held(declared, ctx, test=test)
     if isinstance(declared, Action):
         if not test:
             return declared.run(ctx)
@@ -166,19 +166,19 @@ def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | 
     return declared
 
 
-def _realised(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
-    found = _done(resource, ctx, test=test)
+def _realise_held(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
+    found = _realise_once(resource, ctx, test=test)
     more = resource.more()
     return replace(found, more={**found.more, **more}) if more else found
 
 
-def _done(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
+def _realise_once(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
     before = resource.read(ctx)
     steps = resource.plan(before)
     if isinstance(steps, Verdict):
         return steps
     if not steps:
-        settled = resource.would_leave if test else resource.settled
+        settled = resource.would_leave if test else resource.comment_unchanged
         return Verdict(result=True, comment=settled(before))
     if test:
         return Verdict(result=None, comment=resource.would(before, steps), changes=joined(steps))
@@ -198,4 +198,5 @@ def _done(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict
         return Verdict(result=False, comment=left.comment, changes=changes)
     if left:
         return Verdict(result=False, comment=resource.unmet(after, left), changes=changes)
-    return Verdict(result=True, comment=resource.done(before, after, done), changes=changes)
+    comment = resource.comment_changed(before, after, done)
+    return Verdict(result=True, comment=comment, changes=changes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import Any
+
+from saltlite.core.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,9 @@ class Retry:
         if not isinstance(given, dict):
             return cls()
         return cls(
-            attempts=_number(given.get("attempts"), cls().attempts),
-            interval_s=_number(given.get("interval"), cls().interval_s),
-            splay_s=_number(given.get("splay"), cls().splay_s),
+            attempts=_number_or(given.get("attempts"), cls().attempts),
+            interval_s=_number_or(given.get("interval"), cls().interval_s),
+            splay_s=_number_or(given.get("splay"), cls().splay_s),
             until=given["until"] if isinstance(given.get("until"), bool) else True,
         )
 
@@ -51,5 +52,5 @@ class Retry:
         return f'Attempt {number}: Returned a result of "{result}", {said}'
 
 
-def _number(given: Any, default: int) -> int:
+def _number_or(given: Any, default: int) -> int:
     return given if isinstance(given, int) and not isinstance(given, bool) else default

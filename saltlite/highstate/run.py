@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.aggregate import aggregator, is_asked, prepare
 from saltlite.highstate.call import (
     Answer,
@@ -89,10 +89,10 @@ class Run:
                 self.beside.kill()
             raise
         if not self.stopped:
-            self._listeners()
+            self._run_listeners()
             for module, name, teller in self.unheard:
                 if not teller or self.running.get(teller, {}).get("changes"):
-                    self._unheard(module, name)
+                    self._report_unheard(module, name)
         if self.beside is None:
             return self.running
         return dict(sorted(self.running.items(), key=lambda item: int(item[1]["__run_num__"])))
@@ -101,35 +101,35 @@ class Run:
         jid = str(self.ctx.job.get("jid", ""))
         for number, (tag, chunk) in enumerate(self.chunks.items(), 1):
             if self.beside:
-                self._collect(self.beside.ended())
+                self._collect_answers(self.beside.ended())
             if self.stopped or not may_go_on(self.ctx, jid, str(chunk["__id__"])):
                 break
             if self.ctx.begins is not None:
                 name = f"{chunk['state']}.{chunk['fun']} {chunk['__id__']}"
                 self.ctx.begins(name, number, len(self.chunks))
-            self._one(tag, chunk)
+            self._run_one(tag, chunk)
         while self.beside:
-            self._collect([self.beside.next()])
+            self._collect_answers([self.beside.next()])
 
-    def _one(self, tag: str, chunk: Chunk) -> None:
+    def _run_one(self, tag: str, chunk: Chunk) -> None:
         edges = self.requisites.get(tag, ())
         self.listening += [(chunk, other) for kind, other in edges if kind.startswith("listen")]
-        held = self._held(edges)
+        held = self._find_hold(edges)
         if self.stopped:
             return
         if tag in self.problems:
             held = Held(False, self.problems[tag])
         if held is not None:
-            answer = self._passed_over(chunk, held)
-        elif any(kind == "prerequired" and self._failed(other) for kind, other in edges):
+            answer = self._answer_for_held(chunk, held)
+        elif any(kind == "prerequired" and self._has_failed(other) for kind, other in edges):
             answer = self._not_prepared(tag, chunk)
-        elif chunk.get("parallel") and self._begun(tag, chunk, edges):
+        elif chunk.get("parallel") and self._try_to_begin(tag, chunk, edges):
             return
         else:
-            answer = self._ran(chunk, edges)
-        self._take(tag, answer)
+            answer = self._run_watched(chunk, edges)
+        self._take_answer(tag, answer)
 
-    def _take(self, tag: str, answer: Answer) -> None:
+    def _take_answer(self, tag: str, answer: Answer) -> None:
         """Note a state's answer, and tell it."""
         self.running[tag] = answer
         hard = self.chunks[tag].get("failhard", self.failhard)
@@ -138,22 +138,22 @@ class Run:
         if self.told is not None:
             self.told(tag, answer, len(self.chunks))
 
-    def _ran(self, chunk: Chunk, edges: Sequence[Edge]) -> Answer:
+    def _run_watched(self, chunk: Chunk, edges: Sequence[Edge]) -> Answer:
         """Run it, and its answer to changes in what it watches, where it has one."""
         if is_asked(chunk, self.ctx.config.files.state_aggregate):
-            chunk = self._aggregated(chunk)
+            chunk = self._aggregate_chunk(chunk)
         answer = self.run_one(chunk)
         changed = [
-            other for kind, other in edges if kind.startswith("watch") and self._moved(other)
+            other for kind, other in edges if kind.startswith("watch") and self._has_changed(other)
         ]
         if not changed or answer.get("changes") or answer.get("skip_watch"):
             return answer
         if not watches(self.ctx, str(chunk["state"])):
             return answer
         firm = [other for kind, other in edges if kind == "watch" and other in changed]
-        return self.run_one(_watching(chunk, [self.chunks[other] for other in firm]))
+        return self.run_one(_mod_watch_chunk(chunk, [self.chunks[other] for other in firm]))
 
-    def _aggregated(self, chunk: Chunk) -> Chunk:
+    def _aggregate_chunk(self, chunk: Chunk) -> Chunk:
         """The chunk with the work of others that could run by now, if its module takes it over."""
         join = aggregator(self.ctx, str(chunk["state"]))
         if join is None:
@@ -169,11 +169,11 @@ class Run:
         edges = [edge for edge in self.requisites.get(tag, ()) if not edge[0].startswith("listen")]
         if any("prereq" in kind or other not in self.running for kind, other in edges):
             return False
-        return self._held(edges) is None
+        return self._find_hold(edges) is None
 
     # --- processes of their own ------------------------------------------------------------------
 
-    def _begun(self, tag: str, chunk: Chunk, edges: Sequence[Edge]) -> bool:
+    def _try_to_begin(self, tag: str, chunk: Chunk, edges: Sequence[Edge]) -> bool:
         """Let a state run beside the others, as soon as there is a place; whether that can be."""
         from saltlite.highstate.parallel import AT_ONCE, Beside, may_fork
 
@@ -182,13 +182,15 @@ class Run:
         if self.beside is None:
             self.beside = Beside(self.ctx, self.ctx.config.files.state_max_parallel or AT_ONCE)
         while len(self.beside) >= self.beside.at_once:
-            self._collect([self.beside.next()])
+            self._collect_answers([self.beside.next()])
         number, self.number = self.number, self.number + 1
         load_function(self.ctx, chunk)
-        self.beside.start(tag, number, lambda: {**self._ran(chunk, edges), "__run_num__": number})
+        self.beside.start(
+            tag, number, lambda: {**self._run_watched(chunk, edges), "__run_num__": number}
+        )
         return True
 
-    def _collect(self, tags: Sequence[str]) -> None:
+    def _collect_answers(self, tags: Sequence[str]) -> None:
         """Wait for states that run beside the others."""
         for tag in tags:
             if self.beside is None or tag not in self.beside:
@@ -196,12 +198,12 @@ class Run:
             chunk, number = self.chunks[tag], self.beside.number(tag)
             answer = self.beside.answer(tag)
             if isinstance(answer, str):
-                ended = self._passed_over(chunk, Held(False, answer))
+                ended = self._answer_for_held(chunk, Held(False, answer))
                 answer = {**ended, "__run_num__": number, "__parallel__": True}
-            self._reload(chunk, answer)
-            self._take(tag, answer)
+            self._reload_changed(chunk, answer)
+            self._take_answer(tag, answer)
 
-    def _listeners(self) -> None:
+    def _run_listeners(self) -> None:
         """What listens is told last, once if one of them changed, even if it failed then."""
         told: set[str] = set()
         for chunk, other in self.listening:
@@ -210,14 +212,14 @@ class Run:
             if own in told or not moved or not watches(self.ctx, str(chunk["state"])):
                 continue
             told.add(own)
-            late = {**_watching(chunk, []), "__id__": f"listener_{chunk['__id__']}"}
+            late = {**_mod_watch_chunk(chunk, []), "__id__": f"listener_{chunk['__id__']}"}
             del late["__reqs__"]
             answer = self.run_one(late)
             self.running[low_tag(late)] = answer
             if self.told is not None:
                 self.told(low_tag(late), answer, len(self.chunks))
 
-    def _unheard(self, module: str, name: str) -> None:
+    def _report_unheard(self, module: str, name: str) -> None:
         answer: Answer = {
             "comment": f"Referenced state {module}: {name} does not exist",
             "name": f"listen_{module}:{name}",
@@ -230,46 +232,49 @@ class Run:
 
     # --- requisites ------------------------------------------------------------------------------
 
-    def _moved(self, tag: str) -> bool:
+    def _has_changed(self, tag: str) -> bool:
         answer = self.running.get(tag, {})
         return bool(answer.get("changes")) and answer.get("result") is not False
 
-    def _failed(self, tag: str) -> bool:
+    def _has_failed(self, tag: str) -> bool:
         return self.running.get(tag, {}).get("result") is False
 
-    def _held(self, edges: Sequence[Edge]) -> Held | None:
+    def _find_hold(self, edges: Sequence[Edge]) -> Held | None:
         """What keeps a state from running; failed requisites before all else."""
         if not edges:
             return None
         if self.beside:
             own = (other for kind, other in edges if not kind.startswith("listen"))
-            self._collect([*own])
+            self._collect_answers([*own])
         of: dict[str, list[str]] = {}
         for kind, tag in edges:
             of.setdefault(kind, []).append(tag)
-        failed = self._failures(of)
+        failed = self._list_failures(of)
         if failed:
-            return self._held_by(self._in_order(failed))
+            return self._hold_for(self._in_order(failed))
         if not self._onfail_is_met(of):
             return Held(True, NO_ONFAIL, ran=False)
         if not self._onchanges_is_met(of):
             return Held(True, NO_ONCHANGES, ran=False)
-        return self._prereq(of)
+        return self._check_prereq(of)
 
-    def _held_by(self, failed: Sequence[str]) -> Held:
-        names = ", ".join(dict.fromkeys(_named(self.chunks[tag]) for tag in failed))
+    def _hold_for(self, failed: Sequence[str]) -> Held:
+        names = ", ".join(dict.fromkeys(_name_of(self.chunks[tag]) for tag in failed))
         return Held(False, f"One or more requisite failed: {names}")
 
-    def _failures(self, of: Mapping[str, Sequence[str]]) -> list[str]:
+    def _list_failures(self, of: Mapping[str, Sequence[str]]) -> list[str]:
         failed = [
-            tag for kind in ("require", "watch") for tag in of.get(kind, ()) if self._failed(tag)
+            tag
+            for kind in ("require", "watch")
+            for tag in of.get(kind, ())
+            if self._has_failed(tag)
         ]
         for kind in ("require_any", "watch_any"):
             tags = of.get(kind, ())
-            if tags and all(self._failed(tag) for tag in tags):
+            if tags and all(self._has_failed(tag) for tag in tags):
                 failed += tags
         if failed:
-            failed += [tag for tag in of.get("onfail", ()) if self._failed(tag)]
+            failed += [tag for tag in of.get("onfail", ()) if self._has_failed(tag)]
         return failed
 
     def _in_order(self, tags: Sequence[str]) -> list[str]:
@@ -288,28 +293,28 @@ class Run:
     def _onchanges_is_met(self, of: Mapping[str, Sequence[str]]) -> bool:
         """Whether one of them all changed."""
         tags = [*of.get("onchanges", ()), *of.get("onchanges_any", ())]
-        return not tags or any(self._moved(tag) for tag in tags)
+        return not tags or any(self._has_changed(tag) for tag in tags)
 
-    def _prereq(self, of: Mapping[str, Sequence[str]]) -> Held | None:
+    def _check_prereq(self, of: Mapping[str, Sequence[str]]) -> Held | None:
         tags = of.get("prereq", ())
         if not tags:
             return None
         for tag in tags:
             if tag not in self.foreseen:
-                self.foreseen[tag] = self._try(tag)
+                self.foreseen[tag] = self._run_as_test(tag)
         failed = [tag for tag in tags if self.foreseen[tag].get("result") is False]
         if failed:
-            return self._held_by(failed)
-        if any(self.foreseen[tag].get("changes") or _open(self.foreseen[tag]) for tag in tags):
+            return self._hold_for(failed)
+        if any(self.foreseen[tag].get("changes") or _is_open(self.foreseen[tag]) for tag in tags):
             return None
         return Held(True, NO_PREREQ)
 
-    def _try(self, tag: str) -> Answer:
+    def _run_as_test(self, tag: str) -> Answer:
         """What a state would do, for one that wants to run before it."""
         chunk = self.chunks[tag]
         if tag in self.problems:
             return {"result": False, "changes": {}, "comment": self.problems[tag]}
-        held = self._held(self.requisites.get(tag, ()))
+        held = self._find_hold(self.requisites.get(tag, ()))
         if held is not None:
             return {"result": held.result, "changes": {}, "comment": held.comment}
         try:
@@ -319,12 +324,12 @@ class Run:
 
     # --- one state -------------------------------------------------------------------------------
 
-    def _passed_over(self, chunk: Chunk, held: Held) -> Answer:
+    def _answer_for_held(self, chunk: Chunk, held: Held) -> Answer:
         answer: Answer = {
             "changes": {},
             "result": held.result,
             "duration": 0.0,
-            "start_time": _clock(),
+            "start_time": _time_of_day(),
             "comment": held.comment,
         }
         if not held.ran:
@@ -335,7 +340,7 @@ class Run:
 
     def _not_prepared(self, tag: str, chunk: Chunk) -> Answer:
         """What would have been done, had what was to run before it not failed."""
-        foreseen = self.foreseen.get(tag) or self._try(tag)
+        foreseen = self.foreseen.get(tag) or self._run_as_test(tag)
         number, self.number = self.number, self.number + 1
         more = {"__run_num__": number, "__sls__": chunk.get("__sls__"), "__id__": chunk["__id__"]}
         return {**foreseen, "name": chunk["name"], "changes": {}, **more}
@@ -343,7 +348,7 @@ class Run:
     def run_one(self, chunk: Chunk) -> Answer:
         """Run one state, as often as its ``retry`` asks for."""
         retry = Retry.of(chunk.get("retry"))
-        answer = self._timed(chunk)
+        answer = self._run_timed(chunk)
         if retry is None:
             return answer
         if self.test:
@@ -355,20 +360,20 @@ class Run:
                 break
             told.append(retry.told(number, answer.get("result"), text_of(answer["comment"])))
             time.sleep(retry.pause_s)
-            answer = self._timed(chunk)
+            answer = self._run_timed(chunk)
         if told:
             answer["comment"] = "\n".join([*told, text_of(answer["comment"])])
             answer["start_time"] = began
             answer["duration"] = round((time.monotonic() - start) * 1000, 3)
         return answer
 
-    def _timed(self, chunk: Chunk) -> Answer:
+    def _run_timed(self, chunk: Chunk) -> Answer:
         number, self.number = self.number, self.number + 1
-        began = _clock()
+        began = _time_of_day()
         start = time.monotonic()
         prepare(self.ctx, chunk, self.prepared)
         try:
-            answer = self._once(chunk)
+            answer = self._run_once(chunk)
         except Refused as error:
             answer = {"result": False, "name": chunk["name"], "changes": {}, "comment": str(error)}
             return answer | {"__run_num__": number}
@@ -378,16 +383,16 @@ class Run:
         answer["__id__"] = chunk["__id__"]
         if chunk.get("parallel"):
             answer["__parallel__"] = True
-        self._reload(chunk, answer)
+        self._reload_changed(chunk, answer)
         return answer
 
-    def _once(self, chunk: Chunk) -> Answer:
+    def _run_once(self, chunk: Chunk) -> Answer:
         retcode = self.ctx.state.get("retcode", 0)
         answer = call(self.ctx, chunk, test=self.test)
         self.ctx.state["retcode"] = retcode  # of the run, not of what its states called
         return answer
 
-    def _reload(self, chunk: Chunk, answer: Answer) -> None:
+    def _reload_changed(self, chunk: Chunk, answer: Answer) -> None:
         """Look anew at what a state may have changed."""
         if (self.test or not answer.get("changes")) and not chunk.get("reload_modules"):
             return
@@ -422,12 +427,12 @@ def run_low(
     return run.all(low, requisites)
 
 
-def _clock() -> str:
+def _time_of_day() -> str:
     """The time of day here, as returns have it."""
     return datetime.now().astimezone().time().isoformat("microseconds")
 
 
-def _watching(chunk: Chunk, changed: Sequence[Chunk]) -> dict[str, Any]:
+def _mod_watch_chunk(chunk: Chunk, changed: Sequence[Chunk]) -> dict[str, Any]:
     """The chunk that calls a module's answer to watched changes."""
     return {
         **chunk,
@@ -437,9 +442,9 @@ def _watching(chunk: Chunk, changed: Sequence[Chunk]) -> dict[str, Any]:
     }
 
 
-def _open(answer: Answer) -> bool:
+def _is_open(answer: Answer) -> bool:
     return answer.get("result") is None
 
 
-def _named(chunk: Chunk) -> str:
+def _name_of(chunk: Chunk) -> str:
     return f"{chunk.get('__sls__')}.{chunk['__id__']}"

@@ -11,11 +11,11 @@ from __future__ import annotations
 import fnmatch
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.fileserver.client import FileClient, file_client
 from saltlite.templates.names import file_names
@@ -56,7 +56,7 @@ class StateTree:
 
     def matching(self, pattern: str, saltenv: str) -> list[str]:
         """The SLS names that a glob fits, sorted."""
-        return sorted(fnmatch.filter(self._known(saltenv), pattern))
+        return sorted(fnmatch.filter(self._index_files(saltenv), pattern))
 
     def file(self, place: Place) -> str | None:
         """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``.
@@ -64,11 +64,11 @@ class StateTree:
         Empty parts do not count: ``a.``, which ``include: [.]`` stands for in ``a.b``, is ``a``.
         """
         parts = place.sls.replace("/", ".").split(".")
-        return self._known(place.saltenv).get(".".join(part for part in parts if part))
+        return self._index_files(place.saltenv).get(".".join(part for part in parts if part))
 
     def has_file(self, path: str, saltenv: str) -> bool:
         """Whether there is a file of that path."""
-        return path in self._known(saltenv).values()
+        return path in self._index_files(saltenv).values()
 
     def read(self, path: str, saltenv: str) -> tuple[str, str] | None:
         """Where a file is on this machine, and its text; ``None`` if it is gone meanwhile.
@@ -84,7 +84,7 @@ class StateTree:
         except UnicodeDecodeError as error:
             raise RenderError(f"not UTF-8: {error.reason}", path=path) from error
 
-    def _known(self, saltenv: str) -> dict[str, str]:
+    def _index_files(self, saltenv: str) -> dict[str, str]:
         """SLS name → path. ``a.sls`` comes before ``a/init.sls``."""
         found = self._files.get(saltenv)
         if found is None:
@@ -138,7 +138,7 @@ class Reader:
             if self.tree.file(place) is None:
                 self.errors.append(f"No matching sls found for '{sls}' in env '{saltenv}'")
                 continue
-            self._join(high, self._state(place))
+            self._join_ids(high, self._read_state(place))
 
     def _is_read(self, place: Place) -> bool:
         """Whether an SLS has been read, be it by another name."""
@@ -154,25 +154,25 @@ class Reader:
         """The SLS that were read, by environment and name."""
         return sorted(self._seen, key=str)
 
-    def _state(self, place: Place) -> High:
+    def _read_state(self, place: Place) -> High:
         """An SLS, and what it includes after its own."""
         self._seen.add(place)
         path = self.tree.file(place) or ""
         self._paths.add((place.saltenv, path))
-        state = self._rendered(place, path)
+        state = self._render_once(place, path)
         if not isinstance(state, Mapping):
             if state is not None:
                 self.errors.append(f"SLS {place.sls} does not render to a dictionary")
                 self.errors.append(f"Error when rendering state with contents: {state}")
             return {}
         own = dict(state)
-        included = self._included(own, place, path.endswith(INIT))
-        own = self._declared(own, place)
+        included = self._read_includes(own, place, path.endswith(INIT))
+        own = self._read_declarations(own, place)
         for each in included:
-            self._join(own, each)
+            self._join_ids(own, each)
         return own
 
-    def _rendered(self, place: Place, path: str) -> Any:
+    def _render_once(self, place: Place, path: str) -> Any:
         """What the file stands for; ``None`` if it does not render."""
         try:
             found = self.tree.read(path, place.saltenv)
@@ -198,7 +198,7 @@ class Reader:
 
     # --- includes ----------------------------------------------------------------------------
 
-    def _included(self, state: High, place: Place, is_init: bool) -> list[High]:
+    def _read_includes(self, state: High, place: Place, is_init: bool) -> list[High]:
         if "include" not in state:
             return []
         include = state["include"]
@@ -206,16 +206,18 @@ class Reader:
             self.errors.append(f"Include Declaration in SLS {place.sls} is not formed as a list")
             return []
         del state["include"]
-        named = (wanted for entry in include for wanted in self._meant(entry, place, is_init))
+        named = (
+            wanted for entry in include for wanted in self._resolve_include(entry, place, is_init)
+        )
         found = []
         for wanted in named:
             if wanted != place:
                 self.included.add(wanted)
             if not self._is_read(wanted):
-                found.append(self._state(wanted))
+                found.append(self._read_state(wanted))
         return found
 
-    def _meant(self, entry: Any, place: Place, is_init: bool) -> list[Place]:
+    def _resolve_include(self, entry: Any, place: Place, is_init: bool) -> list[Place]:
         """The files that an entry of ``include`` stands for."""
         explicit = isinstance(entry, Mapping) and len(entry) == 1
         saltenv, name = next(iter(entry.items())) if explicit else (place.saltenv, entry)
@@ -238,17 +240,17 @@ class Reader:
         if not found and self.tree.file(Place(name, saltenv)) is not None:
             found = [Place(name, saltenv)]
         if not found:
-            self.errors.append(_unknown(name, saltenv, elsewhere=saltenv != "base"))
+            self.errors.append(_report_unknown(name, saltenv, elsewhere=saltenv != "base"))
         return found
 
     # --- declarations ------------------------------------------------------------------------
 
-    def _declared(self, state: High, place: Place) -> High:
+    def _read_declarations(self, state: High, place: Place) -> High:
         """The declarations of one file, written out; ``extend`` and ``exclude`` put aside."""
-        extend = self._extended(state.pop("extend"), place) if "extend" in state else None
-        exclude = self._excluded(state.pop("exclude"), place) if "exclude" in state else None
+        extend = self._read_extend(state.pop("extend"), place) if "extend" in state else None
+        exclude = self._read_exclude(state.pop("exclude"), place) if "exclude" in state else None
         for ident, body in state.items():
-            written = self._body(ident, body, place)
+            written = self._expand_body(ident, body, place)
             if written is not None:
                 state[ident] = written
         self.number(state)
@@ -258,7 +260,7 @@ class Reader:
             state[EXCLUDE] = exclude
         return state
 
-    def _extended(self, extend: Any, place: Place) -> list[High] | None:
+    def _read_extend(self, extend: Any, place: Place) -> list[High] | None:
         if not isinstance(extend, Mapping):
             self.errors.append(f"Extension value in SLS '{place.sls}' is not a dictionary")
             return None
@@ -269,29 +271,29 @@ class Reader:
                     f"Extension name '{ident}' in SLS '{place.sls}' is not a dictionary"
                 )
                 continue
-            written = self._undotted(ident, body, place)
+            written = self._expand_dotted(ident, body, place)
             found.append({ident: {**written, "__sls__": place.sls, "__env__": place.saltenv}})
         return found
 
-    def _excluded(self, exclude: Any, place: Place) -> list[Any] | None:
+    def _read_exclude(self, exclude: Any, place: Place) -> list[Any] | None:
         if isinstance(exclude, list):
             return list(exclude)
         self.errors.append(f"Exclude Declaration in SLS {place.sls} is not formed as a list")
         return None
 
-    def _body(self, ident: Any, body: Any, place: Place) -> High | None:
+    def _expand_body(self, ident: Any, body: Any, place: Place) -> High | None:
         """A declaration with its short forms written out; ``None`` for what is none."""
         if isinstance(body, str) and "." in body:
-            body = _short(body)
+            body = _expand_short(body)
         if not isinstance(body, Mapping):
             self.errors.append(f"ID {ident} in SLS {place.sls} is not a dictionary")
             return None
-        written = self._undotted(ident, body, place)
+        written = self._expand_dotted(ident, body, place)
         written.setdefault("__sls__", place.sls)
         written.setdefault("__env__", place.saltenv)
         return written
 
-    def _undotted(self, ident: Any, body: Mapping[Any, Any], place: Place) -> High:
+    def _expand_dotted(self, ident: Any, body: Mapping[Any, Any], place: Place) -> High:
         written, errors = _without_dots(ident, body, f"SLS '{place.sls}'")
         self.errors += errors
         return written
@@ -309,7 +311,7 @@ class Reader:
                     run.append({"order": self._order})
                     self._order += 1
 
-    def _join(self, high: High, state: High) -> None:
+    def _join_ids(self, high: High, state: High) -> None:
         """Add the IDs of ``state``, which must be new."""
         for key in (EXTEND, EXCLUDE):
             if key in state:
@@ -353,7 +355,7 @@ def absolute_name(name: str, sls: str, *, is_init: bool) -> str | None:
     return ".".join([*kept, plain])
 
 
-def _unknown(name: str, saltenv: str, *, elsewhere: bool) -> str:
+def _report_unknown(name: str, saltenv: str, *, elsewhere: bool) -> str:
     if elsewhere:
         return (
             f"Unknown include: Specified SLS {saltenv}: {name} is not available on the salt master "
@@ -369,7 +371,7 @@ def written_out(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
     """High data of a text that is no SLS file, without its short forms; and mistakes in it."""
     high, errors = {}, []
     for ident, body in data.items():
-        full = _short(body) if isinstance(body, str) and "." in body else body
+        full = _expand_short(body) if isinstance(body, str) and "." in body else body
         if isinstance(full, Mapping):
             full, found = _without_dots(ident, full, where)
             errors += found
@@ -414,7 +416,7 @@ def _is_dotted(key: Any) -> bool:
     return isinstance(key, str) and "." in key and not key.startswith("_")
 
 
-def _short(text: str) -> High:
+def _expand_short(text: str) -> High:
     module, _, function = text.partition(".")
     return {module: [function]}
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.targets import MinionFacts, Target
 from saltlite.errors import RenderError, SaltliteError, TargetError
 from saltlite.fileserver.client import FileClient, file_client
@@ -91,25 +91,25 @@ def wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) 
             continue
         for target, entries in targets.items():
             try:
-                goal = Target(target, _kind(entries))
+                goal = Target(target, _kind_of(entries))
                 meant = fits(ctx, goal, facts, options.nodegroups)
             except TargetError as error:
                 log.error("the top file, environment %s: %s", env, error)
                 continue
             if meant:
-                _take(found, env, entries, tops.envs)
+                _take_entries(found, env, entries, tops.envs)
     _add_outer(found, ctx, first=options.master_tops_first)
     return found
 
 
-def _kind(entries: Sequence[Any]) -> str:
+def _kind_of(entries: Sequence[Any]) -> str:
     for entry in entries:
         if isinstance(entry, Mapping) and "match" in entry:
             return str(entry["match"])
     return DEFAULT_MATCH
 
 
-def _take(found: Wanted, saltenv: str, entries: Sequence[Any], envs: Sequence[str]) -> None:
+def _take_entries(found: Wanted, saltenv: str, entries: Sequence[Any], envs: Sequence[str]) -> None:
     for entry in entries:
         env, sls = saltenv, entry
         if isinstance(entry, Mapping):
@@ -147,10 +147,10 @@ class _Tops:
         self._client: FileClient = file_client(ctx)
         self._tree = StateTree(self._client)
         self._saltenv = saltenv
-        self.envs = self._ordered(self._client.envs())
+        self.envs = self._order_envs(self._client.envs())
         self.errors: list[str] = []
 
-    def _ordered(self, envs: Sequence[str]) -> list[str]:
+    def _order_envs(self, envs: Sequence[str]) -> list[str]:
         others = [env for env in envs if env != BASE]
         return [env for env in self._options.env_order if env in envs] or [BASE, *others]
 
@@ -160,44 +160,46 @@ class _Tops:
         only = self._options.state_top_saltenv or self._saltenv
         envs = [only] if only else self.envs
         if strategy == "same":
-            return self._same(envs)
-        tops = {env: self._read(env) for env in envs}
+            return self._select_same(envs)
+        tops = {env: self._read_top(env) for env in envs}
         if strategy == "merge_all":
-            return _all(tops)
-        return _merged(tops)
+            return _join_all(tops)
+        return _merge_tops(tops)
 
-    def _same(self, envs: Sequence[str]) -> Top:
+    def _select_same(self, envs: Sequence[str]) -> Top:
         """Of each top file its own environment; where there is none, what the default one says."""
         joined: Top = {}
         fallback: Top | None = None
         for env in envs:
-            own = self._read(env)
+            own = self._read_top(env)
             if not own and not self._saltenv:
-                fallback = self._read(self._options.default_top) if fallback is None else fallback
+                fallback = (
+                    self._read_top(self._options.default_top) if fallback is None else fallback
+                )
                 own = fallback
             if env in own:
                 joined[env] = own[env]
         return joined
 
-    def _read(self, saltenv: str) -> Top:
+    def _read_top(self, saltenv: str) -> Top:
         """A top file and what it includes; empty without one."""
         top: Top = {}
-        for rendered in self._files(self._options.state_top, saltenv, set()):
-            _add(top, self._formed(rendered))
+        for rendered in self._read_files(self._options.state_top, saltenv, set()):
+            _add_targets(top, self._check_form(rendered))
         return top
 
-    def _files(self, path: str, saltenv: str, seen: set[str]) -> Iterator[Mapping[str, Any]]:
+    def _read_files(self, path: str, saltenv: str, seen: set[str]) -> Iterator[Mapping[str, Any]]:
         if path in seen or not self._tree.has_file(path, saltenv):
             return
         seen.add(path)
-        rendered = self._rendered(path, saltenv)
+        rendered = self._render_top(path, saltenv)
         if rendered is None:
             return
         yield rendered
         for sls in rendered.get("include") or ():
-            yield from self._files(f"{str(sls).replace('.', '/')}.sls", saltenv, seen)
+            yield from self._read_files(f"{str(sls).replace('.', '/')}.sls", saltenv, seen)
 
-    def _rendered(self, path: str, saltenv: str) -> Mapping[str, Any] | None:
+    def _render_top(self, path: str, saltenv: str) -> Mapping[str, Any] | None:
         try:
             found = self._tree.read(path, saltenv)
             if found is None:
@@ -222,7 +224,7 @@ class _Tops:
         self.errors.append(NO_TARGETS)
         return None
 
-    def _formed(self, rendered: Mapping[str, Any]) -> Top:
+    def _check_form(self, rendered: Mapping[str, Any]) -> Top:
         """The well-formed part of a top file."""
         top: Top = {}
         for saltenv, targets in rendered.items():
@@ -243,21 +245,21 @@ class _Tops:
         return top
 
 
-def _add(top: Top, more: Top) -> None:
+def _add_targets(top: Top, more: Top) -> None:
     for saltenv, targets in more.items():
         for target, entries in targets.items():
             known = top.setdefault(saltenv, {}).setdefault(target, [])
             known += [entry for entry in entries if entry not in known]
 
 
-def _all(tops: Mapping[str, Top]) -> Top:
+def _join_all(tops: Mapping[str, Top]) -> Top:
     joined: Top = {}
     for top in tops.values():
-        _add(joined, top)
+        _add_targets(joined, top)
     return joined
 
 
-def _merged(tops: Mapping[str, Top]) -> Top:
+def _merge_tops(tops: Mapping[str, Top]) -> Top:
     """All of the base environment's file; of others what they say of themselves."""
     joined: Top = dict(tops.get(BASE, {}))
     for env, top in tops.items():

@@ -1,15 +1,16 @@
 """From the words of a command line to the arguments of a function, by Salt's rules.
 
 Called by the client commands for what was typed, and by minions for text that came otherwise.
-Source: cli.md 11; tests/cases/arguments.json has every row, and what real Salt makes of more.
+Source: docs/command-line.md#arguments; tests/cases/arguments.json has every row, and what real
+Salt makes of more.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.plain import Plain
 from saltlite.errors import ConfigError
 
@@ -17,17 +18,17 @@ KWARG = "__kwarg__"
 """Marks the dict that carries keywords in a list of arguments."""
 
 # A value ends with its line: with another line after it the word is positional, as in Salt.
-_KEYWORD = re.compile(r" *([^\W\d][\w.-]*)=(?!=)(.*)$")
+_KEYWORD = regex(r" *([^\W\d][\w.-]*)=(?!=)(.*)$")
 
 # What no rule of YAML changes: a letter first, then nothing that YAML knows. `e` and `_` in numbers
 # begin with a digit; the words that YAML knows are below.
-_WORD = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*")
-_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
+_WORD = regex(r"[A-Za-z/][A-Za-z0-9_./@+-]*")
+_NUMBER = regex(r"-?[1-9][0-9]*|0")
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none"})
 
 _TEXT_THOUGH_YAML = frozenset({"---", "...", "|", "!"})
-_BLANK_BUT_SPACE = re.compile(r"[\t\r\n]")
-_GROUPED_DIGITS = re.compile(r"[0-9_]*_[0-9_]*")
+_BLANK_BUT_SPACE = regex(r"[\t\r\n]")
+_DIGITS_AND_UNDERSCORES = "0123456789_"
 
 
 def parse_argument(text: str) -> Plain:
@@ -49,7 +50,7 @@ def _stays_text(text: str) -> bool:
         not stripped
         or stripped in _TEXT_THOUGH_YAML
         or _BLANK_BUT_SPACE.search(text) is not None
-        or _GROUPED_DIGITS.fullmatch(text) is not None
+        or ("_" in text and not text.strip(_DIGITS_AND_UNDERSCORES))
     )
 
 

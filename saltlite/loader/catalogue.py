@@ -53,7 +53,7 @@ class Kind:
     def modules(self) -> Mapping[str, str]:
         """The names of ours, sorted, and the Python module that each stands for."""
         if self._modules is None:
-            self._modules = {} if self.package is None else _find(self.package)
+            self._modules = {} if self.package is None else _find_plugins(self.package)
         return self._modules
 
     def load(self, name: str) -> ModuleType | None:
@@ -64,15 +64,15 @@ class Kind:
         return None if module is None or module.__file__ is None else module
 
 
-def _find(package: str) -> dict[str, str]:
+def _find_plugins(package: str) -> dict[str, str]:
     """The plug-ins in a package of ours; a word that is Python's own has an underscore after it."""
     directory = os.path.join(ROOT, *package.split("."))
     with os.scandir(directory) as entries:
-        stems = [stem for stem in map(_stem, entries) if stem]
+        stems = [stem for stem in map(_plugin_name, entries) if stem]
     return {stem.removesuffix("_"): f"saltlite.{package}.{stem}" for stem in sorted(stems)}
 
 
-def _stem(entry: os.DirEntry[str]) -> str:
+def _plugin_name(entry: os.DirEntry[str]) -> str:
     """The name of the plug-in that a file or folder is, ``""`` if it is none."""
     stem, suffix = os.path.splitext(entry.name)
     if stem.startswith(("_", ".")):
@@ -126,7 +126,8 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 # --- custom code of users ------------------------------------------------------------------------
-# Source: config.md (minion and master), modules.md 2, observed on Salt 3006.30.
+# Source: docs/config.md (minion and master), docs/modules.md#what-a-file-finds, observed on Salt
+# 3006.30.
 
 
 def directories(config: Any, kind: str) -> list[str]:
@@ -134,8 +135,8 @@ def directories(config: Any, kind: str) -> list[str]:
 
     ``config`` is a minion's or a master's.
     """
-    own = _option(config, KINDS[kind].option) if kind in KINDS else ()
-    below = [os.path.join(root, kind) for root in _option(config, MODULES.option)]
+    own = _directories_option(config, KINDS[kind].option) if kind in KINDS else ()
+    below = [os.path.join(root, kind) for root in _directories_option(config, MODULES.option)]
     return [*below, *own, synced(config, kind)]
 
 
@@ -157,6 +158,6 @@ def _has_code(directory: str) -> bool:
     return any(not name.startswith(("_", ".")) for name in names)
 
 
-def _option(config: Any, name: str) -> Sequence[str]:
+def _directories_option(config: Any, name: str) -> Sequence[str]:
     value = getattr(config.paths, name, None) or config.extra.get(name) or ()
     return [value] if isinstance(value, str) else value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import NoFunctions
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.output_options import OutputOptions
 from saltlite.core.plain import Plain
 

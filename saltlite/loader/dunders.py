@@ -1,7 +1,8 @@
 """What Salt files find in their globals: ``__salt__``, ``__grains__`` and the others.
 
 Each is a view of the context that the file was loaded for, so jobs in threads do not see each
-other's values, and grains collected anew are seen at once. Source: style.md 6, modules.md 2.
+other's values, and grains collected anew are seen at once. Source:
+docs/modules.md#what-a-file-finds.
 """
 
 from __future__ import annotations

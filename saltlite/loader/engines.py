@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader.builtin import functions_of
 from saltlite.loader.catalogue import ENGINES, has_custom_code
@@ -105,7 +105,7 @@ def _is_users(name: str, config: Any) -> bool:
 def run_engine(entry: EngineEntry, ctx: EngineContext, restarts: int) -> int:
     """Run an engine until it ends; what its process ends with. Its errors are in the log."""
     try:
-        _find(entry.engine, ctx)(**entry.kwargs)
+        _find_engine(entry.engine, ctx)(**entry.kwargs)
     except FunctionUnavailable as error:
         log.error("The engine %s is not started: %s", entry.name, error)
         return UNAVAILABLE
@@ -117,7 +117,7 @@ def run_engine(entry: EngineEntry, ctx: EngineContext, restarts: int) -> int:
     return ENDED
 
 
-def _find(name: str, ctx: EngineContext) -> Callable[..., Any]:
+def _find_engine(name: str, ctx: EngineContext) -> Callable[..., Any]:
     """The function of an engine; one of users goes before ours."""
     if has_custom_code(ctx.config, ENGINES.name):
         from saltlite.loader.dunders import surroundings

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import functions_of
@@ -45,7 +45,7 @@ class MasterFunctions:
         found = self._of_users(name, ctx)
         if found is not None:
             return Runner(name, found, found.__doc__ or "")
-        ours = self._functions(module).get(function)
+        ours = self._load_functions(module).get(function)
         if ours is None:
             raise FunctionUnavailable(name)
         call = partial(ours, ctx) if takes_context(ours) else ours
@@ -74,10 +74,10 @@ class MasterFunctions:
 
     def _all_docs(self) -> Iterator[tuple[str, str]]:
         for module in self._kind:
-            for function, found in self._functions(module).items():
+            for function, found in self._load_functions(module).items():
                 yield f"{module}.{function}", documentation(found.__doc__) or ""
 
-    def _functions(self, module: str) -> Mapping[str, FunctionType]:
+    def _load_functions(self, module: str) -> Mapping[str, FunctionType]:
         loaded = self._kind.load(module)
         return {} if loaded is None else functions_of(loaded)
 

@@ -36,13 +36,13 @@ def fits(
     except TargetError:
         if not catalogue.has_custom_code(ctx.config, KIND):
             raise
-        meant = _asked(ctx, target)
+        meant = _ask_matcher(ctx, target)
         if meant is None:
             raise
         return meant
 
 
-def _asked(ctx: MinionContext, target: Target) -> bool | None:
+def _ask_matcher(ctx: MinionContext, target: Target) -> bool | None:
     """What a custom matcher says, ``None`` without one."""
     from saltlite.loader.dunders import surroundings
 

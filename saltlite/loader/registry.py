@@ -2,18 +2,19 @@
 
 The minion, ``salt-call`` and functions that call functions ask here. A name is looked up in the
 catalogue of built-in modules and only the module it belongs to is imported. Modules of users are
-consulted first, in :meth:`Registry._source`; where there are none, that is a look at one directory.
+consulted first, in :meth:`Registry._find_source`; where there are none, that is a look at one
+directory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import Source
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of
@@ -74,10 +75,10 @@ class Registry:
             FunctionUnavailable: there is none.
         """
         module, _, function = name.partition(".")
-        source = self._source(module)
+        source = self._find_source(module)
         found = source.functions.get(function) if source is not None else None
         if source is None or found is None:
-            raise FunctionUnavailable(name, self._refusal(module) if source is None else None)
+            raise FunctionUnavailable(name, self._find_refusal(module) if source is None else None)
         return Function(
             name=name,
             call=partial(found, self._ctx) if takes_context(found) else found,
@@ -106,7 +107,7 @@ class Registry:
         """Salt's names of all modules, sorted. Loads all that users wrote."""
         user = self._user_modules()
         names = set(MODULES) if user is None else {*MODULES, *user.modules()}
-        return sorted(name for name in names if self._source(name) is not None)
+        return sorted(name for name in names if self._find_source(name) is not None)
 
     def names(self) -> list[str]:
         """All ``module.function`` names, sorted."""
@@ -122,7 +123,7 @@ class Registry:
         Raises:
             FunctionUnavailable: there is none.
         """
-        source = self._source(module)
+        source = self._find_source(module)
         if source is None:
             raise FunctionUnavailable(module)
         return source
@@ -151,24 +152,24 @@ class Registry:
             surroundings(self._ctx).forget()
         self._user, self._user_known = None, False
 
-    def _source(self, module: str) -> Source | None:
+    def _find_source(self, module: str) -> Source | None:
         if module in self._sources:
             return self._sources[module]
-        source = self._found(module) if self._allowed(module) else None
+        source = self._load_source(module) if self._is_allowed(module) else None
         if source is not None:
             self._sources[module] = source
         return source
 
-    def _allowed(self, module: str) -> bool:
+    def _is_allowed(self, module: str) -> bool:
         """Whether ``disable_modules`` leaves a module: its name counts, and its file's."""
         off = self._ctx.config.modules.disable_modules
         return not off or not (module in off or self._salt_file(module) in off)
 
     def _salt_file(self, module: str) -> str:
         """The name of the file in Salt that has a module of ours; of others their own name."""
-        return NAMED_OTHERWISE.get(module, module) or _backend(module, self._ctx)
+        return NAMED_OTHERWISE.get(module, module) or _backend_of(module, self._ctx)
 
-    def _found(self, module: str) -> Source | None:
+    def _load_source(self, module: str) -> Source | None:
         """The user's module, ours, or both where their files do not have the same name in Salt."""
         user = self._user_modules()
         theirs = user.source(module) if user is not None else None
@@ -176,7 +177,7 @@ class Registry:
         if loaded is None:
             return theirs
         ours = builtin_source(module, loaded)
-        return ours if theirs is None else _joined(theirs, ours)
+        return ours if theirs is None else _join_sources(theirs, ours)
 
     def _is_hidden(self, module: str) -> bool:
         """Whether a user's file stands in the place of ours, working or not.
@@ -187,9 +188,9 @@ class Registry:
         user = self._user_modules()
         return user is not None and user.has_file(self._salt_file(module))
 
-    def _refusal(self, module: str) -> str | None:
+    def _find_refusal(self, module: str) -> str | None:
         user = self._user_modules()
-        return user.refusal(module) if user is not None and self._allowed(module) else None
+        return user.refusal(module) if user is not None and self._is_allowed(module) else None
 
     def _user_modules(self) -> UserModules | None:
         """The modules that users wrote, ``None`` if there are none: nothing is imported then."""
@@ -202,7 +203,7 @@ class Registry:
         return self._user
 
 
-def _backend(module: str, ctx: MinionContext) -> str:
+def _backend_of(module: str, ctx: MinionContext) -> str:
     if module == "pkg":
         from saltlite.providers.pkg import named
 
@@ -212,7 +213,7 @@ def _backend(module: str, ctx: MinionContext) -> str:
     return salt_file(ctx)
 
 
-def _joined(first: Source, second: Source) -> Source:
+def _join_sources(first: Source, second: Source) -> Source:
     """Both modules in one; what both have is of the first."""
     return Source(
         name=first.name,

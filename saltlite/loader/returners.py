@@ -1,6 +1,6 @@
 """Returners by name: where returns go besides the master, and job stores of other kinds.
 
-A returner is a module with some of the functions of modules.md 2: ``returner(ret)``,
+A returner is a module with some of the functions of docs/returners.md: ``returner(ret)``,
 ``save_load(jid, load, minions)``, ``get_load(jid)``, ``get_jid(jid)``, ``get_jids()``,
 ``get_fun(fun)``, ``get_minions()``, ``event_return(events)``, ``clean_old_jobs()`` and
 ``prep_jid(nocache, passed_jid)``. A user's own goes before ours.
@@ -11,10 +11,10 @@ One of ours may have ``make_server(ctx)`` instead: what that returns has all of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import functions_of

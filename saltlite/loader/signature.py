@@ -23,14 +23,14 @@ def keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
         bound += len(plain.args)
         plain = plain.func
     if not isinstance(plain, FunctionType) or hasattr(plain, "__wrapped__"):
-        return _inspected(function)
+        return _inspect_parameters(function)
     code = plain.__code__
     first = min(max(bound, code.co_posonlyargcount), code.co_argcount)
     last = code.co_argcount + code.co_kwonlyargcount
     return frozenset(code.co_varnames[first:last]), bool(code.co_flags & _TAKES_ANY)
 
 
-def _inspected(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+def _inspect_parameters(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     import inspect
 
     parameters = inspect.signature(function).parameters.values()

@@ -9,12 +9,12 @@ that is watched has changed; it also gets ``sfun``, the function that was declar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader.builtin import functions_of
 from saltlite.loader.catalogue import STATES

@@ -6,7 +6,8 @@ for is read from its text, so the others stay unread. A file that does not load 
 the log and its own functions, nothing else.
 
 Here alone code is made from files, and only from files that belong to root or to us, in directories
-where nobody else may write. Source: style.md 6, security.md 2.6, observed on Salt 3006.30.
+where nobody else may write. Source: docs/modules.md#what-a-file-finds,
+docs/security.md#secrets-at-rest, observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from saltlite.context import Source
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.disk import check_origin
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import shim
@@ -44,12 +46,12 @@ TAGS: Final = {"modules": "module", "renderers": "render", "runners": "runner"}
 _LOADING: Final = threading.RLock()
 """Held while a file is loaded: ``sys.path`` and ``sys.modules`` are everybody's."""
 
-_STEM = re.compile(r"[A-Za-z][\w-]*")
-_VIRTUAL = re.compile(r"^def __virtual__\b.*?(?=^\S(?<!\))|\Z)", re.MULTILINE | re.DOTALL)
-_VIRTUAL_NAME = re.compile(r"^__virtualname__\s*=\s*[\"']([\w.-]+)[\"']", re.MULTILINE)
-_RETURN = re.compile(r"\breturn\b[ (]*([^\n]*)")
-_TEXT = re.compile(r"[\"']([\w.-]+)[\"']\)?\s*(?:#.*)?$")
-_NO_NAME = re.compile(r"(True|False|None|not |bool\(|$|#)")
+_STEM = regex(r"[A-Za-z][\w-]*")
+_VIRTUAL = regex(r"^def __virtual__\b.*?(?=^\S(?<!\))|\Z)", re.MULTILINE | re.DOTALL)
+_VIRTUAL_NAME = regex(r"^__virtualname__\s*=\s*[\"']([\w.-]+)[\"']", re.MULTILINE)
+_RETURN = regex(r"\breturn\b[ (]*([^\n]*)")
+_TEXT = regex(r"[\"']([\w.-]+)[\"']\)?\s*(?:#.*)?$")
+_NO_NAME = regex(r"(True|False|None|not |bool\(|$|#)")
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class UserModules:
 
     def modules(self) -> list[str]:
         """Salt's names of all modules, sorted. Loads every file."""
-        files = [self._ready(file) for file in self._files().values()]
+        files = [self._ensure_loaded(file) for file in self._index_files().values()]
         return sorted({name for file in files for name in file.names})
 
     def source(self, name: str) -> Source | None:
@@ -98,7 +100,9 @@ class UserModules:
         Where several files stand for one name, all their functions are there, and those of the
         first file win.
         """
-        found = [file for file in self._candidates(name) if name in self._ready(file).names]
+        found = [
+            file for file in self._list_candidates(name) if name in self._ensure_loaded(file).names
+        ]
         if not found:
             return None
         functions = {
@@ -135,19 +139,19 @@ class UserModules:
 
     def refusal(self, name: str) -> str | None:
         """Why the file called ``name`` gives no module, in Salt's words; ``None`` if it does."""
-        file = self._files().get(name)
-        if file is None or self._ready(file).names:
+        file = self._index_files().get(name)
+        if file is None or self._ensure_loaded(file).names:
             return None
         reason = f": {file.reason}" if file.reason else ""
         return f"'{name}' __virtual__ returned False{reason}"
 
     def has_file(self, name: str) -> bool:
         """Whether there is a file of that name, whatever it stands for."""
-        return name in self._files()
+        return name in self._index_files()
 
     def files(self) -> dict[str, str]:
         """Name of each file → its path."""
-        return {file.stem: file.path for file in self._files().values()}
+        return {file.stem: file.path for file in self._index_files().values()}
 
     def reload(self) -> None:
         """Forget all, so that files are looked for and read again."""
@@ -159,52 +163,54 @@ class UserModules:
             if name.startswith(prefix) or path.startswith(roots):
                 del sys.modules[name]
 
-    def _candidates(self, name: str) -> list[_File]:
+    def _list_candidates(self, name: str) -> list[_File]:
         """The files that may stand for ``name``: the one called so, then by name."""
-        named = [f for f in self._files().values() if f.claims is None or name in f.claims]
+        named = [f for f in self._index_files().values() if f.claims is None or name in f.claims]
         return sorted(named, key=lambda file: (file.stem != name, file.claims is None))
 
-    def _files(self) -> dict[str, _File]:
+    def _index_files(self) -> dict[str, _File]:
         if self._index is None:
             found: dict[str, _File] = {}
-            off = self._disabled()
+            off = self._list_disabled()
             for directory in directories(self._ctx.config, self.kind):
                 for stem, path in _python_files(directory):
                     if stem not in found and stem not in off:
-                        found[stem] = _File(stem, path, _claims(stem, path))
+                        found[stem] = _File(stem, path, _read_claims(stem, path))
             self._index = found
         return self._index
 
-    def _disabled(self) -> Sequence[str]:
+    def _list_disabled(self) -> Sequence[str]:
         """The files that a minion's ``disable_modules`` names."""
         options = getattr(self._ctx.config, "modules", None) if self.kind == "modules" else None
         return () if options is None else options.disable_modules
 
-    def _ready(self, file: _File) -> _File:
+    def _ensure_loaded(self, file: _File) -> _File:
         if file.loaded:
             return file
         with _LOADING:
             if not file.loaded and not file.begun:
                 file.begun = True  # a file that asks for itself meanwhile is not there yet
-                self._load(file)
+                self._load_file(file)
                 file.loaded = True  # also if it failed: once is enough
         return file
 
     # --- loading one file ------------------------------------------------------------------------
 
-    def _load(self, file: _File) -> None:
+    def _load_file(self, file: _File) -> None:
         shim.install()
-        with self._around.entered(), _importable(file.path, synced(self._ctx.config, "utils")):
+        with self._around.entered(), _make_importable(file.path, synced(self._ctx.config, "utils")):
             try:
-                module = self._execute(file)
-                self._initialize(file, module)
+                module = self._execute_file(file)
+                self._run_init(file, module)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's file
                 file.reason = file.reason or str(error)
-                log.error("%s: %s: not loaded", _place(file.path, error), _said(error))
+                log.error(
+                    "%s: %s: not loaded", _locate_error(file.path, error), _describe_error(error)
+                )
                 return
-            self._take(file, module)
+            self._register_file(file, module)
 
-    def _execute(self, file: _File) -> ModuleType:
+    def _execute_file(self, file: _File) -> ModuleType:
         check_origin(file.path)
         name = self._module_name(file.stem)
         module = _module_of(name, file.path)
@@ -213,23 +219,24 @@ class UserModules:
         vars(module)["__opts__"] = self._around.opts_for(own if isinstance(own, dict) else {})
         return module
 
-    def _initialize(self, file: _File, module: ModuleType) -> None:
+    def _run_init(self, file: _File, module: ModuleType) -> None:
         begin = vars(module).get("__init__")
         if isinstance(begin, FunctionType):
             file.reason = "__init__ failed"
             begin(vars(module)["__opts__"])
             file.reason = None
 
-    def _take(self, file: _File, module: ModuleType) -> None:
+    def _register_file(self, file: _File, module: ModuleType) -> None:
         """What the module stands for, and its functions."""
-        file.names, file.reason = self._virtual(file, module)
+        file.names, file.reason = self._read_virtual(file, module)
         file.doc = module.__doc__
-        file.outputters = _mapping(module, "__outputter__")
+        file.outputters = _read_mapping(module, "__outputter__")
         file.functions = {
-            name: self._bound(function, module) for name, function in _functions(module)
+            name: self._bind_function(function, module)
+            for name, function in _public_functions(module)
         }
 
-    def _virtual(self, file: _File, module: ModuleType) -> tuple[tuple[str, ...], str | None]:
+    def _read_virtual(self, file: _File, module: ModuleType) -> tuple[tuple[str, ...], str | None]:
         """The names that the module stands for, or none and the reason."""
         aliases = tuple(vars(module).get("__virtual_aliases__", ()))
         ask = vars(module).get("__virtual__")
@@ -238,7 +245,11 @@ class UserModules:
         try:
             said = ask()
         except Exception as error:  # noqa: BLE001 - a user's file
-            log.error("%s: __virtual__: %s: not loaded", _place(file.path, error), _said(error))
+            log.error(
+                "%s: __virtual__: %s: not loaded",
+                _locate_error(file.path, error),
+                _describe_error(error),
+            )
             return (), (
                 f"Exception raised when processing __virtual__ function for {module.__name__}. "
                 f"Module will not be loaded: {error}"
@@ -249,7 +260,7 @@ class UserModules:
         name = vars(module).get("__virtualname__", file.stem) if said is True else said
         return (str(name), *aliases), None
 
-    def _bound(self, function: FunctionType, module: ModuleType) -> Callable[..., Any]:
+    def _bind_function(self, function: FunctionType, module: ModuleType) -> Callable[..., Any]:
         """The function, run in these surroundings whoever calls it."""
         around = self._around
 
@@ -271,7 +282,7 @@ class UserModules:
 def may_stand_for(config: Any, kind: str, name: str) -> bool:
     """Whether a file of users may be the plug-in ``name``; none of them is loaded."""
     files = (file for place in directories(config, kind) for file in _python_files(place))
-    claims = (_claims(stem, path) for stem, path in files)
+    claims = (_read_claims(stem, path) for stem, path in files)
     return any(names is None or name in names for names in claims)
 
 
@@ -292,7 +303,7 @@ def _python_files(directory: str) -> Iterator[tuple[str, str]]:
                 yield name, inside
 
 
-def _claims(stem: str, path: str) -> frozenset[str] | None:
+def _read_claims(stem: str, path: str) -> frozenset[str] | None:
     """The names that a file may stand for, as its text says; ``None`` if it does not say."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -326,7 +337,7 @@ class _FreshLoader(importlib.abc.FileLoader, importlib.abc.SourceLoader):  # typ
 
 def _module_of(name: str, path: str) -> ModuleType:
     """The module in a file, executed."""
-    _parents(name)
+    _add_parents(name)
     package = os.path.basename(path) == "__init__.py"
     spec = importlib.util.spec_from_file_location(
         name,
@@ -346,7 +357,7 @@ def _module_of(name: str, path: str) -> ModuleType:
     return module
 
 
-def _parents(name: str) -> None:
+def _add_parents(name: str) -> None:
     """The packages above a module, for its relative imports."""
     parts = name.split(".")[:-1]
     for length in range(1, len(parts) + 1):
@@ -358,7 +369,7 @@ def _parents(name: str) -> None:
 
 
 @contextlib.contextmanager
-def _importable(path: str, utils: str) -> Iterator[None]:
+def _make_importable(path: str, utils: str) -> Iterator[None]:
     """Let a file import those beside it while it is loaded, and custom ``_utils`` at any time."""
     if utils not in sys.path:
         sys.path.append(utils)
@@ -371,13 +382,13 @@ def _importable(path: str, utils: str) -> Iterator[None]:
             sys.path.remove(beside)
 
 
-def _functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
+def _public_functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
     """The functions that a module has for others, by Salt's names.
 
     What it imported is not among them, nor are classes and other things that can be called.
     """
     listed = vars(module).get("__load__")
-    aliases = _mapping(module, "__func_alias__")
+    aliases = _read_mapping(module, "__func_alias__")
     for name, value in vars(module).items():
         if name.startswith("_") or not isinstance(value, FunctionType):
             continue
@@ -405,7 +416,7 @@ def _with_its_needs(function: FunctionType, module: ModuleType) -> FunctionType 
     return need.fallback if isinstance(need.fallback, FunctionType) else None
 
 
-def _mapping(module: ModuleType, name: str) -> Mapping[str, Any]:
+def _read_mapping(module: ModuleType, name: str) -> Mapping[str, Any]:
     value = vars(module).get(name)
     return value if isinstance(value, Mapping) else {}
 
@@ -413,7 +424,7 @@ def _mapping(module: ModuleType, name: str) -> Mapping[str, Any]:
 # --- what went wrong -----------------------------------------------------------------------------
 
 
-def _place(path: str, error: BaseException) -> str:
+def _locate_error(path: str, error: BaseException) -> str:
     """``file:line`` of an error, the last line of that file that was at work."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{error.filename or path}:{error.lineno}"
@@ -422,7 +433,7 @@ def _place(path: str, error: BaseException) -> str:
     return f"{path}:{lines[-1]}" if lines else path
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"SyntaxError: {error.msg}"
     return f"{type(error).__name__}: {error}"

@@ -79,7 +79,7 @@ async def send_events(
     waits = False
     while is_wanted() and (batch := queue.batch()):
         try:
-            sent = await _send(batch, line, lane)
+            sent = await _send_events(batch, line, lane)
         except asyncio.CancelledError:
             queue.put_back(batch)
             raise
@@ -96,7 +96,7 @@ async def send_events(
         queue.dropped = 0
 
 
-async def _send(events: list[dict[str, Any]], line: Line, lane: str) -> bool:
+async def _send_events(events: list[dict[str, Any]], line: Line, lane: str) -> bool:
     """Send some; whether they are done with."""
     load = {"cmd": "_minion_event", "pretag": None, "events": events}
     try:

@@ -12,11 +12,11 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.context import BeaconContext, MinionContext
 from saltlite.core.beacons import RUN_LIMIT_S, SLOW_S, BadBeacon, Beacon, Changes, read_beacon
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.messages import TAG_LIMIT
 from saltlite.errors import SaltliteError
 from saltlite.loader import catalogue
@@ -32,6 +32,16 @@ EVENTS_LIMIT: Final = 1000
 
 OURS_TO_KILL_S: Final = 15
 """So much later than the loop should, the kernel ends this process itself."""
+
+
+SALTS_OTHERS: Final = frozenset(
+    ("adb", "aix_account", "avahi_announce", "bonjour_announce", "glxinfo",
+     "junos_rre_keys", "napalm", "proxy_example", "salt_proxy", "sensehat", "smartos_imgadm",
+     "smartos_vmadm", "telegram_bot_msg", "twilio_txt_msg")
+)  # fmt: skip
+"""Beacons of Salt 3006 that are not here. Source: the files of its ``beacons``."""
+
+NOT_HERE: Final = "It is one of Salt's that saltlite does not have."
 
 
 class InvalidBeacon(SaltliteError):
@@ -92,9 +102,9 @@ def _users_code(name: str, ctx: MinionContext) -> Code | None:
         return None
     validate, close = source.functions.get("validate"), source.functions.get("close")
     return Code(
-        beacon=lambda _context, beacon: run(_named(beacon)),
-        validate=None if validate is None else lambda beacon: validate(_named(beacon)),
-        close=None if close is None else lambda _context, beacon: close(_named(beacon)),
+        beacon=lambda _context, beacon: run(_list_form(beacon)),
+        validate=None if validate is None else lambda beacon: validate(_list_form(beacon)),
+        close=None if close is None else lambda _context, beacon: close(_list_form(beacon)),
     )
 
 
@@ -105,7 +115,7 @@ def _forget_users_code(ctx: MinionContext) -> None:
         surroundings(ctx).forget()
 
 
-def _named(beacon: Beacon) -> list[dict[str, Any]]:
+def _list_form(beacon: Beacon) -> list[dict[str, Any]]:
     data = [{k: v for k, v in part.items() if k != "interval"} for part in beacon.data]
     return [*filter(None, data), {"_beacon_name": beacon.name}]
 
@@ -128,7 +138,8 @@ def check(beacon: Beacon, ctx: MinionContext) -> Code:
     """
     code = find_code(beacon.module, ctx)
     if code is None:
-        raise InvalidBeacon(f'Beacon "{beacon.module}" is not available.')
+        whose = f" {NOT_HERE}" if beacon.module in SALTS_OTHERS else ""
+        raise InvalidBeacon(f'Beacon "{beacon.module}" is not available.{whose}')
     if code.validate is None:
         return code
     try:
@@ -153,42 +164,42 @@ class BeaconProcess:
 
     def run(self, settings: Mapping[str, Any]) -> None:
         """Do what the loop says until it has gone."""
-        self._take(settings)
-        set_title(_title(""))
+        self._take_settings(settings)
+        set_title(_process_title(""))
         try:
             while True:
-                self._serve(self._pipe.receive())
+                self._serve_message(self._pipe.receive())
         except LoopGone:
             for name in list(self._loaded):
-                self._close(name)
+                self._close_beacon(name)
 
-    def _serve(self, message: Mapping[str, Any]) -> None:
+    def _serve_message(self, message: Mapping[str, Any]) -> None:
         if message.get("reload"):
-            self._reload()
+            self._reload_code()
         if "settings" in message:
-            self._take(message["settings"])
+            self._take_settings(message["settings"])
         for name in message["close"]:
-            self._close(name)
-        self._pipe.send({"op": "passed", **self._pass(message["run"])})
+            self._close_beacon(name)
+        self._pipe.send({"op": "passed", **self._run_pass(message["run"])})
 
-    def _take(self, settings: Mapping[str, Any]) -> None:
+    def _take_settings(self, settings: Mapping[str, Any]) -> None:
         """Take a configuration; beacons that it has otherwise, or not at all, begin anew."""
         self._ctx.grains, self._ctx.pillar = settings["grains"], settings["pillar"]
         before, self._configured = self._configured, settings["beacons"]
         for name in list(self._loaded):
             if self._configured.get(name) != before.get(name):
-                self._close(name)
+                self._close_beacon(name)
 
-    def _reload(self) -> None:
+    def _reload_code(self) -> None:
         """Have users' code read anew; beacons of ours that it does not replace go on."""
         self._ctx.functions.reload()
         _forget_users_code(self._ctx)
         for name, loaded in list(self._loaded.items()):
             module = loaded.beacon.module
             if not loaded.code.is_ours or _users_code(module, self._ctx) is not None:
-                self._close(name)
+                self._close_beacon(name)
 
-    def _close(self, name: str) -> None:
+    def _close_beacon(self, name: str) -> None:
         loaded = self._loaded.pop(name, None)
         if loaded is None or loaded.code.close is None:
             return
@@ -199,7 +210,7 @@ class BeaconProcess:
 
     # --- a pass --------------------------------------------------------------------------------
 
-    def _pass(self, names: Sequence[str]) -> dict[str, Any]:
+    def _run_pass(self, names: Sequence[str]) -> dict[str, Any]:
         """Run beacons, and say what came of it."""
         events: list[dict[str, Any]] = []
         slow, invalid, wrong = [], [], []
@@ -207,7 +218,7 @@ class BeaconProcess:
             began_s = time.monotonic()
             try:
                 with _at_work(name):
-                    events += self._run(name)
+                    events += self._run_beacon(name)
             except InvalidBeacon as error:
                 invalid.append(name)
                 wrong.append(_say_invalid(name, error))
@@ -216,9 +227,9 @@ class BeaconProcess:
         found = {"events": events, "slow": slow, "invalid": invalid, "wrong": wrong}
         return {key: value for key, value in found.items() if value}
 
-    def _run(self, name: str) -> list[dict[str, Any]]:
+    def _run_beacon(self, name: str) -> list[dict[str, Any]]:
         """The events of one beacon, ready to be sent; raises InvalidBeacon."""
-        loaded = self._ready(name)
+        loaded = self._ready_beacon(name)
         if loaded is None:
             return []
         try:
@@ -228,18 +239,20 @@ class BeaconProcess:
             if text != loaded.complaint:  # one that fails in the same way at each run says so once
                 log.error("beacon %s: %s", name, text, exc_info=log.isEnabledFor(logging.DEBUG))
             loaded.complaint = text
-            return [self._event(loaded, "", {}) | {"error": str(error) or type(error).__name__}]
+            return [
+                self._make_event(loaded, "", {}) | {"error": str(error) or type(error).__name__}
+            ]
         if len(found) > EVENTS_LIMIT:
             log.error("beacon %s: %d events in one run are too many", name, len(found))
             del found[EVENTS_LIMIT:]
         maps = [event for each in found if (event := _read_event(name, each)) is not None]
         chosen = loaded.changes.choose(maps, time.monotonic())
         return [
-            self._event(loaded, str(each.pop("tag", "")), self._with_id(each))
+            self._make_event(loaded, str(each.pop("tag", "")), self._with_id(each))
             for each in map(dict, chosen)
         ]
 
-    def _event(self, loaded: _Loaded, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _make_event(self, loaded: _Loaded, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """One event as it goes to the loop; one that fails has no data, not even our id."""
         named = f"salt/beacon/{self._minion_id}/{loaded.beacon.name}/{tag}"
         return {
@@ -251,21 +264,21 @@ class BeaconProcess:
     def _with_id(self, data: Mapping[str, Any]) -> dict[str, Any]:
         return dict(data) if "id" in data else {**data, "id": self._minion_id}
 
-    def _ready(self, name: str) -> _Loaded | None:
+    def _ready_beacon(self, name: str) -> _Loaded | None:
         """A beacon that may run; raises InvalidBeacon."""
         if name in self._loaded:
             return self._loaded[name]
         if name not in self._configured:
             return None
         data = self._configured[name]["data"]
-        code, beacon = _prepare(name, data, self._ctx)
+        code, beacon = _prepare_beacon(name, data, self._ctx)
         changes = Changes.of(beacon, code.own_options)
         context = BeaconContext(self._ctx, name, time.monotonic)
         self._loaded[name] = _Loaded(beacon, code, context, changes)
         return self._loaded[name]
 
 
-def _prepare(name: str, data: Any, ctx: MinionContext) -> tuple[Code, Beacon]:
+def _prepare_beacon(name: str, data: Any, ctx: MinionContext) -> tuple[Code, Beacon]:
     """A beacon that may run, and its code; raises InvalidBeacon."""
     try:
         beacon = read_beacon(name, data)
@@ -283,7 +296,7 @@ def _say_invalid(name: str, error: InvalidBeacon) -> str:
 @contextlib.contextmanager
 def _at_work(name: str) -> Iterator[None]:
     """Show which beacon runs, and have the kernel end this process if it never comes back."""
-    set_title(_title(name))
+    set_title(_process_title(name))
     signal.alarm(int(RUN_LIMIT_S) + OURS_TO_KILL_S)
     try:
         yield
@@ -304,7 +317,7 @@ def _read_event(name: str, found: object) -> dict[str, Any] | None:
     return event
 
 
-def _title(name: str) -> str:
+def _process_title(name: str) -> str:
     return f"salt-minion beacons: {name}"
 
 
@@ -316,7 +329,7 @@ def answer(asked: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
         return _check_all(asked["beacons"], ctx)
     name = str(asked.get("name"))
     try:
-        code, _ = _prepare(name, asked.get("data"), ctx)
+        code, _ = _prepare_beacon(name, asked.get("data"), ctx)
     except InvalidBeacon as error:
         return {"valid": False, "text": str(error)}
     if code.validate is None:
@@ -334,7 +347,7 @@ def _check_all(beacons: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]
 
 def _find_fault(name: str, data: Any, ctx: MinionContext) -> InvalidBeacon | None:
     try:
-        _prepare(name, data, ctx)
+        _prepare_beacon(name, data, ctx)
     except InvalidBeacon as error:
         return error
     return None

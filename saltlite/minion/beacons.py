@@ -16,10 +16,10 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from saltlite.core import beacons as core
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout, SaltliteError, WireError
 from saltlite.loader.catalogue import BEACONS
@@ -130,7 +130,7 @@ class Beacons:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), max(wait_s, 0.01))
         finally:
-            self._close()
+            self._close_pipes()
 
     def tick(self) -> None:
         """Look at the clock, and at processes that take long."""
@@ -147,7 +147,7 @@ class Beacons:
         title = read_title(found.pid) if found is not None and found.pid else ""
         return title.partition(TITLE)[2] or None
 
-    def _close(self) -> None:
+    def _close_pipes(self) -> None:
         """Let the processes see that we have gone; they close their beacons."""
         self._is_stopping = True
         if self._checking is not None:
@@ -163,25 +163,25 @@ class Beacons:
             if isinstance(instruction, core.Run):
                 self._have_run(instruction)
             elif isinstance(instruction, core.Kill):
-                self._kill(instruction)
+                self._kill_process(instruction)
             else:
-                self._end(instruction.process)
+                self._end_process(instruction.process)
 
     def _have_run(self, instruction: core.Run) -> None:
         process = self._processes.get(instruction.process)
         if process is None:
             process = self._processes[instruction.process] = _Process()
-            process.task = self._start(self._live(instruction.process, process))
+            process.task = self._start_task(self._keep_process(instruction.process, process))
         if process.writer is None:
             process.waiting.append(instruction)
         else:
-            self._tell(process, instruction)
+            self._send_instruction(process, instruction)
 
-    def _tell(self, process: _Process, instruction: core.Run) -> None:
+    def _send_instruction(self, process: _Process, instruction: core.Run) -> None:
         message: dict[str, Any] = {"op": "pass"}
         message |= {"run": list(instruction.run), "close": list(instruction.close)}
         if process.version != self._version:
-            message["settings"] = self._settings()
+            message["settings"] = self._make_settings()
             process.version = self._version
         if process.code_version != self._code_version:
             message["reload"] = True
@@ -189,7 +189,7 @@ class Beacons:
         if process.writer is not None:
             process.writer.write(framed(message))
 
-    def _settings(self) -> dict[str, Any]:
+    def _make_settings(self) -> dict[str, Any]:
         grains, pillar = self._facts
         beacons = {
             beacon.name: {"module": beacon.module, "data": list(beacon.data)}
@@ -197,7 +197,7 @@ class Beacons:
         }
         return {"beacons": beacons, "grains": grains, "pillar": pillar}
 
-    def _kill(self, instruction: core.Kill) -> None:
+    def _kill_process(self, instruction: core.Kill) -> None:
         log.error(
             "beacon %s: no end after %.0f s: its process is killed, and it runs again next time",
             " or ".join(instruction.beacons),
@@ -211,23 +211,23 @@ class Beacons:
         if process.writer is not None:
             process.writer.close()
 
-    def _end(self, name: str) -> None:
+    def _end_process(self, name: str) -> None:
         process = self._processes.pop(name, None)
         if process is not None:
             process.is_ending = True
             if process.writer is not None:
                 process.writer.close()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(work)
 
     # --- processes -----------------------------------------------------------------------------
 
-    async def _live(self, name: str, process: _Process) -> None:
+    async def _keep_process(self, name: str, process: _Process) -> None:
         """Have a process made and listen to it until it ends."""
         why = "closed its pipe"
         try:
-            why = await self._talk(name, process)
+            why = await self._talk_to_process(name, process)
         except (SpawnFailed, WireError, OSError) as error:
             why = f"cannot be used: {error}"
             process.signal_end()
@@ -243,7 +243,7 @@ class Beacons:
         self._carry_out(self._passes.on(core.Died(name), self._clock()))
         self._changed.set()
 
-    async def _talk(self, name: str, process: _Process) -> str:
+    async def _talk_to_process(self, name: str, process: _Process) -> str:
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
         try:
@@ -251,16 +251,16 @@ class Beacons:
         except SpawnFailed:
             writer.close()
             raise
-        writer.write(framed({"task": "beacons", "master": self._master, **self._settings()}))
+        writer.write(framed({"task": "beacons", "master": self._master, **self._make_settings()}))
         process.writer = writer
         process.version, process.code_version = self._version, self._code_version
         for instruction in process.waiting:
-            self._tell(process, instruction)
+            self._send_instruction(process, instruction)
         process.waiting.clear()
         if process.is_ending:  # it was not wanted any more before it was there
             writer.close()
         while (message := await read_map(reader)) is not None:
-            self._serve(name, process, message)
+            self._serve_message(name, process, message)
         try:
             status = await asyncio.wait_for(asyncio.shield(exited), ASK_DEADLINE_S)
         except asyncio.TimeoutError:  # no OSError before Python 3.11
@@ -270,7 +270,7 @@ class Beacons:
             return f"was ended by {signal_name(os.WTERMSIG(status))}"
         return f"ended with exit code {os.waitstatus_to_exitcode(status)}"
 
-    def _serve(self, name: str, process: _Process, message: dict[str, Any]) -> None:
+    def _serve_message(self, name: str, process: _Process, message: dict[str, Any]) -> None:
         op = message.get("op")
         if op == "started":
             process.pid = int(message["pid"])
@@ -279,11 +279,11 @@ class Beacons:
         elif op == "event":
             self._owner.fire(str(message["tag"]), message["data"])
         elif process.writer is not None:
-            task = self._start(self._answer(message, process.writer))
+            task = self._start_task(self._answer_request(message, process.writer))
             process.tasks.add(task)
             task.add_done_callback(process.tasks.discard)
 
-    async def _answer(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _answer_request(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         """What functions that a beacon calls may ask of the minion: only the master."""
         answer: dict[str, Any] = {"n": message.get("n")}
         try:
@@ -304,7 +304,7 @@ class Beacons:
                 [{"tag": event["tag"], "data": event["data"]} for event in events]
             )
         for line in message.get("wrong") or []:
-            self._complain(str(line))
+            self._complain_once(str(line))
         event = core.Passed(name, message.get("slow") or (), message.get("invalid") or ())
         self._carry_out(self._passes.on(event, self._clock()))
 
@@ -315,19 +315,19 @@ class Beacons:
         if (grains, pillar) != self._facts or master != self._master:
             self._facts, self._master = (grains, pillar), master
             self._pillar = core.merge_beacons(pillar.get("beacons"), None)
-            self._configure()
+            self._read_configuration()
 
     def reload(self) -> None:
         """Have code of users read anew, and try what could not run before."""
         self._code_version += 1
         self._complaints.clear()
-        self._configure(has_new_code=True)
+        self._read_configuration(has_new_code=True)
 
-    def _configure(self, *, has_new_code: bool = False) -> None:
+    def _read_configuration(self, *, has_new_code: bool = False) -> None:
         merged = core.merge_beacons(self._pillar, self._own)
         self._beacons, wrong = core.read_beacons(merged)
         for line in wrong:
-            self._complain(line)
+            self._complain_once(line)
         self._version += 1
         event = core.Configured(self._beacons, has_new_code)
         self._carry_out(self._passes.on(event, self._clock()))
@@ -339,17 +339,17 @@ class Beacons:
         """Say now what is wrong with beacons whose time may come in an hour."""
         if self._checking is not None:
             self._checking.cancel()
-        self._checking = self._start(self._check())
+        self._checking = self._start_task(self._check_configuration())
 
-    async def _check(self) -> None:
+    async def _check_configuration(self) -> None:
         await asyncio.sleep(CHECK_AFTER_S)
-        beacons = self._settings()["beacons"]
+        beacons = self._make_settings()["beacons"]
         answer = await self._ask_about({"func": "check", "beacons": beacons})
         for line in answer.get("wrong") or []:
-            self._complain(str(line))
+            self._complain_once(str(line))
         self._passes.on(core.Checked(answer.get("invalid") or []), self._clock())
 
-    def _complain(self, line: str) -> None:
+    def _complain_once(self, line: str) -> None:
         """Log what is wrong with a configuration, once."""
         if line not in self._complaints:
             self._complaints.add(line)
@@ -363,7 +363,7 @@ class Beacons:
         if func in ("list_available", "validate_beacon"):
             await self._ask_about_code(func, data)
             return
-        ask = self._asks().get(func)
+        ask = self._request_handlers().get(func)
         if ask is None:
             log.warning("manage_beacons: there is no %.80r", func)
             return
@@ -371,53 +371,53 @@ class Beacons:
         try:
             comment = do(data)
         except (KeyError, TypeError, ValueError) as error:
-            self._reply(tag, complete=False, beacons=self._own, comment=_text_of(error))
+            self._fire_answer(tag, complete=False, beacons=self._own, comment=_text_of(error))
             return
         if comment is not None:
-            self._configure()
-            self._reply(tag, complete=True, beacons=self._own, comment=comment)
+            self._read_configuration()
+            self._fire_answer(tag, complete=True, beacons=self._own, comment=comment)
 
-    def _asks(self) -> dict[str, tuple[str, Callable[[Mapping[str, Any]], str | None]]]:
+    def _request_handlers(self) -> dict[str, tuple[str, Callable[[Mapping[str, Any]], str | None]]]:
         """What may be asked, how its answer's tag ends, and what does it and says so."""
         return {
-            "add": ("beacon_add_complete", self._add),
-            "modify": ("beacon_modify_complete", self._modify),
-            "delete": ("beacon_delete_complete", self._delete),
+            "add": ("beacon_add_complete", self._handle_add),
+            "modify": ("beacon_modify_complete", self._handle_modify),
+            "delete": ("beacon_delete_complete", self._handle_delete),
             "enable": ("beacons_enabled_complete", self._switch_all),
             "disable": ("beacons_disabled_complete", self._switch_all),
-            "enable_beacon": ("beacon_enabled_complete", self._switch),
-            "disable_beacon": ("beacon_disabled_complete", self._switch),
-            "list": ("beacons_list_complete", self._list),
-            "reset": ("beacon_reset_complete", self._reset),
+            "enable_beacon": ("beacon_enabled_complete", self._handle_switch),
+            "disable_beacon": ("beacon_disabled_complete", self._handle_switch),
+            "list": ("beacons_list_complete", self._handle_list),
+            "reset": ("beacon_reset_complete", self._handle_reset),
         }
 
-    def _reply(self, tag: str, **answer: Any) -> None:
+    def _fire_answer(self, tag: str, **answer: Any) -> None:
         self._owner.fire(ANSWERS + tag, answer)
 
-    def _list(self, data: Mapping[str, Any]) -> None:
+    def _handle_list(self, data: Mapping[str, Any]) -> None:
         pillar = self._pillar if data.get("include_pillar", True) else None
         own = self._own if data.get("include_opts", True) else None
         found = core.merge_beacons(pillar, own)
-        self._reply("beacons_list_complete", complete=True, beacons=found)
+        self._fire_answer("beacons_list_complete", complete=True, beacons=found)
 
-    def _add(self, data: Mapping[str, Any]) -> str:
+    def _handle_add(self, data: Mapping[str, Any]) -> str:
         name = self._own_name(data, "add")
         known = name in self._own
         self._own[name] = core.list_form(name, data["beacon_data"])
         return f"{'Updating settings for' if known else 'Added new'} beacon item: {name}"
 
-    def _modify(self, data: Mapping[str, Any]) -> str:
+    def _handle_modify(self, data: Mapping[str, Any]) -> str:
         name = self._own_name(data, "modify")
         self._own[name] = core.list_form(name, data["beacon_data"])
         return f"Updating settings for beacon item: {name}"
 
-    def _delete(self, data: Mapping[str, Any]) -> str:
+    def _handle_delete(self, data: Mapping[str, Any]) -> str:
         name = self._own_name(data, "delete")
         if self._own.pop(name, None) is None:
             return f"Beacon item {name} not found."
         return f"Deleting beacon item: {name}"
 
-    def _switch(self, data: Mapping[str, Any]) -> str:
+    def _handle_switch(self, data: Mapping[str, Any]) -> str:
         verb = str(data["func"]).removesuffix("_beacon")
         name = self._own_name(data, verb)
         parts = core.list_form(name, self._own[name])
@@ -430,7 +430,7 @@ class Beacons:
         self._pillar.pop(core.SWITCH, None)
         return f"Beacons are {data['func']}d"
 
-    def _reset(self, _data: Mapping[str, Any]) -> str:
+    def _handle_reset(self, _data: Mapping[str, Any]) -> str:
         self._own.clear()
         return "Beacons have been reset"
 
@@ -447,9 +447,9 @@ class Beacons:
         answer = await self._ask_about(asked)
         if func == "list_available":
             tag = "beacons_list_available_complete"
-            self._reply(tag, complete="names" in answer, beacons=answer.get("names") or [])
+            self._fire_answer(tag, complete="names" in answer, beacons=answer.get("names") or [])
             return
-        self._reply(
+        self._fire_answer(
             "beacon_validation_complete",
             complete="valid" in answer,
             valid=bool(answer.get("valid")),

@@ -3,7 +3,8 @@
 Local tools and the minion's own parts put events on a PULL socket; they come out of a PUB socket
 for whoever listens, and a few tags are requests to the minion itself. Whoever reaches the socket
 runs as the minion's user already, and still gets no more than local work: what is forwarded to a
-master is decided by tag. Source: protocol.md 12.3; security.md, CVE-2025-22236 and CVE-2025-22239.
+master is decided by tag. Source: docs/wire.md#events; docs/security.md#impersonation,
+CVE-2025-22236 and CVE-2025-22239.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Final
 import zmq
 import zmq.asyncio
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.plain import PlainMap
 from saltlite.disk import make_dir
 from saltlite.errors import WireError
@@ -28,7 +30,7 @@ log = logging.getLogger(__name__)
 
 TAG_LIMIT: Final = 256
 
-_BARE_JID = re.compile(r"[0-9]{20}(_[0-9]+)?")
+_BARE_JID = regex(r"[0-9]{20}(_[0-9]+)?")
 _RESERVED = frozenset({"", "key", "minions", "new_job"})
 
 

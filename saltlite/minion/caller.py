@@ -19,8 +19,8 @@ from saltlite.config.minion import MinionConfig
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import AuthError, CryptoError, KeyPending, KeyRejected, RequestTimeout
+from saltlite.minion.capabilities import Offers
 from saltlite.minion.masters import MasterAddress, masters_of, tcp_options
-from saltlite.minion.offers import Offers
 from saltlite.minion.pki import MinionKeys
 from saltlite.pillar.request import pillar_load
 from saltlite.transport.addresses import tcp
@@ -42,7 +42,7 @@ class Caller:
         self._key = key
         self._keys = MinionKeys(Path(config.paths.pki_dir))
         self._requester = Requester(
-            tcp(_resolved(master), master.port), tcp=tcp_options(config.network)
+            tcp(_resolve_master(master), master.port), tcp=tcp_options(config.network)
         )
         self._channel: MinionChannel | None = None
         self._offers = Offers()
@@ -55,12 +55,14 @@ class Caller:
             CryptoError: it cannot be read, with fresh keys neither.
         """
         if load.get("cmd") == "_pillar":  # answered in a form of its own
-            return self._ask(load, lambda channel, reply, nonce: channel.open_pillar(reply, nonce))
-        return self._ask(load, lambda channel, reply, nonce: channel.open(reply, nonce))
+            return self._ask_master(
+                load, lambda channel, reply, nonce: channel.open_pillar(reply, nonce)
+            )
+        return self._ask_master(load, lambda channel, reply, nonce: channel.open(reply, nonce))
 
     def pillar(self, grains: PlainMap) -> dict[str, Any]:
         """The pillar as the master compiles it now. Raises as :meth:`request`."""
-        return self._ask(
+        return self._ask_master(
             pillar_load(self._config, grains),
             lambda channel, reply, nonce: channel.open_pillar(reply, nonce),
         )
@@ -89,7 +91,7 @@ class Caller:
             hash_type=config.files.hash_type,
         )
         pinned = self._keys.pinned()
-        let_in = handshake.accept(self._patiently(handshake.request, deadline_s))
+        let_in = handshake.accept(self._ask_until_answered(handshake.request, deadline_s))
         if pinned is None or let_in.replaces_pinned:
             self._keys.pin(let_in.master_key)
         self._offers = Offers()
@@ -113,7 +115,7 @@ class Caller:
             return None
         return self._keys.signing(auth.master_sign_key_name)
 
-    def _patiently(self, frame: Callable[[], bytes], deadline_s: float) -> bytes:
+    def _ask_until_answered(self, frame: Callable[[], bytes], deadline_s: float) -> bytes:
         """Ask again until there is a reply; every time with a frame of its own."""
         begun_s = time.monotonic()
         while True:
@@ -126,7 +128,9 @@ class Caller:
                 if time.monotonic() >= deadline_s:
                     raise RequestTimeout(error.address, time.monotonic() - begun_s) from error
 
-    def _ask(self, load: Mapping[str, Any], read: Callable[[MinionChannel, bytes, str], T]) -> T:
+    def _ask_master(
+        self, load: Mapping[str, Any], read: Callable[[MinionChannel, bytes, str], T]
+    ) -> T:
         """Ask, and once more with fresh keys if the master has others by now."""
         returns = self._config.returns
         deadline_s = time.monotonic() + returns.request_channel_timeout
@@ -169,7 +173,7 @@ def connect(config: MinionConfig, timeout_s: float) -> Caller:
         left_s = deadline_s - time.monotonic()
         share_s = left_s / (len(masters) - number + 1)
         try:
-            return _connected(config, key, master, time.monotonic() + share_s)
+            return _connect_to(config, key, master, time.monotonic() + share_s)
         except (KeyPending, KeyRejected):
             raise
         except (AuthError, CryptoError, RequestTimeout) as error:
@@ -179,7 +183,7 @@ def connect(config: MinionConfig, timeout_s: float) -> Caller:
     raise AssertionError("masters_of never gives an empty list")
 
 
-def _connected(
+def _connect_to(
     config: MinionConfig, key: PrivateKey, master: MasterAddress, deadline_s: float
 ) -> Caller:
     caller = Caller(config, key, master)
@@ -191,7 +195,7 @@ def _connected(
     return caller
 
 
-def _resolved(master: MasterAddress) -> str:
+def _resolve_master(master: MasterAddress) -> str:
     """An address of the master.
 
     Raises:

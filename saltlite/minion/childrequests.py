@@ -32,7 +32,7 @@ async def answer(
     """The answer to one question of a child that belongs to ``master``."""
     said: dict[str, Any] = {"n": message.get("n")}
     try:
-        said["reply"] = await _reply(message, master, services, jobs)
+        said["reply"] = await _make_reply(message, master, services, jobs)
     except RequestTimeout as error:
         said |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
     except (SaltliteError, KeyError, TypeError, ValueError) as error:
@@ -40,7 +40,7 @@ async def answer(
     return said
 
 
-async def _reply(
+async def _make_reply(
     message: Mapping[str, Any], master: str, services: ChildServices, jobs: JobTable
 ) -> Any:
     op = message.get("op")

@@ -1,10 +1,10 @@
 """The first process of a minion: it forks, and nothing else.
 
 It holds no ZeroMQ socket, no thread and no lock, so that a fork at any moment is safe. It forks the
-loop (:mod:`saltlite.minion.loop`) and starts it again should it die; it forks a child for every job
-that the loop asks for, and tells the loop how each child ended. When it is told to stop, jobs go
-on, and their returns wait in the spool for the next start. When it is killed, they are killed with
-it (:mod:`saltlite.minion.tether`).
+loop (:mod:`saltlite.minion.minion`) and starts it again should it die; it forks a child for every
+job that the loop asks for, and tells the loop how each child ended. When it is told to stop, jobs
+go on, and their returns wait in the spool for the next start. When it is killed, they are killed
+with it (:mod:`saltlite.minion.parent_death`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.disk import PRIVATE_FILE, make_dir
 from saltlite.errors import StoreError, WireError
+from saltlite.minion.parent_death import Tethers
 from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup, run_forked
-from saltlite.minion.tether import Tethers
 from saltlite.process import (
     become_user,
     go_background,
@@ -49,7 +49,7 @@ PACKET_LIMIT_BYTES: Final = 64 * 1024
 FINAL_CODES: Final = frozenset({0, 42, 77, 78})
 """Codes with which the loop ends on purpose; any other end is a crash.
 
-Source: protocol.md 7.5 for 42 and 77; 78 is ``loop.CANNOT_START``.
+Source: docs/wire.md#what-the-minion-does-next for 42 and 77; 78 is ``loop.CANNOT_START``.
 """
 
 CAUGHT: Final = (
@@ -79,7 +79,7 @@ def run(
         _make_for(directory, user)
     if user:
         become_user(user)
-    lock_fd = _hold(setup.cachedir)
+    lock_fd = _hold_cachedir(setup.cachedir)
     if lock_fd is None:
         return 1
     if background:
@@ -101,7 +101,7 @@ def _make_for(directory: Path, user: str) -> None:
             os.chown(directory, pwd.getpwnam(user).pw_uid, -1)
 
 
-def _hold(cachedir: Path) -> int | None:
+def _hold_cachedir(cachedir: Path) -> int | None:
     """Hold the cache directory until this process and the loop end.
 
     The descriptor of the lock; ``None``, after one line, if another minion has it. Jobs close it:
@@ -110,7 +110,7 @@ def _hold(cachedir: Path) -> int | None:
     Raises:
         StoreError: the directory cannot be written.
     """
-    path = _writable(cachedir) / ".minion.lock"
+    path = _require_writable(cachedir) / ".minion.lock"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -124,7 +124,7 @@ def _hold(cachedir: Path) -> int | None:
     return fd
 
 
-def _writable(directory: Path) -> Path:
+def _require_writable(directory: Path) -> Path:
     if not os.access(directory, os.W_OK | os.X_OK):
         raise StoreError(f"{directory} cannot be written by user id {os.geteuid()}")
     return directory
@@ -184,11 +184,11 @@ class Parent:
         if self._exit_code is None:
             self._start_loop()
         while self._exit_code is None:
-            self._step()
+            self._wait_and_serve()
         self._tethers.let_go()
         return self._exit_code
 
-    def _step(self) -> None:
+    def _wait_and_serve(self) -> None:
         fds = [self._wake_read]
         if self._loop is not None and not self._loop.is_silent:
             fds.append(self._loop.control.fileno())
@@ -197,8 +197,8 @@ class Parent:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._wake_read, 4096)
         if self._loop is not None and self._loop.control.fileno() in readable:
-            self._serve(self._loop)
-        self._reap()
+            self._serve_loop(self._loop)
+        self._reap_children()
         self._on_time()
 
     def _patience_s(self) -> float | None:
@@ -224,7 +224,7 @@ class Parent:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop)
         for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1):
-            signal.signal(number, _ignore)
+            signal.signal(number, _ignore_signal)
 
     def _on_stop(self, number: int, _frame: FrameType | None) -> None:
         """The first signal lets the loop close in order, the second one does not."""
@@ -255,7 +255,7 @@ class Parent:
             ours.close()
             return _live_as_loop(self._setup, theirs, grains)
 
-        pid = self._tethers.fork(lambda: self._fork(live))
+        pid = self._tethers.fork(lambda: self._fork_child(live))
         theirs.close()
         grains.close()
         ours.setblocking(False)
@@ -276,7 +276,7 @@ class Parent:
             set_title("salt-minion grains")
             return run_forked(theirs, self._setup)
 
-        self._tethers.fork(lambda: self._fork(live))
+        self._tethers.fork(lambda: self._fork_child(live))
         theirs.close()
         return ours
 
@@ -294,11 +294,13 @@ class Parent:
         wait_s = FIRST_RESTART_WAIT_S if healthy else self._restart_wait_s
         self._restart_wait_s = min(LONGEST_RESTART_WAIT_S, wait_s * 2)
         self._restart_at_s = time.monotonic() + wait_s
-        log.error("the minion's loop %s; starting it again in %.1f s", _how(status), wait_s)
+        log.error(
+            "the minion's loop %s; starting it again in %.1f s", _describe_end(status), wait_s
+        )
 
     # --- children ------------------------------------------------------------------------------
 
-    def _serve(self, loop: _Loop) -> None:
+    def _serve_loop(self, loop: _Loop) -> None:
         """Do what the loop asks for in one packet."""
         try:
             packet, fds, _, _ = socket.recv_fds(loop.control, PACKET_LIMIT_BYTES, 4)
@@ -311,7 +313,7 @@ class Parent:
         if isinstance(message, dict) and message.get("ready"):
             notify("READY=1")
         elif isinstance(message, dict) and len(fds) == 1:
-            self._spawn(loop, message, fds[0])
+            self._spawn_child(loop, message, fds[0])
             return
         for fd in fds:
             os.close(fd)
@@ -319,7 +321,7 @@ class Parent:
             loop.is_silent = True
             self._stop_by_s = min(self._stop_by_s, time.monotonic() + STOP_WAIT_S)
 
-    def _spawn(self, loop: _Loop, message: dict[str, Any], fd: int) -> None:
+    def _spawn_child(self, loop: _Loop, message: dict[str, Any], fd: int) -> None:
         number = int(message["number"])
         sock = socket.socket(fileno=fd)
 
@@ -330,15 +332,15 @@ class Parent:
             return run_forked(sock, self._setup)
 
         try:
-            pid = self._tethers.fork(lambda: self._fork(live))
+            pid = self._tethers.fork(lambda: self._fork_child(live))
         except OSError as error:
-            self._tell(loop, {"number": number, "error": str(error.strerror)})
+            self._tell_loop(loop, {"number": number, "error": str(error.strerror)})
             return
         finally:
             sock.close()
         loop.children[pid] = number
 
-    def _fork(self, live: Callable[[], int]) -> int:
+    def _fork_child(self, live: Callable[[], int]) -> int:
         """Fork a child that does ``live`` and exits with its code; nothing of ours runs in it."""
         sys.stdout.flush()
         sys.stderr.flush()
@@ -364,7 +366,7 @@ class Parent:
                 sys.stderr.flush()
             os._exit(code)
 
-    def _reap(self) -> None:
+    def _reap_children(self) -> None:
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -377,9 +379,9 @@ class Parent:
             if loop is not None and pid == loop.pid:
                 self._loop_ended(loop, status)
             elif loop is not None and pid in loop.children:
-                self._tell(loop, {"number": loop.children.pop(pid), "status": status})
+                self._tell_loop(loop, {"number": loop.children.pop(pid), "status": status})
 
-    def _tell(self, loop: _Loop, message: dict[str, Any]) -> None:
+    def _tell_loop(self, loop: _Loop, message: dict[str, Any]) -> None:
         """Report to the loop; it sees a child's end by its pipe too, so a lost one costs little."""
         with contextlib.suppress(OSError):
             loop.control.send(pack_bin(message))
@@ -396,7 +398,7 @@ def _live_as_loop(setup: Setup, control: socket.socket, grains: socket.socket) -
     import asyncio  # noqa: F401 - now, without TLS
 
     del modules["ssl"]
-    from saltlite.minion.loop import run_loop
+    from saltlite.minion.minion import run_loop
 
     return run_loop(setup, control, grains)
 
@@ -407,11 +409,11 @@ def preload() -> None:
     import saltlite.loader.registry  # noqa: F401 - loading it is the point
 
 
-def _ignore(_number: int, _frame: FrameType | None) -> None:
+def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
     """Only wake the select."""
 
 
-def _how(status: int) -> str:
+def _describe_end(status: int) -> str:
     if os.WIFSIGNALED(status):
         return f"was ended by {signal_name(os.WTERMSIG(status))}"
     return f"ended with exit code {os.waitstatus_to_exitcode(status)}"

@@ -29,7 +29,7 @@ def live(
     listen: Callable[[str], Listener],
 ) -> int:
     """Run the engine that ``start`` names; what the process ends with."""
-    signal.signal(signal.SIGTERM, _exit)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     threading.Thread(target=_end_with, args=(sock.fileno(),), daemon=True).start()
     entry = EngineEntry(**start["entry"])
     engine = EngineContext(name=entry.name, config=ctx.config, minion=ctx, listen=listen)
@@ -50,5 +50,5 @@ def _end_with(fd: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _exit(_number: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)

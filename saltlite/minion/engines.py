@@ -46,7 +46,7 @@ class EngineKeeper:
         wait_s, starts = BACK_OFF_FIRST_S, 0
         while True:
             began_s = time.monotonic()
-            how = await self._run(entry, starts)
+            how = await self._run_once(entry, starts)
             if how is None:
                 return
             starts += 1
@@ -56,26 +56,28 @@ class EngineKeeper:
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, BACK_OFF_LAST_S)
 
-    async def _run(self, entry: EngineEntry, starts: int) -> str | None:
+    async def _run_once(self, entry: EngineEntry, starts: int) -> str | None:
         """One life of an engine; how it ended, ``None`` if there is nothing to start again."""
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
         try:
             exited = await self._spawner.spawn(f"Engine({entry.name})", theirs)
-            writer.write(framed(self._start(entry, starts)))
-            await self._serve(reader, writer)
-            return _end(await exited)
+            writer.write(framed(self._start_engine(entry, starts)))
+            await self._serve_engine(reader, writer)
+            return _describe_end(await exited)
         except (SpawnFailed, WireError, OSError) as error:
             return f"cannot be run: {error}"
         finally:
             writer.close()
 
-    def _start(self, entry: EngineEntry, starts: int) -> dict[str, Any]:
+    def _start_engine(self, entry: EngineEntry, starts: int) -> dict[str, Any]:
         grains, pillar = self._services.facts(self._master())
         facts = {"grains": grains, "pillar": pillar}
         return {"task": "engine", "entry": entry.to_plain(), "starts": starts, **facts}
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_engine(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Do what the engine asks for, one thing after the other, until its pipe ends."""
         while True:
             message = await read_map(reader)
@@ -88,7 +90,7 @@ class EngineKeeper:
                 writer.write(framed(said))
 
 
-def _end(status: int) -> str | None:
+def _describe_end(status: int) -> str | None:
     if os.WIFSIGNALED(status):
         return f"was ended by {signal_name(os.WTERMSIG(status))}"
     code = os.waitstatus_to_exitcode(status)

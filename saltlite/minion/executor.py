@@ -17,9 +17,9 @@ import socket
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.minion.childrequests import ChildServices, answer
@@ -114,13 +114,13 @@ class Executor:
         fun = job["fun"]
         running = _Running(job, master, slotless=isinstance(fun, str) and fun in SLOTLESS)
         if self._has_slot(running):
-            self._note(running)
-            self._start(running)
+            self._write_proc_file(running)
+            self._start_job(running)
         elif len(self._waiting) < self._queue_limit:
-            self._note(running)
+            self._write_proc_file(running)
             self._waiting.append(running)
         else:
-            self._refuse(running)
+            self._refuse_job(running)
 
     def stop(self) -> None:
         """Take and start nothing more; jobs that run go on without us."""
@@ -133,13 +133,13 @@ class Executor:
             return sum(one.slotless for one in self._running.values()) < SLOTLESS_LIMIT
         return sum(not one.slotless for one in self._running.values()) < self._limit
 
-    def _note(self, running: _Running) -> None:
+    def _write_proc_file(self, running: _Running) -> None:
         try:
             self._proc.write(running.job, 0, running.master)
         except StoreError as error:
             log.warning("job %s is not noted on disk: %s", running.jid, error)
 
-    def _start(self, running: _Running) -> None:
+    def _start_job(self, running: _Running) -> None:
         self._running[running.jid] = running
         task = asyncio.get_running_loop().create_task(self._see_through(running))
         self._tasks.add(task)
@@ -150,9 +150,9 @@ class Executor:
             if self._stopping or not self._has_slot(running):
                 return
             self._waiting.remove(running)
-            self._start(running)
+            self._start_job(running)
 
-    def _refuse(self, running: _Running) -> None:
+    def _refuse_job(self, running: _Running) -> None:
         self._refused += 1
         now_s = time.monotonic()
         if now_s - self._refused_said_s >= REFUSED_LOG_S:
@@ -171,7 +171,7 @@ class Executor:
     async def _see_through(self, running: _Running) -> None:
         problem = None
         try:
-            problem = await self._run(running)
+            problem = await self._run_process(running)
         except SpawnFailed as error:
             problem = f"The job could not be started: {error}"
         except (OSError, WireError) as error:
@@ -186,7 +186,7 @@ class Executor:
             self._proc.remove(running.jid)
         self._start_waiting()
 
-    async def _run(self, running: _Running) -> str | None:
+    async def _run_process(self, running: _Running) -> str | None:
         """Start the process and listen until it ends; what to return if it did not do it itself."""
         grains, pillar = self._services.facts(running.master)
         ours, theirs = socket.socketpair()
@@ -195,13 +195,13 @@ class Executor:
             exited = await self._spawner.spawn(running.title, theirs)
             start = {"task": "job", "job": running.job, "master": running.master}
             writer.write(framed({**start, "grains": grains, "pillar": pillar}))
-            if await self._listen(running, reader, writer):
+            if await self._listen_to_job(running, reader, writer):
                 return None
-            return await self._obituary(exited)
+            return await self._describe_end(exited)
         finally:
             writer.close()
 
-    async def _obituary(self, exited: asyncio.Future[int]) -> str:
+    async def _describe_end(self, exited: asyncio.Future[int]) -> str:
         """How a process that sent no return has ended."""
         try:
             status = await asyncio.wait_for(exited, EXIT_WAIT_S)
@@ -212,7 +212,7 @@ class Executor:
         code = os.waitstatus_to_exitcode(status)
         return f"The job's process ended with exit code {code} and without a return."
 
-    async def _listen(
+    async def _listen_to_job(
         self, running: _Running, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         """Serve the job until it has a result (true) or its pipe ends (false)."""
@@ -221,10 +221,10 @@ class Executor:
             if message is None:
                 return False
             if message.get("op") == "result":
-                return self._result(running, message)
-            self._serve(running, message, writer)
+                return self._take_result(running, message)
+            self._serve_message(running, message, writer)
 
-    def _result(self, running: _Running, message: Mapping[str, Any]) -> bool:
+    def _take_result(self, running: _Running, message: Mapping[str, Any]) -> bool:
         name = running.jid
         if running.job.get(UNRETURNED):
             return True
@@ -235,7 +235,7 @@ class Executor:
         self._services.returned(name, running.master)
         return True
 
-    def _serve(
+    def _serve_message(
         self, running: _Running, message: dict[str, Any], writer: asyncio.StreamWriter
     ) -> None:
         op = message.get("op")
@@ -245,11 +245,13 @@ class Executor:
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:
-            task = asyncio.get_running_loop().create_task(self._answer(running, message, writer))
+            task = asyncio.get_running_loop().create_task(
+                self._answer_request(running, message, writer)
+            )
             running.tasks.add(task)
             task.add_done_callback(running.tasks.discard)
 
-    async def _answer(
+    async def _answer_request(
         self, running: _Running, message: dict[str, Any], writer: asyncio.StreamWriter
     ) -> None:
         writer.write(framed(await answer(message, running.master, self._services, self)))
@@ -310,15 +312,15 @@ class Executor:
         A job may end at any moment of this: it spools its return, then removes its proc file. So
         the spool is looked at after the proc files, when all who still write to it are watched.
         """
-        ended = [entry for entry in self._proc.entries() if not self._adopt(entry, master)]
+        ended = [entry for entry in self._proc.entries() if not self._adopt_job(entry, master)]
         for name in self._spool.names():
             parcel = self._spool.get(name)
             if parcel is not None:
                 self._services.returned(name, parcel.master)
         for entry in ended:
-            self._bury(entry, master)
+            self._return_lost_job(entry, master)
 
-    def _bury(self, entry: ProcEntry, master: str) -> None:
+    def _return_lost_job(self, entry: ProcEntry, master: str) -> None:
         """Return for a job whose process has gone, unless it came to its own end."""
         cut_short = entry.jid in self._proc and entry.jid not in self._spool
         if cut_short and not entry.job.get(UNRETURNED):
@@ -328,7 +330,7 @@ class Executor:
             self._return_failure(job, str(entry.job.get("master") or master), text)
         self._proc.remove(entry.jid)
 
-    def _adopt(self, entry: ProcEntry, master: str) -> bool:
+    def _adopt_job(self, entry: ProcEntry, master: str) -> bool:
         """Watch a job that still runs; ``False`` if it does not."""
         if not entry.alive():
             return False
@@ -349,7 +351,7 @@ class Executor:
             del self._adopted[entry.jid]
             if entry.jid in self._spool:
                 self._services.returned(entry.jid, str(entry.job.get("master") or master))
-            self._bury(entry, master)
+            self._return_lost_job(entry, master)
 
         loop.add_reader(fd, ended)
         return True

@@ -1,7 +1,7 @@
-"""Executors: what stands between a job and its function. Source: modules.md 2; Salt 3006.30.
+"""Executors: what stands between a job and its function.
 
 Each is called with what the function would be, and the first that gives back something but ``None``
-has run it. A user's own (``_executors``) goes before ours.
+has run it. A user's own (``_executors``) goes before ours. Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def execute(
     """
     value: Any = None
     for name in executors_of(job, ctx):
-        value = _one(name, function, args, kwargs, job, ctx)
+        value = _call_executor(name, function, args, kwargs, job, ctx)
         if value is not None:
             return value
     return value
 
 
-def _one(
+def _call_executor(
     name: str,
     function: Callable[..., Any],
     args: Sequence[Any],

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from saltlite.core.plain import PlainMap
 from saltlite.errors import CryptoError, RequestTimeout, SaltliteError, WireError
-from saltlite.minion.link import Link
+from saltlite.minion.master_link import Link
 from saltlite.minion.pipe import framed
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import Spawner, SpawnFailed
@@ -61,7 +61,7 @@ class Facts:
     async def load_grains(self) -> None:
         """Collect the grains; those of before stay if that fails. Joins a collection under way."""
         if self._loading is None or self._loading.done():
-            self._loading = asyncio.get_running_loop().create_task(self._collect())
+            self._loading = asyncio.get_running_loop().create_task(self._collect_grains())
         await asyncio.shield(self._loading)
 
     async def settled(self) -> None:
@@ -69,7 +69,7 @@ class Facts:
         if self._loading is not None and not self._loading.done():
             await asyncio.shield(self._loading)
 
-    async def _collect(self) -> None:
+    async def _collect_grains(self) -> None:
         try:
             grains = await asyncio.wait_for(self._from_child(), GRAINS_DEADLINE_S)
             self.grains = {**grains, "id": self._setup.minion_id}
@@ -83,7 +83,7 @@ class Facts:
     async def _from_child(self) -> dict[str, Any]:
         collecting, self._collecting = self._collecting, None
         if collecting is not None:
-            message = await self._result(*await open_stream(collecting))
+            message = await self._read_result(*await open_stream(collecting))
         else:
             message = await self._ask_child("grains", {"task": "grains", "refresh": True})
         if not isinstance(message.get("grains"), dict):
@@ -103,10 +103,14 @@ class Facts:
         mine: dict[str, Any] = message.get("mine", {})
         return mine
 
-    async def write_again(self, master: str, spools: list[str]) -> None:
-        """Have a process of its own give servers that were away what waits for them."""
+    async def write_again(self, master: str, spools: list[str], jids: list[str]) -> None:
+        """Have a process of its own give servers that were away what waits for them.
+
+        And to returners what jobs, ``jids``, could not give them any more.
+        """
         grains, pillar = self.of(master)
-        start = {"task": "returners", "spools": spools, "grains": grains, "pillar": pillar}
+        facts = {"grains": grains, "pillar": pillar}
+        start = {"task": "returners", "spools": spools, "jids": jids, **facts}
         try:
             await asyncio.wait_for(self._ask_child("returners", start), RETURNERS_DEADLINE_S)
         except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
@@ -118,9 +122,9 @@ class Facts:
         reader, writer = await open_stream(ours)
         await self._spawner.spawn(title, theirs)
         writer.write(framed(start))
-        return await self._result(reader, writer)
+        return await self._read_result(reader, writer)
 
-    async def _result(
+    async def _read_result(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> dict[str, Any]:
         """What a child gives at last; empty if it ends without a result."""

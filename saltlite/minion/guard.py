@@ -3,7 +3,8 @@
 A job's first command brings a shell that outlives the job. The job tells it through a pipe of the
 commands that it waits for, each the leader of a process group. The pipe ends with the job, however
 the job ends; then the shell kills the groups that are left and ends too. A shell and no child of
-our own: a process that may have threads must not fork (reliability.md 5.7), and it is small.
+our own: a process that may have threads must not fork
+(docs/reliability.md#the-network-misbehaves), and it is small.
 """
 
 from __future__ import annotations
@@ -54,19 +55,19 @@ class Guard:
             self._be_new()
         with self._lock:
             if self._shell is None:
-                self._start()
+                self._start_shell()
 
     def hold(self, pid: int) -> None:
         """From now on the process group of ``pid`` ends with the job."""
         with self._lock:
             self._held.add(pid)
-            self._tell(f"+ {pid}\n")
+            self._write_line(f"+ {pid}\n")
 
     def let_go(self, pid: int) -> None:
         """That command has ended; what it left behind lives on."""
         with self._lock:
             self._held.discard(pid)
-            self._tell(f"- {pid}\n")
+            self._write_line(f"- {pid}\n")
 
     def close(self) -> None:
         """The job is over. Waits for the guard's end: not every machine's init reaps orphans."""
@@ -74,7 +75,7 @@ class Guard:
             return
         with self._lock:
             if self._shell is not None:
-                self._end(self._shell)
+                self._end_shell(self._shell)
 
     def _be_new(self) -> None:
         """Without a guard; in a fork the one there was is the parent's, as its commands are."""
@@ -84,7 +85,7 @@ class Guard:
         self._fd = -1
         self._pid = os.getpid()
 
-    def _start(self) -> None:
+    def _start_shell(self) -> None:
         import subprocess
 
         read_fd, self._fd = os.pipe2(os.O_CLOEXEC)
@@ -106,11 +107,11 @@ class Guard:
         else:
             os.set_blocking(self._fd, False)
             for pid in self._held:
-                self._tell(f"+ {pid}\n")
+                self._write_line(f"+ {pid}\n")
         finally:
             os.close(read_fd)
 
-    def _tell(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         if self._shell is None:
             return
         try:
@@ -118,9 +119,9 @@ class Guard:
         except OSError as error:
             log.warning("the guard of this job's commands has gone: %s", error)
             self._shell.kill()
-            self._end(self._shell)
+            self._end_shell(self._shell)
 
-    def _end(self, shell: subprocess.Popen[bytes]) -> None:
+    def _end_shell(self, shell: subprocess.Popen[bytes]) -> None:
         import subprocess
 
         self._close_pipe()

@@ -12,12 +12,13 @@ import logging
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol, cast
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_function
+from saltlite.core.keywords import without_job
 from saltlite.errors import (
     CommandError,
     FunctionError,
@@ -69,7 +70,7 @@ class Outcome:
 
 
 def run_job(job: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
-    """Run a job map of protocol.md 10.3 and give back the fields of its ``_return``.
+    """Run a job map of docs/wire.md#publications and give back the fields of its ``_return``.
 
     ``{"return", "retcode", "success", "fun", "fun_args", "jid"}`` and, for a single function that
     has one, ``"out"``. Whatever the functions raise is in there; only KeyboardInterrupt passes.
@@ -86,9 +87,12 @@ def run_job(job: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
         }
         return fields if outcome.out is None else fields | {"out": outcome.out}
     outcomes = [
-        run_function(str(name), _group(arg, index), job, ctx) for index, name in enumerate(fun)
+        run_function(str(name), _arguments_of(arg, index), job, ctx)
+        for index, name in enumerate(fun)
     ]
-    return fields | _joined(list(map(str, fun)), outcomes, ctx.config.returns.multifunc_ordered)
+    return fields | _join_outcomes(
+        list(map(str, fun)), outcomes, ctx.config.returns.multifunc_ordered
+    )
 
 
 def failed_fields(job: Mapping[str, Any], text: str, retcode: int) -> dict[str, Any]:
@@ -117,7 +121,7 @@ def run_function(
     try:
         return call_function(name, arg, job, ctx)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the job runner: every end is a return
-        return _explain(name, error, ctx)
+        return _explain_error(name, error, ctx)
 
 
 def call_function(
@@ -129,11 +133,11 @@ def call_function(
         InvocationError: a keyword argument is not one of the function's.
     """
     ctx.state["retcode"] = 0
-    function = _resolve(name, ctx)
+    function = _resolve_function(name, ctx)
     args, kwargs = split_args([_as_keyword(item) for item in arg])
-    call_kwargs = _accepted_kwargs(name, function.call, kwargs, job)
-    value = as_plain(_run(function.call, args, call_kwargs, job, ctx))
-    return _ended(value, function.outputter, ctx)
+    call_kwargs = _kwargs_for(name, function.call, kwargs, job)
+    value = as_plain(_call_through_executors(function.call, args, call_kwargs, job, ctx))
+    return _finish_call(value, function.outputter, ctx)
 
 
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes})
@@ -165,7 +169,7 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (date, datetime)):
         return str(value)
     if isinstance(value, Iterator):
-        return _drained(value, depth - 1)
+        return _drain_generator(value, depth - 1)
     if isinstance(value, (list, tuple, Set)):
         return [as_plain(item, depth) for item in value]
     if isinstance(value, (bytearray, memoryview)):
@@ -177,21 +181,21 @@ def _plain_key(key: Any) -> Any:
     return key if key is None or isinstance(key, (bool, int, float, str, bytes)) else str(key)
 
 
-def _drained(chunks: Iterator[Any], depth: int) -> Any:
+def _drain_generator(chunks: Iterator[Any], depth: int) -> Any:
     values = [as_plain(chunk, depth + 1) for chunk in chunks]
     if values and all(isinstance(value, dict) for value in values):
         return {key: item for value in values for key, item in value.items()}
     return values
 
 
-def _group(arg: list[Any], index: int) -> list[Any]:
+def _arguments_of(arg: list[Any], index: int) -> list[Any]:
     """The arguments of one function of several; a missing group counts as empty."""
     group = arg[index] if index < len(arg) else []
     return list(group) if isinstance(group, (list, tuple)) else [group]
 
 
-def _joined(names: list[str], outcomes: list[Outcome], ordered: bool) -> dict[str, Any]:
-    """The three answers of several functions. Source: protocol.md 9.2.1."""
+def _join_outcomes(names: list[str], outcomes: list[Outcome], ordered: bool) -> dict[str, Any]:
+    """The three answers of several functions. Source: docs/wire.md#_return."""
     if ordered:
         return {
             "return": [outcome.value for outcome in outcomes],
@@ -209,7 +213,8 @@ def _joined(names: list[str], outcomes: list[Outcome], ordered: bool) -> dict[st
 def _as_keyword(item: Any) -> Any:
     """A text ``name=value`` among the positional arguments is a keyword after all.
 
-    Source: protocol.md 10.3; observed on Salt 3006.30, which then complains of unknown names too.
+    Source: docs/wire.md#publications; observed on Salt 3006.30, which then complains of unknown
+    names too.
     """
     if not isinstance(item, str):
         return item
@@ -217,7 +222,7 @@ def _as_keyword(item: Any) -> Any:
     return item if name is None else {name: parse_argument(text), KWARG: True}
 
 
-def _run(
+def _call_through_executors(
     call: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
@@ -232,23 +237,26 @@ def _run(
     return execute(call, args, kwargs, job, ctx)
 
 
-def _resolve(name: str, ctx: MinionContext) -> Resolved:
+def _resolve_function(name: str, ctx: MinionContext) -> Resolved:
     if not valid_function(name):
         raise FunctionUnavailable(name)
     return cast(Resolver, ctx.functions).offered(name)
 
 
-def _accepted_kwargs(
+def _kwargs_for(
     name: str, call: Callable[..., Any], kwargs: dict[str, Any], job: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The keyword arguments as the function takes them: ``**kwargs`` also get ``__pub_*``.
+
+    These are what the job says, and nothing that its caller named so: by ``__pub_id`` a function
+    knows which minion asks.
 
     Raises:
         InvocationError: some are not taken. Source: observed on Salt 3006.30.
     """
     taken, any_other = keywords(call)
     if any_other:
-        return {**kwargs, **{f"__pub_{field}": value for field, value in job.items()}}
+        return {**without_job(kwargs), **{f"__pub_{field}": value for field, value in job.items()}}
     stray = [f"{key}={value}" for key, value in kwargs.items() if key not in taken]
     if stray:
         raise InvocationError(f"The following keyword arguments are not valid: {', '.join(stray)}")
@@ -259,30 +267,30 @@ class InvocationError(Exception):
     """The function was called wrongly; Salt's ``SaltInvocationError``."""
 
 
-def _ended(value: Any, outputter: str | None, ctx: MinionContext) -> Outcome:
+def _finish_call(value: Any, outputter: str | None, ctx: MinionContext) -> Outcome:
     """A function that came to its end; its retcode is in the context, or in the map it returned."""
-    retcode = _whole(ctx.state.get("retcode", 0))
+    retcode = _read_retcode(ctx.state.get("retcode", 0))
     if retcode == 0 and isinstance(value, dict):
         retcode = 0 if value.get("result", True) and value.get("success", True) else 1
     return Outcome(value, retcode, retcode == 0, outputter)
 
 
-def _whole(retcode: Any) -> int:
+def _read_retcode(retcode: Any) -> int:
     """``__context__["retcode"]`` is anybody's to set; what is no number counts as failure."""
     if isinstance(retcode, int):
         return int(retcode)
     return 0 if retcode is None else 1
 
 
-def _explain(name: str, error: BaseException, ctx: MinionContext) -> Outcome:
-    """Salt's words for what a function raised. Source: modules.md 10, observed on Salt 3006.30."""
+def _explain_error(name: str, error: BaseException, ctx: MinionContext) -> Outcome:
+    """Salt's words for what a function raised. Source: observed on Salt 3006.30."""
     retcode = error.retcode if isinstance(error, FunctionError) else 1
-    return Outcome(_words(name, error, ctx), retcode, False, "nested")
+    return Outcome(_words_of_error(name, error, ctx), retcode, False, "nested")
 
 
-def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
+def _words_of_error(name: str, error: BaseException, ctx: MinionContext) -> Any:
     if isinstance(error, FunctionUnavailable) and error.name == name:
-        return _unavailable(name, error, ctx)
+        return _describe_unavailable(name, error, ctx)
     if isinstance(error, (InvocationError, UsageError)):
         return f"ERROR executing '{name}': {error}"
     if isinstance(error, CommandError) and error.exit_code is None:
@@ -294,17 +302,17 @@ def _words(name: str, error: BaseException, ctx: MinionContext) -> Any:
     if isinstance(error, TypeError):
         log.warning("Passed invalid arguments to %s: %s", name, error, exc_info=error)
         said = wrong_arguments(name, error, ctx)
-        return f"Passed invalid arguments to {name}: {said}\n{_indented(name, ctx)}"
+        return f"Passed invalid arguments to {name}: {said}\n{_indent_doc(name, ctx)}"
     log.warning("The minion function caused an exception: %s", name, exc_info=error)
-    return f"The minion function caused an exception: {_traceback(error)}"
+    return f"The minion function caused an exception: {_format_traceback(error)}"
 
 
 def wrong_arguments(name: str, error: TypeError, ctx: MinionContext) -> str:
     """What Python says of arguments that do not fit, as who called the function counts them."""
-    return misfit(error, _resolve(name, ctx).call)
+    return misfit(error, _resolve_function(name, ctx).call)
 
 
-def _unavailable(name: str, error: FunctionUnavailable, ctx: MinionContext) -> Any:
+def _describe_unavailable(name: str, error: FunctionUnavailable, ctx: MinionContext) -> Any:
     """Salt shows the documentation of what the name may be the beginning of."""
     begun = [other for other in ctx.functions.names() if name and other.startswith(name)]
     if not begun:
@@ -313,12 +321,12 @@ def _unavailable(name: str, error: FunctionUnavailable, ctx: MinionContext) -> A
     return docs | {name: str(error)}
 
 
-def _indented(name: str, ctx: MinionContext) -> str:
+def _indent_doc(name: str, ctx: MinionContext) -> str:
     doc = inspect.cleandoc(ctx.functions.doc(name) or "")
     return f"\n{textwrap.indent(doc, '    ')}\n    " if doc else ""
 
 
-def _traceback(error: BaseException) -> str:
+def _format_traceback(error: BaseException) -> str:
     """The traceback from the function on, without the frames of this module."""
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:

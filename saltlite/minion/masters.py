@@ -6,9 +6,9 @@ import contextlib
 import socket
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from saltlite.config.minion import NetworkOptions
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import ConfigError
 from saltlite.transport.tcp import TcpOptions
@@ -57,7 +57,7 @@ def parse_master(text: str, network: NetworkOptions) -> MasterAddress:
     Raises:
         ConfigError: it is none of them.
     """
-    host, port = _split(str(text).strip())
+    host, port = _split_port(str(text).strip())
     if not host or any(character.isspace() for character in host):
         raise ConfigError(f"{text!r} is not a name, an address or host:port", option="master")
     if not port or network.master_uri_format == "ip_only":
@@ -67,7 +67,7 @@ def parse_master(text: str, network: NetworkOptions) -> MasterAddress:
     return MasterAddress(host, int(port))
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_port(text: str) -> tuple[str, str]:
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
         return host, rest.removeprefix(":")

@@ -20,7 +20,7 @@ def collect(option: Any, ctx: MinionContext) -> dict[str, Any]:
         keywords = [{**entry.kwarg, KWARG: True}] if entry.kwarg else []
         outcome = run_function(entry.fun, [*entry.arg, *keywords], {}, ctx)
         if outcome.success:
-            data[entry.name] = entry.stored(outcome.value)
+            data[entry.name] = entry.storage_form(outcome.value)
         else:
             log.warning("mine function %s fails and is left out", entry.name)
     return data

@@ -3,7 +3,7 @@
 Two halves. :class:`Spool` is the directory ``cachedir/outbox``, one file per return, written by the
 job process before anything is sent, deleted once the master has acknowledged it; what the disk does
 not take is kept in memory. :class:`Outbox` is pure: which return is due when, for which master. The
-sending itself is in :mod:`saltlite.minion.link`.
+sending itself is in :mod:`saltlite.minion.master_link`.
 
 A file is flushed to the disk only when its first sending failed: until then it survives the death
 of every process, which is what happens, and costs no waiting for the disk in every job.
@@ -14,10 +14,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid
 from saltlite.disk import child, flush_dir, make_dir, read_regular, remove, write_file
 from saltlite.errors import StoreError, WireError

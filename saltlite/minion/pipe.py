@@ -93,7 +93,7 @@ class Pipe:
         Raises:
             LoopGone: nobody is at the other end.
         """
-        return as_map(self._exactly(checked_length(self._exactly(LENGTH.size))))
+        return as_map(self._read_exactly(checked_length(self._read_exactly(LENGTH.size))))
 
     def ask(self, message: dict[str, Any]) -> Any:
         """Send a question and wait for its answer.
@@ -119,7 +119,7 @@ class Pipe:
         """Close this end; the other one reads the end of the stream."""
         self._sock.close()
 
-    def _exactly(self, size: int) -> bytes:
+    def _read_exactly(self, size: int) -> bytes:
         parts = bytearray()
         while len(parts) < size:
             try:

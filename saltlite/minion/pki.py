@@ -2,7 +2,8 @@
 
 A private key that cannot be read ends the start with one line; it is never overwritten. The pinned
 key is written at first contact and never replaced except by a key that the signing key vouches for.
-Used by the loop and by ``salt-call``. Source: protocol.md 14.2; security.md 3.4, 3.6.
+Used by the loop and by ``salt-call``. Source: docs/architecture.md#who-owns-which-file-on-disk;
+docs/security.md#secrets-at-rest, #keys-that-come-change-and-go.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class MinionKeys:
         Raises:
             CryptoError: there is a file, but no key in it: remove it to trust the next master.
         """
-        return self._public("minion_master.pub")
+        return self._read_public("minion_master.pub")
 
     def pin(self, key: PublicKey) -> None:
         """Trust this master from now on.
@@ -76,12 +77,12 @@ class MinionKeys:
         Raises:
             CryptoError: it is not there, or no key.
         """
-        key = self._public(f"{name}.pub")
+        key = self._read_public(f"{name}.pub")
         if key is None:
             raise CryptoError(f"{self._dir / name}.pub: no such key file")
         return key
 
-    def _public(self, name: str) -> PublicKey | None:
+    def _read_public(self, name: str) -> PublicKey | None:
         path = child(self._dir, name)
         try:
             data = read_regular(path, limit_bytes=KEY_LIMIT_BYTES)

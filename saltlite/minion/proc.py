@@ -1,6 +1,7 @@
 """``cachedir/proc/<jid>``: what runs, readable by others, and what was cut short.
 
-One file per job that was taken and is not over: the job map of protocol.md 14.2 with ``pid`` and
+One file per job that was taken and is not over: the job map of
+docs/architecture.md#who-owns-which-file-on-disk with ``pid`` and
 the process's start time, so that a process id used again is not taken for the job. A job that waits
 for its turn has ``pid`` 0. The loop writes a file when it takes a job, the job process when it
 starts, and whoever sees the end removes it.
@@ -10,10 +11,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_jid
 from saltlite.disk import child, make_dir, read_regular, remove, write_file
 from saltlite.errors import StoreError, WireError
@@ -89,11 +90,11 @@ class ProcDir:
         except OSError:
             return
         for name in names:
-            entry = self._read(name)
+            entry = self._read_entry(name)
             if entry is not None:
                 yield entry
 
-    def _read(self, name: str) -> ProcEntry | None:
+    def _read_entry(self, name: str) -> ProcEntry | None:
         path = child(self._path, name)
         try:
             data = read_regular(path, limit_bytes=16 << 20)
@@ -108,10 +109,10 @@ class ProcDir:
             return ProcEntry(job, pid, started)
         except (WireError, StoreError) as error:
             log.warning("%s is not a job's file and is removed: %s", path, error)
-            self._discard(path)
+            self._discard_file(path)
             return None
 
-    def _discard(self, path: Path) -> None:
+    def _discard_file(self, path: Path) -> None:
         try:
             remove(path)
         except StoreError as error:

@@ -13,13 +13,14 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import UNASKED_JID
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
@@ -31,6 +32,7 @@ from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import LoopGone, Pipe
 from saltlite.minion.proc import ProcDir
 from saltlite.minion.startup import UNASKED, UNRETURNED
+from saltlite.minion.undelivered import Delivery, Undelivered
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +40,7 @@ BUS_TIMEOUT_S = 5.0
 """How long an engine waits for the bus before it begins without it."""
 
 CUT_SHORT = 254
-"""The retcode of a job that did not come to its own end. Source: reliability.md, P-dead."""
+"""The retcode of a job that did not come to its own end. Source: docs/reliability.md#promises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ class Setup:
     def spool(self) -> Spool:
         """A view of the returns on disk."""
         return Spool(self.cachedir / "outbox")
+
+    def undelivered(self) -> Undelivered:
+        """A view of the returns on disk that returners are to have."""
+        return Undelivered(self.cachedir / "undelivered")
 
     def proc(self) -> ProcDir:
         """A view of the jobs on disk."""
@@ -200,11 +206,16 @@ def _engine(pipe: Pipe, setup: Setup, start: Mapping[str, Any], sock: socket.soc
 
 
 def _write_again(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
-    """Give servers that were away what waits for them."""
+    """Give servers that were away what waits for them, and returners what a process has left."""
     from saltlite.jobs.deliver import deliver_waiting
 
     ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    undelivered = setup.undelivered()
     with contextlib.closing(ctx.host):
+        for jid in start["jids"]:
+            delivery = undelivered.take_again(jid)
+            if delivery is not None:
+                _give_to_returners(delivery, ctx, partial(undelivered.note_had, jid))
         deliver_waiting(start["spools"], ctx)
         pipe.send({"op": "result"})
 
@@ -241,13 +252,16 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     ctx = job_context(pipe, setup, start)
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
+        delivery = _delivery_of(load, ctx)
+        is_noted = bool(delivery.names) and setup.undelivered().take(jid, delivery)
         if job.get(UNRETURNED):
             _say(pipe, {"op": "result", "name": jid})
         else:
             data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
             _hand_over(pipe, setup.spool(), jid, data)
-        _give_to_returners(load, ctx)
         proc.remove(jid)
+        note_had = partial(setup.undelivered().note_had, jid) if is_noted else _note_nothing
+        _give_to_returners(delivery, ctx, note_had)
 
 
 def _note(proc: ProcDir, job: Mapping[str, Any], pid: int, master: str) -> None:
@@ -271,16 +285,30 @@ def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
         return failed_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
 
 
-def _give_to_returners(load: Mapping[str, Any], ctx: MinionContext) -> None:
-    """After the master's return is safe: what takes long or fails here costs it nothing."""
+def _delivery_of(load: Mapping[str, Any], ctx: MinionContext) -> Delivery:
+    """What of a return goes to which returners; most jobs have none."""
     job, option = ctx.job, ctx.config.returns.return_
     if not job.get("ret") and not option:
-        return
-    from saltlite.jobs.deliver import deliver, returner_names
+        return Delivery([], {})
+    from saltlite.jobs.deliver import returner_names
 
     wanted = {name: job[name] for name in ("ret_config", "ret_kwargs") if name in job}
     ret = {name: value for name, value in load.items() if name != "cmd"}
-    deliver(returner_names(job.get("ret"), option), {**ret, **wanted}, ctx)
+    return Delivery(returner_names(job.get("ret"), option), {**ret, **wanted})
+
+
+def _give_to_returners(
+    delivery: Delivery, ctx: MinionContext, note_had: Callable[[str], None]
+) -> None:
+    """After the master's return is safe: what takes long or fails here costs it nothing."""
+    if delivery.names:
+        from saltlite.jobs.deliver import deliver
+
+        deliver(delivery.names, delivery.ret, ctx, note_had=note_had)
+
+
+def _note_nothing(_name: str) -> None:
+    """There is no note on disk."""
 
 
 def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionContext:
@@ -324,7 +352,10 @@ def _listen(setup: Setup, prefix: str) -> Any:
 def return_load(
     minion_id: str, job: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The load of the ``_return`` request; the channel adds the rest. Source: protocol.md 9.2."""
+    """The load of the ``_return`` request; the channel adds the rest.
+
+    Source: docs/wire.md#_return.
+    """
     names = ("user", "metadata", "master_id", "schedule")
     copied = {name: job[name] for name in names if name in job}
     if "schedule" in job:

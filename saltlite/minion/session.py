@@ -1,8 +1,8 @@
 """One minion and one master: what to do next. Events go in, instructions come out.
 
 Pure: the clock is an argument, chance is handed in, and nothing here waits, sends or knows a
-socket; :mod:`saltlite.minion.link` carries the instructions out and reports back. So every race and
-every order of bad luck is a table in a test.
+socket; :mod:`saltlite.minion.master_link` carries the instructions out and reports back. So every
+race and every order of bad luck is a table in a test.
 
 ::
 
@@ -18,14 +18,18 @@ from __future__ import annotations
 import enum
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from saltlite.core.dataclasses import dataclass, field
+
 REJECTED_EXIT: Final = 77
-"""A rejected minion ends with this. Source: protocol.md 7.5."""
+"""A rejected minion ends with this. Source: docs/wire.md#what-the-minion-does-next."""
 
 FINGER_EXIT: Final = 42
-"""A master with the wrong fingerprint ends the minion with this. Source: protocol.md 7.5."""
+"""A master with the wrong fingerprint ends the minion with this.
+
+Source: docs/wire.md#what-the-minion-does-next.
+"""
 
 REJECTED_WAIT_S: Final = (10.0, 20.0)
 SHORTEST_WAIT_S: Final = 0.5

@@ -37,11 +37,11 @@ def getfacl(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
         salt '*' acl.getfacl /tmp/house/kitchen
         salt '*' acl.getfacl /tmp/house/kitchen recursive=True
     """
-    found = acl.listed(ctx.host, _paths(args), recursive=bool(kwargs.get("recursive")))
+    found = acl.listed(ctx.host, _split_paths(args), recursive=bool(kwargs.get("recursive")))
     return {each.path: _as_map(each) for each in found}
 
 
-def _paths(given: tuple[str, ...]) -> list[str]:
+def _split_paths(given: tuple[str, ...]) -> list[str]:
     if not given:
         raise FunctionError("You need to specify at least one file or directory to work with!")
     return [str(path) for path in given]
@@ -54,12 +54,12 @@ def _as_map(listed: Listed) -> dict[str, Any]:
     shown: dict[str, Any] = {"comment": comment, **dict.fromkeys(acl.flags_of(listed), True)}
     for entry in listed.entries:
         place = shown.setdefault("defaults", {}) if entry.default else shown
-        one = {listed.name_of(entry): _permissions(entry)}
+        one = {listed.name_of(entry): _describe_permissions(entry)}
         place.setdefault(entry.kind, []).append(one)
     return shown
 
 
-def _permissions(entry: Entry) -> dict[str, Any]:
+def _describe_permissions(entry: Entry) -> dict[str, Any]:
     has = {word: letter in entry.effective for word, letter, _ in _BITS}
     octal = sum(bit for word, _, bit in _BITS if has[word])
     return {"permissions": has, "octal": octal}
@@ -81,7 +81,7 @@ def modfacl(
         salt '*' acl.modfacl default:group mygroup rx /tmp/house/kitchen recursive=True
     """
     entry = acl.spec(acl_type, str(acl_name), str(perms))
-    return _changed(ctx, "-m", [entry, "--", *_paths(args)], kwargs)
+    return _change_acl(ctx, "-m", entry, args, kwargs)
 
 
 def delfacl(
@@ -94,7 +94,7 @@ def delfacl(
         salt '*' acl.delfacl user myuser /tmp/house/kitchen
     """
     entry = acl.spec(acl_type, str(acl_name))
-    return _changed(ctx, "-x", [entry, "--", *_paths(args)], kwargs)
+    return _change_acl(ctx, "-x", entry, args, kwargs)
 
 
 def wipefacls(ctx: MinionContext, *args: str, **kwargs: Any) -> bool:
@@ -105,12 +105,14 @@ def wipefacls(ctx: MinionContext, *args: str, **kwargs: Any) -> bool:
         salt '*' acl.wipefacls /tmp/house/kitchen
         salt '*' acl.wipefacls /tmp/house/kitchen recursive=True
     """
-    return _changed(ctx, "-b", ["--", *_paths(args)], kwargs)
+    return _change_acl(ctx, "-b", "", args, kwargs)
 
 
-def _changed(ctx: MinionContext, action: str, words: list[str], options: dict[str, Any]) -> bool:
+def _change_acl(
+    ctx: MinionContext, action: str, entry: str, given: tuple[str, ...], options: dict[str, Any]
+) -> bool:
     recursive = bool(options.get("recursive"))
-    done = acl.change(ctx.host, action, *words, recursive=recursive)
+    done = acl.change(ctx.host, action, entry, _split_paths(given), recursive=recursive)
     if done.exit_code != 0:
         raise FunctionError(done.stderr.strip() or "setfacl failed")
     return True

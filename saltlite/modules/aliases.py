@@ -16,12 +16,12 @@ from saltlite.providers.command import Options
 ALIASES_FILE = "/etc/aliases"
 
 
-def _path(ctx: MinionContext) -> str:
+def _aliases_path(ctx: MinionContext) -> str:
     return str(ctx.config.extra.get("aliases.file") or ALIASES_FILE)
 
 
-def _read(ctx: MinionContext) -> str:
-    return textfile.load(ctx.host, _path(ctx)) or ""
+def _read_table(ctx: MinionContext) -> str:
+    return textfile.load(ctx.host, _aliases_path(ctx)) or ""
 
 
 def list_aliases(ctx: MinionContext) -> dict[str, str]:
@@ -31,7 +31,7 @@ def list_aliases(ctx: MinionContext) -> dict[str, str]:
 
         salt '*' aliases.list_aliases
     """
-    return _table.parse(_read(ctx))
+    return _table.parse(_read_table(ctx))
 
 
 def get_target(ctx: MinionContext, alias: str) -> str:
@@ -70,9 +70,9 @@ def set_target(ctx: MinionContext, alias: str, target: Any) -> bool:
         raise FunctionError("alias can not be an empty string")
     if target == "":
         raise FunctionError("target can not be an empty string")
-    with textfile.hold(ctx, _path(ctx)):
+    with textfile.hold(ctx, _aliases_path(ctx)):
         if get_target(ctx, alias) != target:
-            _write(ctx, _table.with_target(_read(ctx), alias, _table.shown(target)))
+            _write_table(ctx, _table.with_target(_read_table(ctx), alias, _table.shown(target)))
         return True
 
 
@@ -83,14 +83,14 @@ def rm_alias(ctx: MinionContext, alias: str) -> bool:
 
         salt '*' aliases.rm_alias alias
     """
-    with textfile.hold(ctx, _path(ctx)):
+    with textfile.hold(ctx, _aliases_path(ctx)):
         if get_target(ctx, alias):
-            _write(ctx, _table.without(_read(ctx), alias))
+            _write_table(ctx, _table.without(_read_table(ctx), alias))
         return True
 
 
-def _write(ctx: MinionContext, text: str) -> None:
+def _write_table(ctx: MinionContext, text: str) -> None:
     """Replace the table, and have the mail server read it."""
-    textfile.save(_path(ctx), text)
+    textfile.save(_aliases_path(ctx), text)
     if ctx.host.which("newaliases") is not None:
         command.run(ctx, ["newaliases"], Options(python_shell=False, ignore_retcode=True))

@@ -1,6 +1,6 @@
 """Which of several programs a name stands for: ``update-alternatives``.
 
-Source: modules.md 10; observed on Salt 3006.30.
+Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PROGRAMS = ("update-alternatives", "alternatives")
 """Debian's and SUSE's name, and Red Hat's; either is there."""
 
 
-def _program(ctx: MinionContext) -> str:
+def _find_program(ctx: MinionContext) -> str:
     red_hat = ctx.grains.get("os_family") == "RedHat"
     names = reversed(PROGRAMS) if red_hat else PROGRAMS
     found = next((name for name in names if ctx.host.which(name)), None)
@@ -23,16 +23,16 @@ def _program(ctx: MinionContext) -> str:
     return found
 
 
-def _said(ctx: MinionContext, *words: str) -> str:
+def _read_output(ctx: MinionContext, *words: str) -> str:
     """What the program wrote: errors if it failed."""
-    done = ctx.host.run([_program(ctx), *words], env={"LC_ALL": "C"})
+    done = ctx.host.run([_find_program(ctx), *words], env={"LC_ALL": "C"})
     return (done.stderr if done.exit_code > 0 and done.stderr else done.stdout).rstrip()
 
 
-def _change(ctx: MinionContext, *words: str) -> str:
+def _run_locked(ctx: MinionContext, *words: str) -> str:
     """The same, one at a time: the program reads and writes its files without a lock."""
     with textfile.hold(ctx, DIRECTORY):
-        return _said(ctx, *words)
+        return _read_output(ctx, *words)
 
 
 def display(ctx: MinionContext, name: str) -> str:
@@ -42,7 +42,7 @@ def display(ctx: MinionContext, name: str) -> str:
 
         salt '*' alternatives.display editor
     """
-    return _said(ctx, "--display", name)
+    return _read_output(ctx, "--display", name)
 
 
 def show_link(ctx: MinionContext, name: str) -> str | bool:
@@ -56,7 +56,7 @@ def show_link(ctx: MinionContext, name: str) -> str | bool:
         text = ctx.host.read_text(f"/var/lib/alternatives/{name}") or ""
         lines = text.splitlines()
         return lines[1] if len(lines) > 1 else False
-    text = _said(ctx, "--query", name)
+    text = _read_output(ctx, "--query", name)
     return next((line[6:] for line in text.splitlines() if line.startswith("Link: ")), False)
 
 
@@ -97,7 +97,7 @@ def install(ctx: MinionContext, name: str, link: str, path: str, priority: int) 
 
         salt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs23 50
     """
-    return _change(ctx, "--install", link, name, path, str(priority))
+    return _run_locked(ctx, "--install", link, name, path, str(priority))
 
 
 def remove(ctx: MinionContext, name: str, path: str) -> str:
@@ -107,7 +107,7 @@ def remove(ctx: MinionContext, name: str, path: str) -> str:
 
         salt '*' alternatives.remove editor /usr/bin/emacs23
     """
-    return _change(ctx, "--remove", name, path)
+    return _run_locked(ctx, "--remove", name, path)
 
 
 def auto(ctx: MinionContext, name: str) -> str:
@@ -117,7 +117,7 @@ def auto(ctx: MinionContext, name: str) -> str:
 
         salt '*' alternatives.auto editor
     """
-    return _change(ctx, "--auto", name)
+    return _run_locked(ctx, "--auto", name)
 
 
 def set_(ctx: MinionContext, name: str, path: str) -> str:
@@ -127,4 +127,4 @@ def set_(ctx: MinionContext, name: str, path: str) -> str:
 
         salt '*' alternatives.set editor /usr/bin/emacs23
     """
-    return _change(ctx, "--set", name, path)
+    return _run_locked(ctx, "--set", name, path)

@@ -11,6 +11,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, ProgramMissing
+from saltlite.openat import refuse_misleading
 from saltlite.providers import apache, command, textfile
 from saltlite.providers.command import Options, Outcome
 
@@ -23,19 +24,19 @@ _MISSING = 1
 """How Debian's programs exit where there is no such thing."""
 
 
-def _run(ctx: MinionContext, argv: Sequence[str], stdin: str | None = None) -> Outcome:
+def _run_command(ctx: MinionContext, argv: Sequence[str], stdin: str | None = None) -> Outcome:
     return command.run(ctx, list(argv), Options(python_shell=False, stdin=stdin))
 
 
-def _ctl(ctx: MinionContext) -> str:
+def _find_ctl(ctx: MinionContext) -> str:
     for name in ("apache2ctl", "apachectl"):
         if ctx.host.which(name):
             return name
     raise ProgramMissing("apache2ctl")
 
 
-def _said(ctx: MinionContext, option: str) -> str:
-    return _run(ctx, [_ctl(ctx), option]).stdout
+def _read_ctl_output(ctx: MinionContext, option: str) -> str:
+    return _run_command(ctx, [_find_ctl(ctx), option]).stdout
 
 
 def version(ctx: MinionContext) -> str:
@@ -45,7 +46,7 @@ def version(ctx: MinionContext) -> str:
 
         salt '*' apache.version
     """
-    return apache.parse_version(_said(ctx, "-v"))
+    return apache.parse_version(_read_ctl_output(ctx, "-v"))
 
 
 def fullversion(ctx: MinionContext) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def fullversion(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' apache.fullversion
     """
-    return apache.parse_full_version(_said(ctx, "-V"))
+    return apache.parse_full_version(_read_ctl_output(ctx, "-V"))
 
 
 def modules(ctx: MinionContext) -> dict[str, list[str]]:
@@ -65,7 +66,7 @@ def modules(ctx: MinionContext) -> dict[str, list[str]]:
 
         salt '*' apache.modules
     """
-    return apache.parse_modules(_said(ctx, "-M"))
+    return apache.parse_modules(_read_ctl_output(ctx, "-M"))
 
 
 def servermods(ctx: MinionContext) -> list[str]:
@@ -75,7 +76,7 @@ def servermods(ctx: MinionContext) -> list[str]:
 
         salt '*' apache.servermods
     """
-    return apache.parse_compiled(_said(ctx, "-l"))
+    return apache.parse_compiled(_read_ctl_output(ctx, "-l"))
 
 
 def directives(ctx: MinionContext) -> dict[str, str]:
@@ -85,7 +86,7 @@ def directives(ctx: MinionContext) -> dict[str, str]:
 
         salt '*' apache.directives
     """
-    return apache.parse_directives(_said(ctx, "-L"))
+    return apache.parse_directives(_read_ctl_output(ctx, "-L"))
 
 
 def vhosts(ctx: MinionContext) -> dict[str, dict[str, Any]]:
@@ -95,7 +96,7 @@ def vhosts(ctx: MinionContext) -> dict[str, dict[str, Any]]:
 
         salt '*' apache.vhosts
     """
-    return apache.parse_vhosts(_said(ctx, "-S"))
+    return apache.parse_vhosts(_read_ctl_output(ctx, "-S"))
 
 
 def signal(ctx: MinionContext, signal: str | None = None) -> str | None:
@@ -109,8 +110,8 @@ def signal(ctx: MinionContext, signal: str | None = None) -> str | None:
     """
     if signal not in _SIGNALS:
         return None
-    argv = [_ctl(ctx), "-k", signal]
-    done = _run(ctx, argv)
+    argv = [_find_ctl(ctx), "-k", signal]
+    done = _run_command(ctx, argv)
     if done.retcode == 0:
         return f'Command: "{" ".join(argv)}" completed successfully!'
     return (done.stderr or done.stdout).strip()
@@ -132,7 +133,11 @@ def useradd(
         raise FunctionError(f"opts has {''.join(sorted(unknown))}; allowed are n, m, d, s and p")
     create = "" if ctx.host.exists(pwfile) or "n" in opts else "c"
     file = [] if "n" in opts else [str(pwfile)]
-    done = _run(ctx, ["htpasswd", f"-i{opts}{create}", *file, str(user)], stdin=str(password))
+    for path in file:
+        refuse_misleading(path)
+    done = _run_command(
+        ctx, ["htpasswd", f"-i{opts}{create}", *file, str(user)], stdin=str(password)
+    )
     return done.as_map()
 
 
@@ -145,7 +150,8 @@ def userdel(ctx: MinionContext, pwfile: str, user: str) -> list[str] | str:
     """
     if not ctx.host.exists(pwfile):
         return "Error: The specified htpasswd file does not exist"
-    done = _run(ctx, ["htpasswd", "-D", str(pwfile), str(user)])
+    refuse_misleading(str(pwfile))
+    done = _run_command(ctx, ["htpasswd", "-D", str(pwfile), str(user)])
     return (done.stdout or done.stderr).splitlines()
 
 
@@ -204,7 +210,7 @@ def check_conf_enabled(ctx: MinionContext, conf: str) -> bool:
 
         salt '*' apache.check_conf_enabled security
     """
-    return _is_enabled("conf", _conf(conf))
+    return _is_enabled("conf", _conf_name(conf))
 
 
 def check_site_enabled(ctx: MinionContext, site: str) -> bool:
@@ -215,10 +221,10 @@ def check_site_enabled(ctx: MinionContext, site: str) -> bool:
         salt '*' apache.check_site_enabled example.com
     """
     names = ("000-default", "default") if site == "default" else (str(site),)
-    return any(_is_enabled("sites", _conf(name)) for name in names)
+    return any(_is_enabled("sites", _conf_name(name)) for name in names)
 
 
-def _conf(name: str) -> str:
+def _conf_name(name: str) -> str:
     return name if name.endswith(".conf") else f"{name}.conf"
 
 
@@ -234,7 +240,7 @@ def a2enmod(ctx: MinionContext, mod: str) -> dict[str, Any]:
 
         salt '*' apache.a2enmod vhost_alias
     """
-    return _switch(ctx, "Mod", mod, "enable")
+    return _switch_entry(ctx, "Mod", mod, "enable")
 
 
 def a2dismod(ctx: MinionContext, mod: str) -> dict[str, Any]:
@@ -244,7 +250,7 @@ def a2dismod(ctx: MinionContext, mod: str) -> dict[str, Any]:
 
         salt '*' apache.a2dismod vhost_alias
     """
-    return _switch(ctx, "Mod", mod, "disable")
+    return _switch_entry(ctx, "Mod", mod, "disable")
 
 
 def a2enconf(ctx: MinionContext, conf: str) -> dict[str, Any]:
@@ -254,7 +260,7 @@ def a2enconf(ctx: MinionContext, conf: str) -> dict[str, Any]:
 
         salt '*' apache.a2enconf security
     """
-    return _switch(ctx, "Conf", conf, "enable")
+    return _switch_entry(ctx, "Conf", conf, "enable")
 
 
 def a2disconf(ctx: MinionContext, conf: str) -> dict[str, Any]:
@@ -264,7 +270,7 @@ def a2disconf(ctx: MinionContext, conf: str) -> dict[str, Any]:
 
         salt '*' apache.a2disconf security
     """
-    return _switch(ctx, "Conf", conf, "disable")
+    return _switch_entry(ctx, "Conf", conf, "disable")
 
 
 def a2ensite(ctx: MinionContext, site: str) -> dict[str, Any]:
@@ -274,7 +280,7 @@ def a2ensite(ctx: MinionContext, site: str) -> dict[str, Any]:
 
         salt '*' apache.a2ensite example.com
     """
-    return _switch(ctx, "Site", site, "enable")
+    return _switch_entry(ctx, "Site", site, "enable")
 
 
 def a2dissite(ctx: MinionContext, site: str) -> dict[str, Any]:
@@ -284,13 +290,13 @@ def a2dissite(ctx: MinionContext, site: str) -> dict[str, Any]:
 
         salt '*' apache.a2dissite example.com
     """
-    return _switch(ctx, "Site", site, "disable")
+    return _switch_entry(ctx, "Site", site, "disable")
 
 
-def _switch(ctx: MinionContext, kind: str, name: str, verb: str) -> dict[str, Any]:
+def _switch_entry(ctx: MinionContext, kind: str, name: str, verb: str) -> dict[str, Any]:
     """``Status`` is a sentence, or the exit code that has none."""
     argv = [f"a2{verb[:-4]}{kind.lower()}", str(name)]
-    retcode = _run(ctx, argv).retcode
+    retcode = _run_command(ctx, argv).retcode
     status: str | int = retcode
     if retcode == 0:
         status = f"{kind} {name} {verb}d"

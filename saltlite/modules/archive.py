@@ -1,7 +1,7 @@
 """Make archives, list them and unpack them.
 
 ZIP files are handled by Python itself; the others by the programs of the machine. Every function
-gives back lines: members, or what the program said. Source: modules.md 10; observed on Salt
+gives back lines: members, or what the program said. Source: observed on Salt
 3006.30.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.fileserver.client import file_client
-from saltlite.openat import reach_folder
+from saltlite.openat import refuse_misleading
 from saltlite.providers import archives, command
 from saltlite.providers.command import Options
 from saltlite.providers.file import place
@@ -55,7 +55,7 @@ def list_(
         salt '*' archive.list /path/to/myfile.tar.gz
         salt '*' archive.list salt://foo.tar.gz strip_components=1
     """
-    with _here(ctx, name, saltenv, source_hash, use_etag, clean) as path:
+    with _fetch_archive(ctx, name, saltenv, source_hash, use_etag, clean) as path:
         kind = archive_format or archives.format_of(name)
         if kind is None:
             raise FunctionError(
@@ -67,7 +67,7 @@ def list_(
             found = _READERS[kind](ctx, name, path, options or "")
         except OSError as error:
             raise FunctionError(f"Failed to list contents of {name}: {error}") from error
-        found = found.stripped(_components(strip_components))
+        found = found.stripped(_parse_components(strip_components))
     return found.verbose() if verbose else found.names()
 
 
@@ -85,7 +85,7 @@ def is_encrypted(
 
         salt '*' archive.is_encrypted /path/to/myfile.zip
     """
-    with _here(ctx, name, saltenv, source_hash, use_etag, clean) as path, _no_zip(name):
+    with _fetch_archive(ctx, name, saltenv, source_hash, use_etag, clean) as path, _no_zip(name):
         try:
             return archives.is_encrypted(path)
         except OSError as error:
@@ -116,8 +116,8 @@ def tar(
     words = shlex.split(options)
     words[0] = words[0] if words[0].startswith("-") else f"-{words[0]}"
     into = ["-C", dest] if dest else []
-    argv = ["tar", *words, tarfile, *into, *_expanded(sources, cwd)]
-    return _said(ctx, _rendered(ctx, argv, template), cwd, runas)
+    argv = ["tar", *words, tarfile, *into, *_expand_sources(sources, cwd)]
+    return _run_lines(ctx, _render_texts(ctx, argv, template), cwd, runas, dest or ".", tarfile)
 
 
 def gzip(
@@ -134,7 +134,7 @@ def gzip(
         salt '*' archive.gzip /tmp/sourcefile.txt
     """
     argv = ["gzip", *shlex.split(options or ""), sourcefile]
-    return _said(ctx, _rendered(ctx, argv, template), None, runas)
+    return _run_lines(ctx, _render_texts(ctx, argv, template), None, runas, sourcefile)
 
 
 def gunzip(
@@ -151,7 +151,7 @@ def gunzip(
         salt '*' archive.gunzip /tmp/sourcefile.txt.gz
     """
     argv = ["gunzip", *shlex.split(options or ""), gzipfile]
-    return _said(ctx, _rendered(ctx, argv, template), None, runas)
+    return _run_lines(ctx, _render_texts(ctx, argv, template), None, runas, gzipfile)
 
 
 def zip_(
@@ -169,13 +169,15 @@ def zip_(
 
         salt '*' archive.zip /tmp/zipfile.zip /tmp/sourcefile1,/tmp/sourcefile2
     """
-    zip_file, *names = _rendered(ctx, [zip_file, *_texts(sources)], template)
+    zip_file, *names = _render_texts(ctx, [zip_file, *_split_texts(sources)], template)
     if not cwd and not all(os.path.isabs(name) for name in names):
         raise FunctionError("Relative paths require the 'cwd' parameter")
     with _as_user(ctx, runas):
-        paths = [path for name in names for path in _globbed(os.path.join(cwd or "/", name))]
+        paths = [path for name in names for path in _expand_glob(os.path.join(cwd or "/", name))]
         if not paths or not os.path.isdir(os.path.dirname(os.path.abspath(zip_file))):
             return []
+        if not runas:
+            refuse_misleading(zip_file)
         try:
             return archives.make_zip(zip_file, paths, cwd, large=zip64)
         except OSError as error:
@@ -201,16 +203,20 @@ def unzip(
 
         salt '*' archive.unzip /tmp/zipfile.zip /home/strongbad/ excludes=file_1,file_2
     """
-    zip_file, dest = _rendered(ctx, [zip_file, dest], template)
+    zip_file, dest = _render_texts(ctx, [zip_file, dest], template)
     with _as_user(ctx, runas):
         try:
             names = archives.unzip(
-                zip_file, dest, excludes=_texts(excludes), password=password, modes=extract_perms
+                zip_file,
+                dest,
+                excludes=_split_texts(excludes),
+                password=password,
+                modes=extract_perms,
             )
         except (OSError, FunctionError) as error:
             words = f"Exception encountered unpacking zipfile: {error}"
             raise FunctionError(words) from error
-    return _trimmed(names, trim_output)
+    return _trim_names(names, trim_output)
 
 
 def cmd_zip(
@@ -227,8 +233,8 @@ def cmd_zip(
 
         salt '*' archive.cmd_zip /tmp/zipfile.zip foo/bar cwd=/path
     """
-    argv = [_program(ctx, "zip"), "-r", zip_file, *_expanded(sources, cwd)]
-    return _said(ctx, _rendered(ctx, argv, template), cwd, runas)
+    argv = [_find_program(ctx, "zip"), "-r", zip_file, *_expand_sources(sources, cwd)]
+    return _run_lines(ctx, _render_texts(ctx, argv, template), cwd, runas, zip_file)
 
 
 def cmd_unzip(
@@ -250,17 +256,17 @@ def cmd_unzip(
     """
     words = shlex.split(options or "")
     secret = ["-P", password] if password else []
-    left_out = ["-x", *_texts(excludes)] if excludes else []
-    if runas is None and os.path.isdir(dest):
-        reach_folder(dest).close()  # it raises if another user's link leads there
-    argv = [_program(ctx, "unzip"), *secret, *words, zip_file, "-d", dest, *left_out]
+    left_out = ["-x", *_split_texts(excludes)] if excludes else []
+    if not runas:
+        refuse_misleading(dest)
+    argv = [_find_program(ctx, "unzip"), *secret, *words, zip_file, "-d", dest, *left_out]
     settings = Options(
         python_shell=False, runas=runas, redirect_stderr=True, output_loglevel="quiet"
     )
-    outcome = command.run(ctx, _rendered(ctx, argv, template), settings, shown="unzip")
+    outcome = command.run(ctx, _render_texts(ctx, argv, template), settings, shown="unzip")
     if outcome.retcode:
         raise FunctionError(outcome.stdout)
-    return _trimmed(outcome.stdout.splitlines(), trim_output)
+    return _trim_names(outcome.stdout.splitlines(), trim_output)
 
 
 def rar(
@@ -277,8 +283,8 @@ def rar(
 
         salt '*' archive.rar /tmp/rarfile.rar /tmp/sourcefile1,/tmp/sourcefile2
     """
-    argv = [_program(ctx, "rar"), "a", "-idp", rarfile, *_expanded(sources, cwd)]
-    return _said(ctx, _rendered(ctx, argv, template), cwd, runas)
+    argv = [_find_program(ctx, "rar"), "a", "-idp", rarfile, *_expand_sources(sources, cwd)]
+    return _run_lines(ctx, _render_texts(ctx, argv, template), cwd, runas, rarfile)
 
 
 def unrar(
@@ -296,16 +302,14 @@ def unrar(
 
         salt '*' archive.unrar /tmp/rarfile.rar /home/strongbad/ excludes=file_1,file_2
     """
-    left_out = [word for name in _texts(excludes) for word in ("-x", name)]
-    if runas is None and os.path.isdir(dest):
-        reach_folder(dest).close()
-    argv = [_program(ctx, "unrar", "rar"), "x", "-idp", rarfile, *left_out, dest]
-    said = _said(ctx, _rendered(ctx, argv, template), None, runas)
-    return _trimmed(said, trim_output)
+    left_out = [word for name in _split_texts(excludes) for word in ("-x", name)]
+    argv = [_find_program(ctx, "unrar", "rar"), "x", "-idp", rarfile, *left_out, dest]
+    said = _run_lines(ctx, _render_texts(ctx, argv, template), None, runas, dest)
+    return _trim_names(said, trim_output)
 
 
 @contextlib.contextmanager
-def _here(
+def _fetch_archive(
     ctx: MinionContext,
     name: str,
     saltenv: str,
@@ -351,14 +355,14 @@ def _read_tar(ctx: MinionContext, name: str, path: str, options: str) -> archive
     found = archives.tar_contents(path)
     if found is None and options:
         with place.scratch(b"") as plain:
-            _decompress(ctx, shlex.split(options), path, plain)
+            _write_decompressed(ctx, shlex.split(options), path, plain)
             found = archives.tar_contents(plain)
     if found is None:
         raise FunctionError(_UNKNOWN_TAR.format(name))
     return found
 
 
-def _decompress(ctx: MinionContext, words: list[str], path: str, plain: str) -> None:
+def _write_decompressed(ctx: MinionContext, words: list[str], path: str, plain: str) -> None:
     """Let a command (its words) write what is in ``path`` to ``plain``."""
     into = 'out=$1; shift; exec "$@" > "$out"'
     done = ctx.host.run(["sh", "-c", into, "sh", plain, *words, path])
@@ -385,7 +389,7 @@ _READERS: dict[str, Callable[[MinionContext, str, str, str], archives.Contents]]
 }
 
 
-def _components(wanted: Any) -> int:
+def _parse_components(wanted: Any) -> int:
     if wanted is None:
         return 0
     if not isinstance(wanted, int) or wanted < 0:
@@ -393,7 +397,7 @@ def _components(wanted: Any) -> int:
     return wanted
 
 
-def _texts(wanted: Any) -> list[str]:
+def _split_texts(wanted: Any) -> list[str]:
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -401,20 +405,20 @@ def _texts(wanted: Any) -> list[str]:
     return [str(part) for part in wanted]
 
 
-def _expanded(sources: Any, cwd: str | None) -> list[str]:
+def _expand_sources(sources: Any, cwd: str | None) -> list[str]:
     """Sources with their globs expanded, where they lie: a program without a shell does not."""
     found = []
-    for name in _texts(sources):
+    for name in _split_texts(sources):
         matches = glob.glob(name, root_dir=cwd) if glob.has_magic(name) else []
         found += matches or [name]
     return found
 
 
-def _globbed(path: str) -> list[str]:
+def _expand_glob(path: str) -> list[str]:
     return glob.glob(path)
 
 
-def _rendered(ctx: MinionContext, texts: list[str], template: str | None) -> list[str]:
+def _render_texts(ctx: MinionContext, texts: list[str], template: str | None) -> list[str]:
     if not template:
         return [str(text) for text in texts]
     from saltlite.templates.template import render_template
@@ -422,12 +426,17 @@ def _rendered(ctx: MinionContext, texts: list[str], template: str | None) -> lis
     return [render_template(str(text), template, ctx) for text in texts]
 
 
-def _said(ctx: MinionContext, argv: list[str], cwd: str | None, runas: str | None) -> list[str]:
+def _run_lines(
+    ctx: MinionContext, argv: list[str], cwd: str | None, runas: str | None, *written: str
+) -> list[str]:
+    """The lines of a program; ``written`` are the paths in ``cwd`` that it works on."""
+    for path in () if runas else written:
+        refuse_misleading(path, cwd)
     options = Options(cwd=cwd, runas=runas, python_shell=False, redirect_stderr=True)
     return command.run(ctx, argv, options).stdout.splitlines()
 
 
-def _program(ctx: MinionContext, *names: str) -> str:
+def _find_program(ctx: MinionContext, *names: str) -> str:
     for name in names:
         if ctx.host.which(name):
             return name
@@ -437,7 +446,7 @@ def _program(ctx: MinionContext, *names: str) -> str:
     raise FunctionError(f"None of provided binaries({tried}) were found in $PATH.")
 
 
-def _trimmed(names: list[str], wanted: bool | int) -> list[str]:
+def _trim_names(names: list[str], wanted: bool | int) -> list[str]:
     if wanted is False:
         return names
     count = TRIMMED_TO if wanted is True else int(wanted)

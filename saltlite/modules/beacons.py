@@ -41,7 +41,9 @@ def list_(
         salt '*' beacons.list
         salt '*' beacons.list include_pillar=False return_yaml=False
     """
-    found = _configured(ctx, include_pillar=bool(include_pillar), include_opts=bool(include_opts))
+    found = _read_configured(
+        ctx, include_pillar=bool(include_pillar), include_opts=bool(include_opts)
+    )
     if not return_yaml:
         return found
     return dump({"beacons": found}, flow=None) if found else "beacons: {}\n"
@@ -54,7 +56,7 @@ def list_available(ctx: MinionContext, return_yaml: bool = True, **kwargs: Any) 
 
         salt '*' beacons.list_available
     """
-    names = _available(ctx)
+    names = _list_names(ctx)
     if return_yaml:
         return dump({"beacons": names}, flow=None)
     return names
@@ -68,21 +70,21 @@ def add(ctx: MinionContext, name: str, beacon_data: Any, **kwargs: Any) -> dict[
         salt '*' beacons.add ps "[{'processes': {'salt-master': 'stopped'}}]"
     """
     answer: dict[str, Any] = {"comment": f"Failed to add beacon {name}.", "result": False}
-    if name in _configured(ctx):
+    if name in _read_configured(ctx):
         return {"comment": f"Beacon {name} is already configured.", "result": True}
     try:
         data = list_form(name, beacon_data)
     except BadBeacon as error:
         return answer | {"comment": f"Beacon {name} configuration invalid, not adding.\n{error}"}
     module = _module_of(name, data)
-    if module not in _available(ctx):
+    if module not in _list_names(ctx):
         return answer | {"comment": f'Beacon "{module}" is not available.'}
     if kwargs.get("test"):
         return {"comment": f"Beacon: {name} would be added.", "result": True}
-    refusal = _refusal(ctx, name, data)
+    refusal = _find_fault(ctx, name, data)
     if refusal is not None:
         return answer | {"comment": f"Beacon {name} configuration invalid, not adding.\n{refusal}"}
-    said = _ask(ctx, "add", "beacon_add_complete", name=name, beacon_data=data)
+    said = _ask_minion(ctx, "add", "beacon_add_complete", name=name, beacon_data=data)
     if not said.get("complete") or name not in said.get("beacons", {}):
         return answer | ({"comment": said["comment"]} if "comment" in said else {})
     return {"comment": f"Added beacon: {name}.", "result": True}
@@ -95,14 +97,14 @@ def modify(ctx: MinionContext, name: str, beacon_data: Any, **kwargs: Any) -> di
 
         salt '*' beacons.modify ps "[{'salt-master': 'stopped'}, {'apache2': 'stopped'}]"
     """
-    configured = _configured(ctx)
+    configured = _read_configured(ctx)
     if name not in configured:
         return {"comment": f"Beacon {name} is not configured.", "result": True}
     if kwargs.get("test"):
         return {"comment": f"Beacon: {name} would be modified.", "result": True}
     try:
         before, data = list_form(name, configured[name]), list_form(name, beacon_data)
-        refusal = _refusal(ctx, name, data)
+        refusal = _find_fault(ctx, name, data)
     except BadBeacon as error:
         before, data, refusal = [], [], str(error)
     if refusal is not None:
@@ -111,7 +113,7 @@ def modify(ctx: MinionContext, name: str, beacon_data: Any, **kwargs: Any) -> di
     if before == data:
         return {"comment": f"Job {name} in correct state", "result": True}
     changes = {"diff": compare(before, data)}
-    said = _ask(ctx, "modify", "beacon_modify_complete", name=name, beacon_data=data)
+    said = _ask_minion(ctx, "modify", "beacon_modify_complete", name=name, beacon_data=data)
     if not said.get("complete"):
         comment = said.get("comment", f"Failed to modify beacon {name}.")
         return {"comment": comment, "result": False, "changes": changes}
@@ -127,7 +129,7 @@ def delete(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     """
     if kwargs.get("test"):
         return {"comment": f"Beacon: {name} would be deleted.", "result": True}
-    said = _ask(ctx, "delete", "beacon_delete_complete", name=name)
+    said = _ask_minion(ctx, "delete", "beacon_delete_complete", name=name)
     if not said.get("complete"):
         comment = said.get("comment", f"Failed to delete beacon {name}.")
         return {"comment": comment, "result": False}
@@ -141,7 +143,7 @@ def save(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 
         salt '*' beacons.save
     """
-    path = _path(ctx)
+    path = _beacons_path(ctx)
     answer = {"comment": f"Beacons saved to {path}.", "result": True}
     if kwargs.get("test"):
         return answer
@@ -181,7 +183,7 @@ def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 def _switch_all(ctx: MinionContext, verb: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if kwargs.get("test"):
         return {"comment": f"Beacons would be {verb}d.", "result": True}
-    said = _ask(ctx, verb, f"beacons_{verb}d_complete")
+    said = _ask_minion(ctx, verb, f"beacons_{verb}d_complete")
     if not said.get("complete"):
         return {"comment": f"Failed to {verb} beacons on minion.", "result": False}
     return {"comment": f"{verb.capitalize()}d beacons on minion.", "result": True}
@@ -196,7 +198,7 @@ def enable_beacon(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any
     """
     if kwargs.get("test") and name:
         return {"comment": f"Beacon {name} would be enabled.", "result": True}
-    return _switch(ctx, "enable", name)
+    return _switch_beacon(ctx, "enable", name)
 
 
 def disable_beacon(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
@@ -208,15 +210,15 @@ def disable_beacon(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, An
     """
     if kwargs.get("test") and name:
         return {"comment": "Beacons would be disabled.", "result": True}
-    return _switch(ctx, "disable", name)
+    return _switch_beacon(ctx, "disable", name)
 
 
-def _switch(ctx: MinionContext, verb: str, name: str) -> dict[str, Any]:
+def _switch_beacon(ctx: MinionContext, verb: str, name: str) -> dict[str, Any]:
     if not name:
         return {"comment": NAME_NEEDED, "result": False}
-    if name not in _configured(ctx):
+    if name not in _read_configured(ctx):
         return {"comment": f"Beacon {name} is not currently configured.", "result": False}
-    said = _ask(ctx, f"{verb}_beacon", f"beacon_{verb}d_complete", name=name)
+    said = _ask_minion(ctx, f"{verb}_beacon", f"beacon_{verb}d_complete", name=name)
     if not said.get("complete"):
         comment = said.get("comment", f"Failed to {verb} beacon {name} on minion.")
         return {"comment": comment, "result": False}
@@ -232,7 +234,7 @@ def reset(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     """
     if kwargs.get("test"):
         return {"comment": "Beacons would be reset.", "result": True}
-    if not _ask(ctx, "reset", "beacon_reset_complete").get("complete"):
+    if not _ask_minion(ctx, "reset", "beacon_reset_complete").get("complete"):
         return {"comment": "Unable to reset beacon configuration.", "result": False}
     return {"comment": "Beacon configuration reset.", "result": True}
 
@@ -240,7 +242,7 @@ def reset(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 # --- the minion that runs --------------------------------------------------------------------
 
 
-def _ask(ctx: MinionContext, func: str, answer: str, **given: Any) -> Mapping[str, Any]:
+def _ask_minion(ctx: MinionContext, func: str, answer: str, **given: Any) -> Mapping[str, Any]:
     """Ask the minion, and wait for its answer; empty if there is none."""
     return ask_minion(ctx, MANAGE, {"func": func, **given}, ANSWERS + answer) or {}
 
@@ -249,25 +251,25 @@ def _ask_for_list(
     ctx: MinionContext, *, include_pillar: bool, include_opts: bool
 ) -> Mapping[str, Any]:
     given = {"include_pillar": include_pillar, "include_opts": include_opts}
-    return _ask(ctx, "list", "beacons_list_complete", **given)
+    return _ask_minion(ctx, "list", "beacons_list_complete", **given)
 
 
-def _configured(
+def _read_configured(
     ctx: MinionContext, *, include_pillar: bool = True, include_opts: bool = True
 ) -> dict[str, Any]:
     said = _ask_for_list(ctx, include_pillar=include_pillar, include_opts=include_opts)
     return dict(said.get("beacons") or {})
 
 
-def _available(ctx: MinionContext) -> list[str]:
-    said = _ask(ctx, "list_available", "beacons_list_available_complete")
+def _list_names(ctx: MinionContext) -> list[str]:
+    said = _ask_minion(ctx, "list_available", "beacons_list_available_complete")
     return list(said.get("beacons") or [])
 
 
-def _refusal(ctx: MinionContext, name: str, data: Sequence[Mapping[str, Any]]) -> str | None:
+def _find_fault(ctx: MinionContext, name: str, data: Sequence[Mapping[str, Any]]) -> str | None:
     """Why a configuration is wrong; ``None`` if it is right."""
     given = {"name": name, "beacon_data": list(data)}
-    said = _ask(ctx, "validate_beacon", "beacon_validation_complete", **given)
+    said = _ask_minion(ctx, "validate_beacon", "beacon_validation_complete", **given)
     return None if said.get("valid") else str(said.get("vcomment", "The minion does not answer."))
 
 
@@ -278,23 +280,23 @@ def _module_of(name: str, data: Sequence[Mapping[str, Any]]) -> str:
 
 def compare(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> str:
     """Both configurations compared line by line, as Salt shows them."""
-    return "".join(difflib.unified_diff(_lines(before), _lines(after)))
+    return "".join(difflib.unified_diff(_format_lines(before), _format_lines(after)))
 
 
-def _lines(data: Sequence[Mapping[str, Any]]) -> list[str]:
+def _format_lines(data: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{key}:{value}\n" for part in data for key, value in part.items()]
 
 
 def read_saved(ctx: MinionContext, name: str) -> Any:
     """What ``beacons.conf`` has of a beacon; ``None`` if it has nothing."""
-    path = str(_path(ctx))
+    path = str(_beacons_path(ctx))
     text = ctx.host.read_text(path)
     found = load_yaml(text, path) if text else None
     saved = found.get("beacons") if isinstance(found, Mapping) else None
     return saved.get(name) if isinstance(saved, Mapping) else None
 
 
-def _path(ctx: MinionContext) -> Path:
+def _beacons_path(ctx: MinionContext) -> Path:
     paths = ctx.config.paths
     include = os.path.dirname(paths.default_include or "minion.d/*.conf")
     return Path(os.path.dirname(paths.conf_file), include, "beacons.conf")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import replace
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.providers import command
@@ -353,7 +353,7 @@ def script(
 
         salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
     """
-    return _script(ctx, source, args, Options.of(locals()), kwargs, wait=not bg)
+    return _run_script(ctx, source, args, Options.of(locals()), kwargs, wait=not bg)
 
 
 def script_retcode(
@@ -388,7 +388,7 @@ def script_retcode(
 
         salt '*' cmd.script_retcode salt://scripts/runme.sh 'arg1 arg2'
     """
-    code: int = _script(ctx, source, args, Options.of(locals()), kwargs)["retcode"]
+    code: int = _run_script(ctx, source, args, Options.of(locals()), kwargs)["retcode"]
     return code
 
 
@@ -504,7 +504,7 @@ _THEN_REMOVE = '"$@"; rm -f -- "$0"; rmdir -- "${0%/*}"'
 """For a shell: run a command, then remove the script and its directory. Holds no user's words."""
 
 
-def _script(
+def _run_script(
     ctx: MinionContext,
     source: str,
     args: Any,
@@ -513,13 +513,13 @@ def _script(
     *,
     wait: bool = True,
 ) -> dict[str, Any]:
-    content = _content(ctx, source, options, variables)
+    content = _read_script(ctx, source, options, variables)
     if content is None:
         return dict(_NOT_CACHED)
     options = replace(options, template=None)
     given = shlex.split(args) if isinstance(args, str) else [str(arg) for arg in args or []]
     with ctx.host.private_file(
-        content, owner=options.runas, suffix=_suffix(source), keep=not wait
+        content, owner=options.runas, suffix=_script_suffix(source), keep=not wait
     ) as path:
         argv = [path, *given] if content.startswith(b"#!") else [options.shell, path, *given]
         if wait:
@@ -528,13 +528,13 @@ def _script(
     return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
 
 
-def _suffix(source: str) -> str:
+def _script_suffix(source: str) -> str:
     """The ending of a file name, since some interpreters look at it."""
     dot, ending = source.rpartition(".")[1:]
     return f"{dot}{ending}" if dot and ending.isalnum() else ""
 
 
-def _content(
+def _read_script(
     ctx: MinionContext, source: str, options: Options, variables: Mapping[str, Any]
 ) -> bytes | None:
     """What a script says, ``None`` if it cannot be had; raises RenderError."""

@@ -42,7 +42,7 @@ def get(
         merge = "recurse"  # what Salt then does in fact
     found = [
         value
-        for place in _places(ctx, omit_opts, omit_grains, omit_pillar, omit_master)
+        for place in _list_sources(ctx, omit_opts, omit_grains, omit_pillar, omit_master)
         if (value := traverse(place, key, _MISSING, delimiter)) is not _MISSING
     ]
     if not found:
@@ -55,12 +55,12 @@ def get(
     return joined
 
 
-def _places(
+def _list_sources(
     ctx: MinionContext, omit_opts: bool, omit_grains: bool, omit_pillar: bool, omit_master: bool
 ) -> Iterator[Mapping[str, Any]]:
     """Where to look, in order; grains and pillar are not loaded before it is their turn."""
     if not omit_opts:
-        yield _opts(ctx)
+        yield _flat_options(ctx)
     if not omit_grains:
         yield ctx.grains
     if not omit_pillar:
@@ -70,7 +70,7 @@ def _places(
         yield master if isinstance(master, Mapping) else {}
 
 
-def _opts(ctx: MinionContext) -> dict[str, Any]:
+def _flat_options(ctx: MinionContext) -> dict[str, Any]:
     from saltlite.config.opts import flat_opts
 
     return flat_opts(ctx.config)
@@ -97,16 +97,16 @@ def option(
     """
     if omit_all:
         omit_opts = omit_grains = omit_pillar = omit_master = True
-    places = _places(ctx, omit_opts, omit_grains, omit_pillar, omit_master)
+    places = _list_sources(ctx, omit_opts, omit_grains, omit_pillar, omit_master)
     if wildcard:
-        return _fitting(places, value)
+        return _find_matching(places, value)
     for place in places:
         if value in place:
             return place[value]
     return "" if default is None else default
 
 
-def _fitting(places: Iterator[Mapping[str, Any]], glob: str) -> dict[str, Any]:
+def _find_matching(places: Iterator[Mapping[str, Any]], glob: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for place in places:
         for name in place:
@@ -122,7 +122,7 @@ def items(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' config.items
     """
-    return _opts(ctx)
+    return _flat_options(ctx)
 
 
 def merge(
@@ -142,8 +142,8 @@ def merge(
         salt '*' config.merge schedule
     """
     places = [
-        *_places(ctx, omit_opts, True, True, omit_master),
-        *_places(ctx, True, True, omit_pillar, True),
+        *_list_sources(ctx, omit_opts, True, True, omit_master),
+        *_list_sources(ctx, True, True, omit_pillar, True),
     ]
     found = [place[value] for place in places if value in place]
     if not found:
@@ -166,7 +166,7 @@ def dot_vals(ctx: MinionContext, value: str) -> dict[str, Any]:
     """
     return {
         name: item
-        for place in (ctx.pillar, _opts(ctx))
+        for place in (ctx.pillar, _flat_options(ctx))
         for name, item in place.items()
         if str(name).startswith(f"{value}.")
     }

@@ -1,7 +1,7 @@
 """Copy files from the master, the web and this machine; send files to the master.
 
 Addresses are ``salt://path`` (with ``?saltenv=env``), ``http(s)://``, ``file://`` and absolute
-paths. Source of signatures and shapes: modules.md 10; observed on Salt 3006.30.
+paths. Source of signatures and shapes: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ def cache_dest(ctx: MinionContext, url: str, saltenv: str | None = None) -> str:
 
         salt '*' cp.cache_dest salt://my/file
     """
-    place = None if os.path.isabs(url) else file_client(ctx).cache_path(url, _env(ctx, saltenv))
+    place = (
+        None
+        if os.path.isabs(url)
+        else file_client(ctx).cache_path(url, _choose_saltenv(ctx, saltenv))
+    )
     return url if place is None else str(place)
 
 
@@ -65,7 +69,7 @@ def cache_file(
         return here
     cached = file_client(ctx).cache_file(
         path,
-        _env(ctx, saltenv),
+        _choose_saltenv(ctx, saltenv),
         source_hash=source_hash,
         verify_ssl=verify_ssl,
         use_etag=use_etag,
@@ -83,7 +87,7 @@ def cache_files(
         salt '*' cp.cache_files salt://pathto/file1,salt://pathto/file2
     """
     names = paths.split(",") if isinstance(paths, str) else paths
-    env = _env(ctx, saltenv)
+    env = _choose_saltenv(ctx, saltenv)
     if all(name.startswith(SCHEME) and "?" not in name for name in names):
         below = [name.removeprefix(SCHEME) for name in names]
         return [place or False for place in file_client(ctx).cache_files(below, env)]
@@ -108,13 +112,13 @@ def cache_dir(
         salt '*' cp.cache_dir salt://path/to/dir include_pat='E@*.py$'
     """
     client = file_client(ctx)
-    below, env = _below(path), split_url(path).saltenv or _env(ctx, saltenv)
+    below, env = _directory_prefix(path), split_url(path).saltenv or _choose_saltenv(ctx, saltenv)
     if not below:
         return []
     names = _strictly_below(client.list_files(env, below), below)
     wanted = [name for name in names if _is_wanted(name, include_pat, exclude_pat)]
     cached = [place for place in client.cache_files(wanted, env) if place]
-    return cached + (_cached_empty(client, env, below) if include_empty else [])
+    return cached + (_cache_empty_dirs(client, env, below) if include_empty else [])
 
 
 def cache_local_file(ctx: MinionContext, path: str) -> str:
@@ -127,7 +131,11 @@ def cache_local_file(ctx: MinionContext, path: str) -> str:
     if not os.path.exists(path):
         return ""
     already = is_cached(ctx, path)
-    return already if already and _same(path, already) else file_client(ctx).cache_local(path)
+    return (
+        already
+        if already and _has_same_content(path, already)
+        else file_client(ctx).cache_local(path)
+    )
 
 
 def cache_master(ctx: MinionContext, saltenv: str | None = None) -> list[str | bool]:
@@ -137,7 +145,7 @@ def cache_master(ctx: MinionContext, saltenv: str | None = None) -> list[str | b
 
         salt '*' cp.cache_master
     """
-    env = _env(ctx, saltenv)
+    env = _choose_saltenv(ctx, saltenv)
     client = file_client(ctx)
     return [place or False for place in client.cache_files(client.list_files(env), env)]
 
@@ -172,8 +180,8 @@ def get_file(
         salt '*' cp.get_file salt://path/to/file /minion/dest
         salt '*' cp.get_file "salt://{{grains.os}}/vimrc" /etc/vimrc template=jinja
     """
-    env = _env(ctx, saltenv)
-    path, dest = (_rendered_path(ctx, text, template, env, kwargs) for text in (path, dest))
+    env = _choose_saltenv(ctx, saltenv)
+    path, dest = (_render_path(ctx, text, template, env, kwargs) for text in (path, dest))
     if not path.startswith("salt://"):
         raise FunctionError(f"Unsupported path: {path}")
     client = file_client(ctx)
@@ -191,7 +199,7 @@ def get_file_str(ctx: MinionContext, path: str, saltenv: str | None = None) -> s
 
         salt '*' cp.get_file_str salt://my/file
     """
-    content = file_client(ctx).read(path, _env(ctx, saltenv))
+    content = file_client(ctx).read(path, _choose_saltenv(ctx, saltenv))
     return False if content is None else _as_text(content)
 
 
@@ -211,10 +219,10 @@ def get_dir(
         salt '*' cp.get_dir salt://path/to/dir/ /minion/dest
     """
     client = file_client(ctx)
-    env = _env(ctx, saltenv)
-    path, dest = (_rendered_path(ctx, text, template, env, kwargs) for text in (path, dest))
+    env = _choose_saltenv(ctx, saltenv)
+    path, dest = (_render_path(ctx, text, template, env, kwargs) for text in (path, dest))
     env = split_url(path).saltenv or env
-    below = _below(path)
+    below = _directory_prefix(path)
     if not below:
         return []
     skip = len(below.rstrip("/").rpartition("/")[0])
@@ -250,7 +258,7 @@ def get_template(
     """
     from saltlite.templates.template import ENGINES, render_template
 
-    env = _env(ctx, saltenv)
+    env = _choose_saltenv(ctx, saltenv)
     client = file_client(ctx)
     source = client.cache_file(path, env)
     if not source:
@@ -263,7 +271,7 @@ def get_template(
     context = {**variables, **(variables.pop("context", None) or {})}
     text = Path(source).read_text(encoding="utf-8")
     rendered = render_template(text, template, ctx, saltenv=env, context=context, path=source)
-    return _written(client, rendered.encode(), path, dest, env, makedirs)
+    return _write_content(client, rendered.encode(), path, dest, env, makedirs)
 
 
 def get_url(
@@ -283,7 +291,7 @@ def get_url(
         salt '*' cp.get_url salt://my/file /tmp/this_file_is_mine
         salt '*' cp.get_url http://www.slashdot.org /tmp/index.html
     """
-    env = _env(ctx, saltenv)
+    env = _choose_saltenv(ctx, saltenv)
     client = file_client(ctx)
     if dest is None:
         return get_file_str(ctx, path, saltenv)
@@ -291,16 +299,16 @@ def get_url(
     if os.path.isabs(here):
         return here
     if not dest:
-        return client.cache_file(path, env, source_hash=source_hash) or _missing(path, env)
-    place = _named(path, dest)
+        return client.cache_file(path, env, source_hash=source_hash) or _report_missing(path, env)
+    place = _name_destination(path, dest)
     if not path.startswith("salt://"):
         cached = client.cache_file(path, env, source_hash=source_hash)
         _make_way(place, makedirs)
-        replace_file(Path(place), _pieces(cached))
+        replace_file(Path(place), _read_pieces(cached))
         return place
     if not makedirs and not os.path.isdir(os.path.dirname(place)):
-        return _missing(path, env)
-    return client.get_file(path, place, makedirs, env) or _missing(path, env)
+        return _report_missing(path, env)
+    return client.get_file(path, place, makedirs, env) or _report_missing(path, env)
 
 
 def hash_file(ctx: MinionContext, path: str, saltenv: str | None = None) -> Any:
@@ -313,7 +321,7 @@ def hash_file(ctx: MinionContext, path: str, saltenv: str | None = None) -> Any:
     if not path.startswith(("salt://", "/")):
         log.warning("specified file %s is not present to generate hash", path)
         return [{}, None]
-    found = file_client(ctx).hash_file(path, _env(ctx, saltenv))
+    found = file_client(ctx).hash_file(path, _choose_saltenv(ctx, saltenv))
     if found is None:
         return [{}, None] if path.startswith("/") else ""
     return found
@@ -326,7 +334,7 @@ def is_cached(ctx: MinionContext, path: str, saltenv: str | None = None) -> str:
 
         salt '*' cp.is_cached salt://path/to/file
     """
-    return file_client(ctx).is_cached(path, _env(ctx, saltenv))
+    return file_client(ctx).is_cached(path, _choose_saltenv(ctx, saltenv))
 
 
 def list_master(ctx: MinionContext, saltenv: str | None = None, prefix: str = "") -> list[str]:
@@ -336,7 +344,7 @@ def list_master(ctx: MinionContext, saltenv: str | None = None, prefix: str = ""
 
         salt '*' cp.list_master
     """
-    return file_client(ctx).list_files(_env(ctx, saltenv), prefix)
+    return file_client(ctx).list_files(_choose_saltenv(ctx, saltenv), prefix)
 
 
 def list_master_dirs(ctx: MinionContext, saltenv: str | None = None, prefix: str = "") -> list[str]:
@@ -346,7 +354,7 @@ def list_master_dirs(ctx: MinionContext, saltenv: str | None = None, prefix: str
 
         salt '*' cp.list_master_dirs
     """
-    return file_client(ctx).list_dirs(_env(ctx, saltenv), prefix)
+    return file_client(ctx).list_dirs(_choose_saltenv(ctx, saltenv), prefix)
 
 
 def list_master_symlinks(
@@ -358,7 +366,7 @@ def list_master_symlinks(
 
         salt '*' cp.list_master_symlinks
     """
-    return file_client(ctx).list_symlinks(_env(ctx, saltenv), prefix)
+    return file_client(ctx).list_symlinks(_choose_saltenv(ctx, saltenv), prefix)
 
 
 def list_minion(ctx: MinionContext, saltenv: str | None = None) -> list[str]:
@@ -368,7 +376,7 @@ def list_minion(ctx: MinionContext, saltenv: str | None = None) -> list[str]:
 
         salt '*' cp.list_minion
     """
-    return file_client(ctx).cached_files(_env(ctx, saltenv))
+    return file_client(ctx).cached_files(_choose_saltenv(ctx, saltenv))
 
 
 def list_states(ctx: MinionContext, saltenv: str | None = None) -> list[str]:
@@ -378,7 +386,7 @@ def list_states(ctx: MinionContext, saltenv: str | None = None) -> list[str]:
 
         salt '*' cp.list_states
     """
-    names = file_client(ctx).list_files(_env(ctx, saltenv))
+    names = file_client(ctx).list_files(_choose_saltenv(ctx, saltenv))
     return sorted(_sls_names(names))
 
 
@@ -407,7 +415,7 @@ def push(
     if parts is None or not os.path.isfile(source):
         log.error("cannot push %s", path)
         return False
-    if not _send(ctx, source, list(parts)):
+    if not _send_pieces(ctx, source, list(parts)):
         return False
     if remove_source:
         with reach(path, follow=not keep_symlinks) as spot:
@@ -458,7 +466,7 @@ def recv(ctx: MinionContext, files: dict[str, Any], dest: str) -> dict[str, bool
             place = dest
         else:
             return "Destination unavailable"
-        done[place] = _received(place, content)
+        done[place] = _receive_content(place, content)
     return done
 
 
@@ -479,10 +487,10 @@ def recv_chunked(
 
     try:
         piece = base64.b64decode(chunk)
-        content = _unpacked(piece) if compressed else piece
+        content = _unpack_piece(piece) if compressed else piece
         make_way(Path(dest).parent, 0o755)
         if append:
-            _append(dest, content)
+            _append_content(dest, content)
         else:
             _refuse_directory(dest)
             replace_file(Path(dest), content, new_mode=FILE_MODE if mode is None else mode)
@@ -507,17 +515,17 @@ def stat_file(
         salt '*' cp.stat_file salt://path/to/file
     """
     named = path.startswith(("salt://", "/"))
-    status = file_client(ctx).stat(path, _env(ctx, saltenv)) if named else None
+    status = file_client(ctx).stat(path, _choose_saltenv(ctx, saltenv)) if named else None
     if not status:
         return None
     return f"{status[0]:06o}"[-4:] if octal else int(status[0])
 
 
-def _env(ctx: MinionContext, saltenv: str | None) -> str:
+def _choose_saltenv(ctx: MinionContext, saltenv: str | None) -> str:
     return saltenv or ctx.config.files.saltenv or "base"
 
 
-def _below(path: str) -> str:
+def _directory_prefix(path: str) -> str:
     """The prefix of everything in a directory that an address names; ``""`` for no directory."""
     if not path.startswith("salt://"):
         raise FunctionError(f"Unsupported path: {path}")
@@ -530,18 +538,18 @@ def _strictly_below(names: Iterable[str], below: str) -> list[str]:
 
 
 def _is_wanted(name: str, include: str | None, exclude: str | None) -> bool:
-    if include and not _fits(name, include):
+    if include and not _matches_pattern(name, include):
         return False
-    return not (exclude and _fits(name, exclude))
+    return not (exclude and _matches_pattern(name, exclude))
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     if pattern.startswith("E@"):
         return re.search(pattern[2:], name) is not None
     return fnmatch.fnmatch(name, pattern)
 
 
-def _cached_empty(client: FileClient, env: str, below: str) -> list[str]:
+def _cache_empty_dirs(client: FileClient, env: str, below: str) -> list[str]:
     made = []
     for name in _strictly_below(client.list_empty_dirs(env, below), below):
         place = client.cache_path(f"salt://{name}", env)
@@ -551,13 +559,13 @@ def _cached_empty(client: FileClient, env: str, below: str) -> list[str]:
     return made
 
 
-def _same(one: str, other: str) -> bool:
+def _has_same_content(one: str, other: str) -> bool:
     import filecmp
 
     return filecmp.cmp(one, other, shallow=False)
 
 
-def _rendered_path(
+def _render_path(
     ctx: MinionContext, text: str, template: str | None, env: str, variables: dict[str, Any]
 ) -> str:
     if not template:
@@ -580,12 +588,12 @@ def _as_text(content: bytes) -> str | bytes:
         return content
 
 
-def _missing(path: str, env: str) -> bool:
+def _report_missing(path: str, env: str) -> bool:
     log.error("Unable to fetch file %s from saltenv %s.", path, env)
     return False
 
 
-def _named(path: str, dest: str) -> str:
+def _name_destination(path: str, dest: str) -> str:
     """A directory takes the last part of the address; Salt takes none from ``salt://name``."""
     if not dest.endswith("/") and not os.path.isdir(dest):
         return dest
@@ -599,7 +607,7 @@ def _make_way(place: str, makedirs: bool) -> None:
         make_way(Path(place).parent, 0o755)
 
 
-def _written(
+def _write_content(
     client: FileClient, content: bytes, path: str, dest: str, env: str, makedirs: bool
 ) -> str:
     if not dest:
@@ -615,7 +623,7 @@ def _written(
     return dest
 
 
-def _pieces(path: str) -> Iterator[bytes]:
+def _read_pieces(path: str) -> Iterator[bytes]:
     with open(path, "rb") as file:
         while piece := file.read(1 << 20):
             yield piece
@@ -631,7 +639,7 @@ def _is_plain_absolute(path: str) -> bool:
     return os.path.isabs(path) and ".." not in path.split("/")
 
 
-def _send(ctx: MinionContext, source: str, parts: list[str]) -> bool:
+def _send_pieces(ctx: MinionContext, source: str, parts: list[str]) -> bool:
     """All pieces of a file; an empty file is one empty piece."""
     if ctx.master is None:
         log.error("there is no master to push %s to", source)
@@ -654,7 +662,7 @@ def _send(ctx: MinionContext, source: str, parts: list[str]) -> bool:
     return True
 
 
-def _received(place: str, content: Any) -> bool:
+def _receive_content(place: str, content: Any) -> bool:
     data = content if isinstance(content, bytes) else str(content).encode("utf-8", _ESCAPED)
     try:
         replace_file(Path(place), data)
@@ -664,7 +672,7 @@ def _received(place: str, content: Any) -> bool:
     return True
 
 
-def _unpacked(piece: bytes) -> bytes:
+def _unpack_piece(piece: bytes) -> bytes:
     import io
     from gzip import GzipFile
 
@@ -675,7 +683,7 @@ def _unpacked(piece: bytes) -> bytes:
     return content
 
 
-def _append(dest: str, content: bytes) -> None:
+def _append_content(dest: str, content: bytes) -> None:
     with reach(dest, follow=True) as spot:
         fd = spot.open(os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
         with os.fdopen(fd, "ab") as file:

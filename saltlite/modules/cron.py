@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-from dataclasses import replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import replace
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.host import Completed
 from saltlite.providers import command, textfile
@@ -28,7 +28,7 @@ def list_tab(ctx: MinionContext, user: str) -> dict[str, Any]:
 
         salt '*' cron.list_tab root
     """
-    return _load(ctx, user).as_map()
+    return _load_table(ctx, user).as_map()
 
 
 def ls(ctx: MinionContext, user: str) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def raw_cron(ctx: MinionContext, user: str) -> str:
         salt '*' cron.raw_cron root
     """
     options = Options(python_shell=False, rstrip=False, ignore_retcode=True)
-    return command.run(ctx, [*_crontab(ctx, user), "-l"], options).stdout
+    return command.run(ctx, [*_crontab_command(ctx, user), "-l"], options).stdout
 
 
 def get_entry(
@@ -56,7 +56,7 @@ def get_entry(
 
         salt '*' cron.get_entry root identifier=task1
     """
-    jobs = sorted(_load(ctx, user).jobs, key=lambda job: job.special)
+    jobs = sorted(_load_table(ctx, user).jobs, key=lambda job: job.special)
     for job in jobs:
         if identifier is not None and job.identifier == str(identifier):
             return job.as_map()
@@ -88,7 +88,7 @@ def set_job(
         salt '*' cron.set_job root '*' '*' '*' '*' 1 /usr/local/weekly
     """
     when = tuple(str(each).lower() for each in (minute, hour, daymonth, month, dayweek))
-    return _set(ctx, user, when, cmd, commented, comment, identifier)
+    return _set_entry(ctx, user, when, cmd, commented, comment, identifier)
 
 
 def set_special(
@@ -106,10 +106,10 @@ def set_special(
 
         salt '*' cron.set_special root @hourly 'echo foobar'
     """
-    return _set(ctx, user, (str(special),), cmd, commented, comment, identifier)
+    return _set_entry(ctx, user, (str(special),), cmd, commented, comment, identifier)
 
 
-def _set(
+def _set_entry(
     ctx: MinionContext,
     user: str,
     when: tuple[str, ...],
@@ -121,29 +121,29 @@ def _set(
     wanted = Job(
         when=when,
         cmd=str(cmd),
-        identifier=_identifier(identifier),
+        identifier=_read_identifier(identifier),
         comment=None if comment is None else str(comment),
         commented=bool(commented),
     )
     if "\n" in "".join((wanted.cmd, wanted.identifier or "", *when)):
         raise FunctionError("A line of a crontab cannot hold a line feed")
-    with _hold(ctx, user):
-        table = _load(ctx, user)
+    with _hold_crontab(ctx, user):
+        table = _load_table(ctx, user)
         answer = crontab.put(table, wanted)
         if answer == "present":
             return answer
-        table.jobs[-1] = _drawn(table.jobs[-1])
-        return _saved(ctx, user, table, answer)
+        table.jobs[-1] = _draw_random_times(table.jobs[-1])
+        return _save_table(ctx, user, table, answer)
 
 
-def _identifier(given: Any) -> str | None:
+def _read_identifier(given: Any) -> str | None:
     """As text; whatever counts as nothing but is given finds no job and is not written."""
     if given is None:
         return None
     return str(given) if given else ""
 
 
-def _drawn(job: Job) -> Job:
+def _draw_random_times(job: Job) -> Job:
     if job.special:
         return job
     when = tuple(
@@ -173,7 +173,7 @@ def rm_job(
     """
     given = (minute, hour, daymonth, month, dayweek)
     when = {place: str(each).lower() for place, each in enumerate(given) if each is not None}
-    return _drop(ctx, user, cmd, when, identifier, special=False)
+    return _drop_entry(ctx, user, cmd, when, identifier, special=False)
 
 
 def rm(
@@ -201,10 +201,10 @@ def rm_special(
         salt '*' cron.rm_special root /usr/bin/foo
     """
     when = {} if special is None else {0: str(special)}
-    return _drop(ctx, user, cmd, when, identifier, special=True)
+    return _drop_entry(ctx, user, cmd, when, identifier, special=True)
 
 
-def _drop(
+def _drop_entry(
     ctx: MinionContext,
     user: str,
     cmd: str,
@@ -213,10 +213,10 @@ def _drop(
     *,
     special: bool,
 ) -> str:
-    with _hold(ctx, user):
-        table = _load(ctx, user)
-        answer = crontab.drop(table, str(cmd), when, _identifier(identifier), special=special)
-        return answer if answer == "absent" else _saved(ctx, user, table, answer)
+    with _hold_crontab(ctx, user):
+        table = _load_table(ctx, user)
+        answer = crontab.drop(table, str(cmd), when, _read_identifier(identifier), special=special)
+        return answer if answer == "absent" else _save_table(ctx, user, table, answer)
 
 
 def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
@@ -227,13 +227,13 @@ def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
         salt '*' cron.set_env root MAILTO user@example.com
     """
     text = '""' if value in (None, "") else str(value)
-    with _hold(ctx, user):
-        table = _load(ctx, user)
+    with _hold_crontab(ctx, user):
+        table = _load_table(ctx, user)
         if table.env.get(name) == text and isinstance(value, str):
             return "present"
         answer = "new" if table.env.pop(name, None) is None else "updated"
         table.env[name] = text
-        return _saved(ctx, user, table, answer)
+        return _save_table(ctx, user, table, answer)
 
 
 def rm_env(ctx: MinionContext, user: str, name: str) -> str:
@@ -243,12 +243,12 @@ def rm_env(ctx: MinionContext, user: str, name: str) -> str:
 
         salt '*' cron.rm_env root MAILTO
     """
-    with _hold(ctx, user):
-        table = _load(ctx, user)
+    with _hold_crontab(ctx, user):
+        table = _load_table(ctx, user)
         if name not in table.env:
             return "absent"
         del table.env[name]
-        return _saved(ctx, user, table, "removed")
+        return _save_table(ctx, user, table, "removed")
 
 
 def write_cron_file(ctx: MinionContext, user: str, path: str) -> bool:
@@ -269,16 +269,16 @@ def write_cron_file_verbose(ctx: MinionContext, user: str, path: str) -> dict[st
 
         salt '*' cron.write_cron_file_verbose root /tmp/new_cron
     """
-    argv = [*_crontab(ctx, user), _local(ctx, path)]
-    with _hold(ctx, user):
+    argv = [*_crontab_command(ctx, user), _local_copy(ctx, path)]
+    with _hold_crontab(ctx, user):
         return command.run(ctx, argv, Options(python_shell=False)).as_map()
 
 
-def _hold(ctx: MinionContext, user: str) -> contextlib.AbstractContextManager[None]:
+def _hold_crontab(ctx: MinionContext, user: str) -> contextlib.AbstractContextManager[None]:
     return textfile.hold_name(ctx, f"crontab of {user}")
 
 
-def _local(ctx: MinionContext, path: str) -> str:
+def _local_copy(ctx: MinionContext, path: str) -> str:
     if "://" not in path:
         return path
     try:
@@ -287,19 +287,19 @@ def _local(ctx: MinionContext, path: str) -> str:
         return path
 
 
-def _load(ctx: MinionContext, user: str) -> Table:
+def _load_table(ctx: MinionContext, user: str) -> Table:
     return crontab.parse(raw_cron(ctx, user))
 
 
-def _saved(ctx: MinionContext, user: str, table: Table, answer: str) -> str:
+def _save_table(ctx: MinionContext, user: str, table: Table, answer: str) -> str:
     """Write a table; the answer if that went well, else what ``crontab`` said."""
     data = table.text().encode("utf-8", "surrogateescape")
     with ctx.host.private_file(data) as path:
-        done: Completed = ctx.host.run([*_crontab(ctx, user), path])
+        done: Completed = ctx.host.run([*_crontab_command(ctx, user), path])
     return answer if done.exit_code == 0 else done.stderr.rstrip()
 
 
-def _crontab(ctx: MinionContext, user: str) -> list[str]:
+def _crontab_command(ctx: MinionContext, user: str) -> list[str]:
     """The command, for another user if it is another one."""
     import pwd
 

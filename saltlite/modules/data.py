@@ -16,7 +16,7 @@ from saltlite.providers import textfile
 FILE = "datastore"
 
 
-def _path(ctx: MinionContext) -> Path:
+def _data_path(ctx: MinionContext) -> Path:
     return Path(ctx.config.paths.cachedir, FILE)
 
 
@@ -27,7 +27,7 @@ def load(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' data.load
     """
-    stored = read_regular(_path(ctx))
+    stored = read_regular(_data_path(ctx))
     if not stored:
         return {}
     try:
@@ -47,18 +47,18 @@ def dump(ctx: MinionContext, new_data: Any) -> bool:
     values = new_data if isinstance(new_data, Mapping) else ast.literal_eval(str(new_data))
     if not isinstance(values, Mapping):
         return False
-    with _hold(ctx):
-        _dump(ctx, values)
+    with _hold_file(ctx):
+        _write_values(ctx, values)
     return True
 
 
-def _hold(ctx: MinionContext) -> AbstractContextManager[None]:
-    return textfile.hold(ctx, str(_path(ctx)))
+def _hold_file(ctx: MinionContext) -> AbstractContextManager[None]:
+    return textfile.hold(ctx, str(_data_path(ctx)))
 
 
-def _dump(ctx: MinionContext, values: Mapping[str, Any]) -> None:
-    make_dir(_path(ctx).parent)
-    write_file(_path(ctx), json.dumps(dict(values)).encode())
+def _write_values(ctx: MinionContext, values: Mapping[str, Any]) -> None:
+    make_dir(_data_path(ctx).parent)
+    write_file(_data_path(ctx), json.dumps(dict(values)).encode())
 
 
 def clear(ctx: MinionContext) -> bool:
@@ -68,7 +68,8 @@ def clear(ctx: MinionContext) -> bool:
 
         salt '*' data.clear
     """
-    _path(ctx).unlink(missing_ok=True)
+    with _hold_file(ctx):
+        _data_path(ctx).unlink(missing_ok=True)
     return True
 
 
@@ -79,8 +80,8 @@ def update(ctx: MinionContext, key: str, value: Any) -> bool:
 
         salt '*' data.update <key> <value>
     """
-    with _hold(ctx):
-        _dump(ctx, {**load(ctx), key: value})
+    with _hold_file(ctx):
+        _write_values(ctx, {**load(ctx), key: value})
     return True
 
 
@@ -91,11 +92,11 @@ def cas(ctx: MinionContext, key: str, value: Any, old_value: Any) -> bool:
 
         salt '*' data.cas <key> <value> <old_value>
     """
-    with _hold(ctx):
+    with _hold_file(ctx):
         stored = load(ctx)
         if key not in stored or stored[key] != old_value:
             return False
-        _dump(ctx, {**stored, key: value})
+        _write_values(ctx, {**stored, key: value})
     return True
 
 
@@ -106,10 +107,10 @@ def pop(ctx: MinionContext, key: str, default: Any = None) -> Any:
 
         salt '*' data.pop <key> "there was no val"
     """
-    with _hold(ctx):
+    with _hold_file(ctx):
         stored = load(ctx)
         value = stored.pop(key, default)
-        _dump(ctx, stored)
+        _write_values(ctx, stored)
     return value
 
 

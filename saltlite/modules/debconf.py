@@ -1,6 +1,6 @@
 """Answers to the questions that Debian packages ask when they are installed.
 
-Needs Debian's ``debconf-utils``. Source: Salt's documentation of ``debconf``; modules.md 10.
+Needs Debian's ``debconf-utils``. Source: Salt's documentation of ``debconf``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, lis
 
         salt '*' debconf.get_selections
     """
-    found = selections.parse(_output(ctx))
+    found = selections.parse(_read_selections(ctx))
     if fetchempty:
         return found
     answered = {
@@ -31,7 +31,7 @@ def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, lis
     return {package: questions for package, questions in answered.items() if questions}
 
 
-def _output(ctx: MinionContext) -> str:
+def _read_selections(ctx: MinionContext) -> str:
     done = ctx.host.run(["debconf-get-selections"])
     if done.exit_code != 0:
         raise FunctionError(done.stderr.strip() or "debconf-get-selections failed")

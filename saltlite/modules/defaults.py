@@ -17,11 +17,11 @@ def get(ctx: MinionContext, key: str, default: Any = "") -> Any:
         salt '*' defaults.get core:users:root
     """
     formula, colon, below = key.partition(":")
-    values = _load(ctx, formula)
+    values = _load_defaults(ctx, formula)
     return data.traverse(values, below, default) if colon else values
 
 
-def _load(ctx: MinionContext, formula: str) -> Any:
+def _load_defaults(ctx: MinionContext, formula: str) -> Any:
     from saltlite.fileserver.client import file_client
     from saltlite.templates.serializers import SERIALIZERS
 
@@ -53,15 +53,17 @@ def merge(
     """
     if in_place and dest is None:
         raise TypeError("Can't perform in-place merge into NoneType")
-    joined = data.update(_map(dest), _map(src) if convert_none else src, merge_lists=merge_lists)
-    return _kept(dest, joined) if in_place else joined
+    joined = data.update(
+        _as_map(dest), _as_map(src) if convert_none else src, merge_lists=merge_lists
+    )
+    return _update_in_place(dest, joined) if in_place else joined
 
 
-def _map(value: Any) -> Any:
+def _as_map(value: Any) -> Any:
     return {} if value is None else value
 
 
-def _kept(dest: Any, joined: dict[Any, Any]) -> Any:
+def _update_in_place(dest: Any, joined: dict[Any, Any]) -> Any:
     """The caller's own map, changed: templates count on that."""
     if not isinstance(dest, dict):
         return joined
@@ -76,7 +78,7 @@ def deepcopy(source: Any) -> Any:
 
         salt '*' defaults.deepcopy '{a: [1]}'
     """
-    return data.copied(source)
+    return data.copy_data(source)
 
 
 def update(
@@ -93,7 +95,9 @@ def update(
         salt '*' defaults.update '{node1: {a: 1}}' '{b: 2}'
     """
     made = {
-        name: data.update(defaults, _map(each) if convert_none else each, merge_lists=merge_lists)
-        for name, each in _map(dest).items()
+        name: data.update(
+            defaults, _as_map(each) if convert_none else each, merge_lists=merge_lists
+        )
+        for name, each in _as_map(dest).items()
     }
-    return _kept(dest, made) if in_place else made
+    return _update_in_place(dest, made) if in_place else made

@@ -30,7 +30,7 @@ def A(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[str]
 
         salt '*' dig.A www.example.org
     """
-    return _addresses(ctx, host, "A", 4, nameserver)
+    return _query_addresses(ctx, host, "A", 4, nameserver)
 
 
 def AAAA(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[str]:
@@ -40,7 +40,7 @@ def AAAA(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[s
 
         salt '*' dig.AAAA www.example.org
     """
-    return _addresses(ctx, host, "AAAA", 6, nameserver)
+    return _query_addresses(ctx, host, "AAAA", 6, nameserver)
 
 
 def CNAME(ctx: MinionContext, host: str, nameserver: str | None = None) -> str | list[str]:
@@ -61,7 +61,7 @@ def TXT(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[st
 
         salt '*' dig.TXT example.org
     """
-    return _lines(ask(ctx, ["-q", host, "-t", "TXT"], nameserver))
+    return _split_lines(ask(ctx, ["-q", host, "-t", "TXT"], nameserver))
 
 
 def PTR(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[str]:
@@ -71,7 +71,7 @@ def PTR(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[st
 
         salt '*' dig.PTR 192.0.2.1
     """
-    return _lines(ask(ctx, ["-x", host], nameserver))
+    return _split_lines(ask(ctx, ["-x", host], nameserver))
 
 
 a = A
@@ -80,10 +80,10 @@ cname = CNAME
 ptr = PTR
 
 
-def _addresses(
+def _query_addresses(
     ctx: MinionContext, host: str, record: str, version: int, nameserver: str | None
 ) -> list[str]:
-    lines = _lines(ask(ctx, ["-q", host, "-t", record], nameserver))
+    lines = _split_lines(ask(ctx, ["-q", host, "-t", record], nameserver))
     return [line for line in lines if _is_address(line, version)]
 
 
@@ -94,7 +94,7 @@ def _is_address(text: object, *versions: int) -> bool:
         return False
 
 
-def _lines(said: str | None) -> list[str]:
+def _split_lines(said: str | None) -> list[str]:
     return [] if said is None else said.split("\n")
 
 

@@ -38,7 +38,7 @@ def usage(ctx: MinionContext, args: str | None = None) -> dict[str, dict[str, st
 
         salt '*' disk.usage
     """
-    return tools.parse_df(_df(ctx, "disk.usage", "P", args))
+    return tools.parse_df(_run_df(ctx, "disk.usage", "P", args))
 
 
 def inodeusage(ctx: MinionContext, args: str | None = None) -> dict[str, dict[str, str]]:
@@ -48,7 +48,7 @@ def inodeusage(ctx: MinionContext, args: str | None = None) -> dict[str, dict[st
 
         salt '*' disk.inodeusage
     """
-    return tools.parse_df_inodes(_df(ctx, "disk.inodeusage", "iP", args))
+    return tools.parse_df_inodes(_run_df(ctx, "disk.inodeusage", "iP", args))
 
 
 def percent(ctx: MinionContext, args: str | None = None) -> dict[str, str] | str:
@@ -64,10 +64,10 @@ def percent(ctx: MinionContext, args: str | None = None) -> dict[str, str] | str
     return found
 
 
-def _df(ctx: MinionContext, name: str, flags: str, args: Any) -> str:
+def _run_df(ctx: MinionContext, name: str, flags: str, args: Any) -> str:
     if args and not (isinstance(args, str) and re.fullmatch(r"[a-zA-Z]+", args)):
         raise FunctionError(f"Invalid flag passed to {name}")
-    return _said(ctx, ["df", f"-{flags}{args or ''}"])
+    return _read_output(ctx, ["df", f"-{flags}{args or ''}"])
 
 
 def blkid(
@@ -100,7 +100,7 @@ def fstype(ctx: MinionContext, device: str) -> str:
             return found
     if ctx.host.which("df") is None:
         return ""
-    return tools.parse_df_kind(_said(ctx, ["df", "-T", device]))
+    return tools.parse_df_kind(_read_output(ctx, ["df", "-T", device]))
 
 
 def get_fstype_from_path(ctx: MinionContext, path: str) -> str:
@@ -167,7 +167,7 @@ def wipe(ctx: MinionContext, device: str) -> bool:
 
         salt '*' disk.wipe /dev/sda1
     """
-    return _done(ctx, ["wipefs", "-a", device])
+    return _run_command(ctx, ["wipefs", "-a", device])
 
 
 def resize2fs(ctx: MinionContext, device: str) -> bool | None:
@@ -177,7 +177,7 @@ def resize2fs(ctx: MinionContext, device: str) -> bool | None:
 
         salt '*' disk.resize2fs /dev/sda1
     """
-    return True if _done(ctx, ["resize2fs", device]) else None
+    return True if _run_command(ctx, ["resize2fs", device]) else None
 
 
 def format_(
@@ -206,9 +206,9 @@ def format_(
         argv += ["-F", str(fat)]
     if force:
         argv += ["-F"] if str(fs_type).startswith("ext") else ["-f"] if fs_type == "xfs" else []
-    if not _done(ctx, [*argv, device]):
+    if not _run_command(ctx, [*argv, device]):
         return False
-    return _done(ctx, ["sync"])
+    return _run_command(ctx, ["sync"])
 
 
 def iostat(
@@ -224,7 +224,7 @@ def iostat(
         raise ProgramMissing("iostat")
     wanted = disks if isinstance(disks, list) else str(disks).split() if disks else []
     argv = ["iostat", "-xd", str(interval), str(count), *map(str, wanted)]
-    return tools.parse_iostat(_said(ctx, argv))
+    return tools.parse_iostat(_read_output(ctx, argv))
 
 
 def smart_attributes(
@@ -237,9 +237,9 @@ def smart_attributes(
         salt '*' disk.smart_attributes /dev/sda
     """
     path = dev if dev.startswith("/dev/") else f"/dev/{dev}"
-    wanted = _numbers(attributes)
+    wanted = _parse_numbers(attributes)
     columns = values.split(",") if isinstance(values, str) else values
-    found = tools.parse_smart(_said(ctx, ["smartctl", "--attributes", path]))
+    found = tools.parse_smart(_read_output(ctx, ["smartctl", "--attributes", path]))
     return {
         number: {key: value for key, value in row.items() if not columns or key in columns}
         for number, row in found.items()
@@ -247,16 +247,16 @@ def smart_attributes(
     }
 
 
-def _numbers(given: Any) -> list[int] | None:
+def _parse_numbers(given: Any) -> list[int] | None:
     if not given:
         return None
     listed = given if isinstance(given, (list, tuple)) else str(given).split(",")
     return [int(each) for each in listed]
 
 
-def _said(ctx: MinionContext, argv: list[str]) -> str:
+def _read_output(ctx: MinionContext, argv: list[str]) -> str:
     return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout
 
 
-def _done(ctx: MinionContext, argv: list[str]) -> bool:
+def _run_command(ctx: MinionContext, argv: list[str]) -> bool:
     return command.run(ctx, argv, Options(python_shell=False)).retcode == 0

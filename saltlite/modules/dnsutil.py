@@ -28,10 +28,10 @@ def parse_hosts(
         salt '*' dnsutil.parse_hosts
     """
     text = hosts or ctx.host.read_text(hostsfile)
-    return _names(text) if text else "Error: hosts data was not found"
+    return _parse_names(text) if text else "Error: hosts data was not found"
 
 
-def _names(text: str) -> dict[str, list[str]]:
+def _parse_names(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()
@@ -57,13 +57,13 @@ def hosts_append(
         raise UsageError(f"{ip_addr!r} is no address")
     with textfile.hold(ctx, hostsfile):
         text = ctx.host.read_text(hostsfile) or ""
-        known = _names(text).get(str(ip_addr), [])
-        new = [name for name in _words(entries) if name not in known]
+        known = _parse_names(text).get(str(ip_addr), [])
+        new = [name for name in _split_entries(entries) if name not in known]
         if not new:
             return f"No additional hosts were added to {hostsfile}"
         line = f"{ip_addr} {' '.join(new)}"
         end = "" if not text or text.endswith("\n") else "\n"
-        _write(hostsfile, f"{text}{end}{line}\n")
+        _write_hosts(hostsfile, f"{text}{end}{line}\n")
     return f"The following line was added to {hostsfile}:\n{line}"
 
 
@@ -74,16 +74,16 @@ def hosts_remove(ctx: MinionContext, hostsfile: str = HOSTS, entries: Any = None
 
         salt '*' dnsutil.hosts_remove /etc/hosts ad1.yuk.co
     """
-    gone = set(_words(entries))
+    gone = set(_split_entries(entries))
     with textfile.hold(ctx, hostsfile):
         text = ctx.host.read_text(hostsfile)
         if text is None:
             raise FunctionError(f"{hostsfile} is not there")
-        lines = [_without(line, gone) for line in text.splitlines(keepends=True)]
-        _write(hostsfile, "".join(lines))
+        lines = [_drop_names(line, gone) for line in text.splitlines(keepends=True)]
+        _write_hosts(hostsfile, "".join(lines))
 
 
-def _without(line: str, gone: set[str]) -> str:
+def _drop_names(line: str, gone: set[str]) -> str:
     content, mark, comment = line.partition("#")
     words = content.split()
     if not gone & set(words[1:]):
@@ -94,7 +94,7 @@ def _without(line: str, gone: set[str]) -> str:
     return f"{words[0]} {' '.join(rest)}{f' {mark}{comment}' if mark else chr(10)}"
 
 
-def _words(entries: Any) -> list[str]:
+def _split_entries(entries: Any) -> list[str]:
     given = entries.split(",") if isinstance(entries, str) else entries or ()
     names = [str(name).strip() for name in given]
     wrong = next((name for name in names if not name or any(c in name for c in " \t\n#")), None)
@@ -103,7 +103,7 @@ def _words(entries: Any) -> list[str]:
     return names
 
 
-def _write(path: str, text: str) -> None:
+def _write_hosts(path: str, text: str) -> None:
     from saltlite.disk import rewrite
 
     rewrite(Path(path), text.encode())
@@ -128,7 +128,7 @@ def A(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[str]
     """
     if nameserver:
         return dig.A(ctx, host, nameserver)
-    return _resolved(host, socket.AF_INET)
+    return _resolve_host(host, socket.AF_INET)
 
 
 def AAAA(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[str] | str:
@@ -140,10 +140,10 @@ def AAAA(ctx: MinionContext, host: str, nameserver: str | None = None) -> list[s
     """
     if nameserver:
         return dig.AAAA(ctx, host, nameserver)
-    return _resolved(host, socket.AF_INET6)
+    return _resolve_host(host, socket.AF_INET6)
 
 
-def _resolved(host: str, family: socket.AddressFamily) -> list[str] | str:
+def _resolve_host(host: str, family: socket.AddressFamily) -> list[str] | str:
     try:
         found = socket.getaddrinfo(str(host), None, family, socket.SOCK_RAW)
     except OSError:
@@ -160,7 +160,7 @@ def NS(
 
         salt '*' dnsutil.NS google.com
     """
-    names = _records(ctx, domain, "NS", nameserver)
+    names = _query_records(ctx, domain, "NS", nameserver)
     if not resolve:
         return names
     return [address for name in names for address in dig.A(ctx, name, nameserver)]
@@ -175,7 +175,7 @@ def MX(
 
         salt '*' dnsutil.MX saltstack.org
     """
-    found = [line.split(maxsplit=1) for line in _records(ctx, domain, "MX", nameserver)]
+    found = [line.split(maxsplit=1) for line in _query_records(ctx, domain, "MX", nameserver)]
     if not resolve:
         return found
     return [[words[0], *dig.A(ctx, words[1], nameserver)[:1]] for words in found]
@@ -190,15 +190,15 @@ def SPF(
 
         salt '*' dnsutil.SPF google.com
     """
-    found = _records(ctx, domain, str(record), nameserver)
+    found = _query_records(ctx, domain, str(record), nameserver)
     if not found and record == "SPF":
-        found = _records(ctx, domain, "TXT", nameserver)
+        found = _query_records(ctx, domain, "TXT", nameserver)
     texts = [line.replace('" "', "").strip('"') for line in found]
     rule = next((text for text in texts if text.startswith("v=spf1")), "")
     prefixes = ("ip4:", "ip6:")
     return [word.partition(":")[2] for word in rule.split() if word.startswith(prefixes)]
 
 
-def _records(ctx: MinionContext, domain: str, kind: str, nameserver: str | None) -> list[str]:
+def _query_records(ctx: MinionContext, domain: str, kind: str, nameserver: str | None) -> list[str]:
     said = dig.ask(ctx, ["-q", domain, "-t", kind], nameserver)
     return [line for line in (said or "").split("\n") if line and not line.startswith(";")]

@@ -77,7 +77,7 @@ def send(
         ("pillar", with_pillar, ctx.pillar),
     ):
         if wanted:
-            body[name] = _picked(source, wanted)
+            body[name] = _pick_values(source, wanted)
     if with_env_opts:
         body |= {
             "saltenv": ctx.config.files.saltenv or "base",
@@ -89,7 +89,7 @@ def send(
     return fire_master(ctx, body, tag, preload)
 
 
-def _picked(source: Mapping[str, Any], wanted: Any) -> dict[str, Any]:
+def _pick_values(source: Mapping[str, Any], wanted: Any) -> dict[str, Any]:
     if isinstance(wanted, (list, tuple)):
         return {str(name): source.get(str(name), "") for name in wanted}
     return dict(source)

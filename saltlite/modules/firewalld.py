@@ -78,7 +78,7 @@ def list_all(ctx: MinionContext, zone: str | None = None, permanent: bool = True
         salt '*' firewalld.list_all
         salt '*' firewalld.list_all my_zone
     """
-    return zones.parse_zones(zones.ask(ctx, *_of(zone), "--list-all", permanent=permanent))
+    return zones.parse_zones(zones.ask(ctx, *_zone_option(zone), "--list-all", permanent=permanent))
 
 
 def get_zones(ctx: MinionContext, permanent: bool = True) -> list[str]:
@@ -212,7 +212,7 @@ def add_port(
 
         salt '*' firewalld.add_port internal 443/tcp
     """
-    _masqueraded(ctx, zone, permanent, force_masquerade)
+    _need_masquerade(ctx, zone, permanent, force_masquerade)
     return zones.change(ctx, "add", "ports", port, Target(zone, permanent))
 
 
@@ -253,7 +253,7 @@ def add_port_fwd(
 
         salt '*' firewalld.add_port_fwd public 80 443 tcp
     """
-    _masqueraded(ctx, zone, permanent, force_masquerade)
+    _need_masquerade(ctx, zone, permanent, force_masquerade)
     value = zones.forward(src, dest, proto, dstaddr)
     return zones.change(ctx, "add", "forward_ports", value, Target(zone, permanent))
 
@@ -295,7 +295,7 @@ def add_masquerade(ctx: MinionContext, zone: str | None = None, permanent: bool 
 
         salt '*' firewalld.add_masquerade dmz
     """
-    return zones.ask(ctx, *_of(zone), "--add-masquerade", permanent=permanent)
+    return zones.ask(ctx, *_zone_option(zone), "--add-masquerade", permanent=permanent)
 
 
 def remove_masquerade(ctx: MinionContext, zone: str | None = None, permanent: bool = True) -> str:
@@ -305,10 +305,10 @@ def remove_masquerade(ctx: MinionContext, zone: str | None = None, permanent: bo
 
         salt '*' firewalld.remove_masquerade dmz
     """
-    return zones.ask(ctx, *_of(zone), "--remove-masquerade", permanent=permanent)
+    return zones.ask(ctx, *_zone_option(zone), "--remove-masquerade", permanent=permanent)
 
 
-def _masqueraded(ctx: MinionContext, zone: str, permanent: bool, wanted: bool) -> None:
+def _need_masquerade(ctx: MinionContext, zone: str, permanent: bool, wanted: bool) -> None:
     if wanted and not get_masquerade(ctx, zone, permanent):
         add_masquerade(ctx, zone, permanent)
 
@@ -457,7 +457,7 @@ def add_service_port(ctx: MinionContext, service: str, port: str) -> str:
 
         salt '*' firewalld.add_service_port zone 80/tcp
     """
-    _known_service(ctx, service)
+    _need_service(ctx, service)
     return zones.of_service(ctx, service, f"--add-port={port}")
 
 
@@ -468,7 +468,7 @@ def remove_service_port(ctx: MinionContext, service: str, port: str) -> str:
 
         salt '*' firewalld.remove_service_port zone 80/tcp
     """
-    _known_service(ctx, service)
+    _need_service(ctx, service)
     return zones.of_service(ctx, service, f"--remove-port={port}")
 
 
@@ -489,7 +489,7 @@ def add_service_protocol(ctx: MinionContext, service: str, protocol: str) -> str
 
         salt '*' firewalld.add_service_protocol zone ssh
     """
-    _known_service(ctx, service)
+    _need_service(ctx, service)
     return zones.of_service(ctx, service, f"--add-protocol={protocol}")
 
 
@@ -500,14 +500,14 @@ def remove_service_protocol(ctx: MinionContext, service: str, protocol: str) -> 
 
         salt '*' firewalld.remove_service_protocol zone ssh
     """
-    _known_service(ctx, service)
+    _need_service(ctx, service)
     return zones.of_service(ctx, service, f"--remove-protocol={protocol}")
 
 
-def _known_service(ctx: MinionContext, service: str) -> None:
+def _need_service(ctx: MinionContext, service: str) -> None:
     if service not in get_services(ctx):
         raise FunctionError("The service does not exist.")
 
 
-def _of(zone: str | None) -> list[str]:
+def _zone_option(zone: str | None) -> list[str]:
     return [f"--zone={zone}"] if zone else []

@@ -1,7 +1,7 @@
 """Packages of Ruby: install, remove and list them with RubyGems.
 
 ``gem_bin`` is another program than the ``gem`` in the search path; ``ruby`` is a Ruby of rvm or
-rbenv, where one of them is there. Source: modules.md 10; answers observed on Salt 3006.30.
+rbenv, where one of them is there. Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from saltlite.providers import gem as _gem
 from saltlite.providers.command import Options
 
 
-def _run(
+def _run_gem(
     ctx: MinionContext,
     words: Sequence[str],
     ruby: str | None,
@@ -24,14 +24,14 @@ def _run(
     gem_bin: str | None,
 ) -> str:
     """What gem said; raises FunctionError with what it complains about."""
-    argv = [*_program(ctx, ruby, gem_bin), *words]
+    argv = [*_gem_command(ctx, ruby, gem_bin), *words]
     done = command.run(ctx, argv, Options(runas=runas, python_shell=False))
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return done.stdout
 
 
-def _program(ctx: MinionContext, ruby: str | None, gem_bin: str | None) -> list[str]:
+def _gem_command(ctx: MinionContext, ruby: str | None, gem_bin: str | None) -> list[str]:
     if gem_bin:
         return [gem_bin]
     if ruby and ctx.host.which("rvm"):
@@ -41,7 +41,7 @@ def _program(ctx: MinionContext, ruby: str | None, gem_bin: str | None) -> list[
     return ["gem"]
 
 
-def _names(gems: Any) -> list[str]:
+def _split_names(gems: Any) -> list[str]:
     return gems.split() if isinstance(gems, str) else [str(each) for each in gems]
 
 
@@ -65,9 +65,9 @@ def install(
         salt '*' gem.install vagrant
         salt '*' gem.install redphone gem_bin=/opt/sensu/embedded/bin/gem
     """
-    known = _run(ctx, ["--version"], ruby, runas, gem_bin)
+    known = _run_gem(ctx, ["--version"], ruby, runas, gem_bin)
     words = _gem.installing(
-        _names(gems),
+        _split_names(gems),
         known,
         version=None if version is None else str(version),
         rdoc=rdoc,
@@ -76,7 +76,7 @@ def install(
         proxy=proxy,
         source=source,
     )
-    return _run(ctx, words, ruby, runas, gem_bin)
+    return _run_gem(ctx, words, ruby, runas, gem_bin)
 
 
 def uninstall(
@@ -92,7 +92,7 @@ def uninstall(
 
         salt '*' gem.uninstall vagrant
     """
-    return _run(ctx, ["uninstall", *_names(gems), "-a", "-x"], ruby, runas, gem_bin)
+    return _run_gem(ctx, ["uninstall", *_split_names(gems), "-a", "-x"], ruby, runas, gem_bin)
 
 
 def update(
@@ -108,7 +108,7 @@ def update(
 
         salt '*' gem.update vagrant
     """
-    return _run(ctx, ["update", *_names(gems)], ruby, runas, gem_bin)
+    return _run_gem(ctx, ["update", *_split_names(gems)], ruby, runas, gem_bin)
 
 
 def update_system(
@@ -125,7 +125,7 @@ def update_system(
         salt '*' gem.update_system
     """
     words = ["update", "--system", *([str(version)] if version else [])]
-    return _run(ctx, words, ruby, runas, gem_bin)
+    return _run_gem(ctx, words, ruby, runas, gem_bin)
 
 
 def version(
@@ -140,7 +140,7 @@ def version(
 
         salt '*' gem.version
     """
-    return _run(ctx, ["--version"], ruby, runas, gem_bin).strip()
+    return _run_gem(ctx, ["--version"], ruby, runas, gem_bin).strip()
 
 
 def list_(
@@ -157,7 +157,7 @@ def list_(
         salt '*' gem.list
     """
     words = ["list", *([prefix] if prefix else [])]
-    return _gem.parse_listed(_run(ctx, words, ruby, runas, gem_bin))
+    return _gem.parse_listed(_run_gem(ctx, words, ruby, runas, gem_bin))
 
 
 def list_upgrades(
@@ -172,7 +172,7 @@ def list_upgrades(
 
         salt '*' gem.list_upgrades
     """
-    return _gem.parse_outdated(_run(ctx, ["outdated"], ruby, runas, gem_bin))
+    return _gem.parse_outdated(_run_gem(ctx, ["outdated"], ruby, runas, gem_bin))
 
 
 def sources_add(
@@ -188,7 +188,7 @@ def sources_add(
 
         salt '*' gem.sources_add http://rubygems.org/
     """
-    return _run(ctx, ["sources", "--add", source_uri], ruby, runas, gem_bin)
+    return _run_gem(ctx, ["sources", "--add", source_uri], ruby, runas, gem_bin)
 
 
 def sources_remove(
@@ -204,7 +204,7 @@ def sources_remove(
 
         salt '*' gem.sources_remove http://rubygems.org/
     """
-    return _run(ctx, ["sources", "--remove", source_uri], ruby, runas, gem_bin)
+    return _run_gem(ctx, ["sources", "--remove", source_uri], ruby, runas, gem_bin)
 
 
 def sources_list(
@@ -219,4 +219,4 @@ def sources_list(
 
         salt '*' gem.sources_list
     """
-    return _gem.parse_sources(_run(ctx, ["sources"], ruby, runas, gem_bin))
+    return _gem.parse_sources(_run_gem(ctx, ["sources"], ruby, runas, gem_bin))

@@ -59,7 +59,7 @@ def keyring(ctx: MinionContext, user: str | None, gnupghome: str | None) -> Keyr
     return Keyring(ctx.host, gnupghome or os.path.join(account.home, ".gnupg"), runas)
 
 
-def _passphrase(ctx: MinionContext, wanted: bool) -> str | None:
+def _find_passphrase(ctx: MinionContext, wanted: bool) -> str | None:
     if not wanted:
         return None
     found = traverse(dict(ctx.pillar), "gpg_passphrase", None)
@@ -105,7 +105,7 @@ def get_key(
 
         salt '*' gpg.get_key keyid=3FAD9F1E
     """
-    return _one(keyring(ctx, user, gnupghome), keyid or fingerprint, secret=False)
+    return _find_key(keyring(ctx, user, gnupghome), keyid or fingerprint, secret=False)
 
 
 def get_secret_key(
@@ -121,10 +121,10 @@ def get_secret_key(
 
         salt '*' gpg.get_secret_key keyid=3FAD9F1E
     """
-    return _one(keyring(ctx, user, gnupghome), keyid or fingerprint, secret=True)
+    return _find_key(keyring(ctx, user, gnupghome), keyid or fingerprint, secret=True)
 
 
-def _one(ring: Keyring, wanted: str | None, *, secret: bool) -> dict[str, object] | bool:
+def _find_key(ring: Keyring, wanted: str | None, *, secret: bool) -> dict[str, object] | bool:
     found = ring.find(str(wanted), secret=secret) if wanted else None
     return False if found is None else found.as_map()
 
@@ -152,7 +152,7 @@ def create_key(
         salt '*' gpg.create_key key_length=3072
     """
     try:
-        passphrase = _passphrase(ctx, use_passphrase)
+        passphrase = _find_passphrase(ctx, use_passphrase)
     except UsageError as error:
         return {"res": False, "fingerprint": "", "message": str(error)}
     given = [
@@ -225,7 +225,7 @@ def import_key(
     if filename and not ctx.host.exists(filename):
         raise UsageError("filename does not exist.")
     words = ["--", filename] if filename else []
-    counts = _counts(keyring(ctx, user, gnupghome).run("--import", *words, stdin=text or ""))
+    counts = _count_imports(keyring(ctx, user, gnupghome).run("--import", *words, stdin=text or ""))
     if counts.imported:
         return {"res": True, "message": "Successfully imported key(s)."}
     if counts.unchanged:
@@ -242,7 +242,7 @@ class _Counts:
         self.imported = numbers[2] + sum(numbers[5:9]) + numbers[10]
 
 
-def _counts(answer: Answer) -> _Counts:
+def _count_imports(answer: Answer) -> _Counts:
     return _Counts(answer.words("IMPORT_RES"))
 
 
@@ -263,21 +263,23 @@ def export_key(
         salt '*' gpg.export_key keyids=3FAD9F1E
         salt '*' gpg.export_key keyids=3FAD9F1E secret=True
     """
-    passphrase = _passphrase(ctx, use_passphrase)
+    passphrase = _find_passphrase(ctx, use_passphrase)
     ring = keyring(ctx, user, gnupghome)
     how = "--export-secret-keys" if secret else "--export"
-    done = ring.run("--armor", how, "--", *_names(keyids), passphrase=passphrase)
+    done = ring.run("--armor", how, "--", *_list_names(keyids), passphrase=passphrase)
     if not done.output:
         return False if bare else {"res": False}
     if output:
-        _write(ctx, output, done.data, mode=0o600 if secret else 0o644, user=user)
+        _write_output(ctx, output, done.data, mode=0o600 if secret else 0o644, user=user)
     if bare:
         return done.output
     written = f"Exported key data has been written to {output}"
     return {"res": True, "comment": written if output else done.output}
 
 
-def _write(ctx: MinionContext, path: str, data: bytes, *, mode: int, user: str | None) -> None:
+def _write_output(
+    ctx: MinionContext, path: str, data: bytes, *, mode: int, user: str | None
+) -> None:
     from pathlib import Path
 
     from saltlite.disk import rewrite
@@ -290,7 +292,7 @@ def _write(ctx: MinionContext, path: str, data: bytes, *, mode: int, user: str |
     rewrite(Path(path), data, mode=mode)
 
 
-def _names(given: Any) -> list[str]:
+def _list_names(given: Any) -> list[str]:
     if given is None:
         return []
     names = given.split(",") if isinstance(given, str) else given
@@ -311,7 +313,7 @@ def receive_keys(
         salt '*' gpg.receive_keys keys='3FAD9F1E'
         salt '*' gpg.receive_keys keys="['3FAD9F1E','3FBD9F2E']"
     """
-    wanted = _names(keys)
+    wanted = _list_names(keys)
     ring = keyring(ctx, user, gnupghome)
     done = ring.run("--keyserver", keyserver or KEYSERVER, "--receive-keys", "--", *wanted)
     messages = [
@@ -396,18 +398,20 @@ def sign(
         salt '*' gpg.sign text='Hello there. How are you?'
         salt '*' gpg.sign filename='/path/to/important.file' use_passphrase=True
     """
-    passphrase = _passphrase(ctx, use_passphrase)
+    passphrase = _find_passphrase(ctx, use_passphrase)
     words = ["--local-user", str(keyid)] if keyid else []
     ring = keyring(ctx, user, gnupghome)
-    source, stdin = _source(ctx, text, filename)
+    source, stdin = _read_source(ctx, text, filename)
     words += ["--output", "-", "--clear-sign", *source]
     done = ring.run(*words, stdin=stdin, passphrase=passphrase, complain=True)
     if output:
-        _write(ctx, output, done.data, mode=0o644, user=user)
+        _write_output(ctx, output, done.data, mode=0o644, user=user)
     return done.output
 
 
-def _source(ctx: MinionContext, text: str | None, filename: str | None) -> tuple[list[str], str]:
+def _read_source(
+    ctx: MinionContext, text: str | None, filename: str | None
+) -> tuple[list[str], str]:
     """What to work on: the last words of the command, and its input."""
     if text:
         return [], str(text)
@@ -438,7 +442,7 @@ def verify(
         models = ", ".join(TRUST_MODELS)
         message = f"Invalid trustmodel defined: {trustmodel}. Use one of: {models}"
         return {"res": False, "message": message}
-    source, stdin = _source(ctx, text, filename)
+    source, stdin = _read_source(ctx, text, filename)
     if signature:
         source = ["--", signature, *(source[1:] or ["-"])]
     model = ["--trust-model", trustmodel] if trustmodel else []
@@ -479,16 +483,16 @@ def encrypt(
         salt '*' gpg.encrypt text='Hello there.' recipients=recipient@example.com
         salt '*' gpg.encrypt filename='/path/to/important.file' recipients=recipient@example.com
     """
-    passphrase = _passphrase(ctx, use_passphrase)
-    source, stdin = _source(ctx, text, filename)
-    words = [word for name in _names(recipients) for word in ("--recipient", name)]
+    passphrase = _find_passphrase(ctx, use_passphrase)
+    source, stdin = _read_source(ctx, text, filename)
+    words = [word for name in _list_names(recipients) for word in ("--recipient", name)]
     words += ["--trust-model", "always"] if always_trust else []
     words += ["--sign"] if sign else []
     words += ["--local-user", str(sign)] if sign and sign is not True else []
     words += ["--armor", "--output", "-", "--encrypt", *source]
     ring = keyring(ctx, user, gnupghome)
     done = ring.run(*words, stdin=stdin, passphrase=passphrase)
-    return _message(ctx, done, output, bare, "Encrypted", user)
+    return _build_message(ctx, done, output, bare, "Encrypted", user)
 
 
 def decrypt(
@@ -507,30 +511,30 @@ def decrypt(
 
         salt '*' gpg.decrypt filename='/path/to/important.file.gpg'
     """
-    passphrase = _passphrase(ctx, use_passphrase)
-    source, stdin = _source(ctx, text, filename)
+    passphrase = _find_passphrase(ctx, use_passphrase)
+    source, stdin = _read_source(ctx, text, filename)
     done = keyring(ctx, user, gnupghome).run(
         "--output", "-", "--decrypt", *source, stdin=stdin, passphrase=passphrase
     )
-    return _message(ctx, done, output, bare, "Decrypted", user)
+    return _build_message(ctx, done, output, bare, "Decrypted", user)
 
 
-def _message(
+def _build_message(
     ctx: MinionContext, done: Answer, output: str | None, bare: bool, what: str, user: str | None
 ) -> Any:
     if not done.succeeded:
-        reason = _reason(done)
+        reason = _find_reason(done)
         return False if bare else {"res": False, "comment": reason}
     if output:
         mode = 0o600 if what == "Decrypted" else 0o644
-        _write(ctx, output, done.data, mode=mode, user=user)
+        _write_output(ctx, output, done.data, mode=mode, user=user)
     if bare:
         return done.output
     written = f"{what} data has been written to {output}"
     return {"res": True, "comment": written if output else done.output}
 
 
-def _reason(done: Answer) -> str:
+def _find_reason(done: Answer) -> str:
     if done.has("INV_RECP"):
         return "invalid recipient"
     if done.has("NO_SECKEY"):

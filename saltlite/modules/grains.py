@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.data import DELIMITER, choose, copied, traverse
+from saltlite.core.data import DELIMITER, choose, copy_data, traverse
 from saltlite.disk import locked, make_dir, read_regular, write_file
 from saltlite.errors import ConfigError, FunctionError, SaltliteError
 
@@ -48,7 +48,7 @@ def items(ctx: MinionContext, sanitize: bool = False) -> dict[str, Any]:
         salt '*' grains.items
     """
     grains = dict(ctx.grains)
-    return _sanitized(grains) if sanitize else grains
+    return _sanitize_grains(grains) if sanitize else grains
 
 
 def item(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def item(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
     """
     default, delimiter = kwargs.get("default", ""), kwargs.get("delimiter", DELIMITER)
     found = {str(name): traverse(ctx.grains, name, default, delimiter) for name in args}
-    return _sanitized(found) if kwargs.get("sanitize") else found
+    return _sanitize_grains(found) if kwargs.get("sanitize") else found
 
 
-def _sanitized(grains: Mapping[str, Any]) -> dict[str, Any]:
+def _sanitize_grains(grains: Mapping[str, Any]) -> dict[str, Any]:
     hidden = {
         name: _SANITIZED[name] for name, value in grains.items() if name in _SANITIZED and value
     }
@@ -199,15 +199,15 @@ def update(
     path = Path(os.path.dirname(ctx.config.paths.conf_file), FILE)
     make_dir(path.parent, 0o755)
     with locked(path.with_name(f".{FILE}.lock")):
-        kept = _kept(path)
+        kept = _read_file(path)
         known = {**ctx.grains, **kept, **ctx.config.grains.grains}
         answer, values = work(known)
         if values is None:
             return answer
         _set_in((kept, known), values, destructive)
-        _write(path, kept)
+        _write_file(path, kept)
     ctx.grains = known
-    _refresh(ctx, refresh_pillar)
+    _refresh_grains(ctx, refresh_pillar)
     return answer
 
 
@@ -222,7 +222,7 @@ def _set_in(
                 place[name] = value
 
 
-def _kept(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     """What the file has; one that cannot be read is not replaced."""
     from saltlite.config.yaml import load
 
@@ -240,7 +240,7 @@ def _kept(path: Path) -> dict[str, Any]:
     return dict(grains)
 
 
-def _write(path: Path, grains: Mapping[str, Any]) -> None:
+def _write_file(path: Path, grains: Mapping[str, Any]) -> None:
     from saltlite.config.yaml import dump
 
     try:
@@ -250,7 +250,7 @@ def _write(path: Path, grains: Mapping[str, Any]) -> None:
     write_file(path, dump(dict(grains)).encode(), mode=mode)
 
 
-def _refresh(ctx: MinionContext, refresh_pillar: bool) -> None:
+def _refresh_grains(ctx: MinionContext, refresh_pillar: bool) -> None:
     """Have the minion collect its grains anew, and ask for its pillar.
 
     From outside a job both come with one event.
@@ -269,10 +269,10 @@ def append(
 
         salt '*' grains.append key val
     """
-    return _change_list(ctx, key, delimiter, lambda found: _appended(found, key, val, convert))
+    return _change_list(ctx, key, delimiter, lambda found: _append_value(found, key, val, convert))
 
 
-def _appended(found: Any, key: str, val: Any, convert: bool) -> list[Any] | str:
+def _append_value(found: Any, key: str, val: Any, convert: bool) -> list[Any] | str:
     if convert and not isinstance(found, list):
         found = [] if found is None else [found]
     if not isinstance(found, list):
@@ -289,10 +289,10 @@ def remove(ctx: MinionContext, key: str, val: Any, delimiter: str = DELIMITER) -
 
         salt '*' grains.remove key val
     """
-    return _change_list(ctx, key, delimiter, lambda found: _without(found, key, val))
+    return _change_list(ctx, key, delimiter, lambda found: _remove_value(found, key, val))
 
 
-def _without(found: Any, key: str, val: Any) -> list[Any] | str:
+def _remove_value(found: Any, key: str, val: Any) -> list[Any] | str:
     if not isinstance(found, list):
         return f"The key {key} is not a valid list"
     if val not in found:
@@ -321,7 +321,7 @@ def _with_below(grains: Mapping[str, Any], key: str, value: Any, delimiter: str)
     top, *way = key.split(delimiter)
     if not way:
         return {top: value}
-    whole = _as_map(copied(grains.get(top)))
+    whole = _as_map(copy_data(grains.get(top)))
     below = whole
     for name in way[:-1]:
         below[name] = below = _as_map(below.get(name))
@@ -373,17 +373,17 @@ def set_(
     def work(now: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
         found = traverse(now, key, _MISSING, delimiter)
         if found is not _MISSING and found == val and not (val is None and destructive):
-            return _outcome("Grain is already set", {}), None
+            return _build_outcome("Grain is already set", {}), None
         refused = "" if force else refusal(now, key, val, delimiter)
         if refused:
-            return _outcome(refused, {}, result=False), None
-        top, value = _nested(now, key, val, delimiter, destructive)
-        return _outcome("", {top: value}), {top: value}
+            return _build_outcome(refused, {}, result=False), None
+        top, value = _change_nested(now, key, val, delimiter, destructive)
+        return _build_outcome("", {top: value}), {top: value}
 
     return dict(update(ctx, work, destructive))
 
 
-def _outcome(comment: str, changes: dict[str, Any], *, result: bool = True) -> dict[str, Any]:
+def _build_outcome(comment: str, changes: dict[str, Any], *, result: bool = True) -> dict[str, Any]:
     return {"comment": comment, "changes": changes, "result": result}
 
 
@@ -405,13 +405,13 @@ def refusal(grains: Mapping[str, Any], key: str, val: Any, delimiter: str = DELI
     return ""
 
 
-def _nested(
+def _change_nested(
     grains: Mapping[str, Any], key: str, val: Any, delimiter: str, destructive: bool
 ) -> tuple[str, Any]:
     """The top grain and its new value, for a value somewhere below it."""
     while delimiter in key:
         key, _, last = key.rpartition(delimiter)
-        around = copied(traverse(grains, key, {}, delimiter))
+        around = copy_data(traverse(grains, key, {}, delimiter))
         if isinstance(around, list):
             val = _into_list(around, last, val)
         elif isinstance(around, dict) or around is None:

@@ -26,7 +26,7 @@ def add(
         salt '*' group.add foo 3456
     """
     group = NewGroup(name=str(name), gid=gid, system=system, non_unique=non_unique, root=root)
-    return _done(ctx, provider(ctx).add_group(group))
+    return _run_command(ctx, provider(ctx).add_group(group))
 
 
 def delete(ctx: MinionContext, name: str, root: str | None = None) -> bool:
@@ -36,7 +36,7 @@ def delete(ctx: MinionContext, name: str, root: str | None = None) -> bool:
 
         salt '*' group.delete foo
     """
-    return _done(ctx, provider(ctx).delete_group(str(name), root=root))
+    return _run_command(ctx, provider(ctx).delete_group(str(name), root=root))
 
 
 def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
 
         salt '*' group.info foo
     """
-    group = _find(ctx, name, root)
-    return {} if group is None else _shown(group)
+    group = _find_group(ctx, name, root)
+    return {} if group is None else _describe_group(group)
 
 
 def getent(
@@ -59,7 +59,7 @@ def getent(
 
         salt '*' group.getent
     """
-    return [_shown(group) for group in files.groups(ctx.host, root)]
+    return [_describe_group(group) for group in files.groups(ctx.host, root)]
 
 
 def chgid(
@@ -75,13 +75,13 @@ def chgid(
 
         salt '*' group.chgid foo 4376
     """
-    group = _find(ctx, name, root)
+    group = _find_group(ctx, name, root)
     if group is None:
         return False
     if group.gid == gid:
         return True
-    _done(ctx, shadow_utils.change_gid(str(name), gid, non_unique=non_unique, root=root))
-    after = _find(ctx, name, root)
+    _run_command(ctx, shadow_utils.change_gid(str(name), gid, non_unique=non_unique, root=root))
+    after = _find_group(ctx, name, root)
     return after is not None and after.gid == gid
 
 
@@ -92,7 +92,7 @@ def adduser(ctx: MinionContext, name: str, username: str, root: str | None = Non
 
         salt '*' group.adduser foo bar
     """
-    return _done(ctx, provider(ctx).add_member(str(name), str(username), root=root))
+    return _run_command(ctx, provider(ctx).add_member(str(name), str(username), root=root))
 
 
 def deluser(ctx: MinionContext, name: str, username: str, root: str | None = None) -> bool:
@@ -102,10 +102,10 @@ def deluser(ctx: MinionContext, name: str, username: str, root: str | None = Non
 
         salt '*' group.deluser foo bar
     """
-    group = _find(ctx, name, root)
+    group = _find_group(ctx, name, root)
     if group is None or username not in group.members:
         return True
-    return _done(ctx, provider(ctx).delete_member(str(name), str(username), root=root))
+    return _run_command(ctx, provider(ctx).delete_member(str(name), str(username), root=root))
 
 
 def members(ctx: MinionContext, name: str, members_list: str, root: str | None = None) -> bool:
@@ -115,17 +115,17 @@ def members(ctx: MinionContext, name: str, members_list: str, root: str | None =
 
         salt '*' group.members foo 'user1,user2,user3'
     """
-    return _done(ctx, shadow_utils.set_members(str(name), str(members_list), root))
+    return _run_command(ctx, shadow_utils.set_members(str(name), str(members_list), root))
 
 
-def _find(ctx: MinionContext, name: str, root: str | None) -> files.Group | None:
+def _find_group(ctx: MinionContext, name: str, root: str | None) -> files.Group | None:
     if root is not None:
         groups = files.groups(ctx.host, root)
         return next((group for group in groups if group.name == str(name)), None)
     return files.group(str(name))
 
 
-def _shown(group: files.Group) -> dict[str, Any]:
+def _describe_group(group: files.Group) -> dict[str, Any]:
     return {
         "name": group.name,
         "passwd": group.password,
@@ -134,5 +134,5 @@ def _shown(group: files.Group) -> dict[str, Any]:
     }
 
 
-def _done(ctx: MinionContext, argv: list[str]) -> bool:
+def _run_command(ctx: MinionContext, argv: list[str]) -> bool:
     return command.run(ctx, argv, Options(python_shell=False)).retcode == 0

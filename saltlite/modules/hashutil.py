@@ -33,10 +33,10 @@ def digest_file(infile: str, checksum: str = "md5") -> str:
 
         salt '*' hashutil.digest_file /path/to/file
     """
-    return digest(_content(infile), checksum)
+    return digest(_read_content(infile), checksum)
 
 
-def _content(path: str) -> bytes:
+def _read_content(path: str) -> bytes:
     if not os.path.isfile(path):
         raise FunctionError(f"File path '{path}' not found.")
     with open(path, "rb") as file:
@@ -120,7 +120,7 @@ def base64_encodefile(fname: str) -> str:
 
         salt '*' hashutil.base64_encodefile /path/to/binary_file
     """
-    return base64.encodebytes(_content(fname)).decode()
+    return base64.encodebytes(_read_content(fname)).decode()
 
 
 def base64_decodefile(instr: Any, outfile: str) -> bool:
@@ -131,11 +131,11 @@ def base64_decodefile(instr: Any, outfile: str) -> bool:
         salt '*' hashutil.base64_decodefile instr='Z2V0IHNhbHRlZAo=' outfile='/path/to/binary_file'
     """
     data = base64.b64decode(digests.as_bytes(instr))
-    put_file(Path(outfile), data, mode=_mode(outfile))
+    put_file(Path(outfile), data, mode=_choose_mode(outfile))
     return True
 
 
-def _mode(path: str) -> int:
+def _choose_mode(path: str) -> int:
     """The mode of a file that is there; a new one only its owner can change."""
     try:
         return os.stat(path).st_mode & 0o7777

@@ -18,7 +18,7 @@ def list_hosts(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' hosts.list_hosts
     """
-    return table.parse(_read(ctx))
+    return table.parse(_read_hosts(ctx))
 
 
 def get_ip(ctx: MinionContext, host: str) -> str:
@@ -28,7 +28,7 @@ def get_ip(ctx: MinionContext, host: str) -> str:
 
         salt '*' hosts.get_ip <hostname>
     """
-    entries = table.addresses(table.parse(_read(ctx)))
+    entries = table.addresses(table.parse(_read_hosts(ctx)))
     return next((address for address, names in entries if host in names), "")
 
 
@@ -39,7 +39,7 @@ def get_alias(ctx: MinionContext, ip: str) -> list[str]:
 
         salt '*' hosts.get_alias <ip addr>
     """
-    return list(dict(table.addresses(table.parse(_read(ctx)))).get(ip, []))
+    return list(dict(table.addresses(table.parse(_read_hosts(ctx)))).get(ip, []))
 
 
 def has_pair(ctx: MinionContext, ip: str, alias: str | list[str]) -> bool:
@@ -62,8 +62,8 @@ def set_host(ctx: MinionContext, ip: str, alias: str, comment: str | None = None
         salt '*' hosts.set_host <ip> <alias>
     """
     names = "".join(("", alias))  # a list of names is not taken
-    with textfile.hold(ctx, _path(ctx)):
-        _write(ctx, table.with_names(_read(ctx), ip, names.strip(), comment))
+    with textfile.hold(ctx, _hosts_path(ctx)):
+        _write_hosts(ctx, table.with_names(_read_hosts(ctx), ip, names.strip(), comment))
         return True
 
 
@@ -74,9 +74,9 @@ def rm_host(ctx: MinionContext, ip: str, alias: str) -> bool:
 
         salt '*' hosts.rm_host <ip> <alias>
     """
-    with textfile.hold(ctx, _path(ctx)):
+    with textfile.hold(ctx, _hosts_path(ctx)):
         if has_pair(ctx, ip, alias):
-            _write(ctx, table.without_name(_read(ctx), ip, alias))
+            _write_hosts(ctx, table.without_name(_read_hosts(ctx), ip, alias))
         return True
 
 
@@ -87,9 +87,9 @@ def add_host(ctx: MinionContext, ip: str, alias: str) -> bool:
 
         salt '*' hosts.add_host <ip> <alias>
     """
-    with textfile.hold(ctx, _path(ctx)):
+    with textfile.hold(ctx, _hosts_path(ctx)):
         if not has_pair(ctx, ip, alias):
-            _write(ctx, table.with_name(_read(ctx), ip, alias))
+            _write_hosts(ctx, table.with_name(_read_hosts(ctx), ip, alias))
         return True
 
 
@@ -100,22 +100,22 @@ def set_comment(ctx: MinionContext, ip: str, comment: str) -> bool:
 
         salt '*' hosts.set_comment <ip> <comment>
     """
-    with textfile.hold(ctx, _path(ctx)):
-        changed = table.with_comment(_read(ctx), ip, comment)
+    with textfile.hold(ctx, _hosts_path(ctx)):
+        changed = table.with_comment(_read_hosts(ctx), ip, comment)
         if changed is None:
             return False
-        _write(ctx, changed)
+        _write_hosts(ctx, changed)
         return True
 
 
-def _path(ctx: MinionContext) -> str:
+def _hosts_path(ctx: MinionContext) -> str:
     return str(ctx.config.extra.get("hosts.file") or HOSTS_FILE)
 
 
-def _read(ctx: MinionContext) -> str:
-    return textfile.load(ctx.host, _path(ctx)) or ""
+def _read_hosts(ctx: MinionContext) -> str:
+    return textfile.load(ctx.host, _hosts_path(ctx)) or ""
 
 
-def _write(ctx: MinionContext, text: str) -> None:
-    if text != textfile.load(ctx.host, _path(ctx)):
-        textfile.save(_path(ctx), text)
+def _write_hosts(ctx: MinionContext, text: str) -> None:
+    if text != textfile.load(ctx.host, _hosts_path(ctx)):
+        textfile.save(_hosts_path(ctx), text)

@@ -1,4 +1,4 @@
-"""Ask web servers. Source: modules.md 10; observed on Salt 3006.30."""
+"""Ask web servers. Source: observed on Salt 3006.30."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
     """Ask a web server and return ``{"body"}``, or ``{"error"}`` with a ``status`` if it says no.
 
     ``method``, ``params`` (into the address), ``data`` (text, or a map that becomes a form),
-    ``data_file``; ``header_dict``, ``header_list``, ``header_file``; ``username`` and ``password``,
-    or both in a list as ``auth``; ``verify_ssl``, ``ca_bundle``, ``cert``; ``timeout`` in seconds.
+    ``data_file``; ``header_dict``, ``header_list``, ``header_file``, ``agent``; ``username`` and
+    ``password``, or both in a list as ``auth``; ``verify_ssl``, ``ca_bundle``, ``cert``;
+    ``timeout`` in seconds.
     ``data_render`` and ``header_render`` render what comes from a file, with ``template_dict``.
 
     ``status``, ``headers`` and ``text`` add these to the answer. ``decode`` adds ``dict``, by
@@ -45,7 +46,7 @@ def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
     given_up = options.get("raise_error", True)
     _check_address(url)
     try:
-        reply = web.ask(_request(ctx, url, options))
+        reply = web.ask(_send_request(ctx, url, options))
     except web.WebError as error:
         if not given_up:
             return {"body": None}
@@ -53,8 +54,8 @@ def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
     answer = {"test": True} if test else {}
     if given_up and reply.status >= 400:
         refused = {"status": reply.status, "error": f"HTTP {reply.status}: {reply.reason}"}
-        return answer | refused | {"body": _text(reply.body)}
-    return answer | _answer(reply, options)
+        return answer | refused | {"body": _decode_text(reply.body)}
+    return answer | _build_answer(reply, options)
 
 
 def wait_for_successful_query(
@@ -83,12 +84,12 @@ def _check_address(url: str) -> None:
         raise FunctionError(f"Unsupported url scheme: {url}")
 
 
-def _request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
+def _send_request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
     from saltlite.providers import web
 
     method = str(options.get("method") or "GET").upper()
-    headers = _headers(ctx, options)
-    body = _body(ctx, options)
+    headers = _build_headers(ctx, options)
+    body = _build_body(ctx, options)
     if method == "POST" and not any(name.lower() == "content-type" for name in headers):
         headers["Content-Type"] = FORM
     cert = options.get("cert")
@@ -98,7 +99,7 @@ def _request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
         method=method,
         body=b"" if body is None and method in ("POST", "PUT", "PATCH") else body,
         headers=headers,
-        credentials=_credentials(options),
+        credentials=_read_credentials(options),
         verify_ssl=bool(options.get("verify_ssl", True)),
         ca_bundle=options.get("ca_bundle"),
         cert=tuple(cert) if isinstance(cert, (list, tuple)) else cert,
@@ -115,7 +116,7 @@ def _with_query(url: str, params: Any) -> str:
     return f"{url}{'&' if '?' in url else '?'}{text}"
 
 
-def _credentials(options: Mapping[str, Any]) -> Any:
+def _read_credentials(options: Mapping[str, Any]) -> Any:
     from saltlite.providers.web import Credentials
 
     auth = options.get("auth")
@@ -126,7 +127,7 @@ def _credentials(options: Mapping[str, Any]) -> Any:
     return None
 
 
-def _headers(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, str]:
+def _build_headers(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, str]:
     lines: list[str] = []
     if options.get("header_file"):
         text = _file_text(ctx, options["header_file"], options, "header_render")
@@ -138,12 +139,15 @@ def _headers(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, str]:
         if mark:
             headers[name.strip()] = value.strip()
     headers |= {str(name): str(value) for name, value in (options.get("header_dict") or {}).items()}
+    if options.get("agent"):
+        headers = {name: headers[name] for name in headers if name.lower() != "user-agent"}
+        headers["User-Agent"] = str(options["agent"])
     if any("\n" in text or "\r" in text for pair in headers.items() for text in pair):
         raise FunctionError("a header holds a line break")
     return headers
 
 
-def _body(ctx: MinionContext, options: Mapping[str, Any]) -> bytes | None:
+def _build_body(ctx: MinionContext, options: Mapping[str, Any]) -> bytes | None:
     data = options.get("data")
     if options.get("data_file"):
         data = _file_text(ctx, options["data_file"], options, "data_render")
@@ -169,8 +173,8 @@ def _file_text(ctx: MinionContext, path: str, options: Mapping[str, Any], flag: 
     return rendered.removesuffix("\n")
 
 
-def _answer(reply: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    text = _text(reply.body)
+def _build_answer(reply: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    text = _decode_text(reply.body)
     answer: dict[str, Any] = {"body": text}
     shown = "".join(f"{name}: {value}\n" for name, value in reply.headers.items())
     if options.get("status"):
@@ -183,18 +187,18 @@ def _answer(reply: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         if options.get(name):
             replace_file(Path(options[name]), content.encode(), new_mode=OUT_MODE)
     if options.get("decode"):
-        answer |= _decoded(text, options.get("decode_type") or "auto", reply.headers)
+        answer |= _decode_body(text, options.get("decode_type") or "auto", reply.headers)
     return answer
 
 
-def _text(body: bytes) -> str:
+def _decode_text(body: bytes) -> str:
     try:
         return body.decode()
     except UnicodeDecodeError as error:
         raise FunctionError(str(error)) from error
 
 
-def _decoded(text: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
+def _decode_body(text: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
     if kind == "auto":
         content_type = {name.lower(): value for name, value in headers.items()}.get(
             "content-type", "application/json"
@@ -207,7 +211,7 @@ def _decoded(text: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]
     return {"dict": _READERS[kind](text)}
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     import json
 
     try:
@@ -216,28 +220,28 @@ def _json(text: str) -> Any:
         raise FunctionError(f"the answer is no JSON: {error}") from error
 
 
-def _yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     from saltlite.config.yaml import load_plain
 
     return load_plain(text)
 
 
-def _xml(text: str) -> Any:
+def _parse_xml(text: str) -> Any:
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise FunctionError("the answer is XML with a document type, which is not read")
     try:
-        return _element(ElementTree.fromstring(text))  # noqa: S314 - without entities, see above
+        return _convert_element(ElementTree.fromstring(text))  # noqa: S314 - without entities, see above
     except ElementTree.ParseError as error:
         raise FunctionError(f"the answer is no XML: {error}") from error
 
 
-def _element(element: Any) -> Any:
+def _convert_element(element: Any) -> Any:
     """The text of an element, or one map for each element in it."""
     if len(element) == 0:
         return element.text
-    return [{child.tag.rpartition("}")[2]: _element(child)} for child in element]
+    return [{child.tag.rpartition("}")[2]: _convert_element(child)} for child in element]
 
 
-_READERS = {"json": _json, "yaml": _yaml, "xml": _xml}
+_READERS = {"json": _parse_json, "yaml": _parse_yaml, "xml": _parse_xml}

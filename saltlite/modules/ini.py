@@ -30,26 +30,26 @@ def set_option(
     """
     with textfile.hold(ctx, file_name):
         was = textfile.load(ctx.host, file_name)
-        found = _parse(was or "", file_name, separator, encoding)
+        found = _parse_document(was or "", file_name, separator, encoding)
         before = found.text(no_spaces=no_spaces)
         changes: dict[str, Any] = {}
         for name, value in (sections or {}).items():
             if not isinstance(value, Mapping):
-                changes |= _set(found.top, {name: value})
+                changes |= _set_options(found.top, {name: value})
                 continue
             is_new = str(name) not in found.sections
-            changed = _set(found.section(str(name)), value)
+            changed = _set_options(found.section(str(name)), value)
             if is_new:
                 after = {key: each["after"] for key, each in changed.items()}
                 changes[str(name)] = {"before": None, "after": after}
             elif changed:
                 changes[str(name)] = changed
         if changes or found.text(no_spaces=no_spaces) != before:
-            _save(file_name, found, encoding, was, no_spaces=no_spaces)
+            _save_document(file_name, found, encoding, was, no_spaces=no_spaces)
         return changes
 
 
-def _set(section: Section, options: Mapping[Any, Any]) -> dict[str, Any]:
+def _set_options(section: Section, options: Mapping[Any, Any]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     for name, value in options.items():
         before, after = section.options.get(str(name)), str(value)
@@ -73,8 +73,8 @@ def get_option(
 
         salt '*' ini.get_option /path/to/ini section_name option_name
     """
-    found = _load(ctx, file_name, separator, encoding)
-    return _section(found, section).options.get(option)
+    found = _load_document(ctx, file_name, separator, encoding)
+    return _find_section(found, section).options.get(option)
 
 
 def remove_option(
@@ -93,10 +93,10 @@ def remove_option(
     """
     with textfile.hold(ctx, file_name):
         was = textfile.load(ctx.host, file_name)
-        found = _parse(was or "", file_name, separator, encoding)
-        value = _section(found, section).drop(option)
+        found = _parse_document(was or "", file_name, separator, encoding)
+        value = _find_section(found, section).drop(option)
         if value is not None:
-            _save(file_name, found, encoding, was)
+            _save_document(file_name, found, encoding, was)
         return value
 
 
@@ -113,7 +113,7 @@ def get_section(
 
         salt '*' ini.get_section /path/to/ini section_name
     """
-    return dict(_section(_load(ctx, file_name, separator, encoding), section).options)
+    return dict(_find_section(_load_document(ctx, file_name, separator, encoding), section).options)
 
 
 def remove_section(
@@ -131,11 +131,11 @@ def remove_section(
     """
     with textfile.hold(ctx, file_name):
         was = textfile.load(ctx.host, file_name)
-        found = _parse(was or "", file_name, separator, encoding)
+        found = _parse_document(was or "", file_name, separator, encoding)
         removed = found.sections.pop(section, None)
         if removed is None:
             return None
-        _save(file_name, found, encoding, was)
+        _save_document(file_name, found, encoding, was)
         return dict(removed.options)
 
 
@@ -148,20 +148,20 @@ def get_ini(
 
         salt '*' ini.get_ini /path/to/ini
     """
-    found = _load(ctx, file_name, separator, encoding)
+    found = _load_document(ctx, file_name, separator, encoding)
     sections = {name: dict(each.options) for name, each in found.sections.items()}
     return {**found.top.options, **sections}
 
 
-def _section(found: Document, name: str | None) -> Section:
+def _find_section(found: Document, name: str | None) -> Section:
     return found.sections.get(name, Section()) if name else found.top
 
 
-def _load(ctx: MinionContext, path: str, separator: str, encoding: str | None) -> Document:
-    return _parse(textfile.load(ctx.host, path) or "", path, separator, encoding)
+def _load_document(ctx: MinionContext, path: str, separator: str, encoding: str | None) -> Document:
+    return _parse_document(textfile.load(ctx.host, path) or "", path, separator, encoding)
 
 
-def _parse(text: str, path: str, separator: str, encoding: str | None) -> Document:
+def _parse_document(text: str, path: str, separator: str, encoding: str | None) -> Document:
     if encoding:
         try:
             text = text.encode("utf-8", "surrogateescape").decode(encoding)
@@ -170,7 +170,7 @@ def _parse(text: str, path: str, separator: str, encoding: str | None) -> Docume
     return document.parse(text, separator)
 
 
-def _save(
+def _save_document(
     path: str,
     found: Document,
     encoding: str | None,

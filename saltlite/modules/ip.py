@@ -53,7 +53,7 @@ def up(ctx: MinionContext, iface: str, iface_type: str) -> str | None:
 
         salt '*' ip.up eth0 eth
     """
-    return _run(ctx, "ifup", iface, iface_type)
+    return _run_program(ctx, "ifup", iface, iface_type)
 
 
 def down(ctx: MinionContext, iface: str, iface_type: str) -> str | None:
@@ -63,17 +63,17 @@ def down(ctx: MinionContext, iface: str, iface_type: str) -> str | None:
 
         salt '*' ip.down eth0 eth
     """
-    return _run(ctx, "ifdown", iface, iface_type)
+    return _run_program(ctx, "ifdown", iface, iface_type)
 
 
-def _run(ctx: MinionContext, program: str, iface: str, iface_type: str) -> str | None:
+def _run_program(ctx: MinionContext, program: str, iface: str, iface_type: str) -> str | None:
     ifupdown.only_debian(ctx)
     if iface_type == "slave":
         return None
-    return _done(ctx, program, "--", iface)
+    return _read_output(ctx, program, "--", iface)
 
 
-def _done(ctx: MinionContext, *argv: str) -> str:
+def _read_output(ctx: MinionContext, *argv: str) -> str:
     """What a program prints; raises FunctionError if it fails."""
     done = command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=True))
     if done.retcode != 0:
@@ -173,5 +173,5 @@ def apply_network_settings(ctx: MinionContext, **given: Any) -> bool:
     ifupdown.only_debian(ctx)
     if not given.get("require_reboot"):
         for action in ("stop", "start"):
-            _done(ctx, "service", "networking", action)
+            _read_output(ctx, "service", "networking", action)
     return True

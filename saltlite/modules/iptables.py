@@ -29,7 +29,7 @@ def version(ctx: MinionContext, family: str = "ipv4") -> str:
 
         salt '*' iptables.version
     """
-    words = _run(ctx, ["--version"], family).stdout.split()
+    words = _run_program(ctx, ["--version"], family).stdout.split()
     return words[1] if len(words) > 1 else ""
 
 
@@ -57,7 +57,7 @@ def build_rule(
     if not command:
         return "Error: Command needs to be specified"
     flag = f"-{command}" if command in tuple("AIDCN") else f"--{command}"
-    return f"{_program(ctx, family)} --wait -t {table} {flag} {chain} {position or ''} {rule}"
+    return f"{_find_program(ctx, family)} --wait -t {table} {flag} {chain} {position or ''} {rule}"
 
 
 def get_rules(ctx: MinionContext, family: str = "ipv4") -> dict[str, Any]:
@@ -95,7 +95,7 @@ def get_policy(
 
         salt '*' iptables.get_policy filter INPUT
     """
-    return _policy(get_rules(ctx, family), table, chain) if chain else _NO_CHAIN
+    return _find_policy(get_rules(ctx, family), table, chain) if chain else _NO_CHAIN
 
 
 def get_saved_policy(
@@ -111,10 +111,12 @@ def get_saved_policy(
 
         salt '*' iptables.get_saved_policy filter INPUT
     """
-    return _policy(get_saved_rules(ctx, conf_file, family), table, chain) if chain else _NO_CHAIN
+    return (
+        _find_policy(get_saved_rules(ctx, conf_file, family), table, chain) if chain else _NO_CHAIN
+    )
 
 
-def _policy(tables: dict[str, Any], table: str, chain: str) -> str | None:
+def _find_policy(tables: dict[str, Any], table: str, chain: str) -> str | None:
     found: str | None = tables.get(table, {}).get(chain, {}).get("policy")
     return found
 
@@ -136,7 +138,7 @@ def set_policy(
         return _NO_CHAIN
     if not policy:
         return "Error: Policy needs to be specified"
-    return _said(_run(ctx, ["-t", table, "-P", chain, policy], family))
+    return _read_complaint(_run_program(ctx, ["-t", table, "-P", chain, policy], family))
 
 
 def save(ctx: MinionContext, filename: str | None = None, family: str = "ipv4") -> str:
@@ -173,8 +175,8 @@ def check(
         return _NO_CHAIN
     if not rule:
         return _NO_RULE
-    argv = ["-t", table, "-C", chain, *_words(rule)]
-    return _run(ctx, argv, family, quiet=True).retcode == 0
+    argv = ["-t", table, "-C", chain, *_split_rule(rule)]
+    return _run_program(ctx, argv, family, quiet=True).retcode == 0
 
 
 def check_chain(
@@ -200,7 +202,7 @@ def new_chain(
     """
     if not chain:
         return _NO_CHAIN
-    return _said(_run(ctx, ["-t", table, "-N", chain], family)) or True
+    return _read_complaint(_run_program(ctx, ["-t", table, "-N", chain], family)) or True
 
 
 def delete_chain(
@@ -214,7 +216,7 @@ def delete_chain(
     """
     if not chain:
         return _NO_CHAIN
-    return _said(_run(ctx, ["-t", table, "-X", chain], family)) or True
+    return _read_complaint(_run_program(ctx, ["-t", table, "-X", chain], family)) or True
 
 
 def append(
@@ -236,7 +238,9 @@ def append(
         return _NO_RULE
     if check(ctx, table, chain, rule, family):
         return False
-    return not _said(_run(ctx, ["-t", table, "-A", chain, *_words(rule)], family))
+    return not _read_complaint(
+        _run_program(ctx, ["-t", table, "-A", chain, *_split_rule(rule)], family)
+    )
 
 
 def insert(
@@ -263,11 +267,13 @@ def insert(
         return _NO_RULE
     if check(ctx, table, chain, rule, family):
         return False
-    place = _number(position)
+    place = _parse_position(position)
     if place < 0:
         there = get_rules(ctx, family).get(table, {}).get(chain, {}).get("rules", [])
         place = max(1, len(there) + 1 + place)
-    return _said(_run(ctx, ["-t", table, "-I", chain, str(place), *_words(rule)], family))
+    return _read_complaint(
+        _run_program(ctx, ["-t", table, "-I", chain, str(place), *_split_rule(rule)], family)
+    )
 
 
 def delete(
@@ -290,8 +296,8 @@ def delete(
         return "Error: Only specify a position or a rule, not both"
     if not position and not rule:
         return _NO_RULE
-    words = [str(_number(position))] if position else _words(str(rule))
-    return _said(_run(ctx, ["-t", table, "-D", chain, *words], family))
+    words = [str(_parse_position(position))] if position else _split_rule(str(rule))
+    return _read_complaint(_run_program(ctx, ["-t", table, "-D", chain, *words], family))
 
 
 def flush(ctx: MinionContext, table: str = "filter", chain: str = "", family: str = "ipv4") -> str:
@@ -301,12 +307,14 @@ def flush(ctx: MinionContext, table: str = "filter", chain: str = "", family: st
 
         salt '*' iptables.flush filter INPUT
     """
-    return _said(_run(ctx, ["-t", table, "-F", *([chain] if chain else [])], family))
+    return _read_complaint(
+        _run_program(ctx, ["-t", table, "-F", *([chain] if chain else [])], family)
+    )
 
 
 def running(ctx: MinionContext, family: str = "ipv4") -> str:
     """The rules that hold now, as ``iptables-save`` tells them."""
-    program = f"{_program(ctx, family)}-save"
+    program = f"{_find_program(ctx, family)}-save"
     done = command.run(ctx, [program], Options(python_shell=False))
     if done.retcode != 0:
         raise FunctionError(f"{program} failed: {done.stderr}")
@@ -334,7 +342,7 @@ def default_file(ctx: MinionContext, family: str = "ipv4") -> str:
     raise FunctionError(f"Saving iptables to file is not supported on {ctx.grains.get('os')}.")
 
 
-def _program(ctx: MinionContext, family: str) -> str:
+def _find_program(ctx: MinionContext, family: str) -> str:
     name = rules.PROGRAMS["ipv6" if family == "ipv6" else "ipv4"]
     path = ctx.host.which(name)
     if path is None:
@@ -342,24 +350,26 @@ def _program(ctx: MinionContext, family: str) -> str:
     return path
 
 
-def _run(ctx: MinionContext, words: list[str], family: str, *, quiet: bool = False) -> Outcome:
+def _run_program(
+    ctx: MinionContext, words: list[str], family: str, *, quiet: bool = False
+) -> Outcome:
     wait = [] if words == ["--version"] else ["--wait"]
     options = Options(python_shell=False, ignore_retcode=quiet)
-    return command.run(ctx, [_program(ctx, family), *wait, *words], options)
+    return command.run(ctx, [_find_program(ctx, family), *wait, *words], options)
 
 
-def _said(done: Outcome) -> str:
+def _read_complaint(done: Outcome) -> str:
     return "" if done.retcode == 0 else (done.stderr or done.stdout or f"code {done.retcode}")
 
 
-def _words(rule: str) -> list[str]:
+def _split_rule(rule: str) -> list[str]:
     try:
         return shlex.split(rule)
     except ValueError as error:
         raise FunctionError(f"The rule {rule!r} cannot be split into words: {error}") from error
 
 
-def _number(position: Any) -> int:
+def _parse_position(position: Any) -> int:
     try:
         return int(position)
     except (TypeError, ValueError):

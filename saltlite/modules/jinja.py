@@ -17,8 +17,9 @@ def load_map(ctx: MinionContext, path: str, value: str) -> Any:
     """
     if not str(value).isidentifier():
         raise UsageError(f"not the name of a variable: {value!r}")
-    return _rendered(
-        ctx, f"{{% from {_quoted(path)} import {value} with context %}}\n{{{{ {value} | tojson }}}}"
+    return _render_text(
+        ctx,
+        f"{{% from {_quote_path(path)} import {value} with context %}}\n{{{{ {value} | tojson }}}}",
     )
 
 
@@ -29,7 +30,7 @@ def import_yaml(ctx: MinionContext, path: str, saltenv: str = "base") -> Any:
 
         salt '*' jinja.import_yaml myformula/foo.yaml
     """
-    return _imported(ctx, "yaml", path, saltenv)
+    return _import_file(ctx, "yaml", path, saltenv)
 
 
 def import_json(ctx: MinionContext, path: str, saltenv: str = "base") -> Any:
@@ -39,22 +40,22 @@ def import_json(ctx: MinionContext, path: str, saltenv: str = "base") -> Any:
 
         salt '*' jinja.import_json myformula/foo.json
     """
-    return _imported(ctx, "json", path, saltenv)
+    return _import_file(ctx, "json", path, saltenv)
 
 
-def _imported(ctx: MinionContext, kind: str, path: str, saltenv: str) -> Any:
-    text = f"{{% import_{kind} {_quoted(path)} as imported %}}\n{{{{ imported | tojson }}}}"
-    return _rendered(ctx, text, saltenv)
+def _import_file(ctx: MinionContext, kind: str, path: str, saltenv: str) -> Any:
+    text = f"{{% import_{kind} {_quote_path(path)} as imported %}}\n{{{{ imported | tojson }}}}"
+    return _render_text(ctx, text, saltenv)
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """A path as a text in a template."""
     import json
 
     return json.dumps(path, ensure_ascii=False)
 
 
-def _rendered(ctx: MinionContext, text: str, saltenv: str = "base") -> Any:
+def _render_text(ctx: MinionContext, text: str, saltenv: str = "base") -> Any:
     from saltlite.templates.pipe import Source, place_names, render
 
     source = Source(text=text, saltenv=saltenv, variables=place_names(":string:", ":string:"))

@@ -16,7 +16,7 @@ def finger(ctx: MinionContext, hash_type: str | None = None) -> str:
 
         salt '*' key.finger
     """
-    return _finger(ctx, "minion.pub", hash_type)
+    return _fingerprint_of(ctx, "minion.pub", hash_type)
 
 
 def finger_master(ctx: MinionContext, hash_type: str | None = None) -> str:
@@ -26,11 +26,14 @@ def finger_master(ctx: MinionContext, hash_type: str | None = None) -> str:
 
         salt '*' key.finger_master
     """
-    return _finger(ctx, "minion_master.pub", hash_type)
+    return _fingerprint_of(ctx, "minion_master.pub", hash_type)
 
 
-def _finger(ctx: MinionContext, name: str, hash_type: str | None) -> str:
-    """Hex in colon-separated pairs of the lines between the marks. Source: protocol.md 7.5."""
+def _fingerprint_of(ctx: MinionContext, name: str, hash_type: str | None) -> str:
+    """Hex in colon-separated pairs of the lines between the marks.
+
+    Source: docs/wire.md#what-the-minion-does-next.
+    """
     pem = ctx.host.read_text(os.path.join(ctx.config.paths.pki_dir, name))
     if pem is None:
         return ""

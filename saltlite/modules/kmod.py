@@ -32,7 +32,7 @@ def mod_list(ctx: MinionContext, only_persist: bool = False) -> list[str]:
     """
     if only_persist:
         return modules.parse_persistent(ctx.host.read_text(_persistent_file(ctx)) or "")
-    return sorted(_loaded(ctx))
+    return sorted(_list_loaded(ctx))
 
 
 def is_loaded(ctx: MinionContext, mod: str) -> bool:
@@ -42,7 +42,7 @@ def is_loaded(ctx: MinionContext, mod: str) -> bool:
 
         salt '*' kmod.is_loaded kvm
     """
-    return mod in _loaded(ctx)
+    return mod in _list_loaded(ctx)
 
 
 def available(ctx: MinionContext) -> list[str]:
@@ -78,12 +78,12 @@ def load(ctx: MinionContext, mod: str, persist: bool = False) -> list[str] | str
 
         salt '*' kmod.load kvm
     """
-    before = _loaded(ctx)
+    before = _list_loaded(ctx)
     done = command.run(ctx, ["modprobe", mod], Options(python_shell=False))
     if done.retcode != 0:
         return f"Error loading module {mod}: {done.stderr}"
-    persistent = _persist(ctx, mod) if persist else set()
-    return sorted((_loaded(ctx) - before) | persistent)
+    persistent = _add_persistent(ctx, mod) if persist else set()
+    return sorted((_list_loaded(ctx) - before) | persistent)
 
 
 def remove(
@@ -98,15 +98,15 @@ def remove(
 
         salt '*' kmod.remove kvm
     """
-    before = _loaded(ctx)
+    before = _list_loaded(ctx)
     done = command.run(ctx, ["rmmod", mod], Options(python_shell=False))
     if done.retcode != 0:
         return f"Error removing module {mod}: {done.stderr}"
-    persistent = _forget(ctx, [mod], comment=comment) if persist else set()
-    return sorted((before - _loaded(ctx)) | persistent)
+    persistent = _remove_persistent(ctx, [mod], comment=comment) if persist else set()
+    return sorted((before - _list_loaded(ctx)) | persistent)
 
 
-def _loaded(ctx: MinionContext) -> set[str]:
+def _list_loaded(ctx: MinionContext) -> set[str]:
     return {str(each["module"]) for each in lsmod(ctx)}
 
 
@@ -114,7 +114,7 @@ def _persistent_file(ctx: MinionContext) -> str:
     return modules.SYSTEMD_FILE if ctx.grains.get("systemd") else modules.MODULES_FILE
 
 
-def _persist(ctx: MinionContext, mod: str) -> set[str]:
+def _add_persistent(ctx: MinionContext, mod: str) -> set[str]:
     path = _persistent_file(ctx)
     with textfile.hold(ctx, path):
         text = textfile.load(ctx.host, path) or ""
@@ -127,7 +127,7 @@ def _persist(ctx: MinionContext, mod: str) -> set[str]:
         return {mod}
 
 
-def _forget(ctx: MinionContext, names: Iterable[str], *, comment: bool) -> set[str]:
+def _remove_persistent(ctx: MinionContext, names: Iterable[str], *, comment: bool) -> set[str]:
     path = _persistent_file(ctx)
     with textfile.hold(ctx, path):
         text = textfile.load(ctx.host, path) or ""

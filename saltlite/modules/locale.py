@@ -32,7 +32,7 @@ def get_locale(ctx: MinionContext) -> str:
 
         salt '*' locale.get_locale
     """
-    return locales.parse_setting(textfile.load(ctx.host, _settings(ctx)) or "")
+    return locales.parse_setting(textfile.load(ctx.host, _settings_path(ctx)) or "")
 
 
 def set_locale(ctx: MinionContext, locale: str) -> bool:
@@ -44,7 +44,7 @@ def set_locale(ctx: MinionContext, locale: str) -> bool:
     """
     if "\n" in locale or '"' in locale:
         raise FunctionError(f"Not a locale: {locale!r}")
-    path = _settings(ctx)
+    path = _settings_path(ctx)
     with textfile.hold(ctx, path):
         text = textfile.load(ctx.host, path)
         if text is None and ctx.grains.get("os_family") == "Debian":
@@ -73,7 +73,7 @@ def gen_locale(ctx: MinionContext, locale: str, **kwargs: Any) -> bool | dict[st
     """
     line = locales.generation_line(locale)
     if ctx.host.which("locale-gen") is None:
-        done = _localedef(ctx, line)
+        done = _run_localedef(ctx, line)
     elif not _may_generate(ctx, line):
         log.error('The provided locale "%s" is not found in %s', locale, locales.SUPPORTED)
         return False
@@ -101,7 +101,7 @@ def _locale_gen(ctx: MinionContext, line: str) -> command.Outcome:
     return command.run(ctx, argv, Options(python_shell=False))
 
 
-def _localedef(ctx: MinionContext, line: str) -> command.Outcome:
+def _run_localedef(ctx: MinionContext, line: str) -> command.Outcome:
     name, _, charmap = line.partition(" ")
     place, _, modifier = name.partition("@")
     source = place.partition(".")[0] + (f"@{modifier}" if modifier else "")
@@ -111,5 +111,5 @@ def _localedef(ctx: MinionContext, line: str) -> command.Outcome:
     return command.run(ctx, argv, Options(python_shell=False))
 
 
-def _settings(ctx: MinionContext) -> str:
+def _settings_path(ctx: MinionContext) -> str:
     return locales.settings_file(str(ctx.grains.get("os_family", "")))

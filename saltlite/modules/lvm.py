@@ -261,7 +261,7 @@ def lvresize(
         salt '*' lvm.lvresize +12M /dev/mapper/vg1-test
         salt '*' lvm.lvresize lvpath=/dev/mapper/vg1-test extents=+100%FREE
     """
-    return _resized(ctx, "lvresize", "--force", size, lvpath, extents, force, resizefs)
+    return _resize_volume(ctx, "lvresize", "--force", size, lvpath, extents, force, resizefs)
 
 
 def lvextend(
@@ -278,10 +278,10 @@ def lvextend(
 
         salt '*' lvm.lvextend +12M /dev/mapper/vg1-test
     """
-    return _resized(ctx, "lvextend", "--yes", size, lvpath, extents, force, resizefs)
+    return _resize_volume(ctx, "lvextend", "--yes", size, lvpath, extents, force, resizefs)
 
 
-def _resized(
+def _resize_volume(
     ctx: MinionContext,
     program: str,
     forced: str,

@@ -25,7 +25,7 @@ def compound(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool
 
         salt '*' match.compound 'L@cheese,foo and *'
     """
-    return _fits(ctx, tgt, "compound", minion_id)
+    return _is_match(ctx, tgt, "compound", minion_id)
 
 
 def glob(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
@@ -35,7 +35,7 @@ def glob(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
 
         salt '*' match.glob 'web*'
     """
-    return _fits(ctx, tgt, "glob", minion_id)
+    return _is_match(ctx, tgt, "glob", minion_id)
 
 
 def pcre(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
@@ -45,7 +45,7 @@ def pcre(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
 
         salt '*' match.pcre '.*'
     """
-    return _fits(ctx, tgt, "pcre", minion_id)
+    return _is_match(ctx, tgt, "pcre", minion_id)
 
 
 def list_(ctx: MinionContext, tgt: Any, minion_id: str | None = None) -> bool:
@@ -55,7 +55,7 @@ def list_(ctx: MinionContext, tgt: Any, minion_id: str | None = None) -> bool:
 
         salt '*' match.list 'server1,server2'
     """
-    return _fits(ctx, tgt, "list", minion_id)
+    return _is_match(ctx, tgt, "list", minion_id)
 
 
 def grain(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
@@ -65,7 +65,7 @@ def grain(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
 
         salt '*' match.grain 'os:Ubuntu'
     """
-    return _fits(ctx, tgt, "grain", None, delimiter)
+    return _is_match(ctx, tgt, "grain", None, delimiter)
 
 
 def grain_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
@@ -75,7 +75,7 @@ def grain_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool
 
         salt '*' match.grain_pcre 'os:Fedo.*'
     """
-    return _fits(ctx, tgt, "grain_pcre", None, delimiter)
+    return _is_match(ctx, tgt, "grain_pcre", None, delimiter)
 
 
 def pillar(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
@@ -85,7 +85,7 @@ def pillar(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
 
         salt '*' match.pillar 'cheese:foo'
     """
-    return _fits(ctx, tgt, "pillar", None, delimiter)
+    return _is_match(ctx, tgt, "pillar", None, delimiter)
 
 
 def pillar_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
@@ -95,7 +95,7 @@ def pillar_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> boo
 
         salt '*' match.pillar_pcre 'cheese:(swiss|american)'
     """
-    return _fits(ctx, tgt, "pillar_pcre", None, delimiter)
+    return _is_match(ctx, tgt, "pillar_pcre", None, delimiter)
 
 
 def ipcidr(ctx: MinionContext, tgt: str) -> bool:
@@ -105,7 +105,7 @@ def ipcidr(ctx: MinionContext, tgt: str) -> bool:
 
         salt '*' match.ipcidr '192.168.44.0/24'
     """
-    return _fits(ctx, tgt, "ipcidr", None)
+    return _is_match(ctx, tgt, "ipcidr", None)
 
 
 def data(tgt: str) -> bool:
@@ -133,7 +133,7 @@ def filter_by(
 
         salt '*' match.filter_by '{foo*: Foo!, bar*: Bar!}' minion_id=bar03
     """
-    fitting = (value for tgt, value in lookup.items() if _fits(ctx, tgt, tgt_type, minion_id))
+    fitting = (value for tgt, value in lookup.items() if _is_match(ctx, tgt, tgt_type, minion_id))
     found = next(fitting, _NOTHING)
     if found is _NOTHING:
         return lookup.get(default)
@@ -158,7 +158,7 @@ def search_by(
         name
         for name, targets in lookup.items()
         for tgt in targets
-        if _fits(ctx, tgt, tgt_type, minion_id)
+        if _is_match(ctx, tgt, tgt_type, minion_id)
     ]
     return found or None
 
@@ -180,14 +180,14 @@ def ifelse(
     if len(args) % 2 == 0:
         raise FunctionError("The ifelse function must have an odd number of arguments!")
     pairs = zip(args[0:-1:2], args[1:-1:2], strict=True)
-    fitting = (value for tgt, value in pairs if _fits(ctx, tgt, tgt_type, minion_id))
+    fitting = (value for tgt, value in pairs if _is_match(ctx, tgt, tgt_type, minion_id))
     found = next(fitting, args[-1])
     if merge and isinstance(found, Mapping):
         return nested.merge(found, merge, merge_lists=merge_lists)
     return found
 
 
-def _fits(
+def _is_match(
     ctx: MinionContext,
     tgt: Any,
     tgt_type: str,

@@ -32,13 +32,13 @@ def update(ctx: MinionContext, clear: bool = False, mine_functions: Any = None) 
 
         salt '*' mine.update
     """
-    wanted = _configured(ctx) if mine_functions is None else entries(mine_functions)
+    wanted = _list_configured(ctx) if mine_functions is None else entries(mine_functions)
     if not wanted:
         return None
     data: dict[str, Any] = {}
-    for entry in _available(ctx, wanted):
-        data |= _told(ctx, entry)
-    return _store(ctx, data, clear=clear)
+    for entry in _list_available(ctx, wanted):
+        data |= _collect_entry(ctx, entry)
+    return _store_data(ctx, data, clear=clear)
 
 
 def send(ctx: MinionContext, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -55,11 +55,11 @@ def send(ctx: MinionContext, name: str, *args: Any, **kwargs: Any) -> Any:
     wanted = own_keywords(kwargs)
     entry = mine_entry(str(name), [*args, wanted])
     try:
-        value = _value(ctx, entry)
+        value = _call_entry(ctx, entry)
     except FunctionUnavailable:
         log.error("Function %s in mine.send failed to execute", entry.fun)
         return False
-    return _store(ctx, {entry.name: entry.stored(value)}, clear=False)
+    return _store_data(ctx, {entry.name: entry.storage_form(value)}, clear=False)
 
 
 def get(
@@ -83,7 +83,7 @@ def get(
         salt '*' mine.get 'G@os:Debian' network.interfaces compound
     """
     if ctx.master is None:
-        return _own(ctx, tgt, fun, tgt_type)
+        return _read_own_mine(ctx, tgt, fun, tgt_type)
     load: dict[str, Plain] = {"cmd": "_mine_get", "tgt": tgt, "fun": fun, "tgt_type": tgt_type}
     found = ctx.master.request(load)
     if isinstance(found, str) and found:
@@ -91,9 +91,9 @@ def get(
     if not isinstance(found, dict) or not exclude_minion:
         return found
     own = ctx.config.identity.id
-    if len(_names(fun)) == 1 and isinstance(fun, str):
-        return _without(found, own)
-    return {name: _without(values, own) for name, values in found.items()}
+    if len(_split_functions(fun)) == 1 and isinstance(fun, str):
+        return _drop_minion(found, own)
+    return {name: _drop_minion(values, own) for name, values in found.items()}
 
 
 def delete(ctx: MinionContext, fun: str) -> Any:
@@ -105,7 +105,7 @@ def delete(ctx: MinionContext, fun: str) -> Any:
     """
     if ctx.master is not None:
         return ctx.master.request({"cmd": "_mine_delete", "fun": fun})
-    kept = {name: value for name, value in _local(ctx).items() if name != fun}
+    kept = {name: value for name, value in _read_local_store(ctx).items() if name != fun}
     return ctx.functions.call("data.update", STORE, kept)
 
 
@@ -129,20 +129,20 @@ def valid(ctx: MinionContext) -> dict[str, Any] | None:
         salt '*' mine.valid
     """
     found: dict[str, Any] = {}
-    for entry in _available(ctx, _configured(ctx)):
+    for entry in _list_available(ctx, _list_configured(ctx)):
         arg = [*entry.arg, *([entry.kwarg] if entry.kwarg else [])]
         found[entry.name] = arg if entry.fun == entry.name else {entry.fun: arg}
     return found or None
 
 
-def _configured(ctx: MinionContext) -> list[MineEntry]:
+def _list_configured(ctx: MinionContext) -> list[MineEntry]:
     """The option of the configuration, and that of the pillar over it."""
     own, pillar = ctx.config.mine.mine_functions, ctx.pillar.get("mine_functions")
     found = {entry.name: entry for entry in [*entries(own), *entries(pillar)]}
     return list(found.values())
 
 
-def _available(ctx: MinionContext, wanted: list[MineEntry]) -> list[MineEntry]:
+def _list_available(ctx: MinionContext, wanted: list[MineEntry]) -> list[MineEntry]:
     known = set(ctx.functions.names()) if wanted else set()
     for entry in wanted:
         if entry.fun not in known:
@@ -150,20 +150,20 @@ def _available(ctx: MinionContext, wanted: list[MineEntry]) -> list[MineEntry]:
     return [entry for entry in wanted if entry.fun in known]
 
 
-def _told(ctx: MinionContext, entry: MineEntry) -> dict[str, Any]:
+def _collect_entry(ctx: MinionContext, entry: MineEntry) -> dict[str, Any]:
     """One entry's data under its name; nothing, and a line in the log, if its function fails."""
     try:
-        return {entry.name: entry.stored(_value(ctx, entry))}
+        return {entry.name: entry.storage_form(_call_entry(ctx, entry))}
     except Exception:
         log.exception("Function %s in mine_functions failed to execute", entry.fun)
         return {}
 
 
-def _value(ctx: MinionContext, entry: MineEntry) -> Any:
+def _call_entry(ctx: MinionContext, entry: MineEntry) -> Any:
     return ctx.functions.call(entry.fun, *entry.arg, **entry.kwarg)
 
 
-def _store(ctx: MinionContext, data: Mapping[str, Any], *, clear: bool) -> Any:
+def _store_data(ctx: MinionContext, data: Mapping[str, Any], *, clear: bool) -> Any:
     if ctx.master is not None:
         try:
             load = mine_load(data, clear=bool(clear))
@@ -171,11 +171,11 @@ def _store(ctx: MinionContext, data: Mapping[str, Any], *, clear: bool) -> Any:
             log.error("The mine is not updated: %s", error)
             return False
         return ctx.master.request(load)
-    before = {} if clear else _local(ctx)
+    before = {} if clear else _read_local_store(ctx)
     return ctx.functions.call("data.update", STORE, {**before, **data})
 
 
-def _own(ctx: MinionContext, tgt: Any, fun: Any, tgt_type: str) -> dict[str, Any]:
+def _read_own_mine(ctx: MinionContext, tgt: Any, fun: Any, tgt_type: str) -> dict[str, Any]:
     """Without a master a minion reads its own mine only."""
     own = ctx.config.identity.id
     try:
@@ -184,24 +184,24 @@ def _own(ctx: MinionContext, tgt: Any, fun: Any, tgt_type: str) -> dict[str, Any
     except TargetError as error:
         log.error("%s", error)
         meant = False
-    names = _names(fun)
-    known = _local(ctx) if meant else {}
+    names = _split_functions(fun)
+    known = _read_local_store(ctx) if meant else {}
     found = {name: {own: data_of(known[name])} for name in names if name in known}
     if isinstance(fun, str) and len(names) == 1:
         return found.get(names[0], {})
     return found
 
 
-def _local(ctx: MinionContext) -> Mapping[str, Any]:
+def _read_local_store(ctx: MinionContext) -> Mapping[str, Any]:
     known = ctx.functions.call("data.get", STORE)
     return known if isinstance(known, Mapping) else {}
 
 
-def _names(fun: Any) -> list[str]:
+def _split_functions(fun: Any) -> list[str]:
     return [one.strip() for one in fun.split(",")] if isinstance(fun, str) else list(fun)
 
 
-def _without(values: Any, minion: str) -> Any:
+def _drop_minion(values: Any, minion: str) -> Any:
     if not isinstance(values, Mapping):
         return values
     return {name: value for name, value in values.items() if name != minion}

@@ -138,7 +138,7 @@ def set_fstab(
         device=table.escaped(device),
         name=table.escaped(name),
         fstype=fstype,
-        opts=_options(opts or "defaults") if opts != "" else "",
+        opts=_split_options(opts or "defaults") if opts != "" else "",
         dump=str(dump),
         pass_num=str(pass_num),
     )
@@ -193,14 +193,14 @@ def mount(
     if util != "mount":
         return False
     if mkmnt:
-        _make(name)
+        _make_directory(name)
     flags: list[str] = []
     if device:
-        words = _options(opts)
+        words = _split_options(opts)
         flags = ["-o", words] if words else []
         flags += ["-t", fstype] if fstype else []
         flags.append(str(device))
-    return _answer(ctx, ["mount", *flags, name], user)
+    return _run_command(ctx, ["mount", *flags, name], user)
 
 
 def remount(
@@ -220,13 +220,13 @@ def remount(
     """
     if not is_mounted(ctx, name):
         return mount(ctx, name, device, mkmnt, fstype, opts, user)
-    words = _options(opts)
+    words = _split_options(opts)
     if "remount" not in words.split(","):
         words = f"{words},remount" if words else "remount"
     if mkmnt:
-        _make(name)
+        _make_directory(name)
     kind = ["-t", fstype] if fstype else []
-    return _answer(ctx, ["mount", "-o", words, *kind, str(device), name], user)
+    return _run_command(ctx, ["mount", "-o", words, *kind, str(device), name], user)
 
 
 def umount(
@@ -247,22 +247,22 @@ def umount(
     """
     if not is_mounted(ctx, name):
         return f"{name} does not have anything mounted"
-    return _answer(ctx, ["umount", *["-l"] * bool(lazy), name], user)
+    return _run_command(ctx, ["umount", *["-l"] * bool(lazy), name], user)
 
 
-def _options(opts: Any) -> str:
+def _split_options(opts: Any) -> str:
     words = opts if isinstance(opts, (list, tuple)) else str(opts).split(",")
     return ",".join(word.strip() for word in map(str, words) if word.strip())
 
 
-def _make(path: str) -> None:
+def _make_directory(path: str) -> None:
     try:
         disk.make_way(Path(path))
     except StoreError as error:
         raise FunctionError(str(error)) from error
 
 
-def _answer(ctx: MinionContext, argv: list[str], user: str | None) -> bool | str:
+def _run_command(ctx: MinionContext, argv: list[str], user: str | None) -> bool | str:
     done = command.run(ctx, argv, Options(python_shell=False, runas=user))
     return done.stderr if done.retcode != 0 else True
 
@@ -313,7 +313,7 @@ def read_mount_cache(ctx: MinionContext, name: str) -> dict[str, Any]:
 
         salt '*' mount.read_mount_cache /mnt/share
     """
-    return dict(_cache(ctx).get(name, {}))
+    return dict(_read_cache(ctx).get(name, {}))
 
 
 def write_mount_cache(
@@ -327,7 +327,7 @@ def write_mount_cache(
     """
     noted = {"device": device, "fstype": fstype, "mkmnt": mkmnt, "opts": mount_opts}
     with textfile.hold(ctx, _cache_path(ctx)):
-        _write_cache(ctx, {**_cache(ctx), real_name: noted})
+        _write_cache(ctx, {**_read_cache(ctx), real_name: noted})
     return True
 
 
@@ -339,7 +339,7 @@ def delete_mount_cache(ctx: MinionContext, real_name: str) -> bool:
         salt '*' mount.delete_mount_cache /mnt/share
     """
     with textfile.hold(ctx, _cache_path(ctx)):
-        kept = {name: noted for name, noted in _cache(ctx).items() if name != real_name}
+        kept = {name: noted for name, noted in _read_cache(ctx).items() if name != real_name}
         _write_cache(ctx, kept)
     return True
 
@@ -348,7 +348,7 @@ def _cache_path(ctx: MinionContext) -> str:
     return os.path.join(ctx.config.paths.cachedir, "mounts")
 
 
-def _cache(ctx: MinionContext) -> dict[str, Any]:
+def _read_cache(ctx: MinionContext) -> dict[str, Any]:
     from saltlite.config.yaml import load  # Salt writes this file as YAML
 
     path = _cache_path(ctx)
@@ -360,5 +360,5 @@ def _cache(ctx: MinionContext) -> dict[str, Any]:
 
 def _write_cache(ctx: MinionContext, noted: dict[str, Any]) -> None:
     path = _cache_path(ctx)
-    _make(os.path.dirname(path))
+    _make_directory(os.path.dirname(path))
     textfile.save(path, json.dumps({"mounts": noted}) + "\n", mode=0o600)  # which is YAML too

@@ -40,7 +40,7 @@ def query(ctx: MinionContext, database: str, query: str, **connection: Any) -> d
 
         salt '*' mysql.query shop 'SELECT id, name FROM users'
     """
-    rows = _ask(ctx, query, {**connection, "connection_db": database})
+    rows = _run_query(ctx, query, {**connection, "connection_db": database})
     columns = list(rows[0]) if rows else []
     results = [list(row.values()) for row in rows]
     return {"columns": columns, "results": results, "rows returned": len(rows)}
@@ -53,7 +53,7 @@ def version(ctx: MinionContext, **connection: Any) -> str:
 
         salt '*' mysql.version
     """
-    return str(_ask(ctx, "SELECT VERSION() AS v", connection)[0]["v"])
+    return str(_run_query(ctx, "SELECT VERSION() AS v", connection)[0]["v"])
 
 
 def processlist(ctx: MinionContext, **connection: Any) -> list[Row]:
@@ -63,7 +63,7 @@ def processlist(ctx: MinionContext, **connection: Any) -> list[Row]:
 
         salt '*' mysql.processlist
     """
-    return _ask(ctx, "SHOW FULL PROCESSLIST", connection)
+    return _run_query(ctx, "SHOW FULL PROCESSLIST", connection)
 
 
 def quote_identifier(identifier: str, for_grants: bool = False) -> str:
@@ -85,7 +85,7 @@ def db_list(ctx: MinionContext, **connection: Any) -> list[str]:
 
         salt '*' mysql.db_list
     """
-    return [str(row["Database"]) for row in _ask(ctx, "SHOW DATABASES", connection)]
+    return [str(row["Database"]) for row in _run_query(ctx, "SHOW DATABASES", connection)]
 
 
 def db_tables(ctx: MinionContext, name: str, **connection: Any) -> list[str]:
@@ -95,7 +95,7 @@ def db_tables(ctx: MinionContext, name: str, **connection: Any) -> list[str]:
 
         salt '*' mysql.db_tables shop
     """
-    rows = _ask(ctx, f"SHOW TABLES IN {ident(name)}", connection)
+    rows = _run_query(ctx, f"SHOW TABLES IN {ident(name)}", connection)
     return [str(next(iter(row.values()))) for row in rows]
 
 
@@ -106,7 +106,7 @@ def db_get(ctx: MinionContext, name: str, **connection: Any) -> dict[str, str]:
 
         salt '*' mysql.db_get shop
     """
-    rows = _ask(ctx, f"{_CHARSETS} WHERE schema_name = {literal(name)}", connection)
+    rows = _run_query(ctx, f"{_CHARSETS} WHERE schema_name = {literal(name)}", connection)
     return {"character_set": str(rows[0]["c"]), "collate": str(rows[0]["o"])} if rows else {}
 
 
@@ -133,8 +133,8 @@ def db_create(
 
         salt '*' mysql.db_create shop utf8mb4 utf8mb4_bin
     """
-    sql = f"CREATE DATABASE {ident(name)}{_charset(character_set, collate)}"
-    return _tried(ctx, lambda: _ask(ctx, sql, connection))
+    sql = f"CREATE DATABASE {ident(name)}{_charset_clause(character_set, collate)}"
+    return _try_action(ctx, lambda: _run_query(ctx, sql, connection))
 
 
 def alter_db(
@@ -150,11 +150,11 @@ def alter_db(
 
         salt '*' mysql.alter_db shop utf8mb4
     """
-    sql = f"ALTER DATABASE {ident(name)}{_charset(character_set, collate)}"
-    return _tried(ctx, lambda: _ask(ctx, sql, connection))
+    sql = f"ALTER DATABASE {ident(name)}{_charset_clause(character_set, collate)}"
+    return _try_action(ctx, lambda: _run_query(ctx, sql, connection))
 
 
-def _charset(character_set: str | None, collate: str | None) -> str:
+def _charset_clause(character_set: str | None, collate: str | None) -> str:
     named = {"CHARACTER SET": character_set, "COLLATE": collate}
     return "".join(f" {key} = {literal(value)}" for key, value in named.items() if value)
 
@@ -168,7 +168,7 @@ def db_remove(ctx: MinionContext, name: str, **connection: Any) -> bool:
     """
     if name in ("mysql", "information_schema"):
         return False
-    return _tried(ctx, lambda: _ask(ctx, f"DROP DATABASE {ident(name)}", connection))
+    return _try_action(ctx, lambda: _run_query(ctx, f"DROP DATABASE {ident(name)}", connection))
 
 
 def user_list(ctx: MinionContext, **connection: Any) -> list[Row]:
@@ -178,7 +178,7 @@ def user_list(ctx: MinionContext, **connection: Any) -> list[Row]:
 
         salt '*' mysql.user_list
     """
-    return _ask(ctx, "SELECT User, Host FROM mysql.user ORDER BY Host, User", connection)
+    return _run_query(ctx, "SELECT User, Host FROM mysql.user ORDER BY Host, User", connection)
 
 
 def user_info(ctx: MinionContext, user: str, host: str = "localhost", **connection: Any) -> Row:
@@ -189,7 +189,7 @@ def user_info(ctx: MinionContext, user: str, host: str = "localhost", **connecti
         salt '*' mysql.user_info joe
     """
     which = f"User = {literal(user)} AND Host = {literal(host)}"
-    rows = _ask(ctx, f"SELECT * FROM mysql.user WHERE {which}", connection)  # noqa: S608 - quoted
+    rows = _run_query(ctx, f"SELECT * FROM mysql.user WHERE {which}", connection)  # noqa: S608 - quoted
     return rows[0] if rows else {}
 
 
@@ -209,7 +209,7 @@ def user_exists(
 
         salt '*' mysql.user_exists joe localhost
     """
-    found = user_info(ctx, user, host, **_plain(connection))
+    found = user_info(ctx, user, host, **_drop_obsolete(connection))
     if not found:
         return False
     if passwordless or password or password_hash:
@@ -250,7 +250,7 @@ def user_create(ctx: MinionContext, user: str, host: str = "localhost", **kwargs
 
         salt '*' mysql.user_create joe localhost password=...
     """
-    return _tried(ctx, lambda: set_user(ctx, "CREATE", user, host, kwargs))
+    return _try_action(ctx, lambda: set_user(ctx, "CREATE", user, host, kwargs))
 
 
 def user_chpass(ctx: MinionContext, user: str, host: str = "localhost", **kwargs: Any) -> bool:
@@ -260,12 +260,12 @@ def user_chpass(ctx: MinionContext, user: str, host: str = "localhost", **kwargs
 
         salt '*' mysql.user_chpass joe localhost password=...
     """
-    return _tried(ctx, lambda: set_user(ctx, "ALTER", user, host, kwargs))
+    return _try_action(ctx, lambda: set_user(ctx, "ALTER", user, host, kwargs))
 
 
 def set_user(ctx: MinionContext, verb: str, user: str, host: str, kwargs: dict[str, Any]) -> None:
     """``CREATE`` or ``ALTER`` a user. Raises FunctionError."""
-    given = _plain(kwargs)
+    given = _drop_obsolete(kwargs)
     password, kept = given.pop("password", None), given.pop("password_hash", None)
     passwordless = given.pop("allow_passwordless", False)
     socket, plugin = given.pop("unix_socket", False), given.pop("auth_plugin", None) or NATIVE
@@ -280,8 +280,8 @@ def set_user(ctx: MinionContext, verb: str, user: str, host: str, kwargs: dict[s
         how = f"VIA {ident(plugin)} USING PASSWORD({literal(password)})"
     else:
         how = f"WITH {ident(plugin)} BY {literal(password)}"
-    sql = f"{verb} USER {_account(user, host)} IDENTIFIED {how}"
-    _ask(ctx, sql, given, secrets=[str(password or ""), str(kept or "")])
+    sql = f"{verb} USER {_quote_account(user, host)} IDENTIFIED {how}"
+    _run_query(ctx, sql, given, secrets=[str(password or ""), str(kept or "")])
 
 
 def user_remove(ctx: MinionContext, user: str, host: str = "localhost", **connection: Any) -> bool:
@@ -291,7 +291,9 @@ def user_remove(ctx: MinionContext, user: str, host: str = "localhost", **connec
 
         salt '*' mysql.user_remove joe localhost
     """
-    return _tried(ctx, lambda: _ask(ctx, f"DROP USER {_account(user, host)}", connection))
+    return _try_action(
+        ctx, lambda: _run_query(ctx, f"DROP USER {_quote_account(user, host)}", connection)
+    )
 
 
 def user_grants(
@@ -310,7 +312,7 @@ def user_grants(
 def shown_grants(ctx: MinionContext, user: str, host: str, **connection: Any) -> list[str]:
     """What ``SHOW GRANTS`` tells, nothing without the user."""
     try:
-        rows = _ask(ctx, f"SHOW GRANTS FOR {_account(user, host)}", connection)
+        rows = _run_query(ctx, f"SHOW GRANTS FOR {_quote_account(user, host)}", connection)
     except FunctionError as error:
         if str(error).startswith(_NO_SUCH_GRANT):
             return []
@@ -359,11 +361,13 @@ def grant_add(
     """
     on = grants.target(database, escape=escape)
     option = " WITH GRANT OPTION" if grant_option else ""
-    sql = f"GRANT {grants.words(grant)} ON {on} TO {_account(user, host)}"
-    return _tried(ctx, lambda: _ask(ctx, f"{sql}{_encryption(ssl_option)}{option}", connection))
+    sql = f"GRANT {grants.words(grant)} ON {on} TO {_quote_account(user, host)}"
+    return _try_action(
+        ctx, lambda: _run_query(ctx, f"{sql}{_encryption_clause(ssl_option)}{option}", connection)
+    )
 
 
-def _encryption(options: Any) -> str:
+def _encryption_clause(options: Any) -> str:
     """``REQUIRE SSL``, ``REQUIRE CIPHER '...' AND ...`` from a list of maps."""
     parts = []
     for option in options or ():
@@ -395,26 +399,26 @@ def grant_revoke(
     """
     words = grants.words(grant) + (", GRANT OPTION" if grant_option else "")
     on = grants.target(database, escape=escape)
-    sql = f"REVOKE {words} ON {on} FROM {_account(user, host)}"
-    return _tried(ctx, lambda: _ask(ctx, sql, connection))
+    sql = f"REVOKE {words} ON {on} FROM {_quote_account(user, host)}"
+    return _try_action(ctx, lambda: _run_query(ctx, sql, connection))
 
 
-def _account(user: str, host: str) -> str:
+def _quote_account(user: str, host: str) -> str:
     return f"{literal(user)}@{literal(host)}"
 
 
-def _plain(given: dict[str, Any]) -> dict[str, Any]:
+def _drop_obsolete(given: dict[str, Any]) -> dict[str, Any]:
     """Without what only very old servers needed."""
     return {name: value for name, value in given.items() if name != "password_column"}
 
 
-def _ask(
+def _run_query(
     ctx: MinionContext, sql: str, connection: dict[str, Any], *, secrets: list[str] | None = None
 ) -> list[Row]:
     return client.query(ctx, Server.of(ctx, connection), sql, secrets=secrets or ())
 
 
-def _tried(ctx: MinionContext, act: Callable[[], object]) -> bool:
+def _try_action(ctx: MinionContext, act: Callable[[], object]) -> bool:
     """Whether it was done; the reason why not is in the log and, as in Salt, in ``__context__``."""
     ctx.state.pop(ERROR, None)
     try:

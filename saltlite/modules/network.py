@@ -11,7 +11,7 @@ from typing import Any
 from saltlite.config.identity import full_name
 from saltlite.context import MinionContext
 from saltlite.core.numbers import is_digits
-from saltlite.errors import CommandError, FunctionError, ProgramMissing
+from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
 from saltlite.providers.network import interfaces as ifaces
@@ -34,8 +34,8 @@ def interfaces(ctx: MinionContext) -> dict[str, dict[str, Any]]:
         salt '*' network.interfaces
     """
     try:
-        return ifaces.parse_ip_addr(ctx.host.run(["ip", "addr", "show"]).stdout)
-    except CommandError as error:
+        return ifaces.shown_interfaces(ctx.host.links())
+    except OSError as error:
         raise FunctionError(f"Unable to list interfaces: {error}") from error
 
 
@@ -115,7 +115,7 @@ def ip_addrs(
 
         salt '*' network.ip_addrs
     """
-    found = _addresses(ctx, interface, cidr, 4, include_loopback)
+    found = _list_addresses(ctx, interface, cidr, 4, include_loopback)
     if type == "public" and not cidr:
         found = [address for address in found if not is_private(str(address))]
     elif type == "private" and not cidr:
@@ -135,7 +135,7 @@ def ip_addrs6(
 
         salt '*' network.ip_addrs6
     """
-    return list(map(str, _addresses(ctx, interface, cidr, 6, include_loopback)))
+    return list(map(str, _list_addresses(ctx, interface, cidr, 6, include_loopback)))
 
 
 def ipaddrs(
@@ -159,11 +159,11 @@ def ipaddrs6(
     return ip_addrs6(ctx, interface, include_loopback, cidr)
 
 
-def _addresses(
+def _list_addresses(
     ctx: MinionContext, interface: Any, cidr: str | None, version: int, include_loopback: bool
 ) -> list[ifaces.Address]:
     found = ifaces.addresses(
-        interfaces(ctx), _names(interface), version=version, include_loopback=include_loopback
+        interfaces(ctx), _list_names(interface), version=version, include_loopback=include_loopback
     )
     if not cidr:
         return found
@@ -175,7 +175,7 @@ def _addresses(
     return [address for address in found if address in network]
 
 
-def _names(interface: Any) -> list[str] | None:
+def _list_names(interface: Any) -> list[str] | None:
     if interface is None:
         return None
     return list(interface) if isinstance(interface, (list, tuple)) else [interface]
@@ -193,7 +193,7 @@ def ip_networks(
 
         salt '*' network.ip_networks
     """
-    return _networks(ctx, interface, 4, include_loopback, verbose)
+    return _list_networks(ctx, interface, 4, include_loopback, verbose)
 
 
 def ip_networks6(
@@ -208,7 +208,7 @@ def ip_networks6(
 
         salt '*' network.ip_networks6
     """
-    return _networks(ctx, interface, 6, include_loopback, verbose)
+    return _list_networks(ctx, interface, 6, include_loopback, verbose)
 
 
 def subnets(ctx: MinionContext, interfaces: Any = None) -> list[str] | dict[str, dict[str, Any]]:
@@ -218,7 +218,7 @@ def subnets(ctx: MinionContext, interfaces: Any = None) -> list[str] | dict[str,
 
         salt '*' network.subnets
     """
-    return _networks(ctx, interfaces, 4, False, False)
+    return _list_networks(ctx, interfaces, 4, False, False)
 
 
 def subnets6(ctx: MinionContext) -> list[str] | dict[str, dict[str, Any]]:
@@ -228,14 +228,14 @@ def subnets6(ctx: MinionContext) -> list[str] | dict[str, dict[str, Any]]:
 
         salt '*' network.subnets6
     """
-    return _networks(ctx, None, 6, False, False)
+    return _list_networks(ctx, None, 6, False, False)
 
 
-def _networks(
+def _list_networks(
     ctx: MinionContext, interface: Any, version: int, include_loopback: bool, verbose: bool
 ) -> list[str] | dict[str, dict[str, Any]]:
     found = ifaces.networks(
-        interfaces(ctx), _names(interface), version=version, include_loopback=include_loopback
+        interfaces(ctx), _list_names(interface), version=version, include_loopback=include_loopback
     )
     if not verbose:
         return list(map(str, found))
@@ -258,7 +258,7 @@ def in_subnet(ctx: MinionContext, cidr: str) -> bool:
         salt '*' network.in_subnet 10.0.0.0/16
     """
     try:
-        return bool(_addresses(ctx, None, cidr, ipaddress.ip_network(cidr).version, False))
+        return bool(_list_addresses(ctx, None, cidr, ipaddress.ip_network(cidr).version, False))
     except ValueError as error:
         log.error("Invalid CIDR '%s': %s", cidr, error)
         return False
@@ -438,7 +438,7 @@ def ip_neighs(ctx: MinionContext) -> dict[str, str]:
 
         salt '*' network.ip_neighs
     """
-    return tools.parse_neighbours(_said(ctx, ["ip", "-4", "neigh", "show"]))
+    return tools.parse_neighbours(_read_output(ctx, ["ip", "-4", "neigh", "show"]))
 
 
 def ip_neighs6(ctx: MinionContext) -> dict[str, str]:
@@ -448,7 +448,7 @@ def ip_neighs6(ctx: MinionContext) -> dict[str, str]:
 
         salt '*' network.ip_neighs6
     """
-    return tools.parse_neighbours(_said(ctx, ["ip", "-6", "neigh", "show"]))
+    return tools.parse_neighbours(_read_output(ctx, ["ip", "-6", "neigh", "show"]))
 
 
 def ipneighs(ctx: MinionContext) -> dict[str, str]:
@@ -461,7 +461,7 @@ def ipneighs6(ctx: MinionContext) -> dict[str, str]:
     return ip_neighs6(ctx)
 
 
-def _said(ctx: MinionContext, argv: list[str]) -> str:
+def _read_output(ctx: MinionContext, argv: list[str]) -> str:
     return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout
 
 
@@ -557,7 +557,7 @@ def ping(
         salt '*' network.ping archlinux.org return_boolean=True
     """
     wait = ["-W", str(timeout)] if timeout else []
-    argv = ["ping", *wait, "-c", "4", _clean(host)]
+    argv = ["ping", *wait, "-c", "4", _clean_host(host)]
     done = command.run(ctx, argv, Options(python_shell=False, redirect_stderr=not return_boolean))
     return done.retcode == 0 if return_boolean else done.stdout
 
@@ -569,8 +569,8 @@ def dig(ctx: MinionContext, host: str) -> str:
 
         salt '*' network.dig archlinux.org
     """
-    _need(ctx, "dig")
-    return command.run(ctx, ["dig", _clean(host)], Options(python_shell=False)).stdout
+    _need_program(ctx, "dig")
+    return command.run(ctx, ["dig", _clean_host(host)], Options(python_shell=False)).stdout
 
 
 def traceroute(ctx: MinionContext, host: str) -> list[dict[str, Any]]:
@@ -580,17 +580,17 @@ def traceroute(ctx: MinionContext, host: str) -> list[dict[str, Any]]:
 
         salt '*' network.traceroute archlinux.org
     """
-    _need(ctx, "traceroute")
-    done = command.run(ctx, ["traceroute", _clean(host)], Options(python_shell=False))
+    _need_program(ctx, "traceroute")
+    done = command.run(ctx, ["traceroute", _clean_host(host)], Options(python_shell=False))
     return tools.parse_traceroute(done.stdout)
 
 
-def _need(ctx: MinionContext, program: str) -> None:
+def _need_program(ctx: MinionContext, program: str) -> None:
     if ctx.host.which(program) is None:
         raise ProgramMissing(program)
 
 
-def _clean(host: str) -> str:
+def _clean_host(host: str) -> str:
     """A host that no program takes for an option."""
     return str(host).lstrip("-")
 
@@ -612,16 +612,18 @@ def connect(ctx: MinionContext, host: str, port: Any = None, **kwargs: Any) -> d
     datagram = str(kwargs.get("proto", "tcp")).lower() == "udp"
     proto = "udp" if datagram else "tcp"
     place = f"{proto} port {port}"
-    found = _resolve(str(host), port, kwargs.get("family"), datagram=datagram)
+    found = _resolve_address(str(host), port, kwargs.get("family"), datagram=datagram)
     if found is None:
         return {"result": False, "comment": f"Unable to resolve host {host} on {place}"}
     where = f"{host} ({found[1][0]}) on {place}"
-    if _reaches(found, _seconds(kwargs.get("timeout")), datagram=datagram):
+    if _can_reach(found, _parse_seconds(kwargs.get("timeout")), datagram=datagram):
         return {"result": True, "comment": f"Successfully connected to {where}"}
     return {"result": False, "comment": f"Unable to connect to {where}"}
 
 
-def _resolve(host: str, port: Any, family: Any, *, datagram: bool) -> tuple[int, Any] | None:
+def _resolve_address(
+    host: str, port: Any, family: Any, *, datagram: bool
+) -> tuple[int, Any] | None:
     families = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
     try:
         service = int(port) if is_digits(str(port)) else str(port)
@@ -632,14 +634,14 @@ def _resolve(host: str, port: Any, family: Any, *, datagram: bool) -> tuple[int,
     return (int(found[0][0]), found[0][4]) if found else None
 
 
-def _seconds(timeout: Any) -> float:
+def _parse_seconds(timeout: Any) -> float:
     try:
         return float(timeout)
     except (TypeError, ValueError):
         return CONNECT_TIMEOUT_S
 
 
-def _reaches(place: tuple[int, Any], timeout_s: float, *, datagram: bool) -> bool:
+def _can_reach(place: tuple[int, Any], timeout_s: float, *, datagram: bool) -> bool:
     family, address = place
     kind = socket.SOCK_DGRAM if datagram else socket.SOCK_STREAM
     try:

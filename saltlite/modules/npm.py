@@ -1,7 +1,7 @@
 """Packages of Node.js: install, remove and list them with npm.
 
 ``dir`` is the directory of a project; without it packages are for the whole machine. Source:
-modules.md 10; answers observed on Salt 3006.30.
+answers observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.openat import refuse_misleading
 from saltlite.providers import command
 from saltlite.providers import npm as _npm
 from saltlite.providers.command import Options
 
 
-def _run(
+def _run_npm(
     ctx: MinionContext,
     words: Sequence[str],
     cwd: str | None = None,
@@ -25,6 +26,8 @@ def _run(
 ) -> command.Outcome:
     if ctx.host.which("npm") is None:
         raise FunctionError("'npm' is not available: it is not in the search path")
+    if cwd and not runas:
+        refuse_misleading(cwd)
     return command.run(ctx, list(words), Options(cwd=cwd, runas=runas, env=env, python_shell=False))
 
 
@@ -48,7 +51,7 @@ def install(
     """
     packages = [str(each) for each in pkgs] if pkgs else [str(pkg)] if pkg else []
     words = _npm.installing(packages, dir, registry=registry, dry_run=dry_run, silent=silent)
-    done = _run(ctx, words, dir, runas, env)
+    done = _run_npm(ctx, words, dir, runas, env)
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return _npm.parse_done(done.stdout)
@@ -68,7 +71,7 @@ def uninstall(
         salt '*' npm.uninstall coffee-script
     """
     words = ["npm", "uninstall", str(pkg), *([] if dir else ["--global"])]
-    return _run(ctx, words, dir, runas, env).retcode == 0
+    return _run_npm(ctx, words, dir, runas, env).retcode == 0
 
 
 def list_(
@@ -85,7 +88,7 @@ def list_(
 
         salt '*' npm.list
     """
-    done = _run(ctx, _npm.listing(dir, depth, pkg), dir, runas, env)
+    done = _run_npm(ctx, _npm.listing(dir, depth, pkg), dir, runas, env)
     try:
         return _npm.parse_listed(done.stdout)  # unmet wishes of packages are a failure to npm
     except ValueError:
@@ -106,7 +109,7 @@ def cache_clean(
         salt '*' npm.cache_clean force=True
     """
     words = ["npm", "cache", "clean", *([path] if path else []), *(["--force"] if force else [])]
-    return _run(ctx, words, runas=runas, env=env).retcode == 0
+    return _run_npm(ctx, words, runas=runas, env=env).retcode == 0
 
 
 def cache_list(
@@ -118,7 +121,7 @@ def cache_list(
 
         salt '*' npm.cache_list
     """
-    done = _run(ctx, ["npm", "cache", "ls", *([path] if path else [])], runas=runas, env=env)
+    done = _run_npm(ctx, ["npm", "cache", "ls", *([path] if path else [])], runas=runas, env=env)
     if done.retcode != 0 and done.stderr:
         raise FunctionError(done.stderr)
     return done.stdout
@@ -131,5 +134,5 @@ def cache_path(ctx: MinionContext, runas: str | None = None, env: Any = None) ->
 
         salt '*' npm.cache_path
     """
-    done = _run(ctx, ["npm", "config", "get", "cache"], runas=runas, env=env)
+    done = _run_npm(ctx, ["npm", "config", "get", "cache"], runas=runas, env=env)
     return done.stdout or done.stderr

@@ -53,10 +53,10 @@ def get(
         return found
     if merge_nested_lists is None:
         merge_nested_lists = ctx.config.pillar.pillar_merge_lists
-    return _merge(default if is_given else "", found, merge_lists=merge_nested_lists)
+    return _merge_default(default if is_given else "", found, merge_lists=merge_nested_lists)
 
 
-def _merge(default: Any, found: Any, *, merge_lists: bool) -> Any:
+def _merge_default(default: Any, found: Any, *, merge_lists: bool) -> Any:
     if isinstance(default, Mapping) and isinstance(found, Mapping):
         return nested.merge(default, found, merge_lists=merge_lists)
     if isinstance(default, list) and isinstance(found, list):
@@ -88,7 +88,7 @@ def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
     over = kwargs.get("pillar")
     if over is not None and not isinstance(over, Mapping):
         raise FunctionError("Pillar data must be formatted as a dictionary")
-    return _compiled(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
+    return _compile_pillar(ctx, kwargs.get("pillarenv"), kwargs.get("saltenv"), over or {})
 
 
 def ext(
@@ -106,17 +106,17 @@ def ext(
         raise UsageError("pillar.ext takes a dictionary with one source in it")
     if pillar is not None and not isinstance(pillar, Mapping):
         raise FunctionError("Pillar data must be formatted as a dictionary")
-    return _compiled(ctx, None, None, pillar or {}, external)
+    return _compile_pillar(ctx, None, None, pillar or {}, external)
 
 
 def _of_env(ctx: MinionContext, pillarenv: str | None, saltenv: str | None) -> Mapping[str, Any]:
     """The pillar in memory; that of an environment, if one is named, is compiled."""
     if pillarenv is None and saltenv is None:
         return ctx.pillar
-    return _compiled(ctx, pillarenv, saltenv, {})
+    return _compile_pillar(ctx, pillarenv, saltenv, {})
 
 
-def _compiled(
+def _compile_pillar(
     ctx: MinionContext,
     pillarenv: str | None,
     saltenv: str | None,
@@ -199,14 +199,14 @@ def obfuscate(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
 
         salt '*' pillar.obfuscate
     """
-    return _types(item(ctx, *args, **kwargs) if args else items(ctx, **kwargs))
+    return _type_names(item(ctx, *args, **kwargs) if args else items(ctx, **kwargs))
 
 
-def _types(value: Any) -> Any:
+def _type_names(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _types(item) for key, item in value.items()}
+        return {key: _type_names(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_types(item) for item in value]
+        return [_type_names(item) for item in value]
     return f"<{type(value).__name__}>"
 
 
@@ -239,8 +239,7 @@ def file_exists(ctx: MinionContext, path: str, saltenv: str | None = None) -> bo
 
         salt-call --local pillar.file_exists passwords/top.sls
     """
-    import dataclasses
-
+    from saltlite.core import dataclasses
     from saltlite.fileserver.server import FileServer
 
     roots = ctx.config.pillar.pillar_roots

@@ -1,16 +1,18 @@
 """Python packages: install and remove them with pip.
 
 ``bin_env`` is a virtual environment or a pip; without it the minion's own Python is meant.
-Source: modules.md 10; answers observed on Salt 3006.30.
+Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.openat import is_closed_path
 from saltlite.providers import command
 from saltlite.providers import pip as _pip
 from saltlite.providers.command import Options, Outcome
@@ -18,7 +20,7 @@ from saltlite.providers.command import Options, Outcome
 NOTHING = {"retcode": 0, "stdout": "No packages to install."}
 
 
-def _run(
+def _run_pip(
     ctx: MinionContext,
     words: Sequence[str],
     *,
@@ -31,7 +33,10 @@ def _run(
     options = Options(
         cwd=cwd, runas=user, python_shell=False, env=env_vars or None, output_loglevel="quiet"
     )
-    return command.run(ctx, [*_pip.command(ctx, bin_env), *words], options)
+    program = _pip.command(ctx, bin_env)
+    if cwd and not user and not is_closed_path(cwd):
+        program = _pip.not_from_here(program)
+    return command.run(ctx, [*program, *words], options)
 
 
 def install(
@@ -97,35 +102,47 @@ def install(
     options = dict(locals())
     packages = _pip.names_of(pkgs)
     editables = _pip.names_of(editable)
-    files = _requirements(ctx, requirements, saltenv)
     words = _pip.install_words(options)
-    for file in files:
-        words += ["--requirement", file]
-    if not (packages or editables or files):
-        return dict(NOTHING)
-    for each in editables:
-        words += ["--editable", each]
-    if not editables:
-        words += packages
-    words += _extra(extra_args)
-    done = _run(ctx, ["install", *words], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    with _fetch_requirements(ctx, requirements, saltenv, user) as files:
+        if not (packages or editables or files):
+            return dict(NOTHING)
+        for file in files:
+            words += ["--requirement", file]
+        for each in editables:
+            words += ["--editable", each]
+        if not editables:
+            words += packages
+        words += _split_extra_args(extra_args)
+        done = _run_pip(
+            ctx, ["install", *words], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars
+        )
     return done.as_map()
 
 
-def _requirements(ctx: MinionContext, requirements: Any, saltenv: str) -> list[str]:
-    """The files with requirements on this machine; those of the master are fetched."""
-    found = []
-    for each in _pip.names_of(requirements):
-        path = each
-        if each.startswith("salt://"):
-            path = str(ctx.functions.call("cp.cache_file", each, saltenv) or "")
-            if not path:
-                raise FunctionError(f"pip requirements file '{each}' not found")
-        found.append(path)
-    return found
+@contextlib.contextmanager
+def _fetch_requirements(
+    ctx: MinionContext, requirements: Any, saltenv: str, user: str | None
+) -> Iterator[list[str]]:
+    """Yield the files with requirements on this machine; those of the master are fetched.
+
+    Another user cannot reach the minion's cache: he gets copies, which are gone afterwards.
+    """
+    with contextlib.ExitStack() as copies:
+        found = []
+        for each in _pip.names_of(requirements):
+            path = each
+            if each.startswith("salt://"):
+                path = str(ctx.functions.call("cp.cache_file", each, saltenv) or "")
+                data = ctx.host.read_bytes(path) if path else None
+                if data is None:
+                    raise FunctionError(f"pip requirements file '{each}' not found")
+                if user:
+                    path = copies.enter_context(_copy_for(ctx, data, user))
+            found.append(path)
+        yield found
 
 
-def _extra(extra_args: Any) -> list[str]:
+def _split_extra_args(extra_args: Any) -> list[str]:
     words: list[str] = []
     for each in [extra_args] if isinstance(extra_args, str) else extra_args or []:
         if isinstance(each, Mapping):
@@ -134,6 +151,14 @@ def _extra(extra_args: Any) -> list[str]:
         else:
             words.append(str(each))
     return words
+
+
+def _copy_for(ctx: MinionContext, data: bytes, user: str) -> contextlib.AbstractContextManager[str]:
+    try:
+        ctx.host.account(user)
+    except LookupError:
+        raise FunctionError(f"User '{user}' is not available") from None
+    return ctx.host.private_file(data, owner=user, suffix=".txt")
 
 
 def uninstall(
@@ -161,10 +186,11 @@ def uninstall(
     for flag, value in (("--log", log), ("--proxy", proxy), ("--timeout", timeout)):
         words += [flag, str(value)] if value else []
     words += _pip.names_of(pkgs)
-    for file in _requirements(ctx, requirements, saltenv):
-        words += ["--requirement", file]
-    words += _extra(extra_args)
-    return _run(ctx, words, bin_env=bin_env, user=user, cwd=cwd).as_map()
+    with _fetch_requirements(ctx, requirements, saltenv, user) as files:
+        for file in files:
+            words += ["--requirement", file]
+        words += _split_extra_args(extra_args)
+        return _run_pip(ctx, words, bin_env=bin_env, user=user, cwd=cwd).as_map()
 
 
 def freeze(
@@ -182,7 +208,9 @@ def freeze(
 
         salt '*' pip.freeze bin_env=/home/code/path/to/virtualenv
     """
-    done = _run(ctx, ["freeze", "--all"], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    done = _run_pip(
+        ctx, ["freeze", "--all"], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars
+    )
     if done.retcode != 0:
         raise FunctionError(done.stderr)
     return done.stdout.splitlines()
@@ -204,7 +232,7 @@ def list_(
         salt '*' pip.list salt
     """
     words = ["list", "--format=json"]
-    done = _run(ctx, words, bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    done = _run_pip(ctx, words, bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
     if done.retcode != 0:
         raise FunctionError(done.stderr)
     return _pip.parse_listed(done.stdout, prefix)
@@ -259,7 +287,7 @@ def version(
 
         salt '*' pip.version
     """
-    done = _run(ctx, ["--version"], bin_env=bin_env, user=user, cwd=cwd)
+    done = _run_pip(ctx, ["--version"], bin_env=bin_env, user=user, cwd=cwd)
     found = _pip.parse_version(done.stdout)
     if done.retcode != 0 or found is None:
         raise FunctionError(done.stderr or done.stdout)
@@ -278,7 +306,9 @@ def list_upgrades(
 
         salt '*' pip.list_upgrades
     """
-    done = _run(ctx, ["list", "--outdated", "--format=json"], bin_env=bin_env, user=user, cwd=cwd)
+    done = _run_pip(
+        ctx, ["list", "--outdated", "--format=json"], bin_env=bin_env, user=user, cwd=cwd
+    )
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return _pip.parse_outdated(done.stdout)
@@ -316,7 +346,7 @@ def upgrade(
     before = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
     comments = []
     for name in list_upgrades(ctx, bin_env, user, cwd):
-        done = _run(ctx, ["install", "-U", name], bin_env=bin_env, user=user, cwd=cwd)
+        done = _run_pip(ctx, ["install", "-U", name], bin_env=bin_env, user=user, cwd=cwd)
         comments += [done.stderr or done.stdout] if done.retcode != 0 else []
     after = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
     changes = {
@@ -348,7 +378,7 @@ def list_all_versions(
     words = ["install", f"{pkg}==9999999999999"]
     words += ["--index-url", index_url] if index_url else []
     words += ["--extra-index-url", extra_index_url] if extra_index_url else []
-    done = _run(ctx, words, bin_env=bin_env, user=user, cwd=cwd)
+    done = _run_pip(ctx, words, bin_env=bin_env, user=user, cwd=cwd)
     _, found, rest = f"{done.stdout}\n{done.stderr}".partition("(from versions: ")
     versions = [each.strip() for each in rest.partition(")")[0].split(",")] if found else []
     left_out = "a" * (not include_alpha) + "b" * (not include_beta) + "c" * (not include_rc)

@@ -62,7 +62,7 @@ def psql_query(ctx: MinionContext, query: str, **connection: Any) -> list[dict[s
         salt '*' postgres.psql_query 'select * from pg_stat_activity'
     """
     connection.pop("write", None)
-    return _ask(ctx, query, connection)
+    return _run_query(ctx, query, connection)
 
 
 def user_list(
@@ -74,7 +74,7 @@ def user_list(
 
         salt '*' postgres.user_list
     """
-    return _roles(ctx, connection, return_password=return_password)
+    return _list_roles(ctx, connection, return_password=return_password)
 
 
 def role_get(
@@ -86,21 +86,21 @@ def role_get(
 
         salt '*' postgres.role_get joe
     """
-    return _roles(ctx, connection, return_password=return_password, name=name).get(name)
+    return _list_roles(ctx, connection, return_password=return_password, name=name).get(name)
 
 
-def _roles(
+def _list_roles(
     ctx: MinionContext, connection: Any, *, return_password: bool, name: str | None = None
 ) -> dict[str, dict[str, Any]]:
     sql = _ROLES.format(
         password=_KEPT if return_password else "'' AS rolpassword",
         where="" if name is None else f"WHERE r.rolname = {literal(name)}",
     )
-    rows = _ask(ctx, sql, connection)
-    return {row["rolname"]: _role(row, with_password=return_password) for row in rows}
+    rows = _run_query(ctx, sql, connection)
+    return {row["rolname"]: _describe_role(row, with_password=return_password) for row in rows}
 
 
-def _role(row: dict[str, str], *, with_password: bool) -> dict[str, Any]:
+def _describe_role(row: dict[str, str], *, with_password: bool) -> dict[str, Any]:
     limit = int(row["rolconnlimit"])
     role: dict[str, Any] = {
         "superuser": row["rolsuper"] == "t",
@@ -149,7 +149,7 @@ def user_create(ctx: MinionContext, username: str, **kwargs: Any) -> bool:
 
         salt '*' postgres.user_create joe createdb=True
     """
-    return _tried(lambda: change_role(ctx, username, kwargs, make="USER"))
+    return _try_action(lambda: change_role(ctx, username, kwargs, make="USER"))
 
 
 def user_update(ctx: MinionContext, username: str, **kwargs: Any) -> bool:
@@ -159,7 +159,7 @@ def user_update(ctx: MinionContext, username: str, **kwargs: Any) -> bool:
 
         salt '*' postgres.user_update joe createdb=True
     """
-    return _tried(lambda: change_role(ctx, username, kwargs))
+    return _try_action(lambda: change_role(ctx, username, kwargs))
 
 
 def user_remove(ctx: MinionContext, username: str, **connection: Any) -> bool:
@@ -169,7 +169,7 @@ def user_remove(ctx: MinionContext, username: str, **connection: Any) -> bool:
 
         salt '*' postgres.user_remove joe
     """
-    return _tried(lambda: _ask(ctx, f"DROP ROLE {ident(username)}", connection))
+    return _try_action(lambda: _run_query(ctx, f"DROP ROLE {ident(username)}", connection))
 
 
 def group_create(ctx: MinionContext, groupname: str, **kwargs: Any) -> bool:
@@ -179,7 +179,7 @@ def group_create(ctx: MinionContext, groupname: str, **kwargs: Any) -> bool:
 
         salt '*' postgres.group_create devs
     """
-    return _tried(lambda: change_role(ctx, groupname, kwargs, make="GROUP"))
+    return _try_action(lambda: change_role(ctx, groupname, kwargs, make="GROUP"))
 
 
 def group_update(ctx: MinionContext, groupname: str, **kwargs: Any) -> bool:
@@ -228,7 +228,7 @@ def change_role(
         statements = [f"{verb} {ident(role)}"]
     statements += [f"GRANT {ident(group)} TO {ident(role)}" for group in groups]
     if statements:
-        _ask(ctx, "BEGIN;\n" + ";\n".join(statements) + ";\nCOMMIT", given)
+        _run_query(ctx, "BEGIN;\n" + ";\n".join(statements) + ";\nCOMMIT", given)
 
 
 def group_names(groups: Any) -> list[str]:
@@ -260,7 +260,7 @@ def db_list(ctx: MinionContext, **connection: Any) -> dict[str, dict[str, str]]:
             "Access privileges": f"{{{row['acl']}}}" if row["acl"] else "",
             "Tablespace": row["spcname"],
         }
-        for row in _ask(ctx, _DATABASES, connection)
+        for row in _run_query(ctx, _DATABASES, connection)
     }
 
 
@@ -296,8 +296,8 @@ def db_create(
     texts = {"ENCODING": encoding, "LC_COLLATE": lc_collate, "LC_CTYPE": lc_ctype}
     options = [f"{key} = {ident(value)}" for key, value in names.items() if value]
     options += [f"{key} = {literal(value)}" for key, value in texts.items() if value]
-    return _tried(
-        lambda: _ask(ctx, f"CREATE DATABASE {ident(name)} {' '.join(options)}", connection)
+    return _try_action(
+        lambda: _run_query(ctx, f"CREATE DATABASE {ident(name)} {' '.join(options)}", connection)
     )
 
 
@@ -321,14 +321,14 @@ def db_alter(
 
     def alter() -> None:
         if owner:
-            _ask(ctx, f"ALTER DATABASE {ident(name)} OWNER TO {ident(owner)}", connection)
+            _run_query(ctx, f"ALTER DATABASE {ident(name)} OWNER TO {ident(owner)}", connection)
             if owner_recurse:
                 owner_to(ctx, name, owner, **connection)
         if tablespace:
             place = ident(tablespace)
-            _ask(ctx, f"ALTER DATABASE {ident(name)} SET TABLESPACE {place}", connection)
+            _run_query(ctx, f"ALTER DATABASE {ident(name)} SET TABLESPACE {place}", connection)
 
-    return _tried(alter)
+    return _try_action(alter)
 
 
 def owner_to(ctx: MinionContext, dbname: str, ownername: str, **connection: Any) -> None:
@@ -339,11 +339,11 @@ def owner_to(ctx: MinionContext, dbname: str, ownername: str, **connection: Any)
         salt '*' postgres.owner_to shop joe
     """
     inside = {**connection, "maintenance_db": dbname}
-    rows = _ask(ctx, grants.OWNED, inside)
+    rows = _run_query(ctx, grants.OWNED, inside)
     owner = ident(ownername)
     statements = [f"ALTER {row['kind']} {row['name']} OWNER TO {owner}" for row in rows]
     if statements:
-        _ask(ctx, "BEGIN;\n" + ";\n".join(statements) + ";\nCOMMIT", inside)
+        _run_query(ctx, "BEGIN;\n" + ";\n".join(statements) + ";\nCOMMIT", inside)
 
 
 def db_remove(ctx: MinionContext, name: str, **connection: Any) -> bool:
@@ -353,7 +353,7 @@ def db_remove(ctx: MinionContext, name: str, **connection: Any) -> bool:
 
         salt '*' postgres.db_remove shop
     """
-    return _tried(lambda: _ask(ctx, f"DROP DATABASE {ident(name)}", connection))
+    return _try_action(lambda: _run_query(ctx, f"DROP DATABASE {ident(name)}", connection))
 
 
 def schema_list(ctx: MinionContext, dbname: str, **db: Any) -> dict[str, dict[str, str]]:
@@ -363,7 +363,7 @@ def schema_list(ctx: MinionContext, dbname: str, **db: Any) -> dict[str, dict[st
 
         salt '*' postgres.schema_list shop
     """
-    rows = _ask(ctx, _SCHEMAS, _within(dbname, db))
+    rows = _run_query(ctx, _SCHEMAS, _schema_options(dbname, db))
     return {row["nspname"]: {"owner": row["owner"], "acl": row["acl"]} for row in rows}
 
 
@@ -398,7 +398,7 @@ def schema_create(
     """
     owned = f" AUTHORIZATION {ident(owner)}" if owner else ""
     sql = f"CREATE SCHEMA {ident(name)}{owned}"
-    return _tried(lambda: _ask(ctx, sql, _within(dbname, db)))
+    return _try_action(lambda: _run_query(ctx, sql, _schema_options(dbname, db)))
 
 
 def schema_remove(ctx: MinionContext, dbname: str, name: str, **db: Any) -> bool:
@@ -408,10 +408,12 @@ def schema_remove(ctx: MinionContext, dbname: str, name: str, **db: Any) -> bool
 
         salt '*' postgres.schema_remove shop sales
     """
-    return _tried(lambda: _ask(ctx, f"DROP SCHEMA {ident(name)}", _within(dbname, db)))
+    return _try_action(
+        lambda: _run_query(ctx, f"DROP SCHEMA {ident(name)}", _schema_options(dbname, db))
+    )
 
 
-def _within(dbname: str, db: dict[str, Any]) -> dict[str, Any]:
+def _schema_options(dbname: str, db: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the functions for schemas by the names of all others."""
     names = {"db_user": "user", "db_password": "password", "db_host": "host", "db_port": "port"}
     plain = {names.get(name, name): value for name, value in db.items() if name != "user"}
@@ -425,7 +427,7 @@ def installed_extensions(ctx: MinionContext, **connection: Any) -> dict[str, dic
 
         salt '*' postgres.installed_extensions
     """
-    return {row["extname"]: row for row in _ask(ctx, _INSTALLED, connection)}
+    return {row["extname"]: row for row in _run_query(ctx, _INSTALLED, connection)}
 
 
 def get_installed_extension(ctx: MinionContext, name: str, **connection: Any) -> dict[str, str]:
@@ -456,7 +458,7 @@ def available_extensions(ctx: MinionContext, **connection: Any) -> dict[str, dic
         salt '*' postgres.available_extensions
     """
     sql = "SELECT name, default_version, comment FROM pg_available_extensions ORDER BY name"
-    return {row["name"]: row for row in _ask(ctx, sql, connection)}
+    return {row["name"]: row for row in _run_query(ctx, sql, connection)}
 
 
 def get_available_extension(ctx: MinionContext, name: str, **connection: Any) -> dict[str, str]:
@@ -501,13 +503,17 @@ def create_extension(
         options += [f" VERSION {literal(ext_version)}"] if ext_version else []
         options += [f" FROM {literal(from_version)}"] if from_version else []
         sql = f"CREATE EXTENSION {missing}{ident(name)}{''.join(options)}"
-        return _tried(lambda: _ask(ctx, sql, connection))
+        return _try_action(lambda: _run_query(ctx, sql, connection))
     statements = []
     if schema and there["schema_name"] != schema:
         statements.append(f"ALTER EXTENSION {ident(name)} SET SCHEMA {ident(schema)}")
     if ext_version and there["extversion"] != str(ext_version):
         statements.append(f"ALTER EXTENSION {ident(name)} UPDATE TO {literal(ext_version)}")
-    return _tried(lambda: _ask(ctx, ";\n".join(statements), connection)) if statements else True
+    return (
+        _try_action(lambda: _run_query(ctx, ";\n".join(statements), connection))
+        if statements
+        else True
+    )
 
 
 def drop_extension(
@@ -526,7 +532,9 @@ def drop_extension(
     """
     there = "IF EXISTS " if if_exists is not False else ""
     how = " CASCADE" if cascade else " RESTRICT" if restrict else ""
-    return _tried(lambda: _ask(ctx, f"DROP EXTENSION {there}{ident(name)}{how}", connection))
+    return _try_action(
+        lambda: _run_query(ctx, f"DROP EXTENSION {there}{ident(name)}{how}", connection)
+    )
 
 
 def privileges_list(
@@ -539,7 +547,7 @@ def privileges_list(
         salt '*' postgres.privileges_list orders table maintenance_db=shop
     """
     wanted = grants.Wanted.of("", name, object_type, None, prepend)
-    rows = _ask(ctx, wanted.query(), connection)
+    rows = _run_query(ctx, wanted.query(), connection)
     if wanted.kind == "group":
         return {row["grantee"]: row["passed_on"] == "t" for row in rows}
     return grants.by_role(rows)
@@ -562,7 +570,7 @@ def has_privileges(
         salt '*' postgres.has_privileges joe orders table SELECT,INSERT maintenance_db=shop
     """
     wanted = grants.Wanted.of(name, object_name, object_type, privileges, prepend)
-    return wanted.holds(_ask(ctx, wanted.query(), connection), passed_on=bool(grant_option))
+    return wanted.holds(_run_query(ctx, wanted.query(), connection), passed_on=bool(grant_option))
 
 
 def privileges_grant(
@@ -582,7 +590,9 @@ def privileges_grant(
         salt '*' postgres.privileges_grant joe orders table SELECT,INSERT maintenance_db=shop
     """
     wanted = grants.Wanted.of(name, object_name, object_type, privileges, prepend)
-    return _tried(lambda: _ask(ctx, wanted.grant(passed_on=bool(grant_option)), connection))
+    return _try_action(
+        lambda: _run_query(ctx, wanted.grant(passed_on=bool(grant_option)), connection)
+    )
 
 
 def privileges_revoke(
@@ -601,14 +611,14 @@ def privileges_revoke(
         salt '*' postgres.privileges_revoke joe orders table SELECT,INSERT maintenance_db=shop
     """
     wanted = grants.Wanted.of(name, object_name, object_type, privileges, prepend)
-    return _tried(lambda: _ask(ctx, wanted.revoke(), connection))
+    return _try_action(lambda: _run_query(ctx, wanted.revoke(), connection))
 
 
-def _ask(ctx: MinionContext, sql: str, connection: dict[str, Any]) -> list[dict[str, str]]:
+def _run_query(ctx: MinionContext, sql: str, connection: dict[str, Any]) -> list[dict[str, str]]:
     return query(ctx, Server.of(ctx, connection), sql)
 
 
-def _tried(act: Any) -> bool:
+def _try_action(act: Any) -> bool:
     """Whether it was done; the reason why not is in the log."""
     try:
         act()

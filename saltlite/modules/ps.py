@@ -29,20 +29,20 @@ def top(num_processes: int = 5, interval: float = 3) -> list[dict[str, Any]]:
     """
     import time
 
-    before = {process: _spent(process) for process in _util().process_iter()}
+    before = {process: _cpu_time_s(process) for process in _import_psutil().process_iter()}
     time.sleep(float(interval))
     used = [
-        (_spent(process) - spent, process)
+        (_cpu_time_s(process) - spent, process)
         for process, spent in before.items()
         if process.is_running()
     ]
     used.sort(key=lambda pair: pair[0], reverse=True)
-    shown = (_shown(process) for _, process in used)
+    shown = (_describe_process(process) for _, process in used)
     found = [each for each in shown if each is not None]
     return found[: int(num_processes)]
 
 
-def _spent(process: psutil.Process) -> float:
+def _cpu_time_s(process: psutil.Process) -> float:
     import psutil
 
     try:
@@ -52,7 +52,7 @@ def _spent(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def _shown(process: psutil.Process) -> dict[str, Any] | None:
+def _describe_process(process: psutil.Process) -> dict[str, Any] | None:
     import psutil
 
     try:
@@ -78,7 +78,7 @@ def get_pid_list() -> list[int]:
 
         salt '*' ps.get_pid_list
     """
-    return list(_util().pids())
+    return list(_import_psutil().pids())
 
 
 def proc_info(pid: int, attrs: list[str] | None = None) -> dict[str, Any]:
@@ -89,22 +89,22 @@ def proc_info(pid: int, attrs: list[str] | None = None) -> dict[str, Any]:
         salt '*' ps.proc_info 2322
         salt '*' ps.proc_info 2322 attrs='["pid", "name"]'
     """
-    util = _util()
+    util = _import_psutil()
     try:
         found: dict[str, Any] = util.Process(pid).as_dict(attrs)
     except util.Error as error:
         raise FunctionError(str(error)) from error
-    return {name: _plain(value) for name, value in found.items()}
+    return {name: _as_plain(value) for name, value in found.items()}
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     """Named tuples as maps, also within others."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _plain(each) for name, each in value._asdict().items()}
+        return {name: _as_plain(each) for name, each in value._asdict().items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_as_plain(each) for each in value]
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _as_plain(each) for name, each in value.items()}
     return value
 
 
@@ -115,7 +115,7 @@ def kill_pid(pid: int, signal: int = 15) -> bool:
 
         salt '*' ps.kill_pid 2000
     """
-    util = _util()
+    util = _import_psutil()
     try:
         util.Process(pid).send_signal(signal)
     except (util.NoSuchProcess, OverflowError):
@@ -133,12 +133,14 @@ def pkill(
         salt '*' ps.pkill pattern=httpd signal=9
     """
     killed = [
-        process.pid for process in _matching(pattern, user, full=full) if _signal(process, signal)
+        process.pid
+        for process in _find_processes(pattern, user, full=full)
+        if _send_signal(process, signal)
     ]
     return {"killed": killed} if killed else None
 
 
-def _signal(process: psutil.Process, signal: int) -> bool:
+def _send_signal(process: psutil.Process, signal: int) -> bool:
     import psutil
 
     try:
@@ -160,21 +162,21 @@ def pgrep(
         salt '*' ps.pgrep pattern=httpd
     """
     text = pattern if pattern_is_regex else re.escape(str(pattern))
-    found = [process.pid for process in _matching(text, user, full=full, regex=True)]
+    found = [process.pid for process in _find_processes(text, user, full=full, regex=True)]
     return found or None
 
 
-def _matching(
+def _find_processes(
     pattern: str, user: str | None, *, full: bool, regex: bool = False
 ) -> Iterator[psutil.Process]:
     wanted = re.compile(pattern if regex else re.escape(str(pattern)))
-    for process in _util().process_iter():
-        told = _told(process, full=full)
+    for process in _import_psutil().process_iter():
+        told = _describe_match(process, full=full)
         if told is not None and wanted.search(told[0]) and user in (None, told[1]):
             yield process
 
 
-def _told(process: psutil.Process, *, full: bool) -> tuple[str, str] | None:
+def _describe_match(process: psutil.Process, *, full: bool) -> tuple[str, str] | None:
     """Name or line, and user."""
     import psutil
 
@@ -194,7 +196,7 @@ def status(status: str) -> list[dict[str, Any]]:
     """
     if not status:
         raise FunctionError("Filter is required for ps.status.")
-    processes = _util().process_iter(["pid", "name", "status"])
+    processes = _import_psutil().process_iter(["pid", "name", "status"])
     return [
         {"pid": process.info["pid"], "name": process.info["name"]}
         for process in processes
@@ -209,7 +211,7 @@ def cpu_percent(interval: float = 0.1, per_cpu: bool = False) -> float | list[fl
 
         salt '*' ps.cpu_percent
     """
-    found: float | list[float] = _util().cpu_percent(interval, per_cpu)
+    found: float | list[float] = _import_psutil().cpu_percent(interval, per_cpu)
     return found
 
 
@@ -220,7 +222,7 @@ def cpu_times(per_cpu: bool = False) -> Any:
 
         salt '*' ps.cpu_times
     """
-    return _plain(_util().cpu_times(per_cpu))
+    return _as_plain(_import_psutil().cpu_times(per_cpu))
 
 
 def num_cpus() -> int | None:
@@ -230,7 +232,7 @@ def num_cpus() -> int | None:
 
         salt '*' ps.num_cpus
     """
-    count: int | None = _util().cpu_count()
+    count: int | None = _import_psutil().cpu_count()
     return count
 
 
@@ -241,7 +243,7 @@ def virtual_memory() -> dict[str, Any]:
 
         salt '*' ps.virtual_memory
     """
-    return dict(_util().virtual_memory()._asdict())
+    return dict(_import_psutil().virtual_memory()._asdict())
 
 
 def swap_memory() -> dict[str, Any]:
@@ -251,7 +253,7 @@ def swap_memory() -> dict[str, Any]:
 
         salt '*' ps.swap_memory
     """
-    return dict(_util().swap_memory()._asdict())
+    return dict(_import_psutil().swap_memory()._asdict())
 
 
 def total_physical_memory() -> int:
@@ -261,7 +263,7 @@ def total_physical_memory() -> int:
 
         salt '*' ps.total_physical_memory
     """
-    return int(_util().virtual_memory().total)
+    return int(_import_psutil().virtual_memory().total)
 
 
 def disk_partitions(all: bool = False) -> list[dict[str, Any]]:
@@ -271,10 +273,10 @@ def disk_partitions(all: bool = False) -> list[dict[str, Any]]:
 
         salt '*' ps.disk_partitions
     """
-    return [_partition(each) for each in _util().disk_partitions(all)]
+    return [_describe_partition(each) for each in _import_psutil().disk_partitions(all)]
 
 
-def _partition(entry: Any) -> dict[str, Any]:
+def _describe_partition(entry: Any) -> dict[str, Any]:
     return {
         "device": entry.device,
         "mountpoint": entry.mountpoint,
@@ -291,7 +293,7 @@ def disk_usage(path: str) -> dict[str, Any]:
         salt '*' ps.disk_usage /home
     """
     try:
-        return dict(_util().disk_usage(path)._asdict())
+        return dict(_import_psutil().disk_usage(path)._asdict())
     except OSError as error:
         raise FunctionError(f"{path}: {error.strerror}") from error
 
@@ -314,8 +316,8 @@ def disk_io_counters(device: str | None = None) -> Any:
         salt '*' ps.disk_io_counters device=sda1
     """
     if not device:
-        return _plain(_util().disk_io_counters())
-    return _plain(_util().disk_io_counters(perdisk=True).get(device, False))
+        return _as_plain(_import_psutil().disk_io_counters())
+    return _as_plain(_import_psutil().disk_io_counters(perdisk=True).get(device, False))
 
 
 def network_io_counters(interface: str | None = None) -> Any:
@@ -326,8 +328,8 @@ def network_io_counters(interface: str | None = None) -> Any:
         salt '*' ps.network_io_counters interface=eth0
     """
     if not interface:
-        return _plain(_util().net_io_counters())
-    return _plain(_util().net_io_counters(pernic=True).get(interface, False))
+        return _as_plain(_import_psutil().net_io_counters())
+    return _as_plain(_import_psutil().net_io_counters(pernic=True).get(interface, False))
 
 
 def boot_time(time_format: str | None = None) -> int | str:
@@ -339,7 +341,7 @@ def boot_time(time_format: str | None = None) -> int | str:
     """
     from datetime import datetime, timezone
 
-    seconds = int(_util().boot_time())
+    seconds = int(_import_psutil().boot_time())
     if not time_format:
         return seconds
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime(time_format)
@@ -352,7 +354,7 @@ def get_users() -> list[dict[str, Any]]:
 
         salt '*' ps.get_users
     """
-    return [dict(each._asdict()) for each in _util().users()]
+    return [dict(each._asdict()) for each in _import_psutil().users()]
 
 
 def lsof(ctx: MinionContext, name: str) -> list[str]:
@@ -362,7 +364,7 @@ def lsof(ctx: MinionContext, name: str) -> list[str]:
 
         salt '*' ps.lsof apache2
     """
-    return [str(name), _said(ctx, ["lsof", "-c", str(name)])]
+    return [str(name), _read_output(ctx, ["lsof", "-c", str(name)])]
 
 
 def netstat(ctx: MinionContext, name: str) -> list[Any]:
@@ -372,7 +374,10 @@ def netstat(ctx: MinionContext, name: str) -> list[Any]:
 
         salt '*' ps.netstat apache2
     """
-    return [str(name), _lines(_said(ctx, ["netstat", "-nap"], rstrip=False), str(name))]
+    return [
+        str(name),
+        _matching_lines(_read_output(ctx, ["netstat", "-nap"], rstrip=False), str(name)),
+    ]
 
 
 def ss(ctx: MinionContext, name: str) -> list[Any]:
@@ -382,7 +387,7 @@ def ss(ctx: MinionContext, name: str) -> list[Any]:
 
         salt '*' ps.ss apache2
     """
-    return [str(name), _lines(_said(ctx, ["ss", "-neap"], rstrip=False), str(name))]
+    return [str(name), _matching_lines(_read_output(ctx, ["ss", "-neap"], rstrip=False), str(name))]
 
 
 def psaux(ctx: MinionContext, name: str) -> list[Any]:
@@ -399,24 +404,24 @@ def psaux(ctx: MinionContext, name: str) -> list[Any]:
     own = str(os.getpid())
     found = [
         line
-        for line in _said(ctx, ["ps", "aux"]).splitlines()
+        for line in _read_output(ctx, ["ps", "aux"]).splitlines()
         if pattern.search(line) and line.split()[1:2] != [own]
     ]
     return [str(name), found, f"{len(found)} occurrence(s)."]
 
 
-def _lines(text: str, name: str) -> list[str]:
+def _matching_lines(text: str, name: str) -> list[str]:
     return [line for line in text.split("\n") if name in line]
 
 
-def _said(ctx: MinionContext, argv: list[str], *, rstrip: bool = True) -> str:
+def _read_output(ctx: MinionContext, argv: list[str], *, rstrip: bool = True) -> str:
     if ctx.host.which(argv[0]) is None:
         raise ProgramMissing(argv[0])
     options = Options(python_shell=False, ignore_retcode=True, rstrip=rstrip)
     return command.run(ctx, argv, options).stdout
 
 
-def _util() -> Any:
+def _import_psutil() -> Any:
     try:
         import psutil
     except ImportError:

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 FIRST_LOOK_S = 0.05
 LOOK_S = 0.3
-"""How often the master is asked for returns. Source: protocol.md 9.6."""
+"""How often the master is asked for returns. Source: docs/wire.md#peers."""
 
 NO_MASTER = "No access to master. If using salt-call with --local, please remove."
 
@@ -43,7 +43,7 @@ def publish(
         salt system.example.com publish.publish '*' cmd.run 'ls -la /tmp'
     """
     del via_master
-    found = _published(ctx, tgt, fun, arg, tgt_type, returner, timeout, form="clean")
+    found = _publish_job(ctx, tgt, fun, arg, tgt_type, returner, timeout, form="clean")
     return {minion: ret.get("ret") for minion, ret in found.items() if isinstance(ret, Mapping)}
 
 
@@ -62,7 +62,7 @@ def full_data(
 
         salt system.example.com publish.full_data '*' cmd.run 'ls -la /tmp'
     """
-    return _published(ctx, tgt, fun, arg, tgt_type, returner, timeout, form="full")
+    return _publish_job(ctx, tgt, fun, arg, tgt_type, returner, timeout, form="full")
 
 
 def runner(ctx: MinionContext, fun: str, arg: Any = None, timeout: float = 5) -> Any:
@@ -77,7 +77,8 @@ def runner(ctx: MinionContext, fun: str, arg: Any = None, timeout: float = 5) ->
     if ctx.master is None:
         return NO_MASTER
     load: dict[str, Plain] = {
-        "cmd": "minion_runner", "fun": fun, "arg": _listed(arg), "tmo": timeout, "no_parse": [],
+        "cmd": "minion_runner", "fun": fun, "arg": _parse_arguments(arg), "tmo": timeout,
+        "no_parse": [],
     }  # fmt: skip
     try:
         return ctx.master.request(load)
@@ -85,7 +86,7 @@ def runner(ctx: MinionContext, fun: str, arg: Any = None, timeout: float = 5) ->
         return f"'{fun}' runner publish timed out"
 
 
-def _published(
+def _publish_job(
     ctx: MinionContext,
     tgt: Any,
     fun: str,
@@ -105,8 +106,8 @@ def _published(
         log.info("Cannot publish publish calls. Returning {}")
         return {}
     load: dict[str, Plain] = {
-        "cmd": "minion_pub", "fun": fun, "arg": _listed(arg), "tgt": tgt, "tgt_type": tgt_type,
-        "ret": returner, "tmo": timeout, "form": form, "no_parse": [],
+        "cmd": "minion_pub", "fun": fun, "arg": _parse_arguments(arg), "tgt": tgt,
+        "tgt_type": tgt_type, "ret": returner, "tmo": timeout, "form": form, "no_parse": [],
     }  # fmt: skip
     try:
         job = ctx.master.request(load)
@@ -118,10 +119,12 @@ def _published(
         return {}
     minions = job.get("minions")
     expected = len(minions) if isinstance(minions, (list, tuple)) else 0
-    return _returns(ctx.master, str(job["jid"]), expected, float(timeout))
+    return _collect_returns(ctx.master, str(job["jid"]), expected, float(timeout))
 
 
-def _returns(master: MasterLink, jid: str, expected: int, timeout_s: float) -> dict[str, Any]:
+def _collect_returns(
+    master: MasterLink, jid: str, expected: int, timeout_s: float
+) -> dict[str, Any]:
     """What has come back when all have answered, or the time is over."""
     until_s = time.monotonic() + timeout_s
     wait_s = FIRST_LOOK_S
@@ -134,7 +137,7 @@ def _returns(master: MasterLink, jid: str, expected: int, timeout_s: float) -> d
             return returned
 
 
-def _listed(arg: Any) -> list[Any]:
+def _parse_arguments(arg: Any) -> list[Any]:
     """One argument or several, with texts as YAML would read them."""
     value = parse_argument(arg) if isinstance(arg, str) else arg
     if value is None:

@@ -256,7 +256,7 @@ def list_permissions(
         salt '*' rabbitmq.list_permissions /myvhost
     """
     text = rabbitmq.run(ctx.host, "list_permissions", "-q", "-p", str(vhost), runas=runas)
-    return _rights(text, "user")
+    return _parse_rights(text, "user")
 
 
 def list_user_permissions(
@@ -271,10 +271,10 @@ def list_user_permissions(
         salt '*' rabbitmq.list_user_permissions user
     """
     text = rabbitmq.run(ctx.host, "list_user_permissions", "-q", "--", str(name), runas=runas)
-    return _rights(text, "vhost")
+    return _parse_rights(text, "vhost")
 
 
-def _rights(text: str, key: str) -> dict[str, dict[str, str]]:
+def _parse_rights(text: str, key: str) -> dict[str, dict[str, str]]:
     rows = rabbitmq.table(text, (key, *_RIGHTS))
     return {row[key]: {name: row.get(name, "") for name in _RIGHTS} for row in rows}
 
@@ -625,7 +625,7 @@ def list_queues(ctx: MinionContext, runas: str | None = None, *args: str) -> dic
 
         salt '*' rabbitmq.list_queues runas=root messages consumers
     """
-    return _queues(ctx, runas, args)
+    return _read_queues(ctx, runas, args)
 
 
 def list_queues_vhost(
@@ -637,10 +637,10 @@ def list_queues_vhost(
 
         salt '*' rabbitmq.list_queues_vhost myvhost root messages consumers
     """
-    return _queues(ctx, runas, args, "-p", str(vhost))
+    return _read_queues(ctx, runas, args, "-p", str(vhost))
 
 
-def _queues(
+def _read_queues(
     ctx: MinionContext, runas: str | None, columns: tuple[str, ...], *words: str
 ) -> dict[str, list[str]]:
     names = ("name", *(column for column in columns or ("messages",) if column != "name"))

@@ -98,7 +98,7 @@ def rand_int(start: Any = 1, end: Any = 10, seed: Any = None) -> int:
 
         salt '*' random.rand_int 1 10
     """
-    return _chance(seed).randint(start, end)
+    return _make_generator(seed).randint(start, end)
 
 
 def seed(ctx: MinionContext, range: Any = 10, hash: Any = None) -> int:
@@ -112,7 +112,7 @@ def seed(ctx: MinionContext, range: Any = 10, hash: Any = None) -> int:
     return Random(from_text).randrange(range)  # noqa: S311 - has to be the same each time
 
 
-def _chance(seed: Any) -> Random:
+def _make_generator(seed: Any) -> Random:
     if seed in (None, ""):
         return SystemRandom()
     return Random(seed)  # noqa: S311 - has to be the same each time

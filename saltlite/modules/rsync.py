@@ -6,6 +6,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
+from saltlite.openat import refuse_misleading
 from saltlite.providers import command
 from saltlite.providers.command import Options
 
@@ -40,10 +41,17 @@ def rsync(
     if not src or not dst:
         raise UsageError("src and dst cannot be empty")
     words = words_of(delete, force, update, passwordfile, exclude, excludefrom, dryrun, rsh)
-    words += _list(additional_opts, "additional_opts")
+    words += _check_list(additional_opts, "additional_opts")
+    if not _is_elsewhere(dst):
+        refuse_misleading(dst)
     if not src.startswith("salt://"):
-        return _run(ctx, [*words, "--", src, dst])
+        return _run_rsync(ctx, [*words, "--", src, dst])
     return _from_master(ctx, src, dst, words, saltenv)
+
+
+def _is_elsewhere(place: str) -> bool:
+    """Whether a place is another machine's: ``host:path``, ``rsync://…``."""
+    return ":" in place.partition("/")[0]
 
 
 def words_of(
@@ -61,10 +69,10 @@ def words_of(
     words = ["-avz", *(flag for flag, wanted in flags.items() if wanted)]
     values = {"--rsh": rsh, "--password-file": passwordfile, "--exclude-from": excludefrom}
     words += [f"{option}={value}" for option, value in values.items() if value]
-    return [*words, *(f"--exclude={each}" for each in _list(exclude, "exclude"))]
+    return [*words, *(f"--exclude={each}" for each in _check_list(exclude, "exclude"))]
 
 
-def _list(given: Any, what: str) -> list[str]:
+def _check_list(given: Any, what: str) -> list[str]:
     if not given:
         return []
     if isinstance(given, str):
@@ -86,10 +94,10 @@ def _from_master(
         if not got:
             raise FunctionError(f"{src} does not exist")
         inside = f"{source.rpartition('/')[2]}/" if src.endswith("/") else ""
-        return _run(ctx, [*words, "--", f"{place}/{inside}", dst])
+        return _run_rsync(ctx, [*words, "--", f"{place}/{inside}", dst])
 
 
-def _run(ctx: MinionContext, words: list[str]) -> dict[str, Any]:
+def _run_rsync(ctx: MinionContext, words: list[str]) -> dict[str, Any]:
     if ctx.host.which("rsync") is None:
         raise FunctionError("rsync is not there")
     return command.run(ctx, ["rsync", *words], Options(python_shell=False)).as_map()

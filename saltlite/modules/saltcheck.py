@@ -13,11 +13,11 @@ import os
 import posixpath
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError, UsageError
 from saltlite.fileserver.client import file_client
@@ -50,7 +50,7 @@ def run_test(ctx: MinionContext, **kwargs: Any) -> Any:
     if not test or not isinstance(test, Mapping):
         ctx.state["retcode"] = 1
         return NO_TEST
-    result = _run(ctx, test)
+    result = _run_test(ctx, test)
     if _has_failed(result):
         ctx.state["retcode"] = 1
     return result
@@ -110,7 +110,7 @@ def run_highstate_tests(
 
         salt '*' saltcheck.run_highstate_tests
     """
-    wanted = _compile(ctx, saltenv, of_top).wanted.get(_env(ctx, saltenv), ())
+    wanted = _compile_states(ctx, saltenv, of_top).wanted.get(_choose_saltenv(ctx, saltenv), ())
     return _run_states(ctx, list(map(str, wanted)), saltenv, only_fails=only_fails)
 
 
@@ -122,7 +122,7 @@ def report_highstate_tests(ctx: MinionContext, saltenv: str | None = None) -> di
         salt '*' saltcheck.report_highstate_tests
     """
     tree = _TestTree.of(ctx, saltenv)
-    names = _names_in_order(_compile(ctx, saltenv, of_top))
+    names = _names_in_order(_compile_states(ctx, saltenv, of_top))
     missing = [name for name in names if not tree.files(name)]
     if missing:
         ctx.state["retcode"] = min(len(missing), 255)
@@ -144,7 +144,7 @@ assertion: assertTrue}]'
     """
     if not isinstance(data, Sequence) or isinstance(data, str) or len(data) != 2:
         raise UsageError("data must be a list of the test's id and its map")
-    return {str(data[0]): _run(ctx, data[1])}
+    return {str(data[0]): _run_test(ctx, data[1])}
 
 
 # --- one test ------------------------------------------------------------------------------------
@@ -216,11 +216,11 @@ ASSERTIONS: Mapping[str, _Assertion] = {
 }
 
 
-def _run(ctx: MinionContext, test: Any) -> Result:
+def _run_test(ctx: MinionContext, test: Any) -> Result:
     """The result of a test with its duration in seconds. The job's retcode stays as it is."""
     started, retcode = time.monotonic(), ctx.state.get("retcode", 0)
     try:
-        result = _result(ctx, test)
+        result = _try_test(ctx, test)
     except _InvalidTest as error:
         result = {"status": f"{INVALID}: {error}"}
     except Exception as error:
@@ -231,18 +231,18 @@ def _run(ctx: MinionContext, test: Any) -> Result:
     return {**result, "duration": round(time.monotonic() - started, 4)}
 
 
-def _result(ctx: MinionContext, given: Any) -> Result:
+def _try_test(ctx: MinionContext, given: Any) -> Result:
     if not isinstance(given, Mapping):
         raise _InvalidTest("a test is a map")
     test = {str(key).replace("-", "_"): value for key, value in given.items()}
     if test.get("skip"):
         return {"status": SKIP}
-    assertions = _assertions(test)
-    function, args = _function(ctx, test), _arguments(test)
-    returned = _call(ctx, function, args, _keywords(test))
+    assertions = _list_assertions(test)
+    function, args = _read_function(ctx, test), _read_arguments(test)
+    returned = _call_function(ctx, function, args, _read_keywords(test))
     if not assertions:
         return _result_of_states(returned, test)
-    results = [_assert(each, returned, test) for each in assertions]
+    results = [_check_result(each, returned, test) for each in assertions]
     if "assertions" not in test:
         return results[0]
     failed = any(map(_has_failed, results))
@@ -250,19 +250,19 @@ def _result(ctx: MinionContext, given: Any) -> Result:
     return {**numbered, "status": FAIL if failed else PASS}
 
 
-def _assertions(test: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_assertions(test: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What is to hold, checked; nothing for ``saltcheck.state_apply``, which needs no assertion."""
     if "assertions" not in test:
         if test.get("module_and_function") == STATE_APPLY and "assertion" not in test:
             return []
-        return [_checked(test)]
+        return [_check_assertion(test)]
     given = test["assertions"]
     if not isinstance(given, list) or not given:
         raise _InvalidTest("assertions must be a list of at least one map")
-    return [_checked(each) for each in given]
+    return [_check_assertion(each) for each in given]
 
 
-def _checked(given: Any) -> dict[str, Any]:
+def _check_assertion(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise _InvalidTest("an assertion is a map")
     found = {str(key).replace("-", "_"): value for key, value in given.items()}
@@ -276,7 +276,7 @@ def _checked(given: Any) -> dict[str, Any]:
     return found
 
 
-def _function(ctx: MinionContext, test: Mapping[str, Any]) -> str:
+def _read_function(ctx: MinionContext, test: Mapping[str, Any]) -> str:
     name = test.get("module_and_function")
     if not isinstance(name, str) or name.count(".") != 1:
         raise _InvalidTest(f"module_and_function must be module.function, not {name!r}")
@@ -289,14 +289,14 @@ def _function(ctx: MinionContext, test: Mapping[str, Any]) -> str:
     return name
 
 
-def _arguments(test: Mapping[str, Any]) -> list[Any]:
+def _read_arguments(test: Mapping[str, Any]) -> list[Any]:
     args = test.get("args")
     if args is not None and not isinstance(args, list):
         raise _InvalidTest("args must be a list")
     return list(args or ())
 
 
-def _keywords(test: Mapping[str, Any]) -> dict[str, Any]:
+def _read_keywords(test: Mapping[str, Any]) -> dict[str, Any]:
     """``kwargs``, with ``pillar-data`` as the keyword ``pillar``."""
     found: dict[Any, Any] = {}
     for key, name in (("kwargs", ""), ("pillar_data", "pillar")):
@@ -308,7 +308,9 @@ def _keywords(test: Mapping[str, Any]) -> dict[str, Any]:
     return {str(key): value for key, value in found.items()}
 
 
-def _call(ctx: MinionContext, function: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _call_function(
+    ctx: MinionContext, function: str, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     returned = ctx.functions.call(function, *args, **kwargs)
     return list(returned) if isinstance(returned, Iterator) else returned
 
@@ -317,28 +319,31 @@ def _result_of_states(returned: Any, test: Mapping[str, Any]) -> Result:
     """The result of ``saltcheck.state_apply`` without an assertion: no state may have failed."""
     good = isinstance(returned, Mapping) and bool(returned)
     if not good or any(_is_failed_state(each) for each in returned.values()):
-        shown = returned if _prints(test) else "hidden"
-        return {"status": f"{FAIL}: the states have failed: {shown}", **_details(test, {}, "")}
-    text = f"{ASSERTIONS['assertNotEmpty'].sign} {returned if _prints(test) else 'hidden'}"
-    return {"status": PASS, **_details(test, {}, text)}
+        shown = returned if _wants_print(test) else "hidden"
+        return {
+            "status": f"{FAIL}: the states have failed: {shown}",
+            **_describe_test(test, {}, ""),
+        }
+    text = f"{ASSERTIONS['assertNotEmpty'].sign} {returned if _wants_print(test) else 'hidden'}"
+    return {"status": PASS, **_describe_test(test, {}, text)}
 
 
 def _is_failed_state(answer: Any) -> bool:
     return not isinstance(answer, Mapping) or answer.get("result") is False
 
 
-def _assert(wanted: Mapping[str, Any], returned: Any, test: Mapping[str, Any]) -> Result:
+def _check_result(wanted: Mapping[str, Any], returned: Any, test: Mapping[str, Any]) -> Result:
     """The result of one assertion about what was returned, or about a section of it."""
     assertion = ASSERTIONS[wanted["assertion"]]
-    got = _section(wanted, returned)
+    got = _find_section(wanted, returned)
     want = wanted.get("expected_return")
-    shown = got if _prints(test) else "hidden"
+    shown = got if _wants_print(test) else "hidden"
     said = [*([] if want is None else [str(want)]), assertion.sign, str(shown)]
-    status = _status(wanted["assertion"], want, got, prints=_prints(test))
-    return {"status": status, **_details(test, wanted, " ".join(said))}
+    status = _compare_values(wanted["assertion"], want, got, prints=_wants_print(test))
+    return {"status": status, **_describe_test(test, wanted, " ".join(said))}
 
 
-def _section(wanted: Mapping[str, Any], returned: Any) -> Any:
+def _find_section(wanted: Mapping[str, Any], returned: Any) -> Any:
     """The part of what was returned that counts; ``False`` if there is no such part, as in Salt."""
     section = wanted.get("assertion_section")
     if not section:
@@ -347,13 +352,13 @@ def _section(wanted: Mapping[str, Any], returned: Any) -> Any:
     return traverse(returned, section, False, delimiter=str(delimiter))
 
 
-def _status(name: str, want: Any, got: Any, *, prints: bool) -> str:
+def _compare_values(name: str, want: Any, got: Any, *, prints: bool) -> str:
     assertion = ASSERTIONS[name]
     if name == "assertFalse" and isinstance(got, str):
         got = bool(got)  # as Salt: no text is false
     try:
         if assertion.casts:
-            want = _cast(want, got)
+            want = _cast_expected(want, got)
         holds = assertion.holds(want, got)
     except (TypeError, ValueError, OverflowError) as error:
         return f"{FAIL}: {name} cannot compare them" + (f": {error}" if prints else "")
@@ -363,7 +368,7 @@ def _status(name: str, want: Any, got: Any, *, prints: bool) -> str:
     return f"{FAIL}: {text.format(want=want, got=got, sign=assertion.sign)}"
 
 
-def _cast(want: Any, got: Any) -> Any:
+def _cast_expected(want: Any, got: Any) -> Any:
     """What is expected, as the type of what was returned; as it is where that cannot be."""
     if isinstance(got, bool):
         return want != "False" and bool(want)
@@ -375,11 +380,11 @@ def _cast(want: Any, got: Any) -> Any:
         return want
 
 
-def _prints(test: Mapping[str, Any]) -> bool:
+def _wants_print(test: Mapping[str, Any]) -> bool:
     return bool(test.get("print_result", True))
 
 
-def _details(test: Mapping[str, Any], wanted: Mapping[str, Any], text: str) -> Result:
+def _describe_test(test: Mapping[str, Any], wanted: Mapping[str, Any], text: str) -> Result:
     """What was called and compared, with ``output_details``."""
     if not test.get("output_details"):
         return {}
@@ -410,7 +415,7 @@ class _TestTree:
     @classmethod
     def of(cls, ctx: MinionContext, saltenv: str | None) -> _TestTree:
         """Those that the file server has now."""
-        env = _env(ctx, saltenv)
+        env = _choose_saltenv(ctx, saltenv)
         directory = ctx.config.files.saltcheck_test_location.strip("/")
         client = file_client(ctx)
         listed = client.list_files(env) if env in client.envs() else []
@@ -439,7 +444,7 @@ class _TestTree:
         So it fails under the name of the file, and the tests of other files run.
         """
         try:
-            found = self._render(path)
+            found = self._render_file(path)
         except SaltliteError as error:
             text = error.salt_text if isinstance(error, RenderError) else str(error)
             return {path: _InvalidTest(text)}
@@ -449,7 +454,7 @@ class _TestTree:
             return {path: _InvalidTest("the file must render to a map of tests")}
         return {str(name): test for name, test in found.items()}
 
-    def _render(self, path: str) -> Any:
+    def _render_file(self, path: str) -> Any:
         cached = file_client(self.ctx).cache_file(f"salt://{path}", self.saltenv)
         data = self.ctx.host.read_bytes(cached) if cached else None
         if data is None:
@@ -470,14 +475,14 @@ class _TestTree:
         return render(source, self.ctx)
 
 
-def _env(ctx: MinionContext, saltenv: str | None) -> str:
+def _choose_saltenv(ctx: MinionContext, saltenv: str | None) -> str:
     return str(saltenv or ctx.config.files.saltenv or "base")
 
 
-def _compile(
+def _compile_states(
     ctx: MinionContext, saltenv: str | None, make: Callable[[MinionContext, Wishes], Compiled]
 ) -> Compiled:
-    wishes = Wishes.of(ctx, {"saltenv": _env(ctx, saltenv), "force": True})
+    wishes = Wishes.of(ctx, {"saltenv": _choose_saltenv(ctx, saltenv), "force": True})
     with prepared(ctx, wishes) as own:
         return make(own, wishes)
 
@@ -496,7 +501,7 @@ def _with_included(ctx: MinionContext, state: str, saltenv: str) -> list[str]:
     def make(own: MinionContext, wishes: Wishes) -> Compiled:
         return of_sls(own, [state], wishes)
 
-    found = _compile(ctx, saltenv, make)
+    found = _compile_states(ctx, saltenv, make)
     if found.errors:
         log.warning("saltcheck: %s does not compile: %s", state, "; ".join(found.errors))
     names = _names_in_order(found)
@@ -519,7 +524,7 @@ def _run_states(
     results: dict[str, dict[str, Result]] = {state: {} for state in states}
     for (state, name, _), result in zip(wanted, _run_all(ctx, wanted), strict=True):
         results[state][name] = result
-    summary = _summary(results)
+    summary = _summarize_results(results)
     if summary["Failed"]:
         ctx.state["retcode"] = 1
     listed = _only_failed(results) if only_fails else [{state: results[state]} for state in states]
@@ -565,13 +570,13 @@ def _run_beside(ctx: MinionContext, tests: Sequence[Any], at_once: int) -> list[
 
     def collect(tag: str) -> None:
         answer = beside.answer(tag)
-        results[tag] = _ended(answer) if isinstance(answer, str) else answer
+        results[tag] = _failed_process(answer) if isinstance(answer, str) else answer
 
     try:
         for number, test in enumerate(tests):
             while len(beside) >= at_once:
                 collect(beside.next())
-            beside.start(str(number), number, _work(ctx, test))
+            beside.start(str(number), number, _make_work(ctx, test))
         while len(beside):
             collect(beside.next())
     finally:
@@ -579,11 +584,11 @@ def _run_beside(ctx: MinionContext, tests: Sequence[Any], at_once: int) -> list[
     return [results[str(number)] for number in range(len(tests))]
 
 
-def _work(ctx: MinionContext, test: Any) -> Callable[[], Result]:
+def _make_work(ctx: MinionContext, test: Any) -> Callable[[], Result]:
     return lambda: _run_file_test(ctx, test)
 
 
-def _ended(text: str) -> Result:
+def _failed_process(text: str) -> Result:
     """The result of a test whose process came to a bad end."""
     return {"status": f"{FAIL}: {text.replace('this state', 'this test')}", "duration": 0.0}
 
@@ -591,10 +596,10 @@ def _ended(text: str) -> Result:
 def _run_file_test(ctx: MinionContext, test: Any) -> Result:
     if isinstance(test, _InvalidTest):
         return {"status": f"{INVALID}: {test}", "duration": 0.0}
-    return _run(ctx, test)
+    return _run_test(ctx, test)
 
 
-def _summary(results: Mapping[str, Mapping[str, Result]]) -> dict[str, Any]:
+def _summarize_results(results: Mapping[str, Mapping[str, Result]]) -> dict[str, Any]:
     ran = [result for tests in results.values() for result in tests.values()]
     failed = sum(map(_has_failed, ran))
     skipped = sum(result["status"] == SKIP for result in ran)

@@ -44,8 +44,8 @@ def list_(
         salt '*' schedule.list
         salt '*' schedule.list show_all=True
     """
-    found = _saved(ctx) if offline else _now(ctx, where)
-    saved = _saved(ctx)
+    found = _read_saved(ctx) if offline else _read_running(ctx, where)
+    saved = _read_saved(ctx)
     shown: dict[str, Any] = {}
     for name, entry in found.items():
         if not isinstance(entry, Mapping):
@@ -68,7 +68,7 @@ def is_enabled(ctx: MinionContext, name: str | None = None) -> Any:
         salt '*' schedule.is_enabled name=job_name
         salt '*' schedule.is_enabled
     """
-    found = _now(ctx)
+    found = _read_running(ctx)
     if name:
         return found.get(name, {})
     return found.get("enabled", True)
@@ -103,7 +103,7 @@ def add(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
         "result": False,
         "changes": {},
     }
-    if name in _found(ctx, kwargs):
+    if name in _read_schedule(ctx, kwargs):
         return answer | {"comment": f"Job {name} already exists in schedule."}
     try:
         entry = entry_of(name, kwargs)
@@ -112,7 +112,7 @@ def add(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
         return answer | {"comment": f"{prefix}{error}"}
     if kwargs.get("test"):
         return answer | {"comment": f"Job: {name} would be added to schedule.", "result": True}
-    if not _put(ctx, "add", name, entry, kwargs):
+    if not _put_entry(ctx, "add", name, entry, kwargs):
         return answer
     return {
         "comment": f"Added job: {name} to schedule.",
@@ -129,7 +129,7 @@ def modify(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
         salt '*' schedule.modify job1 function='test.ping' seconds=3600
     """
     answer: dict[str, Any] = {"comment": "", "changes": {}, "result": True}
-    found = _found(ctx, kwargs).get(name)
+    found = _read_schedule(ctx, kwargs).get(name)
     if found is None:
         comment = f"Job {name} does not exist in schedule."
         return answer | {"comment": comment, "result": False}
@@ -144,7 +144,7 @@ def modify(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     answer["changes"] = {name: {"old": before, "new": entry}}
     if kwargs.get("test"):
         return answer | {"comment": f"Job: {name} would be modified in schedule."}
-    if not _put(ctx, "modify", name, entry, kwargs):
+    if not _put_entry(ctx, "modify", name, entry, kwargs):
         comment = f"Failed to modify job {name} in schedule."
         return answer | {"comment": comment, "changes": {}, "result": False}
     return answer | {"comment": f"Modified job: {name} in schedule."}
@@ -162,14 +162,18 @@ def delete(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
         "result": False,
         "changes": {},
     }
-    if name not in _found(ctx, kwargs):
+    if name not in _read_schedule(ctx, kwargs):
         return answer | {"comment": f"Job {name} does not exist."}
     if kwargs.get("test"):
         return answer | {"comment": f"Job: {name} would be deleted from schedule.", "result": True}
     if kwargs.get("offline"):
-        with textfile.hold(ctx, str(_path(ctx))):
-            _save(ctx, {key: value for key, value in _saved(ctx).items() if key != name})
-    elif _ask(ctx, "delete", "delete_complete", name=name, **_persist(kwargs)) is None:
+        with textfile.hold(ctx, str(_schedule_path(ctx))):
+            _save_schedule(
+                ctx, {key: value for key, value in _read_saved(ctx).items() if key != name}
+            )
+    elif (
+        _ask_minion(ctx, "delete", "delete_complete", name=name, **_persist_option(kwargs)) is None
+    ):
         return answer
     return {
         "comment": f"Deleted Job {name} from schedule.",
@@ -187,7 +191,7 @@ def purge(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     """
     comments: list[str] = []
     changes: dict[str, Any] = {}
-    for name, entry in _found(ctx, kwargs).items():
+    for name, entry in _read_schedule(ctx, kwargs).items():
         if not isinstance(entry, Mapping) or name.startswith("__"):
             continue
         if kwargs.get("test"):
@@ -208,7 +212,7 @@ def enable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 
         salt '*' schedule.enable
     """
-    return _switch(ctx, "enable", kwargs)
+    return _switch_scheduler(ctx, "enable", kwargs)
 
 
 def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
@@ -218,15 +222,15 @@ def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 
         salt '*' schedule.disable
     """
-    return _switch(ctx, "disable", kwargs)
+    return _switch_scheduler(ctx, "disable", kwargs)
 
 
-def _switch(ctx: MinionContext, func: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _switch_scheduler(ctx: MinionContext, func: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if kwargs.get("test"):
         return {"comment": f"Schedule would be {func}d.", "changes": {}, "result": True}
     if has_no_minion(ctx):
         return {"comment": [], "changes": {}, "result": True}
-    if _ask(ctx, func, f"{func}d_complete", **_persist(kwargs)) is None:
+    if _ask_minion(ctx, func, f"{func}d_complete", **_persist_option(kwargs)) is None:
         return {"comment": f"Failed to {func} schedule on minion.", "changes": {}, "result": False}
     return {
         "comment": f"{func.capitalize()}d schedule on minion.",
@@ -259,18 +263,23 @@ def _switch_job(
     ctx: MinionContext, verb: str, name: str, kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
     answer: dict[str, Any] = {"comment": "", "result": False, "changes": {}}
-    found = _found(ctx, kwargs)
+    found = _read_schedule(ctx, kwargs)
     if name not in found:
         return answer | {"comment": f"Job {name} does not exist."}
     if kwargs.get("test"):
         comment = f"Job: {name} would be {verb}d in schedule."
         return answer | {"comment": comment, "result": True}
     if kwargs.get("offline"):
-        with textfile.hold(ctx, str(_path(ctx))):
-            saved = _saved(ctx)
+        with textfile.hold(ctx, str(_schedule_path(ctx))):
+            saved = _read_saved(ctx)
             entry = {**saved.get(name, found[name]), "enabled": verb == "enable"}
-            _save(ctx, {**saved, name: entry})
-    elif _ask(ctx, f"{verb}_job", f"{verb}d_job_complete", name=name, **_persist(kwargs)) is None:
+            _save_schedule(ctx, {**saved, name: entry})
+    elif (
+        _ask_minion(
+            ctx, f"{verb}_job", f"{verb}d_job_complete", name=name, **_persist_option(kwargs)
+        )
+        is None
+    ):
         return answer | {"comment": f"Failed to {verb} job {name} in schedule."}
     return {
         "comment": f"{verb.capitalize()}d Job {name} in schedule.",
@@ -286,7 +295,7 @@ def run_job(ctx: MinionContext, name: str, force: bool = False) -> dict[str, Any
 
         salt '*' schedule.run_job job1
     """
-    entry = _now(ctx).get(name)
+    entry = _read_running(ctx).get(name)
     if entry is None:
         return {"comment": f"Job {name} does not exist.", "result": False}
     if not entry.get("enabled", True) and not force:
@@ -306,7 +315,7 @@ def save(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
         return {"comment": "Schedule would be saved.", "result": True}
     if has_no_minion(ctx):
         return {"comment": [], "result": True}
-    if _ask(ctx, "save_schedule", "saved") is None:
+    if _ask_minion(ctx, "save_schedule", "saved") is None:
         return {"comment": "Failed to save schedule on minion.", "result": False}
     return {"comment": "Schedule (non-pillar items) saved.", "result": True}
 
@@ -322,8 +331,8 @@ def reload_(ctx: MinionContext) -> dict[str, Any]:
     if isinstance(ctx.pillar.get("schedule"), Mapping):
         ctx.events.fire("pillar_refresh", {})
         comments.append("Reloaded schedule from pillar on minion.")
-    if _path(ctx).is_file():
-        if _ask(ctx, "reload", "reload_complete", schedule=_saved(ctx)) is None:
+    if _schedule_path(ctx).is_file():
+        if _ask_minion(ctx, "reload", "reload_complete", schedule=_read_saved(ctx)) is None:
             return {"comment": ["Reload schedule failed."], "result": False}
         comments.append("Reloaded schedule from default configuration on minion.")
     return {"comment": comments, "result": True}
@@ -336,7 +345,7 @@ def show_next_fire_time(ctx: MinionContext, name: str, **kwargs: Any) -> dict[st
 
         salt '*' schedule.show_next_fire_time job_name
     """
-    said = _ask(ctx, "get_next_fire_time", "next_fire_time_complete", name=name)
+    said = _ask_minion(ctx, "get_next_fire_time", "next_fire_time_complete", name=name)
     if said is None:
         return {"comment": "Failed to get the next fire time.", "result": False}
     return {"result": True, "next_fire_time": said.get("next_fire_time")}
@@ -349,7 +358,7 @@ def job_status(ctx: MinionContext, name: str, time_fmt: str = TIME_FORMAT) -> An
 
         salt '*' schedule.job_status job_name
     """
-    said = _ask(ctx, "job_status", "job_status_complete", name=name)
+    said = _ask_minion(ctx, "job_status", "job_status_complete", name=name)
     if said is None:
         return None
     status: dict[str, Any] = dict(said["data"])
@@ -366,14 +375,14 @@ def skip_job(ctx: MinionContext, name: str, current_time: Any, **kwargs: Any) ->
 
         salt '*' schedule.skip_job job current_time=2030-01-02T17:00:00
     """
-    if name not in _now(ctx):
+    if name not in _read_running(ctx):
         return {"comment": f"Job {name} does not exist.", "result": False}
     fmt = kwargs.get("time_fmt") or TIME_FORMAT
     try:
         time = _as_time(current_time, fmt).strftime(TIME_FORMAT)
     except ValueError:
         return {"comment": "Date string could not be parsed.", "result": False}
-    if _ask(ctx, "skip_job", "skip_job_complete", name=name, time=time) is None:
+    if _ask_minion(ctx, "skip_job", "skip_job_complete", name=name, time=time) is None:
         return {"comment": f"Failed to ignore job {name} in schedule.", "result": False}
     return {"comment": f"Added Skip Job {name} in schedule.", "result": True}
 
@@ -387,7 +396,7 @@ def postpone_job(
 
         salt '*' schedule.postpone_job job 2030-01-02T17:00:00 2030-01-02T18:00:00
     """
-    if name not in _now(ctx):
+    if name not in _read_running(ctx):
         return {"comment": f"Job {name} does not exist.", "result": False}
     fmt = kwargs.get("time_fmt") or TIME_FORMAT
     try:
@@ -395,7 +404,7 @@ def postpone_job(
     except ValueError:
         return {"comment": "Date string could not be parsed.", "result": False}
     given = {"name": name, "time": times[0], "new_time": times[1]}
-    if _ask(ctx, "postpone_job", "postpone_job_complete", **given) is None:
+    if _ask_minion(ctx, "postpone_job", "postpone_job_complete", **given) is None:
         return {"comment": f"Failed to postpone job {name} in schedule.", "result": False}
     return {"comment": f"Postponed Job {name} in schedule.", "result": True}
 
@@ -440,7 +449,7 @@ def _hand_over(
     verb = "moved" if moved else "copied"
     if not name:
         return {"comment": "Job name is required.", "result": False}
-    entry = _now(ctx).get(name)
+    entry = _read_running(ctx).get(name)
     if entry is None:
         return {"comment": f"Job {name} does not exist.", "result": False}
     if kwargs.get("test"):
@@ -489,57 +498,59 @@ def _is_done(said: Any) -> bool:
 # --- the minion that runs --------------------------------------------------------------------
 
 
-def _ask(ctx: MinionContext, func: str, answer: str, **given: Any) -> Mapping[str, Any] | None:
+def _ask_minion(
+    ctx: MinionContext, func: str, answer: str, **given: Any
+) -> Mapping[str, Any] | None:
     """Ask the minion, and wait for its answer; ``None`` if it does not do it or does not answer."""
     said = ask_minion(ctx, MANAGE, {"func": func, **given}, ANSWERS + answer)
     return said if said is not None and said.get("complete") else None
 
 
-def _now(ctx: MinionContext, where: str | None = None) -> dict[str, Any]:
+def _read_running(ctx: MinionContext, where: str | None = None) -> dict[str, Any]:
     """The schedule as the minion has it."""
-    said = _ask(ctx, "list", "list_complete", where=where)
+    said = _ask_minion(ctx, "list", "list_complete", where=where)
     return dict(said["schedule"]) if said else {}
 
 
-def _found(ctx: MinionContext, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return _saved(ctx) if kwargs.get("offline") else _now(ctx)
+def _read_schedule(ctx: MinionContext, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return _read_saved(ctx) if kwargs.get("offline") else _read_running(ctx)
 
 
-def _put(
+def _put_entry(
     ctx: MinionContext, func: str, name: str, entry: dict[str, Any], kwargs: Mapping[str, Any]
 ) -> bool:
     """Add or change an entry, in the minion or in the file."""
     if kwargs.get("offline"):
-        with textfile.hold(ctx, str(_path(ctx))):
-            _save(ctx, {**_saved(ctx), name: entry})
+        with textfile.hold(ctx, str(_schedule_path(ctx))):
+            _save_schedule(ctx, {**_read_saved(ctx), name: entry})
         return True
-    given = {"name": name, "schedule": {name: entry}, **_persist(kwargs)}
-    return _ask(ctx, func, f"{func}_complete", **given) is not None
+    given = {"name": name, "schedule": {name: entry}, **_persist_option(kwargs)}
+    return _ask_minion(ctx, func, f"{func}_complete", **given) is not None
 
 
-def _persist(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _persist_option(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {"persist": bool(kwargs.get("persist", True))}
 
 
 # --- the file of changes ---------------------------------------------------------------------
 
 
-def _path(ctx: MinionContext) -> Path:
+def _schedule_path(ctx: MinionContext) -> Path:
     paths = ctx.config.paths
     include = os.path.dirname(paths.default_include or "minion.d/*.conf")
     return Path(os.path.dirname(paths.conf_file), include, "_schedule.conf")
 
 
-def _saved(ctx: MinionContext) -> dict[str, Any]:
+def _read_saved(ctx: MinionContext) -> dict[str, Any]:
     """What the file has; nothing if there is none."""
-    path = _path(ctx)
+    path = _schedule_path(ctx)
     text = ctx.host.read_text(str(path))
     found = load_yaml(text, str(path)) if text else None
     schedule = found.get("schedule") if isinstance(found, Mapping) else None
     return dict(schedule) if isinstance(schedule, Mapping) else {}
 
 
-def _save(ctx: MinionContext, schedule: Mapping[str, Any]) -> None:
-    path = _path(ctx)
+def _save_schedule(ctx: MinionContext, schedule: Mapping[str, Any]) -> None:
+    path = _schedule_path(ctx)
     make_dir(path.parent)
     write_file(path, dump({"schedule": dict(schedule)}, flow=None).encode())

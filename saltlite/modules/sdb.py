@@ -1,7 +1,7 @@
 """Values from small databases that the configuration names: ``sdb://profile/key``.
 
-A profile is an option: ``{driver: env}``, ``{driver: yaml, files: [...]}`` or ``{driver: sqlite3,
-database: path}``.
+A profile is an option: ``{driver: env}``, ``{driver: yaml, files: [...]}``, ``{driver: sqlite3,
+database: path}``, or one whose driver is a user's own (``_sdb``, ``sdb_dirs``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.loader.builtin import functions_of
-from saltlite.loader.catalogue import SDB
+from saltlite.loader.catalogue import SDB, has_custom_code
 from saltlite.providers import textfile
 
 PREFIX = "sdb://"
@@ -32,11 +32,11 @@ def get(ctx: MinionContext, uri: Any, strict: bool = False) -> Any:
     """
     if not isinstance(uri, str) or not uri.startswith(PREFIX):
         return uri
-    found = _find(ctx, uri, strict)
+    found = _find_driver(ctx, uri, strict)
     if found is None:
         return uri
     driver, key, profile = found
-    return driver["get"](key, profile)
+    return driver["get"](key, profile=profile)
 
 
 def set_(ctx: MinionContext, uri: Any, value: Any) -> Any:
@@ -46,13 +46,13 @@ def set_(ctx: MinionContext, uri: Any, value: Any) -> Any:
 
         salt '*' sdb.set sdb://mymemcached/foo bar
     """
-    found = _find(ctx, uri, False)
+    found = _find_driver(ctx, uri, False)
     if found is None:
         return False
     driver, key, profile = found
     if "set" not in driver:
         raise FunctionError(f"driver {profile['driver']!r} cannot store values")
-    return driver["set"](key, value, profile)
+    return driver["set"](key, value, profile=profile)
 
 
 def delete(ctx: MinionContext, uri: Any) -> Any:
@@ -62,13 +62,13 @@ def delete(ctx: MinionContext, uri: Any) -> Any:
 
         salt '*' sdb.delete sdb://mymemcached/foo
     """
-    found = _find(ctx, uri, False)
+    found = _find_driver(ctx, uri, False)
     if found is None:
         return False
     driver, key, profile = found
     if "delete" not in driver:
         raise FunctionError(f"driver {profile['driver']!r} cannot remove values")
-    return driver["delete"](key, profile)
+    return driver["delete"](key, profile=profile)
 
 
 def get_or_set_hash(
@@ -91,7 +91,7 @@ def get_or_set_hash(
         return value
 
 
-def _find(
+def _find_driver(
     ctx: MinionContext, uri: Any, strict: bool
 ) -> tuple[Driver, str, Mapping[str, Any]] | None:
     if not isinstance(uri, str) or not uri.startswith(PREFIX):
@@ -104,9 +104,21 @@ def _find(
         if strict:
             raise UsageError(f'SDB profile "{name}" wasnt found in the minion configuration')
         return None
-    module = SDB.load(str(profile.get("driver")))
-    if module is None:
+    driver = _load_driver(ctx, str(profile.get("driver")))
+    if "get" not in driver:
         if strict:
             raise UsageError(f'SDB driver "{profile.get("driver")}" is not available')
         return None
-    return functions_of(module), key, profile
+    return driver, key, profile
+
+
+def _load_driver(ctx: MinionContext, name: str) -> Driver:
+    """The functions of a driver, a user's before one of ours; none if there is no such driver."""
+    if has_custom_code(ctx.config, SDB.name):
+        from saltlite.loader.dunders import surroundings
+
+        source = surroundings(ctx).modules(SDB.name).source(name)
+        if source is not None:
+            return source.functions
+    module = SDB.load(name)
+    return {} if module is None else functions_of(module)

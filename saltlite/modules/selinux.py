@@ -242,10 +242,12 @@ def fcontext_get_policy(
     if filetype is not None:
         wanted["filetype"] = filetype_id_to_string(filetype)
     rules = policy.parse_files(policy.ask(ctx, "semanage", "fcontext", "-l"))
-    return _last(rules, wanted)  # one of this machine comes after one of the policy
+    return _find_last(rules, wanted)  # one of this machine comes after one of the policy
 
 
-def _last(rows: list[dict[str, str]], wanted: Mapping[str, str | None]) -> dict[str, str] | None:
+def _find_last(
+    rows: list[dict[str, str]], wanted: Mapping[str, str | None]
+) -> dict[str, str] | None:
     given = {key: value for key, value in wanted.items() if value is not None}
     fitting = [row for row in rows if all(row[key] == value for key, value in given.items())]
     return fitting[-1] if fitting else None
@@ -267,7 +269,9 @@ def fcontext_add_policy(
     """
     known = fcontext_get_policy(ctx, name, filetype or "a")
     verb = "--modify" if known else "--add"
-    flags = _flags(ftype=_kind(filetype), type=sel_type, seuser=sel_user, range=sel_level)
+    flags = _build_flags(
+        ftype=_filetype_letter(filetype), type=sel_type, seuser=sel_user, range=sel_level
+    )
     return policy.run(ctx, "semanage", "fcontext", verb, *flags, name).as_map()
 
 
@@ -285,17 +289,19 @@ def fcontext_delete_policy(
 
         salt '*' selinux.fcontext_delete_policy '/srv/www(/.*)?'
     """
-    flags = _flags(ftype=_kind(filetype), type=sel_type, seuser=sel_user, range=sel_level)
+    flags = _build_flags(
+        ftype=_filetype_letter(filetype), type=sel_type, seuser=sel_user, range=sel_level
+    )
     return policy.run(ctx, "semanage", "fcontext", "--delete", *flags, name).as_map()
 
 
-def _kind(filetype: str | None) -> str | None:
+def _filetype_letter(filetype: str | None) -> str | None:
     if filetype is not None:
         filetype_id_to_string(filetype)
     return None if filetype == "a" else filetype
 
 
-def _flags(**given: str | None) -> list[str]:
+def _build_flags(**given: str | None) -> list[str]:
     pairs = ((f"--{name}", str(value)) for name, value in given.items() if value is not None)
     return [word for pair in pairs for word in pair]
 
@@ -384,7 +390,7 @@ def port_add_policy(
     """
     wanted_protocol, wanted_port = port_of(name, protocol, port)
     known = port_get_policy(ctx, name, None, protocol, port)
-    flags = _flags(proto=wanted_protocol, type=sel_type, range=sel_range)
+    flags = _build_flags(proto=wanted_protocol, type=sel_type, range=sel_range)
     verb = "--modify" if known else "--add"
     return policy.run(ctx, "semanage", "port", verb, *flags, wanted_port).as_map()
 
@@ -399,5 +405,5 @@ def port_delete_policy(
         salt '*' selinux.port_delete_policy tcp/8080
     """
     wanted_protocol, wanted_port = port_of(name, protocol, port)
-    flags = _flags(proto=wanted_protocol)
+    flags = _build_flags(proto=wanted_protocol)
     return policy.run(ctx, "semanage", "port", "--delete", *flags, wanted_port).as_map()

@@ -1,7 +1,7 @@
 """Start and stop services, now and with the machine.
 
 One module for all service managers: what differs is in ``saltlite/providers/service``, chosen by
-the grain ``init`` or by the option ``providers``. Source: modules.md 10; observed on Salt 3006.30.
+the grain ``init`` or by the option ``providers``. Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from saltlite.errors import FunctionError
 from saltlite.providers.service import provider, units
 
 
-def _act(ctx: MinionContext, name: str, action: str, **options: Any) -> bool:
+def _run_action(ctx: MinionContext, name: str, action: str, **options: Any) -> bool:
     """The job fails if the service manager did."""
     succeeded = provider(ctx).act(str(name), action, options)
     if not succeeded:
@@ -41,7 +41,9 @@ def start(
 
         salt '*' service.start nginx
     """
-    return _act(ctx, name, "start", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
+    return _run_action(
+        ctx, name, "start", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
+    )
 
 
 def stop(ctx: MinionContext, name: str, no_block: bool = False) -> bool:
@@ -51,7 +53,7 @@ def stop(ctx: MinionContext, name: str, no_block: bool = False) -> bool:
 
         salt '*' service.stop nginx
     """
-    return _act(ctx, name, "stop", no_block=no_block)
+    return _run_action(ctx, name, "stop", no_block=no_block)
 
 
 def restart(
@@ -67,7 +69,7 @@ def restart(
 
         salt '*' service.restart nginx
     """
-    return _act(
+    return _run_action(
         ctx, name, "restart", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
     )
 
@@ -85,7 +87,7 @@ def reload_(
 
         salt '*' service.reload nginx
     """
-    return _act(
+    return _run_action(
         ctx, name, "reload", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
     )
 
@@ -103,7 +105,7 @@ def force_reload(
 
         salt '*' service.force_reload nginx
     """
-    return _act(
+    return _run_action(
         ctx, name, "force_reload", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
     )
 
@@ -161,7 +163,7 @@ def enable(
         "unmask_runtime": unmask_runtime,
         "root": root,
     }
-    return _switch(ctx, name, True, options)
+    return _switch_service(ctx, name, True, options)
 
 
 def disable(
@@ -173,10 +175,12 @@ def disable(
 
         salt '*' service.disable nginx
     """
-    return _switch(ctx, name, False, {**own_keywords(kwargs), "no_block": no_block, "root": root})
+    return _switch_service(
+        ctx, name, False, {**own_keywords(kwargs), "no_block": no_block, "root": root}
+    )
 
 
-def _switch(ctx: MinionContext, name: str, on: bool, options: Mapping[str, Any]) -> bool:
+def _switch_service(ctx: MinionContext, name: str, on: bool, options: Mapping[str, Any]) -> bool:
     succeeded = provider(ctx).switch(str(name), on, options)
     if not succeeded:
         ctx.state["retcode"] = 1

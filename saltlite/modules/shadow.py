@@ -38,7 +38,7 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
 
         salt '*' shadow.info root
     """
-    entry = _find(ctx, name, root)
+    entry = _find_entry(ctx, name, root)
     if entry is None:
         return dict(_NOBODY)
     return {
@@ -93,8 +93,8 @@ def set_password(
         if files.user(ctx.host, str(name), root) is None:
             return False
         flags = ["-p", str(password)]
-        _done(ctx, shadow_utils.change_user(flags, str(name), root))
-        after = _find(ctx, name, root)
+        _run_command(ctx, shadow_utils.change_user(flags, str(name), root))
+        after = _find_entry(ctx, name, root)
         return after is not None and after.password == password
     return _write_password(ctx, str(name), str(password), root)
 
@@ -110,7 +110,7 @@ def _write_password(ctx: MinionContext, name: str, password: str, root: str | No
         if changed is None:
             return False
         textfile.save(path, changed)
-    after = _find(ctx, name, root)
+    after = _find_entry(ctx, name, root)
     return after is not None and after.password == password
 
 
@@ -121,8 +121,8 @@ def del_password(ctx: MinionContext, name: str, root: str | None = None) -> bool
 
         salt '*' shadow.del_password username
     """
-    _done(ctx, shadow_utils.change_password("-d", str(name), root))
-    entry = _find(ctx, name, root)
+    _run_command(ctx, shadow_utils.change_password("-d", str(name), root))
+    entry = _find_entry(ctx, name, root)
     return entry is not None and entry.password == ""
 
 
@@ -133,13 +133,13 @@ def lock_password(ctx: MinionContext, name: str, root: str | None = None) -> boo
 
         salt '*' shadow.lock_password username
     """
-    entry = _find(ctx, name, root)
+    entry = _find_entry(ctx, name, root)
     if entry is None:
         return False
     if entry.password.startswith("!"):
         return True
-    _done(ctx, shadow_utils.change_password("-l", str(name), root))
-    after = _find(ctx, name, root)
+    _run_command(ctx, shadow_utils.change_password("-l", str(name), root))
+    after = _find_entry(ctx, name, root)
     return after is not None and after.password.startswith("!")
 
 
@@ -150,13 +150,13 @@ def unlock_password(ctx: MinionContext, name: str, root: str | None = None) -> b
 
         salt '*' shadow.unlock_password username
     """
-    entry = _find(ctx, name, root)
+    entry = _find_entry(ctx, name, root)
     if entry is None:
         return False
     if not entry.password.startswith("!"):
         return True
-    _done(ctx, shadow_utils.change_password("-u", str(name), root))
-    after = _find(ctx, name, root)
+    _run_command(ctx, shadow_utils.change_password("-u", str(name), root))
+    after = _find_entry(ctx, name, root)
     return after is not None and not after.password.startswith("!")
 
 
@@ -207,7 +207,7 @@ def set_date(ctx: MinionContext, name: str, date: Any, root: str | None = None) 
 
         salt '*' shadow.set_date username 0
     """
-    return _done(ctx, shadow_utils.change_age("date", date, str(name), root))
+    return _run_command(ctx, shadow_utils.change_age("date", date, str(name), root))
 
 
 def set_expire(ctx: MinionContext, name: str, expire: Any, root: str | None = None) -> bool:
@@ -217,21 +217,21 @@ def set_expire(ctx: MinionContext, name: str, expire: Any, root: str | None = No
 
         salt '*' shadow.set_expire username -1
     """
-    return _done(ctx, shadow_utils.change_age("expire", expire, str(name), root))
+    return _run_command(ctx, shadow_utils.change_age("expire", expire, str(name), root))
 
 
 def _set_age(ctx: MinionContext, name: str, what: str, value: Any, root: str | None) -> bool:
-    before = _find(ctx, name, root)
+    before = _find_entry(ctx, name, root)
     if before is None:
         return False
-    if _age(before, what) == value:
+    if _read_age(before, what) == value:
         return True
-    _done(ctx, shadow_utils.change_age(what, value, str(name), root))
-    after = _find(ctx, name, root)
-    return after is not None and _age(after, what) == value
+    _run_command(ctx, shadow_utils.change_age(what, value, str(name), root))
+    after = _find_entry(ctx, name, root)
+    return after is not None and _read_age(after, what) == value
 
 
-def _age(entry: Shadow, what: str) -> int:
+def _read_age(entry: Shadow, what: str) -> int:
     ages = {
         "maxdays": entry.maximum,
         "mindays": entry.minimum,
@@ -241,10 +241,10 @@ def _age(entry: Shadow, what: str) -> int:
     return ages[what]
 
 
-def _find(ctx: MinionContext, name: str, root: str | None) -> Shadow | None:
+def _find_entry(ctx: MinionContext, name: str, root: str | None) -> Shadow | None:
     entries = files.shadows(ctx.host, root)
     return next((entry for entry in entries if entry.name == str(name)), None)
 
 
-def _done(ctx: MinionContext, argv: list[str]) -> bool:
+def _run_command(ctx: MinionContext, argv: list[str]) -> bool:
     return command.run(ctx, argv, Options(python_shell=False)).retcode == 0

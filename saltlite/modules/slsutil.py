@@ -66,7 +66,7 @@ def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool
     if recursive_update:
         data.merge_onto(dest, upd, merge_lists=merge_lists)
     else:
-        dest.update(data.copied(upd))
+        dest.update(data.copy_data(upd))
     return dest
 
 
@@ -110,7 +110,7 @@ def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> Any:
 
         salt '*' slsutil.serialize 'json' obj="{'foo': 'Foo!'}"
     """
-    return _format(serializer, "serialize")(obj, **without_job(mod_kwargs))
+    return _find_serializer(serializer, "serialize")(obj, **without_job(mod_kwargs))
 
 
 def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> Any:
@@ -120,10 +120,10 @@ def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> An
 
         salt '*' slsutil.deserialize 'json' '{"foo": "Foo!"}'
     """
-    return _format(serializer, "deserialize")(stream_or_string, **without_job(mod_kwargs))
+    return _find_serializer(serializer, "deserialize")(stream_or_string, **without_job(mod_kwargs))
 
 
-def _format(name: str, direction: str) -> Callable[..., Any]:
+def _find_serializer(name: str, direction: str) -> Callable[..., Any]:
     from saltlite.templates.serializers import SERIALIZERS
 
     pair = SERIALIZERS.get(name)
@@ -160,7 +160,7 @@ def banner(
     border = f"{commentchar}{borderchar[:1] * inner}{left}"
     blank = f"{commentchar}{' ' * inner}{left}"
     lines = [blockstart] if blockstart else []
-    titles = [_middle(line, commentchar, inner) for line in textwrap.wrap(title, inner - 2)]
+    titles = [_format_middle(line, commentchar, inner) for line in textwrap.wrap(title, inner - 2)]
     lines += [border, blank, *titles, blank]
     lines += [
         f"{commentchar} {line:<{inner - 2}} {left}" for line in textwrap.wrap(text, inner - 2)
@@ -171,7 +171,7 @@ def banner(
     return "\n".join(lines) + ("\n" if newline else "")
 
 
-def _middle(title: str, commentchar: str, inner: int) -> str:
+def _format_middle(title: str, commentchar: str, inner: int) -> str:
     return f"{commentchar}{title.center(inner)}{commentchar.strip()}"
 
 
@@ -192,7 +192,7 @@ def file_exists(ctx: MinionContext, path: str, saltenv: str = "base") -> bool:
 
         salt '*' slsutil.file_exists nginx/defaults.yaml
     """
-    return path in _client(ctx).list_files(saltenv)
+    return path in _open_client(ctx).list_files(saltenv)
 
 
 def dir_exists(ctx: MinionContext, path: str, saltenv: str = "base") -> bool:
@@ -202,7 +202,7 @@ def dir_exists(ctx: MinionContext, path: str, saltenv: str = "base") -> bool:
 
         salt '*' slsutil.dir_exists nginx/files
     """
-    return path in _client(ctx).list_dirs(saltenv)
+    return path in _open_client(ctx).list_dirs(saltenv)
 
 
 def path_exists(ctx: MinionContext, path: str, saltenv: str = "base") -> bool:
@@ -227,7 +227,7 @@ def findup(ctx: MinionContext, startpath: str, filenames: Any, saltenv: str = "b
         raise UsageError("Filenames argument must be a string or list of strings")
     if startpath and not path_exists(ctx, startpath, saltenv):
         raise UsageError(f"Starting path not found in the state tree: {startpath}")
-    files = set(_client(ctx).list_files(saltenv))
+    files = set(_open_client(ctx).list_files(saltenv))
     directory = startpath
     while True:
         for name in names:
@@ -239,7 +239,7 @@ def findup(ctx: MinionContext, startpath: str, filenames: Any, saltenv: str = "b
         directory = directory.rpartition("/")[0]
 
 
-def _client(ctx: MinionContext) -> Any:
+def _open_client(ctx: MinionContext) -> Any:
     from saltlite.fileserver.client import file_client
 
     return file_client(ctx)

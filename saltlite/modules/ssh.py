@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.errors import (
     FunctionError,
     FunctionUnavailable,
@@ -30,7 +31,7 @@ GLOBAL_KNOWN = "/etc/ssh/ssh_known_hosts"
 HOST_KEYS = "/etc/ssh"
 PUBLIC = ("id_rsa.pub", "id_dsa.pub", "id_ecdsa.pub", "id_ed25519.pub", "identity.pub")
 
-_HOST_KEY = re.compile(r"ssh_host_(?P<kind>\w+?)_key(?P<end>(-cert)?(\.pub)?)$")
+_HOST_KEY = regex(r"ssh_host_(?P<kind>\w+?)_key(?P<end>(-cert)?(\.pub)?)$")
 _NO_HOSTNAME = {"status": "error", "error": "hostname argument required"}
 PORT_AND_HASH = "argument port can not be used in conjunction with argument hash_known_hosts"
 
@@ -51,9 +52,9 @@ def auth_keys(
     if not user:
         user = _user_names(ctx)
     if isinstance(user, (list, tuple)):
-        each = {name: _keys(ctx, str(name), config, fingerprint_hash_type) for name in user}
+        each = {name: _read_keys(ctx, str(name), config, fingerprint_hash_type) for name in user}
         return {name: found for name, found in each.items() if found}
-    return _keys(ctx, str(user), config, fingerprint_hash_type)
+    return _read_keys(ctx, str(user), config, fingerprint_hash_type)
 
 
 def _user_names(ctx: MinionContext) -> list[str]:
@@ -62,7 +63,7 @@ def _user_names(ctx: MinionContext) -> list[str]:
     return [entry.name for entry in files.users(ctx.host)]
 
 
-def _keys(ctx: MinionContext, user: str, config: str, hash_type: str | None) -> dict[str, Any]:
+def _read_keys(ctx: MinionContext, user: str, config: str, hash_type: str | None) -> dict[str, Any]:
     path = _user_path(ctx, user, config)
     text = textfile.load(ctx.host, path) if path else None
     return {
@@ -70,7 +71,7 @@ def _keys(ctx: MinionContext, user: str, config: str, hash_type: str | None) -> 
             "enc": found.enc,
             "comment": found.comment,
             "options": list(found.options),
-            "fingerprint": keys.fingerprint(found.key, _hash(ctx, hash_type)),
+            "fingerprint": keys.fingerprint(found.key, _check_hash_type(ctx, hash_type)),
         }
         for found in keys.parse_authorized(text or "")
     }
@@ -93,10 +94,10 @@ def check_key(
 
         salt '*' ssh.check_key <user> <key> <enc> <comment> <options>
     """
-    there = _keys(ctx, str(user), config, fingerprint_hash_type).get(key)
+    there = _read_keys(ctx, str(user), config, fingerprint_hash_type).get(key)
     if there is None:
         return "add"
-    wanted = _wanted(key, enc, comment, options)
+    wanted = _build_key(key, enc, comment, options)
     now = Authorized(key, there["enc"], there["comment"], tuple(there["options"]))
     return "exists" if now == wanted else "update"
 
@@ -117,7 +118,7 @@ def check_key_file(
     """
     return {
         each.key: check_key(ctx, user, each.key, each.enc, each.comment, list(each.options), config)
-        for each in keys.parse_authorized(_source(ctx, source, saltenv))
+        for each in keys.parse_authorized(_fetch_source(ctx, source, saltenv))
     }
 
 
@@ -140,27 +141,27 @@ def set_auth_key(
     """
     if len(key.split()) > 1:
         return "invalid"
-    wanted = _wanted(key, enc, comment, options)
-    if keys.fingerprint(key, _hash(ctx, fingerprint_hash_type)) is None:
+    wanted = _build_key(key, enc, comment, options)
+    if keys.fingerprint(key, _check_hash_type(ctx, fingerprint_hash_type)) is None:
         return "Invalid public key"
-    account = _account(ctx, user)
+    account = _find_account(ctx, user)
     if account is None:
         return "fail"
     path = _path_of(account, config)
     with textfile.hold(ctx, path):
-        return _authorize(ctx, path, account, wanted)
+        return _add_key(ctx, path, account, wanted)
 
 
-def _authorize(ctx: MinionContext, path: str, account: Account, wanted: Authorized) -> str:
+def _add_key(ctx: MinionContext, path: str, account: Account, wanted: Authorized) -> str:
     text = textfile.load(ctx.host, path)
     there = {each.key: each for each in keys.parse_authorized(text or "")}.get(wanted.key)
     if there == wanted:
         return "no change"
-    _write(path, keys.with_authorized(text or "", wanted), account, was=text)
+    _write_user_file(path, keys.with_authorized(text or "", wanted), account, was=text)
     return "new" if there is None else "replace"
 
 
-def _wanted(key: str, enc: str, comment: str, options: Any) -> Authorized:
+def _build_key(key: str, enc: str, comment: str, options: Any) -> Authorized:
     kind = keys.kind_of(enc)
     if kind is None:
         raise FunctionError(f"Incorrect encryption key type '{enc}'.")
@@ -198,7 +199,7 @@ def set_auth_key_from_file(
             None,
             fingerprint_hash_type,
         )
-        for each in keys.parse_authorized(_source(ctx, source, saltenv))
+        for each in keys.parse_authorized(_fetch_source(ctx, source, saltenv))
     ]
     if not answers:
         raise FunctionError(f"No keys detected in {source}. Is file properly formatted?")
@@ -219,22 +220,22 @@ def rm_auth_key(
 
         salt '*' ssh.rm_auth_key <user> <key>
     """
-    account = _account(ctx, user)
+    account = _find_account(ctx, user)
     if account is None:
         return "Key not present"
     path = _path_of(account, config)
     with textfile.hold(ctx, path):
-        return _drop(ctx, path, account, key)
+        return _drop_key(ctx, path, account, key)
 
 
-def _drop(ctx: MinionContext, path: str, account: Account, key: str) -> str:
+def _drop_key(ctx: MinionContext, path: str, account: Account, key: str) -> str:
     text = textfile.load(ctx.host, path)
     if text is None:
         return "Key not present"
     changed = keys.without_authorized(text, key)
     if changed == text:
         return "Key not present"
-    _write(path, changed, account, was=text)
+    _write_user_file(path, changed, account, was=text)
     return "Key removed"
 
 
@@ -252,7 +253,7 @@ def rm_auth_key_from_file(
 
         salt '*' ssh.rm_auth_key_from_file <user> salt://ssh_keys/<user>.id_rsa.pub
     """
-    found = keys.parse_authorized(_source(ctx, source, saltenv))
+    found = keys.parse_authorized(_fetch_source(ctx, source, saltenv))
     if not found:
         raise FunctionError(f"No keys detected in {source}. Is file properly formatted?")
     answers = [rm_auth_key(ctx, user, each.key, config) for each in found]
@@ -296,7 +297,7 @@ def user_keys(
     users = user or _user_names(ctx)
     found: dict[str, dict[str, str]] = {}
     for name in [users] if isinstance(users, str) else users:
-        account = _account(ctx, str(name))
+        account = _find_account(ctx, str(name))
         if account is not None:
             found[str(name)] = _key_files(ctx, account, pubfile, prvfile)
     return {name: each for name, each in found.items() if each}
@@ -342,19 +343,19 @@ def get_known_host_entries(
 
         salt '*' ssh.get_known_host_entries <user> <hostname>
     """
-    path = _known_path(ctx, user, config)
+    path = _known_hosts_path(ctx, user, config)
     if isinstance(path, dict):
         return None
-    return _known(ctx, path, hostname, port, fingerprint_hash_type) or None
+    return _list_known(ctx, path, hostname, port, fingerprint_hash_type) or None
 
 
-def _known(
+def _list_known(
     ctx: MinionContext, path: str, hostname: str, port: Any, hash_type: str | None
 ) -> list[dict[str, Any]]:
     host = keys.place_of(hostname, port)
     text = textfile.load(ctx.host, path) or ""
     found = (each for each in keys.parse_known(text) if keys.names_host(each[0], host))
-    return keys.entries(found, _hash(ctx, hash_type))
+    return keys.entries(found, _check_hash_type(ctx, hash_type))
 
 
 def recv_known_host_entries(
@@ -379,7 +380,9 @@ def recv_known_host_entries(
     argv += ["-T", str(timeout), hostname.lstrip("-")]
     options = Options(python_shell=False, ignore_retcode=True)
     text = command.run(ctx, argv, options).stdout
-    return keys.entries(keys.parse_known(text), _hash(ctx, fingerprint_hash_type)) or None
+    return (
+        keys.entries(keys.parse_known(text), _check_hash_type(ctx, fingerprint_hash_type)) or None
+    )
 
 
 def check_known_host(
@@ -400,10 +403,10 @@ def check_known_host(
     """
     if not hostname:
         return dict(_NO_HOSTNAME)
-    path = _known_path(ctx, user, config)
+    path = _known_hosts_path(ctx, user, config)
     if isinstance(path, dict):
         return path
-    known = _known(ctx, path, hostname, port, fingerprint_hash_type)
+    known = _list_known(ctx, path, hostname, port, fingerprint_hash_type)
     if not known:
         return "add"
     if key:
@@ -438,8 +441,8 @@ def set_known_host(
         return dict(_NO_HOSTNAME)
     port = keys.other_port(port)
     if port and hash_known_hosts:
-        return _error(PORT_AND_HASH)
-    path = _known_path(ctx, user, config)
+        return _error_answer(PORT_AND_HASH)
+    path = _known_hosts_path(ctx, user, config)
     if isinstance(path, dict):
         return path
     hash_type = fingerprint_hash_type
@@ -451,20 +454,20 @@ def set_known_host(
         shown = recv_known_host_entries(
             ctx, hostname, enc, port, hash_known_hosts, timeout, hash_type
         )
-        wanted = _vouched_for(shown, fingerprint)
+        wanted = _check_fingerprint(shown, fingerprint)
     if isinstance(wanted, str):
-        return _error(wanted)
-    known = _known(ctx, path, hostname, port, hash_type)
+        return _error_answer(wanted)
+    known = _list_known(ctx, path, hostname, port, hash_type)
     there = {each["key"] for each in known}
     if all(each["key"] in there for each in wanted):
         return {"status": "exists", "keys": [each["key"] for each in wanted]}
-    _trust(ctx, path, user, keys.place_of(hostname, port), wanted)
+    _add_known_hosts(ctx, path, user, keys.place_of(hostname, port), wanted)
     if hash_known_hosts:
-        _keygen(ctx, path, user, "-H")
+        _run_keygen(ctx, path, user, "-H")
     return {"status": "updated", "old": known or None, "new": wanted}
 
 
-def _vouched_for(
+def _check_fingerprint(
     shown: list[dict[str, Any]] | None, fingerprint: str | None
 ) -> list[dict[str, Any]] | str:
     """The keys that a host shows; a sentence if there is none, or none has the fingerprint."""
@@ -490,7 +493,7 @@ def _kind_in(key: str) -> str | None:
         return None
 
 
-def _trust(
+def _add_known_hosts(
     ctx: MinionContext, path: str, user: str | None, host: str, wanted: list[dict[str, Any]]
 ) -> None:
     with textfile.hold(ctx, path):
@@ -500,8 +503,8 @@ def _trust(
         lines = [
             f"{name} {each['enc']} {each['key']}" for name, each in zip(names, wanted, strict=True)
         ]
-        account = _account(ctx, user) if user else None
-        _write(path, keys.with_known(text, lines), account, was=was)
+        account = _find_account(ctx, user) if user else None
+        _write_user_file(path, keys.with_known(text, lines), account, was=was)
 
 
 def rm_known_host(
@@ -519,13 +522,13 @@ def rm_known_host(
     """
     if not hostname:
         return dict(_NO_HOSTNAME)
-    path = _known_path(ctx, user, config)
+    path = _known_hosts_path(ctx, user, config)
     if isinstance(path, dict):
         return path
     if not ctx.host.exists(path):
-        return _error(f"Known hosts file {path} does not exist")
+        return _error_answer(f"Known hosts file {path} does not exist")
     with textfile.hold(ctx, path):
-        said = _keygen(ctx, path, user, "-R", keys.place_of(hostname, port))
+        said = _run_keygen(ctx, path, user, "-R", keys.place_of(hostname, port))
     return {"status": "removed", "comment": said}
 
 
@@ -538,23 +541,23 @@ def hash_known_hosts(
 
         salt '*' ssh.hash_known_hosts
     """
-    path = _known_path(ctx, user, config)
+    path = _known_hosts_path(ctx, user, config)
     if isinstance(path, dict):
         return path
     if not ctx.host.exists(path):
-        return _error(f"Known hosts file {path} does not exist")
+        return _error_answer(f"Known hosts file {path} does not exist")
     with textfile.hold(ctx, path):
-        said = _keygen(ctx, path, user, "-H")
+        said = _run_keygen(ctx, path, user, "-H")
     return {"status": "updated", "comment": said}
 
 
-def _keygen(ctx: MinionContext, path: str, user: str | None, *words: str) -> str:
+def _run_keygen(ctx: MinionContext, path: str, user: str | None, *words: str) -> str:
     """Let ``ssh-keygen`` change a file, and give the file back to its owner.
 
     It runs in the directory of the file, which is the user's: nothing that he puts at its path
     meanwhile is changed.
     """
-    account = _account(ctx, user) if user else None
+    account = _find_account(ctx, user) if user else None
     with reach(path, follow=True, user=None if account is None else account.uid) as spot:
         before = spot.lstat()
         name, cwd = (path, None) if spot.is_trusted else (f"./{spot.name}", spot.folder)
@@ -566,25 +569,27 @@ def _keygen(ctx: MinionContext, path: str, user: str | None, *words: str) -> str
     return said.replace(name, path)
 
 
-def _error(text: str) -> dict[str, str]:
+def _error_answer(text: str) -> dict[str, str]:
     return {"status": "error", "error": text}
 
 
-def _known_path(ctx: MinionContext, user: str | None, config: str | None) -> str | dict[str, str]:
+def _known_hosts_path(
+    ctx: MinionContext, user: str | None, config: str | None
+) -> str | dict[str, str]:
     """The path of ``known_hosts``; a map that says what is wrong instead."""
     if not user:
         path = config or GLOBAL_KNOWN
         if not os.path.isabs(path):
-            return _error("Cannot determine absolute path to file.")
+            return _error_answer("Cannot determine absolute path to file.")
         return path
-    account = _account(ctx, user)
+    account = _find_account(ctx, user)
     if account is None:
-        return _error(f"User {user} does not exist")
+        return _error_answer(f"User {user} does not exist")
     return _path_of(account, config or KNOWN)
 
 
 def _user_path(ctx: MinionContext, user: str, config: str) -> str | None:
-    account = _account(ctx, user)
+    account = _find_account(ctx, user)
     return None if account is None else _path_of(account, config)
 
 
@@ -599,14 +604,14 @@ def _path_of(account: Account, config: str) -> str:
     return os.path.join(account.home, path)
 
 
-def _account(ctx: MinionContext, user: str | None) -> Account | None:
+def _find_account(ctx: MinionContext, user: str | None) -> Account | None:
     try:
         return ctx.host.account(str(user))
     except LookupError:
         return None
 
 
-def _write(path: str, text: str, account: Account | None, *, was: str | None) -> None:
+def _write_user_file(path: str, text: str, account: Account | None, *, was: str | None) -> None:
     """Write a file of a user, who owns it and the directory around it if these are new.
 
     ``was`` is the text that the new one was made from, ``None`` without a file.
@@ -623,7 +628,7 @@ def _write(path: str, text: str, account: Account | None, *, was: str | None) ->
         raise FunctionError(f"{path}: {error}") from error
 
 
-def _source(ctx: MinionContext, source: str, saltenv: str) -> str:
+def _fetch_source(ctx: MinionContext, source: str, saltenv: str) -> str:
     path = source
     if "://" in source:
         try:
@@ -636,7 +641,7 @@ def _source(ctx: MinionContext, source: str, saltenv: str) -> str:
     return text
 
 
-def _hash(ctx: MinionContext, hash_type: str | None) -> str:
+def _check_hash_type(ctx: MinionContext, hash_type: str | None) -> str:
     """Return the hash of fingerprints; raises UsageError for what is none."""
     found = str(hash_type or ctx.config.files.hash_type)
     if not keys.is_hash(found):

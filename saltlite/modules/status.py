@@ -67,7 +67,7 @@ def cpuinfo(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' status.cpuinfo
     """
-    return proc.parse_cpuinfo(_read(ctx, "/proc/cpuinfo"))
+    return proc.parse_cpuinfo(_read_file(ctx, "/proc/cpuinfo"))
 
 
 def cpustats(ctx: MinionContext) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def cpustats(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' status.cpustats
     """
-    return proc.parse_stat(_read(ctx, "/proc/stat"))
+    return proc.parse_stat(_read_file(ctx, "/proc/stat"))
 
 
 def meminfo(ctx: MinionContext) -> dict[str, dict[str, str]]:
@@ -87,7 +87,7 @@ def meminfo(ctx: MinionContext) -> dict[str, dict[str, str]]:
 
         salt '*' status.meminfo
     """
-    return proc.parse_meminfo(_read(ctx, "/proc/meminfo"))
+    return proc.parse_meminfo(_read_file(ctx, "/proc/meminfo"))
 
 
 def diskstats(ctx: MinionContext) -> dict[str, dict[str, Any]]:
@@ -97,7 +97,7 @@ def diskstats(ctx: MinionContext) -> dict[str, dict[str, Any]]:
 
         salt '*' status.diskstats
     """
-    return proc.parse_diskstats(_read(ctx, "/proc/diskstats"))
+    return proc.parse_diskstats(_read_file(ctx, "/proc/diskstats"))
 
 
 def diskusage(ctx: MinionContext, *args: str) -> dict[str, dict[str, int]]:
@@ -108,16 +108,18 @@ def diskusage(ctx: MinionContext, *args: str) -> dict[str, dict[str, int]]:
         salt '*' status.diskusage
         salt '*' status.diskusage / /tmp ext?
     """
-    mounts = mounted.parse_mounts(_read(ctx, mounted.MOUNTS))
+    mounts = mounted.parse_mounts(_read_file(ctx, mounted.MOUNTS))
     wanted = [path for path in args if path.startswith("/")]
     kinds = [kind for kind in args if not kind.startswith("/")]
     for path, mount in mounts.items():
         if not args or any(fnmatch.fnmatch(str(mount["fstype"]), kind) for kind in kinds):
             wanted.append(path)
-    return {path: _room(path) for path in dict.fromkeys(wanted) if args or os.path.exists(path)}
+    return {
+        path: _disk_room(path) for path in dict.fromkeys(wanted) if args or os.path.exists(path)
+    }
 
 
-def _room(path: str) -> dict[str, int]:
+def _disk_room(path: str) -> dict[str, int]:
     try:
         found = os.statvfs(path)
     except OSError as error:
@@ -145,7 +147,7 @@ def netdev(ctx: MinionContext) -> dict[str, dict[str, Any]]:
 
         salt '*' status.netdev
     """
-    return proc.parse_netdev(_read(ctx, "/proc/net/dev"))
+    return proc.parse_netdev(_read_file(ctx, "/proc/net/dev"))
 
 
 def netstats(ctx: MinionContext) -> dict[str, dict[str, int]]:
@@ -155,7 +157,7 @@ def netstats(ctx: MinionContext) -> dict[str, dict[str, int]]:
 
         salt '*' status.netstats
     """
-    return proc.parse_netstat(_read(ctx, "/proc/net/netstat"))
+    return proc.parse_netstat(_read_file(ctx, "/proc/net/netstat"))
 
 
 def nproc() -> int:
@@ -175,7 +177,7 @@ def vmstats(ctx: MinionContext) -> dict[str, int | float]:
 
         salt '*' status.vmstats
     """
-    return proc.parse_vmstat(_read(ctx, "/proc/vmstat"))
+    return proc.parse_vmstat(_read_file(ctx, "/proc/vmstat"))
 
 
 def version(ctx: MinionContext) -> str:
@@ -185,7 +187,7 @@ def version(ctx: MinionContext) -> str:
 
         salt '*' status.version
     """
-    return _read(ctx, "/proc/version").strip()
+    return _read_file(ctx, "/proc/version").strip()
 
 
 def uptime(ctx: MinionContext) -> dict[str, Any]:
@@ -197,7 +199,7 @@ def uptime(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' status.uptime
     """
-    seconds = int(float(_read(ctx, "/proc/uptime").split()[0]))
+    seconds = int(float(_read_file(ctx, "/proc/uptime").split()[0]))
     since = datetime.now(timezone.utc) - timedelta(seconds=seconds)
     minutes = seconds % 86400 // 60
     return {
@@ -206,7 +208,7 @@ def uptime(ctx: MinionContext) -> dict[str, Any]:
         "since_t": int(since.timestamp()),
         "days": seconds // 86400,
         "time": f"{minutes // 60}:{minutes % 60:02d}",
-        "users": len(_said(ctx, ["who", "-s"]).split("\n")),
+        "users": len(_read_output(ctx, ["who", "-s"]).split("\n")),
     }
 
 
@@ -217,7 +219,7 @@ def w(ctx: MinionContext) -> list[dict[str, str]]:
 
         salt '*' status.w
     """
-    return proc.parse_w(_said(ctx, ["w", "-fh"]))
+    return proc.parse_w(_read_output(ctx, ["w", "-fh"]))
 
 
 def procs(ctx: MinionContext) -> dict[str, dict[str, str]]:
@@ -229,7 +231,7 @@ def procs(ctx: MinionContext) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     if ctx.host.which("ps") is not None:
-        found = proc.parse_ps(_said(ctx, ["ps", "-efHww"]))
+        found = proc.parse_ps(_read_output(ctx, ["ps", "-efHww"]))
     return found or processes.read(ctx.host)
 
 
@@ -272,7 +274,7 @@ def ping_master(ctx: MinionContext, master: str) -> bool:
     """
     port = int(ctx.config.network.publish_port)
     try:
-        socket.create_connection((_host(str(master)), port), timeout=MASTER_TIMEOUT_S).close()
+        socket.create_connection((_host_of(str(master)), port), timeout=MASTER_TIMEOUT_S).close()
     except OSError:
         return False
     return True
@@ -292,7 +294,7 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
     named = ctx.config.network.master
     name = master or (named if isinstance(named, str) else next(iter(named), ""))
     try:
-        found = socket.getaddrinfo(_host(str(name)), None)
+        found = socket.getaddrinfo(_host_of(str(name)), None)
     except (OSError, UnicodeError):
         return None
     addresses = {str(each[4][0]) for each in found}
@@ -300,7 +302,7 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
     status = any(
         each.remote in addresses and each.remote_port == port and sockets.is_established(each)
         for kind in ("tcp", "tcp6")
-        for each in sockets.parse(_read(ctx, f"/proc/net/{kind}"), kind)
+        for each in sockets.parse(_read_file(ctx, f"/proc/net/{kind}"), kind)
     )
     if status is not connected:
         tag = "__master_connected" if status else "__master_disconnected"
@@ -308,7 +310,7 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
     return status
 
 
-def _host(master: str) -> str:
+def _host_of(master: str) -> str:
     """A master's name without a port behind it."""
     bracketed = re.fullmatch(r"\[([^]]*)\](?::\d+)?", master)
     if bracketed:
@@ -326,12 +328,12 @@ def proxy_reconnect(proxy_name: str, opts: Any = None) -> bool:
     return False
 
 
-def _read(ctx: MinionContext, path: str) -> str:
+def _read_file(ctx: MinionContext, path: str) -> str:
     text = ctx.host.read_text(path)
     if text is None:
         raise FunctionError(f"{path} cannot be read")
     return text
 
 
-def _said(ctx: MinionContext, argv: list[str]) -> str:
+def _read_output(ctx: MinionContext, argv: list[str]) -> str:
     return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout

@@ -20,7 +20,7 @@ _LISTED = (0, 3)
 """Exit codes of ``supervisorctl status``: all run, not all do."""
 
 
-def _program(ctx: MinionContext, bin_env: str | None) -> str:
+def _find_program(ctx: MinionContext, bin_env: str | None) -> str:
     if not bin_env:
         return "supervisorctl"
     if not os.path.isdir(bin_env):
@@ -31,7 +31,7 @@ def _program(ctx: MinionContext, bin_env: str | None) -> str:
     return found
 
 
-def _run(
+def _run_ctl(
     ctx: MinionContext,
     words: list[str],
     user: str | None,
@@ -42,7 +42,7 @@ def _run(
 ) -> str:
     """What it said; behind ``ERROR:`` if it failed and does not say so itself."""
     config = ["-c", str(conf_file)] if conf_file else []
-    argv = [_program(ctx, bin_env), *config, *words]
+    argv = [_find_program(ctx, bin_env), *config, *words]
     how = Options(runas=user, python_shell=False, ignore_retcode=True)
     done = command.run(ctx, argv, how)
     failed = done.retcode not in fine and "ERROR" not in done.stdout
@@ -63,7 +63,7 @@ def start(
         salt '*' supervisord.start <service>
         salt '*' supervisord.start <group>:
     """
-    return _run(ctx, ["start", str(name)], user, conf_file, bin_env)
+    return _run_ctl(ctx, ["start", str(name)], user, conf_file, bin_env)
 
 
 def restart(
@@ -79,7 +79,7 @@ def restart(
 
         salt '*' supervisord.restart <service>
     """
-    return _run(ctx, ["restart", str(name)], user, conf_file, bin_env)
+    return _run_ctl(ctx, ["restart", str(name)], user, conf_file, bin_env)
 
 
 def stop(
@@ -95,7 +95,7 @@ def stop(
 
         salt '*' supervisord.stop <service>
     """
-    return _run(ctx, ["stop", str(name)], user, conf_file, bin_env)
+    return _run_ctl(ctx, ["stop", str(name)], user, conf_file, bin_env)
 
 
 def add(
@@ -111,7 +111,7 @@ def add(
 
         salt '*' supervisord.add <name>
     """
-    return _group(ctx, "add", name, user, conf_file, bin_env)
+    return _change_group(ctx, "add", name, user, conf_file, bin_env)
 
 
 def remove(
@@ -127,10 +127,10 @@ def remove(
 
         salt '*' supervisord.remove <name>
     """
-    return _group(ctx, "remove", name, user, conf_file, bin_env)
+    return _change_group(ctx, "remove", name, user, conf_file, bin_env)
 
 
-def _group(
+def _change_group(
     ctx: MinionContext,
     verb: str,
     name: str,
@@ -140,7 +140,7 @@ def _group(
 ) -> str:
     """Groups are added and removed by their bare names."""
     bare = str(name).removesuffix("*").removesuffix(":")
-    return _run(ctx, [verb, bare], user, conf_file, bin_env)
+    return _run_ctl(ctx, [verb, bare], user, conf_file, bin_env)
 
 
 def reread(
@@ -155,7 +155,7 @@ def reread(
 
         salt '*' supervisord.reread
     """
-    return _run(ctx, ["reread"], user, conf_file, bin_env)
+    return _run_ctl(ctx, ["reread"], user, conf_file, bin_env)
 
 
 def update(
@@ -174,7 +174,7 @@ def update(
         salt '*' supervisord.update
     """
     words = ["update", *([str(name)] if name else [])]
-    return _run(ctx, words, user, conf_file, bin_env)
+    return _run_ctl(ctx, words, user, conf_file, bin_env)
 
 
 def status(
@@ -207,7 +207,7 @@ def status_raw(
         salt '*' supervisord.status_raw
     """
     words = ["status", *([str(name)] if name else [])]
-    return _run(ctx, words, user, conf_file, bin_env, fine=_LISTED)
+    return _run_ctl(ctx, words, user, conf_file, bin_env, fine=_LISTED)
 
 
 def status_bool(
@@ -242,7 +242,7 @@ def custom(
 
         salt '*' supervisord.custom "signal HUP nginx"
     """
-    return _run(ctx, shlex.split(command), user, conf_file, bin_env)
+    return _run_ctl(ctx, shlex.split(command), user, conf_file, bin_env)
 
 
 def options(ctx: MinionContext, name: str, conf_file: str | None = None) -> dict[str, Any]:

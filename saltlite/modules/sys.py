@@ -24,7 +24,7 @@ def list_modules(ctx: MinionContext, *args: str) -> list[str]:
 
         salt '*' sys.list_modules 's*'
     """
-    return _modules((name for name in ctx.functions.names()), args)
+    return _module_names((name for name in ctx.functions.names()), args)
 
 
 def list_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
@@ -35,7 +35,7 @@ def list_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
         salt '*' sys.list_functions sys
         salt '*' sys.list_functions 'sys.list_*'
     """
-    return _fitting(ctx.functions.names(), args)
+    return _find_matching(ctx.functions.names(), args)
 
 
 def doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
@@ -45,7 +45,7 @@ def doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.doc network.traceroute user.info
     """
-    names = _fitting(ctx.functions.names(), args)
+    names = _find_matching(ctx.functions.names(), args)
     return {name: _without_markup(ctx.functions.doc(name)) for name in names}
 
 
@@ -56,7 +56,7 @@ def argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
 
         salt '*' sys.argspec pkg.install
     """
-    names = _fitting(ctx.functions.names(), [module] if module else [])
+    names = _find_matching(ctx.functions.names(), [module] if module else [])
     return {name: ctx.functions.argspec(name) for name in names}
 
 
@@ -82,7 +82,7 @@ def list_state_modules(ctx: MinionContext, *args: str) -> list[str]:
 
         salt '*' sys.list_state_modules 'mysql_*'
     """
-    return _modules(_states(ctx), args)
+    return _module_names(_list_states(ctx), args)
 
 
 def list_state_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
@@ -92,7 +92,7 @@ def list_state_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[
 
         salt '*' sys.list_state_functions file pkg
     """
-    return _fitting(sorted(_states(ctx)), args)
+    return _find_matching(sorted(_list_states(ctx)), args)
 
 
 def state_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
@@ -102,13 +102,13 @@ def state_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.state_doc service.running
     """
-    functions = _states(ctx)
+    functions = _list_states(ctx)
     found: dict[str, str | None] = {}
-    for name in _fitting(sorted(functions), args):
+    for name in _find_matching(sorted(functions), args):
         module = name.partition(".")[0]
         if module not in found:
             found[module] = _without_markup(_module_doc(ctx, STATES, module))
-        found[name] = _text(functions[name])
+        found[name] = _docstring_of(functions[name])
     return found
 
 
@@ -119,7 +119,7 @@ def state_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
 
         salt '*' sys.state_argspec pkg.installed
     """
-    return _specs(_states(ctx), module)
+    return _collect_specs(_list_states(ctx), module)
 
 
 # --- returners, runners, renderers ---------------------------------------------------------------
@@ -132,7 +132,7 @@ def list_returners(ctx: MinionContext, *args: str) -> list[str]:
 
         salt '*' sys.list_returners 's*'
     """
-    return _modules(_returners(ctx), args)
+    return _module_names(_list_returners(ctx), args)
 
 
 def list_returner_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
@@ -142,7 +142,7 @@ def list_returner_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> li
 
         salt '*' sys.list_returner_functions local
     """
-    return _fitting(sorted(_returners(ctx)), args)
+    return _find_matching(sorted(_list_returners(ctx)), args)
 
 
 def returner_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
@@ -152,7 +152,7 @@ def returner_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.returner_doc local.returner
     """
-    return _docs(_returners(ctx), args)
+    return _collect_docs(_list_returners(ctx), args)
 
 
 def returner_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
@@ -162,7 +162,7 @@ def returner_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
 
         salt '*' sys.returner_argspec local
     """
-    return _specs(_returners(ctx), module)
+    return _collect_specs(_list_returners(ctx), module)
 
 
 def list_runners(ctx: MinionContext, *args: str) -> list[str]:
@@ -172,7 +172,7 @@ def list_runners(ctx: MinionContext, *args: str) -> list[str]:
 
         salt '*' sys.list_runners 'm*'
     """
-    return _modules(_runners(ctx), args)
+    return _module_names(_list_runners(ctx), args)
 
 
 def list_runner_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
@@ -182,7 +182,7 @@ def list_runner_functions(ctx: MinionContext, *args: str, **kwargs: Any) -> list
 
         salt '*' sys.list_runner_functions state
     """
-    return _fitting(sorted(_runners(ctx)), args)
+    return _find_matching(sorted(_list_runners(ctx)), args)
 
 
 def runner_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
@@ -192,7 +192,7 @@ def runner_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.runner_doc cache.grains
     """
-    return _docs(_runners(ctx), args)
+    return _collect_docs(_list_runners(ctx), args)
 
 
 def runner_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
@@ -202,7 +202,7 @@ def runner_argspec(ctx: MinionContext, module: str = "") -> dict[str, Any]:
 
         salt '*' sys.runner_argspec state
     """
-    return _specs(_runners(ctx), module)
+    return _collect_specs(_list_runners(ctx), module)
 
 
 def list_renderers(ctx: MinionContext, *args: str) -> list[str]:
@@ -212,7 +212,7 @@ def list_renderers(ctx: MinionContext, *args: str) -> list[str]:
 
         salt '*' sys.list_renderers 'yaml*'
     """
-    return _modules(_renderers(ctx), args)
+    return _module_names(_list_renderers(ctx), args)
 
 
 def renderer_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
@@ -222,33 +222,33 @@ def renderer_doc(ctx: MinionContext, *args: str) -> dict[str, str | None]:
 
         salt '*' sys.renderer_doc jinja
     """
-    found = _renderers(ctx)
-    return {name.partition(".")[0]: text for name, text in _docs(found, args).items()}
+    found = _list_renderers(ctx)
+    return {name.partition(".")[0]: text for name, text in _collect_docs(found, args).items()}
 
 
 # --- what there is -------------------------------------------------------------------------------
 
 
-def _states(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+def _list_states(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
     from saltlite.loader.states import functions
 
     ours = {
-        f"{module}.{name}": _open(call)
+        f"{module}.{name}": _strip_context(call)
         for module in STATES
         for name, call in functions(module).items()
     }
     return ours | _of_users(ctx, STATES)
 
 
-def _returners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+def _list_returners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
     return _of_ours(RETURNERS) | _of_users(ctx, RETURNERS)
 
 
-def _runners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+def _list_runners(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
     return _of_ours(RUNNERS)
 
 
-def _renderers(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
+def _list_renderers(ctx: MinionContext) -> dict[str, Callable[..., Any]]:
     """Each renderer under the name of its one function, ``<name>.render``."""
     places = catalogue.RENDERERS.modules()
     ours = {f"{name}.render": vars(import_module(places[name]))["render"] for name in places}
@@ -260,7 +260,7 @@ def _of_ours(kind: Kind) -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for name, place in kind.modules().items():
         source = builtin_source(name, import_module(place))
-        found |= {f"{name}.{each}": _open(call) for each, call in source.functions.items()}
+        found |= {f"{name}.{each}": _strip_context(call) for each, call in source.functions.items()}
     return found
 
 
@@ -268,17 +268,17 @@ def _of_users(ctx: MinionContext, kind: Kind) -> dict[str, Callable[..., Any]]:
     """All functions of a kind that users wrote, by Salt's names."""
     if not catalogue.has_custom_code(ctx.config, kind.name):
         return {}
-    theirs = _users(ctx, kind.name)
+    theirs = _load_users(ctx, kind.name)
     return {name: theirs.resolve(name).call for name in theirs.names()}
 
 
-def _open(call: Callable[..., Any]) -> Callable[..., Any]:
+def _strip_context(call: Callable[..., Any]) -> Callable[..., Any]:
     """The function without the context that its callers do not see."""
     names = call.__code__.co_varnames[:1]
     return partial(call, None) if names == ("ctx",) else call
 
 
-def _users(ctx: MinionContext, kind: str) -> Any:
+def _load_users(ctx: MinionContext, kind: str) -> Any:
     from saltlite.loader.dunders import surroundings
 
     return surroundings(ctx).modules(kind)
@@ -286,7 +286,7 @@ def _users(ctx: MinionContext, kind: str) -> Any:
 
 def _module_doc(ctx: MinionContext, kind: Kind, module: str) -> str | None:
     custom = catalogue.has_custom_code(ctx.config, kind.name)
-    theirs = _users(ctx, kind.name).source(module) if custom else None
+    theirs = _load_users(ctx, kind.name).source(module) if custom else None
     if theirs is not None:
         text: str | None = theirs.doc
         return text
@@ -297,18 +297,20 @@ def _module_doc(ctx: MinionContext, kind: Kind, module: str) -> str | None:
 # --- how it is shown -----------------------------------------------------------------------------
 
 
-def _docs(
+def _collect_docs(
     functions: Mapping[str, Callable[..., Any]], wanted: Iterable[str]
 ) -> dict[str, str | None]:
-    return {name: _text(functions[name]) for name in _fitting(sorted(functions), wanted)}
+    return {
+        name: _docstring_of(functions[name]) for name in _find_matching(sorted(functions), wanted)
+    }
 
 
-def _specs(functions: Mapping[str, Callable[..., Any]], module: str) -> dict[str, Any]:
-    names = _fitting(sorted(functions), [module] if module else [])
+def _collect_specs(functions: Mapping[str, Callable[..., Any]], module: str) -> dict[str, Any]:
+    names = _find_matching(sorted(functions), [module] if module else [])
     return {name: spec_of(functions[name]) for name in names}
 
 
-def _text(call: Callable[..., Any]) -> str | None:
+def _docstring_of(call: Callable[..., Any]) -> str | None:
     raw = call.func.__doc__ if isinstance(call, partial) else call.__doc__
     return _without_markup(raw if is_user_function(call) else documentation(raw))
 
@@ -331,7 +333,7 @@ def _without_markup(text: str | None) -> str | None:
     return text
 
 
-def _modules(names: Iterable[str], globs: Iterable[str]) -> list[str]:
+def _module_names(names: Iterable[str], globs: Iterable[str]) -> list[str]:
     wanted = list(globs)
     modules = {name.partition(".")[0] for name in names}
     return sorted(
@@ -339,12 +341,16 @@ def _modules(names: Iterable[str], globs: Iterable[str]) -> list[str]:
     )
 
 
-def _fitting(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
+def _find_matching(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
     patterns = [str(pattern) for pattern in wanted]
-    return [name for name in names if not patterns or any(_fits(name, each) for each in patterns)]
+    return [
+        name
+        for name in names
+        if not patterns or any(_matches_pattern(name, each) for each in patterns)
+    ]
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     if "*" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
     return name == pattern or name.startswith(f"{pattern}.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, StoreError, UsageError
 from saltlite.providers import command, textfile
 from saltlite.providers.command import Options
@@ -19,7 +20,7 @@ MACHINE_INFO = "/etc/machine-info"
 
 _TIMES = ("%I:%M:%S %p", "%I:%M %p", "%H:%M:%S", "%H:%M")
 _DATES = ("%Y-%m-%d", "%m-%d-%Y", "%m-%d-%y", "%m/%d/%Y", "%m/%d/%y", "%Y/%m/%d")
-_PRETTY = re.compile(r"""\s*PRETTY_HOSTNAME=["']?(.*?)["']?\s*$""")
+_PRETTY = regex(r"""\s*PRETTY_HOSTNAME=["']?(.*?)["']?\s*$""")
 
 
 def halt(ctx: MinionContext) -> str:
@@ -29,7 +30,7 @@ def halt(ctx: MinionContext) -> str:
 
         salt '*' system.halt
     """
-    return _said(ctx, ["halt"])
+    return _read_output(ctx, ["halt"])
 
 
 def poweroff(ctx: MinionContext) -> str:
@@ -39,7 +40,7 @@ def poweroff(ctx: MinionContext) -> str:
 
         salt '*' system.poweroff
     """
-    return _said(ctx, ["poweroff"])
+    return _read_output(ctx, ["poweroff"])
 
 
 def reboot(ctx: MinionContext, at_time: Any = None) -> str:
@@ -49,7 +50,7 @@ def reboot(ctx: MinionContext, at_time: Any = None) -> str:
 
         salt '*' system.reboot
     """
-    return _said(ctx, ["shutdown", "-r", str(at_time or "now")])
+    return _read_output(ctx, ["shutdown", "-r", str(at_time or "now")])
 
 
 def shutdown(ctx: MinionContext, at_time: Any = None) -> str:
@@ -59,7 +60,7 @@ def shutdown(ctx: MinionContext, at_time: Any = None) -> str:
 
         salt '*' system.shutdown 5
     """
-    return _said(ctx, ["shutdown", "-h", str(at_time or "now")])
+    return _read_output(ctx, ["shutdown", "-h", str(at_time or "now")])
 
 
 def init(ctx: MinionContext, runlevel: Any) -> str:
@@ -69,7 +70,7 @@ def init(ctx: MinionContext, runlevel: Any) -> str:
 
         salt '*' system.init 3
     """
-    return _said(ctx, ["init", str(runlevel)])
+    return _read_output(ctx, ["init", str(runlevel)])
 
 
 def get_system_date(ctx: MinionContext, utc_offset: str | None = None) -> str:
@@ -79,7 +80,7 @@ def get_system_date(ctx: MinionContext, utc_offset: str | None = None) -> str:
 
         salt '*' system.get_system_date
     """
-    return _now(utc_offset).strftime("%a %m/%d/%Y")
+    return _current_time(utc_offset).strftime("%a %m/%d/%Y")
 
 
 def get_system_time(ctx: MinionContext, utc_offset: str | None = None) -> str:
@@ -89,7 +90,7 @@ def get_system_time(ctx: MinionContext, utc_offset: str | None = None) -> str:
 
         salt '*' system.get_system_time
     """
-    return _now(utc_offset).strftime("%I:%M:%S %p")
+    return _current_time(utc_offset).strftime("%I:%M:%S %p")
 
 
 def get_system_date_time(ctx: MinionContext, utc_offset: str | None = None) -> str:
@@ -99,15 +100,15 @@ def get_system_date_time(ctx: MinionContext, utc_offset: str | None = None) -> s
 
         salt '*' system.get_system_date_time "'-0500'"
     """
-    return _now(utc_offset).strftime("%Y-%m-%d %H:%M:%S")
+    return _current_time(utc_offset).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _now(utc_offset: str | None) -> datetime:
+def _current_time(utc_offset: str | None) -> datetime:
     now = datetime.now(timezone.utc)
-    return now.astimezone() if utc_offset is None else now.astimezone(_zone(utc_offset))
+    return now.astimezone() if utc_offset is None else now.astimezone(_parse_zone(utc_offset))
 
 
-def _zone(utc_offset: str) -> timezone:
+def _parse_zone(utc_offset: str) -> timezone:
     match = re.fullmatch(r"([+-])(\d{2})(\d{2})", str(utc_offset))
     if not match:
         raise UsageError("Invalid UTC offset")
@@ -123,7 +124,7 @@ def set_system_date(ctx: MinionContext, newdate: str, utc_offset: str | None = N
 
         salt '*' system.set_system_date '03-28-13'
     """
-    given = _parsed(newdate, _DATES)
+    given = _parse_time(newdate, _DATES)
     if given is None:
         raise UsageError("Invalid date format")
     return set_system_date_time(
@@ -138,7 +139,7 @@ def set_system_time(ctx: MinionContext, newtime: str, utc_offset: str | None = N
 
         salt '*' system.set_system_time "11:20"
     """
-    given = _parsed(newtime, _TIMES)
+    given = _parse_time(newtime, _TIMES)
     if given is None:
         return False
     return set_system_date_time(
@@ -146,15 +147,15 @@ def set_system_time(ctx: MinionContext, newtime: str, utc_offset: str | None = N
     )
 
 
-def _parsed(text: str, forms: tuple[str, ...]) -> datetime | None:
+def _parse_time(text: str, forms: tuple[str, ...]) -> datetime | None:
     for form in forms:
-        found = _parsed_as(text, form)
+        found = _parse_time_as(text, form)
         if found is not None:
             return found
     return None
 
 
-def _parsed_as(text: str, form: str) -> datetime | None:
+def _parse_time_as(text: str, form: str) -> datetime | None:
     try:
         return datetime.strptime(str(text), form).replace(tzinfo=timezone.utc)
     except ValueError:
@@ -177,7 +178,7 @@ def set_system_date_time(
 
         salt '*' system.set_system_date_time 2015 5 12 11 37 53 "'-0500'"
     """
-    now = _now(utc_offset)
+    now = _current_time(utc_offset)
     given = (years, months, days, hours, minutes, seconds)
     present = (now.year, now.month, now.day, now.hour, now.minute, now.second)
     try:
@@ -245,7 +246,7 @@ def get_computer_desc(ctx: MinionContext) -> str:
         salt '*' system.get_computer_desc
     """
     if ctx.host.which("hostnamectl") is not None:
-        return _said(ctx, ["hostnamectl", "status", "--pretty"])
+        return _read_output(ctx, ["hostnamectl", "status", "--pretty"])
     text = textfile.load(ctx.host, MACHINE_INFO) or ""
     found = [match.group(1) for line in text.splitlines() if (match := _PRETTY.match(line))]
     return found[-1].replace('\\"', '"') if found else ""
@@ -294,5 +295,5 @@ def set_reboot_required_witnessed(ctx: MinionContext) -> bool:
     return True
 
 
-def _said(ctx: MinionContext, argv: list[str]) -> str:
+def _read_output(ctx: MinionContext, argv: list[str]) -> str:
     return command.run(ctx, argv, Options(python_shell=False, redirect_stderr=True)).stdout

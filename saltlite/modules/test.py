@@ -169,14 +169,14 @@ def raise_exception(name: str, *args: Any, **kwargs: Any) -> bool:
 
         salt '*' test.raise_exception TypeError "An integer is required"
     """
-    kind = _exceptions().get(name)
+    kind = _list_exceptions().get(name)
     if kind is None:
         log.error("No such exception: %s", name)
         return False
     raise kind(*args, **without_job(kwargs))
 
 
-def _exceptions() -> dict[str, Any]:
+def _list_exceptions() -> dict[str, Any]:
     kinds: dict[str, Any] = {
         name: value
         for name, value in vars(builtins).items()

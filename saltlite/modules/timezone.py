@@ -35,7 +35,7 @@ def get_zonecode(ctx: MinionContext) -> str:
 
         salt '*' timezone.get_zonecode
     """
-    return _now(ctx).strftime("%Z")
+    return _current_time(ctx).strftime("%Z")
 
 
 def get_offset(ctx: MinionContext) -> str:
@@ -45,10 +45,10 @@ def get_offset(ctx: MinionContext) -> str:
 
         salt '*' timezone.get_offset
     """
-    return _now(ctx).strftime("%z")
+    return _current_time(ctx).strftime("%z")
 
 
-def _now(ctx: MinionContext) -> datetime:
+def _current_time(ctx: MinionContext) -> datetime:
     """Now, by the file of the machine and not by what this process took for its zone."""
     import io
     from zoneinfo import ZoneInfo
@@ -82,12 +82,12 @@ def set_zone(ctx: MinionContext, timezone: str) -> bool | str:
     path = zones.zone_file(timezone)
     if not _is_zone(timezone) or not ctx.host.exists(path):
         return f"Zone does not exist: {path}"
-    if _timedated(ctx):
+    if _has_timedatectl(ctx):
         argv = ["timedatectl", "set-timezone", timezone]
         if command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).retcode == 0:
             return True
         log.warning("timedatectl did not set the zone; %s is changed instead", zones.LOCALTIME)
-    _link(path)
+    _replace_link(path)
     if ctx.grains.get("os_family") == "Debian" or ctx.host.exists(zones.TIMEZONE):
         textfile.save(zones.TIMEZONE, f"{timezone}\n")
     return True
@@ -97,7 +97,7 @@ def _is_zone(name: str) -> bool:
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")
 
 
-def _link(path: str) -> None:
+def _replace_link(path: str) -> None:
     """Put the new link in the place of the old one at once."""
     temporary = f"{zones.LOCALTIME}.{os.getpid()}.tmp"
     try:
@@ -134,6 +134,6 @@ def set_hwclock(ctx: MinionContext, clock: str) -> bool:
     return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
 
 
-def _timedated(ctx: MinionContext) -> bool:
+def _has_timedatectl(ctx: MinionContext) -> bool:
     booted = ctx.host.is_dir(zones.BOOTED_WITH_SYSTEMD)
     return booted and ctx.host.which("timedatectl") is not None

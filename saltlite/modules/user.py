@@ -53,7 +53,7 @@ def add(
     user = NewUser(
         name=str(name),
         uid=uid,
-        gid=_gid(ctx, str(name), gid, groups, root),
+        gid=_choose_gid(ctx, str(name), gid, groups, root),
         home=home,
         shell=shell,
         unique=unique,
@@ -63,7 +63,7 @@ def add(
         usergroup=usergroup,
         root=root,
     )
-    if _run(ctx, provider(ctx).add_user(user)).retcode != 0:
+    if _run_command(ctx, provider(ctx).add_user(user)).retcode != 0:
         return False
     if groups:
         chgroups(ctx, name, groups, root=root)
@@ -74,13 +74,13 @@ def add(
         if value not in ("", None)
     }
     if gecos:
-        _describe(ctx, name, gecos, root)
+        _change_gecos(ctx, name, gecos, root)
     return True
 
 
-def _gid(ctx: MinionContext, name: str, gid: Any, groups: Any, root: str | None) -> Any:
+def _choose_gid(ctx: MinionContext, name: str, gid: Any, groups: Any, root: str | None) -> Any:
     """The group to give; one with the user's name is it, if it is wanted and there already."""
-    if gid not in (None, "") or not groups or name not in _list(groups):
+    if gid not in (None, "") or not groups or name not in _split_groups(groups):
         return gid
     there = (group.gid for group in files.groups(ctx.host, root) if group.name == name)
     return next(there, gid)
@@ -100,7 +100,7 @@ def delete(
         salt '*' user.delete name remove=True force=True
     """
     argv = provider(ctx).delete_user(str(name), remove=remove, force=force, root=root)
-    done = _run(ctx, argv)
+    done = _run_command(ctx, argv)
     if done.retcode == _HOME_NOT_REMOVED and "mail" in done.stderr:
         ctx.state["retcode"] = 0
         return True  # there was no mail box to remove
@@ -116,7 +116,7 @@ def getent(
 
         salt '*' user.getent
     """
-    return [_shown(ctx, user, root) for user in files.users(ctx.host, root)]
+    return [_describe_user(ctx, user, root) for user in files.users(ctx.host, root)]
 
 
 def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, Any]:
@@ -127,10 +127,10 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
         salt '*' user.info root
     """
     user = files.user(ctx.host, str(name), root)
-    return {} if user is None else _shown(ctx, user, root)
+    return {} if user is None else _describe_user(ctx, user, root)
 
 
-def _shown(ctx: MinionContext, user: files.User, root: str | None) -> dict[str, Any]:
+def _describe_user(ctx: MinionContext, user: files.User, root: str | None) -> dict[str, Any]:
     return {
         "gid": user.gid,
         "groups": files.groups_of(ctx.host, user, root),
@@ -202,7 +202,7 @@ def chuid(ctx: MinionContext, name: str, uid: Any, root: str | None = None) -> b
 
         salt '*' user.chuid foo 4376
     """
-    return _change(ctx, name, "uid", uid, ["-u"], root)
+    return _change_value(ctx, name, "uid", uid, ["-u"], root)
 
 
 def chgid(ctx: MinionContext, name: str, gid: Any, root: str | None = None) -> bool:
@@ -212,7 +212,7 @@ def chgid(ctx: MinionContext, name: str, gid: Any, root: str | None = None) -> b
 
         salt '*' user.chgid foo 4376
     """
-    return _change(ctx, name, "gid", gid, ["-g"], root)
+    return _change_value(ctx, name, "gid", gid, ["-g"], root)
 
 
 def chshell(ctx: MinionContext, name: str, shell: str, root: str | None = None) -> bool:
@@ -222,7 +222,7 @@ def chshell(ctx: MinionContext, name: str, shell: str, root: str | None = None) 
 
         salt '*' user.chshell foo /bin/zsh
     """
-    return _change(ctx, name, "shell", shell, ["-s"], root)
+    return _change_value(ctx, name, "shell", shell, ["-s"], root)
 
 
 def chhome(
@@ -234,7 +234,7 @@ def chhome(
 
         salt '*' user.chhome foo /home/users/foo True
     """
-    return _change(ctx, name, "home", home, ["-m", "-d"] if persist else ["-d"], root)
+    return _change_value(ctx, name, "home", home, ["-m", "-d"] if persist else ["-d"], root)
 
 
 def chgroups(
@@ -249,17 +249,17 @@ def chgroups(
         salt '*' user.chgroups foo wheel,root
         salt '*' user.chgroups foo wheel,root append=True
     """
-    wanted = list(map(str, _list(groups)))
+    wanted = list(map(str, _split_groups(groups)))
     user = files.user(ctx.host, str(name), root)
     now = [] if user is None else files.groups_of(ctx.host, user, root)
     if user is not None and now == sorted(wanted):
         return True
     listed = [group.name for group in files.groups(ctx.host, root) if str(name) in group.members]
     steps = provider(ctx).set_groups(str(name), wanted, listed, append=append, root=root)
-    return all(_run(ctx, argv).retcode == 0 for argv in steps)
+    return all(_run_command(ctx, argv).retcode == 0 for argv in steps)
 
 
-def _list(groups: Any) -> list[Any]:
+def _split_groups(groups: Any) -> list[Any]:
     return groups.split(",") if isinstance(groups, str) else list(groups)
 
 
@@ -270,7 +270,7 @@ def chfullname(ctx: MinionContext, name: str, fullname: Any, root: str | None = 
 
         salt '*' user.chfullname foo "Foo Bar"
     """
-    return _describe(ctx, name, {"fullname": str(fullname)}, root)
+    return _change_gecos(ctx, name, {"fullname": str(fullname)}, root)
 
 
 def chroomnumber(ctx: MinionContext, name: str, roomnumber: Any, root: str | None = None) -> bool:
@@ -280,7 +280,7 @@ def chroomnumber(ctx: MinionContext, name: str, roomnumber: Any, root: str | Non
 
         salt '*' user.chroomnumber foo 123
     """
-    return _describe(ctx, name, {"roomnumber": str(roomnumber)}, root)
+    return _change_gecos(ctx, name, {"roomnumber": str(roomnumber)}, root)
 
 
 def chworkphone(ctx: MinionContext, name: str, workphone: Any, root: str | None = None) -> bool:
@@ -290,7 +290,7 @@ def chworkphone(ctx: MinionContext, name: str, workphone: Any, root: str | None 
 
         salt '*' user.chworkphone foo 7735550123
     """
-    return _describe(ctx, name, {"workphone": str(workphone)}, root)
+    return _change_gecos(ctx, name, {"workphone": str(workphone)}, root)
 
 
 def chhomephone(ctx: MinionContext, name: str, homephone: Any, root: str | None = None) -> bool:
@@ -300,7 +300,7 @@ def chhomephone(ctx: MinionContext, name: str, homephone: Any, root: str | None 
 
         salt '*' user.chhomephone foo 7735551234
     """
-    return _describe(ctx, name, {"homephone": str(homephone)}, root)
+    return _change_gecos(ctx, name, {"homephone": str(homephone)}, root)
 
 
 def chother(ctx: MinionContext, name: str, other: Any, root: str | None = None) -> bool:
@@ -310,7 +310,7 @@ def chother(ctx: MinionContext, name: str, other: Any, root: str | None = None) 
 
         salt '*' user.chother foo fax=7735555678
     """
-    return _describe(ctx, name, {"other": str(other)}, root)
+    return _change_gecos(ctx, name, {"other": str(other)}, root)
 
 
 def rename(ctx: MinionContext, name: str, new_name: str, root: str | None = None) -> bool:
@@ -322,38 +322,40 @@ def rename(ctx: MinionContext, name: str, new_name: str, root: str | None = None
     """
     if files.user(ctx.host, str(new_name), root) is not None:
         raise FunctionError(f"User '{new_name}' already exists")
-    _existing(ctx, name, root)
-    _run(ctx, shadow_utils.change_user(["-l", str(new_name)], str(name), root))
+    _need_user(ctx, name, root)
+    _run_command(ctx, shadow_utils.change_user(["-l", str(new_name)], str(name), root))
     return files.user(ctx.host, str(new_name), root) is not None
 
 
-def _existing(ctx: MinionContext, name: str, root: str | None) -> files.User:
+def _need_user(ctx: MinionContext, name: str, root: str | None) -> files.User:
     user = files.user(ctx.host, str(name), root)
     if user is None:
         raise FunctionError(f"User '{name}' does not exist")
     return user
 
 
-def _change(
+def _change_value(
     ctx: MinionContext, name: str, field: str, value: Any, flags: list[str], root: str | None
 ) -> bool:
     """Change one value of a user, and look whether it is as it should be afterwards."""
-    _existing(ctx, name, root)
+    _need_user(ctx, name, root)
     if info(ctx, name, root)[field] == value:
         return True
-    _run(ctx, shadow_utils.change_user([*flags, str(value)], str(name), root))
+    _run_command(ctx, shadow_utils.change_user([*flags, str(value)], str(name), root))
     return bool(info(ctx, name, root).get(field) == value)
 
 
-def _describe(ctx: MinionContext, name: str, parts: Mapping[str, str], root: str | None) -> bool:
-    before = files.parse_gecos(_existing(ctx, name, root).gecos)
+def _change_gecos(
+    ctx: MinionContext, name: str, parts: Mapping[str, str], root: str | None
+) -> bool:
+    before = files.parse_gecos(_need_user(ctx, name, root).gecos)
     wanted = {**before, **parts}
     if wanted == before:
         return True
     flags = ["-c", files.build_gecos(wanted)]
-    _run(ctx, shadow_utils.change_user(flags, str(name), root))
-    return files.parse_gecos(_existing(ctx, name, root).gecos) == wanted
+    _run_command(ctx, shadow_utils.change_user(flags, str(name), root))
+    return files.parse_gecos(_need_user(ctx, name, root).gecos) == wanted
 
 
-def _run(ctx: MinionContext, argv: list[str]) -> Outcome:
+def _run_command(ctx: MinionContext, argv: list[str]) -> Outcome:
     return command.run(ctx, argv, Options(python_shell=False))

@@ -1,7 +1,7 @@
 """Virtual environments of Python: make them, look into them.
 
 Named ``virtualenv`` as in Salt; ``venv`` makes them unless ``venv_bin`` (an argument, or the
-minion's option) names another program. Source: modules.md 10; answers observed on Salt 3006.30.
+minion's option) names another program. Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
+from saltlite.openat import refuse_misleading
 from saltlite.providers import command
 from saltlite.providers.command import Options
 
@@ -62,28 +63,33 @@ def create(
         "symlinks": symlinks,
         "upgrade": upgrade,
     }
-    program = venv_bin or _default(ctx)
+    program = venv_bin or _default_program(ctx)
     if _is_venv(program):
-        _refuse(given, NOT_OF_VENV, program)
-        words = [*_venv(ctx, program, python), *(["--symlinks"] if symlinks else [])]
+        _refuse_options(given, NOT_OF_VENV, program)
+        words = [*_venv_command(ctx, program, python), *(["--symlinks"] if symlinks else [])]
         words += ["--upgrade"] if upgrade else []
     else:
-        _refuse(given, NOT_OF_VIRTUALENV, program)
-        words = [*_virtualenv(program, python), *(["--never-download"] if never_download else [])]
-        for directory in _directories(extra_search_dir):
+        _refuse_options(given, NOT_OF_VIRTUALENV, program)
+        words = [
+            *_virtualenv_command(program, python),
+            *(["--never-download"] if never_download else []),
+        ]
+        for directory in _split_directories(extra_search_dir):
             words.append(f"--extra-search-dir={directory}")
     words += ["--clear"] if clear else []
     words += ["--system-site-packages"] if system_site_packages else []
     words += ["--prompt", str(prompt)] if prompt and str(prompt).strip() else []
-    return _made(ctx, [*words, str(path)], user)
+    return _make_environment(ctx, [*words, str(path)], user)
 
 
-def _made(ctx: MinionContext, words: Sequence[str], user: str | None) -> dict[str, Any]:
+def _make_environment(ctx: MinionContext, words: Sequence[str], user: str | None) -> dict[str, Any]:
+    if not user:
+        refuse_misleading(words[-1])
     done = command.run(ctx, list(words), Options(runas=user, python_shell=False))
     return done.as_map()
 
 
-def _default(ctx: MinionContext) -> str:
+def _default_program(ctx: MinionContext) -> str:
     wanted = ctx.config.extra.get("venv_bin")
     if wanted:
         return str(wanted)
@@ -95,20 +101,20 @@ def _is_venv(program: str) -> bool:
     return "venv" in name and "virtualenv" not in name
 
 
-def _venv(ctx: MinionContext, program: str, python: str | None) -> list[str]:
-    if program != "venv" and ctx.host.which(program):
-        return [program]
+def _venv_command(ctx: MinionContext, program: str, python: str | None) -> list[str]:
+    if program != "venv":
+        return [program]  # also one that is missing: then that is the failure
     found = ctx.host.which(str(python)) if python else sys.executable
     if found is None:
         raise FunctionError(f"Cannot find requested python ({python}).")
     return [found, "-m", "venv"]
 
 
-def _virtualenv(program: str, python: str | None) -> list[str]:
+def _virtualenv_command(program: str, python: str | None) -> list[str]:
     return [program, *([f"--python={python}"] if python and str(python).strip() else [])]
 
 
-def _refuse(given: dict[str, Any], names: dict[str, str], program: str) -> None:
+def _refuse_options(given: dict[str, Any], names: dict[str, str], program: str) -> None:
     """Raise FunctionError about an option that this program does not have."""
     for name, shown in names.items():
         value = given.get(name)
@@ -116,7 +122,7 @@ def _refuse(given: dict[str, Any], names: dict[str, str], program: str) -> None:
             raise FunctionError(f"The {shown} option is not supported by '{program}'")
 
 
-def _directories(extra: Any) -> list[str]:
+def _split_directories(extra: Any) -> list[str]:
     if isinstance(extra, str):
         return [part.strip() for part in extra.split(",") if part.strip()]
     return [str(each) for each in extra or []]
@@ -130,7 +136,7 @@ def get_site_packages(ctx: MinionContext, venv: str) -> str:
         salt '*' virtualenv.get_site_packages /path/to/my/venv
     """
     program = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    return _asked(ctx, venv, program)
+    return _ask_python(ctx, venv, program)
 
 
 def get_distribution_path(ctx: MinionContext, venv: str, distribution: str) -> str:
@@ -143,7 +149,7 @@ def get_distribution_path(ctx: MinionContext, venv: str, distribution: str) -> s
     program = (
         "import sys, importlib.metadata as m; print(m.distribution(sys.argv[1]).locate_file(''))"
     )
-    return _asked(ctx, venv, program, str(distribution)).rstrip("/")
+    return _ask_python(ctx, venv, program, str(distribution)).rstrip("/")
 
 
 def get_resource_path(
@@ -159,7 +165,7 @@ def get_resource_path(
         "import sys, os, importlib.util as u;"
         " print(os.path.join(os.path.dirname(u.find_spec(sys.argv[1]).origin), sys.argv[2]))"
     )
-    return _asked(ctx, venv, program, *_resource(package, resource))
+    return _ask_python(ctx, venv, program, *_check_resource(package, resource))
 
 
 def get_resource_content(
@@ -171,20 +177,20 @@ def get_resource_content(
 
         salt '*' virtualenv.get_resource_content /path/to/my/venv my_package my/resource.xml
     """
-    path = get_resource_path(ctx, venv, *_resource(package, resource))
+    path = get_resource_path(ctx, venv, *_check_resource(package, resource))
     text = ctx.host.read_text(path)
     if text is None:
         raise FunctionError(f"{path} cannot be read")
     return text
 
 
-def _resource(package: str | None, resource: str | None) -> tuple[str, str]:
+def _check_resource(package: str | None, resource: str | None) -> tuple[str, str]:
     if not (package and resource):
         raise FunctionError("'package' and 'resource' are both required")
     return str(package), str(resource)
 
 
-def _asked(ctx: MinionContext, venv: str, program: str, *arguments: str) -> str:
+def _ask_python(ctx: MinionContext, venv: str, program: str, *arguments: str) -> str:
     """The last line that a small program prints in an environment's Python."""
     python = os.path.join(str(venv), "bin", "python")
     if not ctx.host.exists(python):

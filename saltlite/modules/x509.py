@@ -1,12 +1,13 @@
 """Keys, certificates and requests for certificates.
 
-Every argument that is a key, certificate or request may be a path or a PEM. Behaviour observed on
-Salt 3006.30 with its feature ``x509_v2``, which is the only one that works there without M2Crypto
-and the only one of Salt 3008.
+Every argument that is a key, certificate or request may be a path, or a PEM, hex or base64.
+Behaviour observed on Salt 3006.30 with its feature ``x509_v2``, which is the only one that works
+there without M2Crypto and the only one of Salt 3008.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -16,25 +17,32 @@ from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, StoreError
 from saltlite.providers.x509 import declared as _declared
 from saltlite.providers.x509 import documents as _documents
+from saltlite.providers.x509 import encodings as _encodings
 from saltlite.providers.x509 import keys as _keys
+from saltlite.providers.x509 import names as _names
+from saltlite.providers.x509 import policies as _policies
+from saltlite.providers.x509 import revocation as _revocation
 
-_ENTRY = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----\n[^-]+-----END \1-----", re.DOTALL)
+_ENTRY = regex(r"-----BEGIN ([A-Z0-9 ]+)-----\n[^-]+-----END \1-----", re.DOTALL)
 
 
-def _written(text: str, path: str | None, overwrite: bool = True) -> str:
-    """The text, or once it is in a file, private from the first moment, a sentence."""
+def _write_document(
+    data: bytes, encoding: str, path: str | None, *, raw: bool = False, overwrite: bool = True
+) -> str | bytes:
+    """Return text, or bytes with ``raw``; or a sentence once it is in a file, private at once."""
     if path is None:
-        return text
+        return data if raw else _encodings.as_text(data, encoding)
     if not overwrite and os.path.lexists(path):
         return f"File at {path} already exists. Nothing was written."
     try:
-        disk.put_file(Path(path), text.encode(), mode=disk.PRIVATE_FILE)
+        disk.put_file(Path(path), data, mode=disk.PRIVATE_FILE)
     except StoreError as error:
         raise FunctionError(str(error)) from error
-    return f"PEM written to {path}"
+    return f"PEM written to {path}" if encoding == "pem" else f"File written to {path}"
 
 
 def create_private_key(
@@ -48,56 +56,300 @@ def create_private_key(
     raw: bool = False,
     bits: int | None = None,
     **kwargs: Any,
-) -> str:
-    """A new private key as PEM, or where it was written.
+) -> str | bytes:
+    """Make a new private key; return it, or where it was written.
 
     ``algo`` is ``rsa``, ``ec``, ``ed25519`` or ``ed448``; ``keysize`` (or ``bits``) is 2048, 3072
-    or 4096 for the first and 256, 384 or 521 for the second. ``encoding`` can only be ``pem``.
+    or 4096 for the first and 256, 384 or 521 for the second. ``encoding`` is ``pem``, or ``der`` or
+    ``pkcs12`` in base64; with ``raw`` as bytes.
 
     CLI Example:
 
         salt '*' x509.create_private_key algo=ec keysize=384
     """
-    _declared.require_known(kwargs, encoding)
+    _declared.require_known(kwargs)
+    _keys.require_encoding(encoding)
     key = _keys.generate(algo, keysize or bits)
-    return _written(_keys.private_pem(key, passphrase), path)
+    data = _keys.encode_private(key, passphrase, encoding, compat=pkcs12_encryption_compat)
+    return _write_document(data, encoding, path, raw=raw)
+
+
+def encode_private_key(
+    ctx: MinionContext,
+    private_key: Any,
+    encoding: str = "pem",
+    passphrase: str | None = None,
+    private_key_passphrase: str | None = None,
+    pkcs12_encryption_compat: bool = False,
+    raw: bool = False,
+) -> str | bytes:
+    """Return a private key in another encoding, or with another passphrase.
+
+    CLI Example:
+
+        salt '*' x509.encode_private_key /etc/pki/my.key der
+    """
+    key = _keys.private_key(_declared.source(ctx.host, private_key), private_key_passphrase)
+    data = _keys.encode_private(key, passphrase, encoding, compat=pkcs12_encryption_compat)
+    return _write_document(data, encoding, None, raw=raw)
 
 
 def create_certificate(
-    ctx: MinionContext, path: str | None = None, overwrite: bool = True, **kwargs: Any
-) -> str:
-    """A new certificate as PEM, or where it was written. Arguments as of the state.
+    ctx: MinionContext,
+    ca_server: str | None = None,
+    signing_policy: str | None = None,
+    encoding: str = "pem",
+    append_certs: Any = None,
+    pkcs12_passphrase: str | None = None,
+    pkcs12_encryption_compat: bool = False,
+    pkcs12_friendlyname: str | None = None,
+    path: str | None = None,
+    overwrite: bool = True,
+    raw: bool = False,
+    **kwargs: Any,
+) -> str | bytes:
+    """Make a new certificate; return it, or where it was written. Arguments as of the state.
+
+    ``encoding`` is ``pem``, ``pkcs7_pem``, or in base64 ``der``, ``pkcs7_der``, ``pkcs12``; with
+    ``raw`` as bytes.
 
     CLI Example:
 
         salt '*' x509.create_certificate signing_private_key='/etc/pki/myca.key' CN=example
     """
-    wanted = _declared.certificate(ctx.host, kwargs)
-    text = _documents.issued(wanted, datetime.now(timezone.utc), _documents.draw_serial())
-    return _written(text, path, overwrite)
+    copypath, prepend_cn = kwargs.pop("copypath", None), bool(kwargs.pop("prepend_cn", False))
+    given = {
+        **kwargs,
+        "ca_server": ca_server,
+        "signing_policy": signing_policy,
+        "encoding": encoding,
+        "append_certs": append_certs,
+        "pkcs12_passphrase": pkcs12_passphrase,
+        "pkcs12_encryption_compat": pkcs12_encryption_compat,
+        "pkcs12_friendlyname": pkcs12_friendlyname,
+    }
+    policy = _policies.apply_policy(ctx, given)
+    wanted = _declared.certificate(ctx.host, policy)
+    made = _issue_certificate(ctx, given, signing_policy, wanted)
+    _documents.keep_copy(made, copypath, with_name=prepend_cn)
+    data = _encodings.encode_certificate(made, wanted.chain, wanted.form, wanted.own_key)
+    return _write_document(data, encoding, path, raw=raw, overwrite=overwrite)
+
+
+def _issue_certificate(
+    ctx: MinionContext, given: dict[str, Any], policy: str | None, wanted: _documents.Wanted
+) -> _encodings.Certificate:
+    if given["ca_server"] is not None:
+        return _policies.sign_remotely(ctx, given, str(policy), wanted)
+    return _documents.issued(wanted, datetime.now(timezone.utc), _documents.draw_serial())
+
+
+def encode_certificate(
+    ctx: MinionContext,
+    certificate: Any,
+    encoding: str = "pem",
+    append_certs: Any = None,
+    private_key: Any = None,
+    private_key_passphrase: str | None = None,
+    pkcs12_passphrase: str | None = None,
+    pkcs12_encryption_compat: bool = False,
+    pkcs12_friendlyname: str | None = None,
+    raw: bool = False,
+) -> str | bytes:
+    """Return a certificate in another encoding, with others after it, or with its key (pkcs12).
+
+    CLI Example:
+
+        salt '*' x509.encode_certificate /etc/pki/my.crt pem /etc/pki/ca.crt
+    """
+    if encoding != "pkcs12" and private_key:
+        raise FunctionError("Embedding private keys is only supported for pkcs12 encoding")
+    form = _declared.form(
+        {
+            "encoding": encoding,
+            "append_certs": append_certs,
+            "pkcs12_passphrase": pkcs12_passphrase,
+            "pkcs12_encryption_compat": pkcs12_encryption_compat,
+            "pkcs12_friendlyname": pkcs12_friendlyname,
+        }
+    )
+    key = None
+    if private_key:
+        key = _keys.private_key(_declared.source(ctx.host, private_key), private_key_passphrase)
+    have = _documents.certificate(_declared.source(ctx.host, certificate))
+    chain = _declared.chain(ctx.host, append_certs or ())
+    data = _encodings.encode_certificate(have, chain, form, key)
+    return _write_document(data, encoding, None, raw=raw)
 
 
 def create_csr(
     ctx: MinionContext,
-    private_key: str,
+    private_key: Any,
     private_key_passphrase: str | None = None,
     digest: str = "sha256",
+    encoding: str = "pem",
     path: str | None = None,
+    raw: bool = False,
     **kwargs: Any,
-) -> str:
-    """A new request for a certificate as PEM, or where it was written. Arguments as of the state.
+) -> str | bytes:
+    """Make a request for a certificate; return it, or where it was written.
+
+    Arguments as of the state; ``encoding`` is ``pem``, or ``der`` in base64, with ``raw`` as bytes.
 
     CLI Example:
 
         salt '*' x509.create_csr private_key='/etc/pki/myca.key' CN='My Cert'
     """
+    digest = kwargs.pop("algorithm", digest)  # its old name
     given = {
         **kwargs,
         "private_key": private_key,
         "private_key_passphrase": private_key_passphrase,
         "digest": digest,
+        "encoding": encoding,
     }
-    return _written(_documents.requested(_declared.request(ctx.host, given)), path)
+    made = _documents.requested(_declared.request(ctx.host, given))
+    return _write_document(_encodings.encode_plain(made, encoding), encoding, path, raw=raw)
+
+
+def encode_csr(
+    ctx: MinionContext, csr: Any, encoding: str = "pem", raw: bool = False
+) -> str | bytes:
+    """Return a request in another encoding.
+
+    CLI Example:
+
+        salt '*' x509.encode_csr /etc/pki/my.csr der
+    """
+    found = _documents.request(_declared.source(ctx.host, csr))
+    if found is None:
+        raise FunctionError("Could not load PEM-encoded CSR.")
+    return _write_document(_encodings.encode_plain(found, encoding), encoding, None, raw=raw)
+
+
+def create_crl(
+    ctx: MinionContext,
+    signing_private_key: Any,
+    revoked: Any,
+    signing_cert: Any,
+    signing_private_key_passphrase: str | None = None,
+    include_expired: bool = False,
+    days_valid: int | None = None,
+    digest: str = "sha256",
+    encoding: str = "pem",
+    extensions: Any = None,
+    path: str | None = None,
+    raw: bool = False,
+    **kwargs: Any,
+) -> str | bytes:
+    """Make a list of revoked certificates; return it, or where it was written.
+
+    ``revoked`` is a list of maps with ``serial_number`` or ``certificate``, ``not_after``,
+    ``revocation_date`` and ``extensions`` (``CRLReason``, ``invalidityDate``). The list is valid
+    for ``days_valid`` days (100).
+
+    CLI Example:
+
+        salt '*' x509.create_crl signing_cert=/etc/pki/ca.crt signing_private_key=/etc/pki/ca.key revoked="[]"
+    """  # noqa: E501 - a command that is to be copied
+    given = {
+        **kwargs,
+        "signing_private_key": signing_private_key,
+        "revoked": revoked,
+        "signing_cert": signing_cert,
+        "signing_private_key_passphrase": signing_private_key_passphrase,
+        "include_expired": include_expired,
+        "days_valid": days_valid,
+        "digest": digest,
+        "encoding": encoding,
+        "extensions": extensions,
+    }
+    now = datetime.now(timezone.utc)
+    made = _revocation.make_list(_declared.revocation_list(ctx.host, given, now), now)
+    return _write_document(_encodings.encode_plain(made, encoding), encoding, path, raw=raw)
+
+
+def encode_crl(
+    ctx: MinionContext, crl: Any, encoding: str = "pem", raw: bool = False
+) -> str | bytes:
+    """Return a list of revoked certificates in another encoding.
+
+    CLI Example:
+
+        salt '*' x509.encode_crl /etc/pki/my.crl der
+    """
+    return _write_document(
+        _encodings.encode_plain(_build_crl(ctx, crl), encoding), encoding, None, raw=raw
+    )
+
+
+def _build_crl(ctx: MinionContext, given: Any) -> _encodings.RevocationList:
+    found = _encodings.read_list(_declared.source(ctx.host, given))
+    if found is None:
+        raise FunctionError("Could not load PEM-encoded certificate revocation list.")
+    return found[0]
+
+
+def read_crl(ctx: MinionContext, crl: Any) -> dict[str, Any]:
+    """Return what is in a list of revoked certificates.
+
+    CLI Example:
+
+        salt '*' x509.read_crl /etc/pki/my.crl
+    """
+    return _revocation.described(_build_crl(ctx, crl))
+
+
+def verify_crl(ctx: MinionContext, crl: Any, cert: Any) -> bool:
+    """Whether a list is signed by the key of this certificate.
+
+    CLI Example:
+
+        salt '*' x509.verify_crl /etc/pki/my.crl /etc/pki/my.crt
+    """
+    key = _keys.public_key(_declared.source(ctx.host, cert))
+    return _build_crl(ctx, crl).is_signature_valid(key)
+
+
+def get_signing_policy(
+    ctx: MinionContext, signing_policy: str, ca_server: str | None = None
+) -> dict[str, Any]:
+    """Return a signing policy of this minion, or what another one tells of its own.
+
+    CLI Example:
+
+        salt '*' x509.get_signing_policy www
+    """
+    if ca_server is None:
+        return _policies.find_policy(ctx, signing_policy)
+    found = _policies.ask(ctx, ca_server, signing_policy, {}, only_policy=True)
+    return dict(found or {})
+
+
+def sign_remote_certificate(
+    ctx: MinionContext,
+    signing_policy: str,
+    kwargs: Any,
+    get_signing_policy_only: bool = False,
+    **more: Any,
+) -> dict[str, Any]:
+    """Sign a certificate for another minion, as a signing policy lays down.
+
+    Who asks is known by the master (``peer`` allows it this function) and has to be among the
+    ``minions`` of the policy.
+
+    CLI Example:
+
+        salt '*' x509.sign_remote_certificate www kwargs="{'public_key': '/etc/pki/www.key'}"
+    """
+    requester = more.get("__pub_id")
+    return _policies.answer_request(
+        ctx,
+        signing_policy,
+        kwargs,
+        None if requester is None else str(requester),
+        only_policy=bool(get_signing_policy_only),
+    )
 
 
 def read_certificate(ctx: MinionContext, certificate: str) -> dict[str, Any]:
@@ -119,9 +371,10 @@ def read_certificates(ctx: MinionContext, glob_path: str) -> dict[str, dict[str,
     """
     found = {}
     for path in sorted(glob.glob(glob_path)):
-        known = _documents.certificates(ctx.host.read_bytes(path) or b"")
-        if known:
-            found[path] = _documents.told(known[0])
+        with contextlib.suppress(_encodings.WrongPassphrase):
+            known = _encodings.read_certificates(ctx.host.read_bytes(path) or b"")
+            if known:
+                found[path] = _documents.told(known.certificate)
     return found
 
 
@@ -212,7 +465,7 @@ def expired(ctx: MinionContext, certificate: str) -> dict[str, Any]:
 
         salt '*' x509.expired "/etc/pki/mycert.crt"
     """
-    return {**_whose(ctx, certificate), "expired": expires(ctx, certificate)}
+    return {**_describe_issuer(ctx, certificate), "expired": expires(ctx, certificate)}
 
 
 def will_expire(ctx: MinionContext, certificate: str, days: int) -> dict[str, Any]:
@@ -223,12 +476,12 @@ def will_expire(ctx: MinionContext, certificate: str, days: int) -> dict[str, An
         salt '*' x509.will_expire "/etc/pki/mycert.crt" days=30
     """
     told = {"check_days": days, "will_expire": expires(ctx, certificate, days)}
-    return {**_whose(ctx, certificate), **told}
+    return {**_describe_issuer(ctx, certificate), **told}
 
 
-def _whose(ctx: MinionContext, certificate: str) -> dict[str, Any]:
+def _describe_issuer(ctx: MinionContext, certificate: str) -> dict[str, Any]:
     have = _documents.certificate(_declared.source(ctx.host, certificate))
-    name = _documents.common_name(have.subject)
+    name = _names.common_name(have.subject)
     found: dict[str, Any] = {"path": certificate} if ctx.host.exists(certificate) else {}
     return found if name is None else {**found, "cn": name}
 
@@ -272,4 +525,5 @@ def write_pem(
 
         salt '*' x509.write_pem text="-----BEGIN CERTIFICATE-----..." path=/etc/pki/mycert.crt
     """
-    return _written(get_pem_entry(ctx, text, pem_type), path, overwrite)
+    entry = get_pem_entry(ctx, text, pem_type).encode()
+    return str(_write_document(entry, "pem", path, overwrite=overwrite))

@@ -5,11 +5,19 @@ Source: getfacl(1), setfacl(1), acl(5).
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from typing import Final
 
-from saltlite.errors import FunctionError, ProgramMissing
+from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.errors import FunctionError, ProgramMissing, UntrustedPath
 from saltlite.host import Completed, Host
+from saltlite.openat import SHARED, Held, reach
+
+HELD_MOST: Final = 100
+"""Files that are held open at once."""
 
 KINDS = {
     "acl": "",
@@ -120,9 +128,77 @@ def listed(host: Host, paths: Sequence[str], *, recursive: bool = False) -> list
     return list(parse(_run(host, "getfacl", *words).stdout))
 
 
-def change(host: Host, action: str, *words: str, recursive: bool = False) -> Completed:
-    """Run setfacl with ``-m``, ``-x`` or ``-b``."""
-    return _run(host, "setfacl", *(["-R"] if recursive else []), action, *words)
+def change(
+    host: Host, action: str, entries: str, paths: Sequence[str], *, recursive: bool = False
+) -> Completed:
+    """Run setfacl with ``-m``, ``-x`` or ``-b``, on files that are held open: see ``openat``.
+
+    What came of the first file that it failed for, or of the last. ``entries`` is empty for ``-b``.
+
+    Raises:
+        FunctionError: a path is not there, or leads where another user wants root to be.
+    """
+    done = Completed(0, 0, "", "")
+    for path in paths:
+        held: list[Held] = []
+        with contextlib.ExitStack() as stack:
+            for each in _each(path) if recursive else [path]:
+                if len(held) == HELD_MOST:
+                    done = _change_held(host, action, entries, held, recursive)
+                    stack.close()
+                    held = []
+                    if done.exit_code:
+                        return done
+                one = _hold(stack, each, follow=each == path)
+                held += [] if one is None else [one]
+            done = _change_held(host, action, entries, held, recursive)
+            if done.exit_code:
+                return done
+    return done
+
+
+def _each(path: str) -> Iterator[str]:
+    """A path and all below it."""
+    yield path
+    for folder, folders, files in os.walk(path):
+        yield from (os.path.join(folder, name) for name in (*folders, *files))
+
+
+def _hold(stack: contextlib.ExitStack, path: str, *, follow: bool) -> Held | None:
+    """A file that is to be changed; ``None`` for a link below a directory, and what is gone."""
+    try:
+        spot = stack.enter_context(reach(path, follow=follow))
+        held = stack.enter_context(spot.hold())
+    except FileNotFoundError as error:
+        if not follow:
+            return None
+        raise FunctionError(f"setfacl: {path}: {error.strerror}") from error
+    if held.is_link:
+        return None
+    if spot.is_foreign(held.status()):
+        raise UntrustedPath(path, SHARED)
+    return held
+
+
+def _change_held(
+    host: Host, action: str, entries: str, held: Sequence[Held], recursive: bool
+) -> Completed:
+    """Of files below a directory setfacl passes over entries that only directories have."""
+    done = Completed(0, 0, "", "")
+    for is_folder in (True, False):
+        mine = [one for one in held if stat.S_ISDIR(one.status().st_mode) is is_folder]
+        if not mine:
+            continue
+        names = {one.shared_path: one.spot.path for one in mine}
+        flags = ["-R"] if recursive and not is_folder else []
+        words = [*flags, action, *([entries] if entries else []), "--", *names]
+        done = _run(host, "setfacl", *words)
+        if done.exit_code:
+            said = done.stderr
+            for name, path in names.items():
+                said = said.replace(f"{name}:", f"{path}:")
+            return replace(done, stderr=said)
+    return done
 
 
 def _run(host: Host, name: str, *words: str) -> Completed:

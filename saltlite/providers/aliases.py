@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-_LINE = re.compile(r"^([^ #][^:]*) *: *([^#]*?)\s*(#.*)?$")
+from saltlite.core.lazyregex import regex
+
+_LINE = regex(r"^([^ #][^:]*) *: *([^#]*?)\s*(#.*)?$")
 
 
 def parse(text: str) -> dict[str, str]:

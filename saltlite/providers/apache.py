@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_NAMED = re.compile(r"port (?P<port>\d+) namevhost (?P<name>\S+) \((?P<conf>\S+)\)")
-_DEFAULT = re.compile(r"default server (?P<name>\S+) \((?P<conf>\S+)\)")
-_ALONE = re.compile(r"(?P<at>\S+:\S+)\s+(?P<name>\S+) \((?P<conf>\S+)\)")
+from saltlite.core.lazyregex import regex
+
+_NAMED = regex(r"port (?P<port>\d+) namevhost (?P<name>\S+) \((?P<conf>\S+)\)")
+_DEFAULT = regex(r"default server (?P<name>\S+) \((?P<conf>\S+)\)")
+_ALONE = regex(r"(?P<at>\S+:\S+)\s+(?P<name>\S+) \((?P<conf>\S+)\)")
 
 
 def parse_version(text: str) -> str:

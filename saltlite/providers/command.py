@@ -11,10 +11,10 @@ import logging
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, fields
 from saltlite.errors import CommandError, FunctionError
 from saltlite.host import Account, Completed, Host
 

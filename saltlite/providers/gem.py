@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 
-_GEM = re.compile(r"^(\S+) \((.+)\)$")
-_OUTDATED = re.compile(r"^(\S+) \(\S+ < (\S+)\)$")
+_GEM = regex(r"^(\S+) \((.+)\)$")
+_OUTDATED = regex(r"^(\S+) \(\S+ < (\S+)\)$")
 _WITHOUT_DOCUMENT = (2, 0)
 """Until this version of RubyGems each kind of documentation has an option of its own."""
 

@@ -8,24 +8,24 @@ logged, and what stands before ``@`` in an address is hidden in every text. Call
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from saltlite import openat
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.keywords import own_keywords
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
-from saltlite.openat import reach_folder
 from saltlite.providers import command
 from saltlite.providers.command import Options, Outcome
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
 
-_AUTH = re.compile(r"(https?)://[^\s'\"]*@")
-_FETCHED = re.compile(
+_AUTH = regex(r"(https?)://[^\s'\"]*@")
+_FETCHED = regex(
     r"^\s*[ +*t=!-]?\s*(?:\[(?P<new>new tag|new branch|new ref|tag update)\]"
     r"|(?P<old>[0-9a-f]{4,40})\.{2,3}(?P<now>[0-9a-f]{4,40}))\s+(?P<source>\S+)\s+->"
 )
@@ -89,8 +89,8 @@ def refuse_misleading(path: str | None, user: str | None) -> None:
 
     git itself refuses repositories of others. What it does as ``user`` that user may do.
     """
-    if path and not user and os.path.isdir(path):
-        reach_folder(path).close()
+    if path and not user:
+        openat.refuse_misleading(path)
 
 
 def _judged(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.host import Host

@@ -1,18 +1,27 @@
 """A directory that says who somebody is, and in which groups. Through ldap3, imported when asked.
 
 Whatever comes from a login is escaped where it goes, by the rules of that place: filters and names
-have different ones. Source: RFC 4514, RFC 4515; the options ``auth.ldap.*`` of Salt.
+have different ones. Certificates are verified by what OpenLDAP's own tools trust, so that a
+directory that Salt trusts is trusted here: ``LDAPTLS_CACERT``, else ``TLS_CACERT`` of
+``ldap.conf``, else the system's. Source: RFC 4514, RFC 4515, ldap.conf(5); the
+options ``auth.ldap.*``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+from saltlite.core.access import name_key
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.ids import valid_minion_id
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 
 log = logging.getLogger(__name__)
@@ -20,8 +29,27 @@ log = logging.getLogger(__name__)
 PREFIX: Final = "auth.ldap."
 TIMEOUT_S: Final = 4
 ENTRIES_MOST: Final = 10_000
+OPTIONS: Final = frozenset(
+    ("uri", "server", "port", "starttls", "tls", "no_verify", "binddn", "bindpw", "basedn",
+     "filter", "scope", "anonymous", "activedirectory", "freeipa", "persontype", "groupou",
+     "groupclass", "groupattribute", "accountattributename", "group_basedn", "group_filter",
+     "minion_stripdomains")
+)  # fmt: skip
+"""The options that are obeyed, without :data:`PREFIX`."""
+
+CONFIGURATIONS: Final = (Path("/etc/ldap/ldap.conf"), Path("/etc/openldap/ldap.conf"))
+COMPUTERS: Final = "(objectClass=computer)"
+SIZE_EXCEEDED: Final = 4
+"""The result of a search that found more than the directory tells."""
+
 _SCOPES: Final = ("BASE", "LEVEL", "SUBTREE")
-_USERNAME = re.compile(r"\{\{\s*username\s*\}\}")
+_USERNAME = regex(r"\{\{\s*username\s*\}\}")
+_NAMED = regex(r"([A-Za-z][\w.;-]*)(?::[^=]*)?=([^(),=]*\{\{\s*username\s*\}\}[^(),]*)")
+"""What a template says of the user's entry: an attribute, and the value that it is to have."""
+
+
+MEMBERSHIP_ONLY: Final = "auth_by_group_membership_only"
+"""With ``anonymous``, Salt then lets in everybody whose name has groups, whatever the password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +69,7 @@ class Directory:
     """The directory that the options name."""
 
     def __init__(self, opts: Mapping[str, Any]) -> None:
-        self._opts = opts
+        self.opts = opts
         self._user: Any = None
         self._user_dn = ""
 
@@ -53,7 +81,7 @@ class Directory:
         if not dn:
             return False
         connection = self._connect(dn, password)
-        if connection is None:
+        if connection is None or not self._is_named(connection, dn, username):
             return False
         self._user, self._user_dn = connection, dn
         return True
@@ -75,6 +103,25 @@ class Directory:
             return [name for one in found for name in one.values("cn")]
         return self._posix(connection, username)
 
+    def find_computers(self, base: str) -> list[str]:
+        """The ids of the minions below an entry: its computers, in lower case.
+
+        Of the domains in ``minion_stripdomains`` the first that fits is cut off.
+        """
+        connection = self._bind_for_search() or self._user
+        if connection is None:
+            raise FunctionError(f"{PREFIX}binddn, bindpw or anonymous is needed to find computers")
+        found = self._search(connection, base, COMPUTERS, ["cn"], "SUBTREE")
+        names = {one.values("cn")[0].lower() for one in found if one.values("cn")}
+        ids = {self._without_domain(one) for one in names}
+        return sorted(one for one in ids if valid_minion_id(one))
+
+    def _without_domain(self, name: str) -> str:
+        domains = self.opts.get(f"{PREFIX}minion_stripdomains") or ()
+        listed = [domains] if isinstance(domains, str) else domains
+        domain = next((one for one in map(str, listed) if one and name.endswith(one)), "")
+        return name.removesuffix(domain)
+
     # --- the user ------------------------------------------------------------------------
 
     def _find_user(self, username: str) -> str:
@@ -87,6 +134,29 @@ class Directory:
             return ""
         self._user_dn = self._search_user(connection, username)
         return self._user_dn
+
+    def _is_named(self, connection: Any, dn: str, username: str) -> bool:
+        """Whether the entry has the name that was given, but for its spelling.
+
+        A directory may find more: an entry ``alice`` for ``álice``, who has no rights of her own
+        here. Of an entry that may not be read the directory's word is taken.
+        """
+        is_searched = bool(self._text("bindpw")) or not self._text("binddn")
+        template = self._text("filter" if is_searched else "binddn")
+        claims = list(_NAMED.findall(template))
+        found = self._search(
+            connection, dn, "(objectClass=*)", [name for name, _value in claims], "BASE"
+        )
+        known = [
+            (name_key(value), _value_pattern(claimed, username))
+            for one in found
+            for name, claimed in claims
+            for value in one.values(name)
+        ]
+        if not known or any(pattern.fullmatch(value) for value, pattern in known):
+            return True
+        log.warning("ldap: the entry that was found does not have the name of the login")
+        return False
 
     def _search_user(self, connection: Any, username: str) -> str:
         wanted = self._text("filter")
@@ -144,10 +214,10 @@ class Directory:
     # --- the connection ------------------------------------------------------------------
 
     def _text(self, name: str, default: str = "") -> str:
-        return str(self._opts.get(PREFIX + name) or default)
+        return str(self.opts.get(PREFIX + name) or default)
 
     def _flag(self, name: str) -> bool:
-        return self._opts.get(PREFIX + name) is True
+        return self.opts.get(PREFIX + name) is True
 
     def _connect(self, dn: str, password: str) -> Any:
         """A connection that is bound; ``None`` if the directory refuses it.
@@ -162,7 +232,7 @@ class Directory:
         try:
             server = ldap3.Server(
                 self._address(),
-                tls=ldap3.Tls(validate=verify),
+                tls=ldap3.Tls(validate=verify, ca_certs_file=find_ca()),
                 get_info=ldap3.NONE,
                 connect_timeout=TIMEOUT_S,
             )
@@ -202,6 +272,8 @@ class Directory:
             )
         except ldap3.core.exceptions.LDAPException as error:
             raise FunctionError(f"the directory cannot be searched: {error}") from error
+        if (connection.result or {}).get("result") == SIZE_EXCEEDED:
+            log.warning("ldap: the directory tells %s of %s only in part", wanted, base)
         return [
             Entry(one["dn"], {name: _texts(all_) for name, all_ in one["attributes"].items()})
             for one in connection.response or ()
@@ -209,10 +281,36 @@ class Directory:
         ]
 
     def _scope(self) -> str:
-        scope = self._opts.get(f"{PREFIX}scope", 2)
+        scope = self.opts.get(f"{PREFIX}scope", 2)
         if type(scope) is not int or scope not in range(len(_SCOPES)):
             raise FunctionError(f"{PREFIX}scope: found {scope!r}, allowed: 0, 1 or 2")
         return _SCOPES[scope]
+
+
+def find_ca() -> str | None:
+    """The file of trusted authorities; ``None``: those of the system."""
+    if named := os.environ.get("LDAPTLS_CACERT"):
+        return named
+    for path in CONFIGURATIONS:
+        with contextlib.suppress(OSError):
+            for line in path.read_text(errors="replace").splitlines():
+                name, *rest = line.split(None, 1) or [""]
+                if name.upper() == "TLS_CACERT" and rest and os.path.exists(rest[0].strip()):
+                    return rest[0].strip()
+    return None
+
+
+def name_faults(opts: Mapping[str, Any]) -> list[str]:
+    """What of ``auth.ldap.*`` is not obeyed, and why, a line each."""
+    names = sorted(one for one in opts if one.startswith(PREFIX))
+    found = [f"{one}: there is no such option" for one in names if not _is_known(one)]
+    if opts.get(PREFIX + MEMBERSHIP_ONLY):
+        found.append(f"{PREFIX}{MEMBERSHIP_ONLY} has no effect: a login needs its password")
+    return found
+
+
+def _is_known(name: str) -> bool:
+    return name.removeprefix(PREFIX) in OPTIONS | {MEMBERSHIP_ONLY}
 
 
 def fill_filter(template: str, username: str) -> str:
@@ -223,6 +321,12 @@ def fill_filter(template: str, username: str) -> str:
 def fill_name(template: str, username: str) -> str:
     """The name of a user's entry."""
     return _USERNAME.sub(lambda _found: escape_name(username), template)
+
+
+def _value_pattern(claimed: str, username: str) -> re.Pattern[str]:
+    """What fits the value that a template claims for a user; a ``*`` of its own fits anything."""
+    parts = (_USERNAME.sub(lambda _found: username, part) for part in claimed.split("*"))
+    return re.compile(".*".join(re.escape(name_key(part)) for part in parts))
 
 
 def escape_filter(text: str) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 EXISTS_ACTIONS = ("s", "i", "w", "b")
 ADDRESSES = ("file", "http", "https", "ftp", "gs", "s3", "salt")
 
-_VERSION = re.compile(r"^pip (\S+)")
+_VERSION = regex(r"^pip (\S+)")
 
 
 def command(ctx: MinionContext, bin_env: str | None) -> list[str]:
@@ -43,6 +44,20 @@ def command(ctx: MinionContext, bin_env: str | None) -> list[str]:
     if os.path.basename(bin_env).startswith("python"):
         return [os.path.normpath(bin_env), "-m", "pip"]
     return [os.path.normpath(bin_env)]
+
+
+_NOT_FROM_HERE = (
+    "import sys; sys.path[:] = filter(None, sys.path); import runpy;"
+    " runpy.run_module('pip', run_name='__main__', alter_sys=True)"
+)
+
+
+def not_from_here(words: Sequence[str]) -> list[str]:
+    """The same pip, but not a ``pip.py`` in the working directory, which ``-m`` would take first.
+
+    Root works in directories of others. Python has an option for it (``-P``) only since 3.11.
+    """
+    return [words[0], "-c", _NOT_FROM_HERE] if words[1:] == ["-m", "pip"] else list(words)
 
 
 def parse_version(text: str) -> str | None:
@@ -138,6 +153,8 @@ def install_words(options: Mapping[str, Any]) -> list[str]:
     for name, flag in _VALUES.items():
         if options.get(name):
             words += [flag, str(options[name])]
+    if options.get("download_cache") and not options.get("cache_dir"):  # its old name
+        words += ["--cache-dir", str(options["download_cache"])]
     for name, flag in _LISTS.items():
         for value in names_of(options.get(name)):
             words += [flag, value]
@@ -211,7 +228,7 @@ def check_timeout(timeout: Any) -> None:
         raise ValueError(f"'{timeout}' is not a valid timeout, must be an integer") from None
 
 
-_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.\-]*)\s*(?:\[[^\]]*\])?\s*([^;@]*)(;.*)?$")
+_REQUIREMENT = regex(r"^\s*([A-Za-z0-9][\w.\-]*)\s*(?:\[[^\]]*\])?\s*([^;@]*)(;.*)?$")
 
 
 def requirement(text: str) -> tuple[str, str]:

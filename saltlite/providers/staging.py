@@ -10,18 +10,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.errors import UntrustedPath
 from saltlite.openat import Spot, is_closed, reach_folder, remove_tree, trusted_users
 
 DEPTH_LIMIT = 400
 """How deep the directories of an archive may be."""
 
-_HELD = re.compile(r"/proc/\d+/fd/\d+")
+_HELD = regex(r"/proc/\d+/fd/\d+")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from configparser import Error as ParserError
 from configparser import RawConfigParser
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 
 STATES = frozenset(
@@ -28,7 +29,7 @@ CONFIG_FILES = (
 )
 HARMLESS = ("(already started)", "(not running)")
 
-_NEWS = re.compile(
+_NEWS = regex(
     r"(?P<group>\S+): (?:(?P<news>available|changed|disappeared)"
     r"|(?P<done>added|updated|removed) process group)"
 )

@@ -15,10 +15,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.numbers import is_digits
 from saltlite.disk import write_file
 from saltlite.errors import FunctionError

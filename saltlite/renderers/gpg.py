@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.plain import PlainMap
 from saltlite.errors import CommandError, RenderError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_BLOCK = re.compile(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DOTALL)
+_BLOCK = regex(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DOTALL)
 _HEADER = "-----BEGIN PGP MESSAGE-----"
 
 
@@ -43,24 +44,24 @@ class Decrypter:
     def value(self, data: Any) -> Any:
         """Lists and maps are walked through, texts decrypted, all else stays."""
         if isinstance(data, str):
-            return self._text(data)
+            return self._decrypt_text(data)
         if isinstance(data, Mapping):
             return {key: self.value(item) for key, item in data.items()}
         if isinstance(data, list):
             return [self.value(item) for item in data]
         return data
 
-    def _text(self, text: str) -> str:
+    def _decrypt_text(self, text: str) -> str:
         if _HEADER not in text:
             return text
-        return _BLOCK.sub(lambda found: self._decrypted(found.group()), text).strip("\n")
+        return _BLOCK.sub(lambda found: self._decrypt_message(found.group()), text).strip("\n")
 
-    def _decrypted(self, message: str) -> str:
-        options = self._options()
+    def _decrypt_message(self, message: str) -> str:
+        options = self._gpg_options()
         program = self._ctx.host.which("gpg")
         if program is None:
             raise RenderError("GPG unavailable", path=self._path)
-        home = str(options.get("gpg_keydir") or self._home())
+        home = str(options.get("gpg_keydir") or self._gpg_home())
         command = [program, "--homedir", home, "--status-fd", "2", "--no-tty", "--batch", "-d"]
         try:
             done = self._ctx.host.run(command, stdin=message)
@@ -73,8 +74,8 @@ class Decrypter:
             raise RenderError("Could not decrypt cipher", path=self._path)
         return message
 
-    def _options(self) -> PlainMap:
+    def _gpg_options(self) -> PlainMap:
         return dict(self._ctx.config.extra)
 
-    def _home(self) -> str:
+    def _gpg_home(self) -> str:
         return os.path.join(os.path.dirname(self._ctx.config.paths.conf_file), "gpgkeys")

@@ -7,12 +7,12 @@ tests/cases/highstate/pyobjects.json.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError
 from saltlite.templates.python import execute, failed, require_file
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from saltlite.context import MinionContext
     from saltlite.templates.pipe import Source
 
-IMPORT = re.compile(r"^\s*from\s+(salt://\S+)\s+import\s+(.+?)\s*$")
+IMPORT = regex(r"^\s*from\s+(salt://\S+)\s+import\s+(.+?)\s*$")
 DEPTH = 20
 """Files that import one another in a chain at most."""
 
@@ -60,7 +60,7 @@ class States:
         Raises:
             DuplicateState: it is declared already.
         """
-        told = {key: _plain(key, value) for key, value in arguments.items()}
+        told = {key: _plain_argument(key, value) for key, value in arguments.items()}
         for block in self.blocks:
             told[block.kind] = [*told.get(block.kind, ()), block.reference]
         states = self.extended if isinstance(ident, Extended) else self.high
@@ -79,7 +79,7 @@ class States:
         return found
 
 
-def _plain(key: str, value: Any) -> Any:
+def _plain_argument(key: str, value: Any) -> Any:
     """An argument; a requisite is a list of maps."""
     if key not in REQUISITES:
         return value
@@ -148,7 +148,7 @@ def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     """
     require_file(source)
     states = States()
-    _run(str(data), source.path, _Run(states, ctx, source.saltenv, source.sls))
+    _run_file(str(data), source.path, _Run(states, ctx, source.saltenv, source.sls))
     return states.data()
 
 
@@ -163,9 +163,9 @@ class _Run:
     depth: int = 0
 
 
-def _run(text: str, path: str, run: _Run) -> dict[str, Any]:
+def _run_file(text: str, path: str, run: _Run) -> dict[str, Any]:
     """Run a file; its names."""
-    names = _names(run)
+    names = _base_names(run)
     try:
         plain = "\n".join(_without_import(line, names, run) for line in text.split("\n"))
         return execute(plain, path, names)
@@ -180,7 +180,7 @@ def _without_import(line: str, names: dict[str, Any], run: _Run) -> str:
     found = IMPORT.match(line)
     if found is None:
         return line
-    given = _imported(found[1], run)
+    given = _import_file(found[1], run)
     for each in found[2].split(","):
         name, _, other = (part.strip() for part in each.strip().partition(" as "))
         if name not in given:
@@ -189,7 +189,7 @@ def _without_import(line: str, names: dict[str, Any], run: _Run) -> str:
     return ""
 
 
-def _imported(address: str, run: _Run) -> dict[str, Any]:
+def _import_file(address: str, run: _Run) -> dict[str, Any]:
     """The names of another file; the states it declares do not count."""
     from saltlite.templates.pipe import source_of_file
 
@@ -200,10 +200,10 @@ def _imported(address: str, run: _Run) -> dict[str, Any]:
     if source is None:
         raise ImportError(f"Could not find the file '{address}'")
     inner = _Run(States(), run.ctx, saltenv or run.saltenv, run.sls, run.depth + 1)
-    return _run(source.text, place, inner)
+    return _run_file(source.text, place, inner)
 
 
-def _names(run: _Run) -> dict[str, Any]:
+def _base_names(run: _Run) -> dict[str, Any]:
     from saltlite.templates.template import base_variables
 
     given = base_variables(run.ctx, run.saltenv, run.sls)
@@ -211,21 +211,22 @@ def _names(run: _Run) -> dict[str, Any]:
     grains = given["grains"]
     return {
         **{
-            _class_name(module): Module(run.states, module, run.ctx) for module in _modules(run.ctx)
+            _class_name(module): Module(run.states, module, run.ctx)
+            for module in _list_modules(run.ctx)
         },
         **{f"__{name}__": given[name] for name in ("salt", "pillar", "grains", "opts", "sls")},
         "salt": salt,
-        "Map": _map(grains, lambda path: salt["pillar.get"](path)),
+        "Map": _make_map_class(grains, lambda path: salt["pillar.get"](path)),
         "pillar": lambda path, default="": salt["pillar.get"](path, default),
         "grains": lambda path, default="": salt["grains.get"](path, default),
         "config": lambda path, default="": salt["config.get"](path, default),
         "mine": lambda *args, **kwargs: salt["mine.get"](*args, **kwargs),
-        "include": _including(run.states),
+        "include": _make_include(run.states),
         "extend": Extended,
     }
 
 
-def _including(states: States) -> Callable[..., None]:
+def _make_include(states: States) -> Callable[..., None]:
     def include(*names: Any) -> None:
         for name in names:
             states.includes.extend(name if isinstance(name, (list, tuple)) else [name])
@@ -233,7 +234,7 @@ def _including(states: States) -> Callable[..., None]:
     return include
 
 
-def _modules(ctx: MinionContext) -> Iterator[str]:
+def _list_modules(ctx: MinionContext) -> Iterator[str]:
     from saltlite.loader.catalogue import STATES
     from saltlite.loader.dunders import surroundings
 
@@ -246,15 +247,15 @@ def _class_name(module: str) -> str:
     return "".join(part.capitalize() for part in module.split("_"))
 
 
-def _map(grains: Mapping[str, Any], pillar: Callable[[str], Any]) -> type:
+def _make_map_class(grains: Mapping[str, Any], pillar: Callable[[str], Any]) -> type:
     """The class ``Map``: what derives from it has the values of its classes that fit the grains."""
 
     class Mapped(type):
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Mapped:
-            classes = [each for each in body.values() if _fits(each, grains)]
+            classes = [each for each in body.values() if _matches_grains(each, grains)]
             priority = body.get("priority", ())
             if priority:
-                classes.sort(key=lambda each: _rank(each, priority))
+                classes.sort(key=lambda each: _rank_of(each, priority))
             found = dict(body)
             for each in classes:
                 found.update({k: v for k, v in vars(each).items() if not k.startswith("__")})
@@ -265,18 +266,18 @@ def _map(grains: Mapping[str, Any], pillar: Callable[[str], Any]) -> type:
     return Mapped("Map", (), {})
 
 
-def _grain(each: type) -> str:
+def _grain_of(each: type) -> str:
     return str(vars(each).get("__grain__", "os_family"))
 
 
-def _fits(each: Any, grains: Mapping[str, Any]) -> bool:
+def _matches_grains(each: Any, grains: Mapping[str, Any]) -> bool:
     if not isinstance(each, type):
         return False
     match = vars(each).get("__match__", each.__name__)
-    return bool(grains.get(_grain(each)) == match)
+    return bool(grains.get(_grain_of(each)) == match)
 
 
-def _rank(each: type, priority: tuple[str, ...]) -> int:
+def _rank_of(each: type, priority: tuple[str, ...]) -> int:
     """The place of a class: those of later grains count more, those of others least."""
-    grain = _grain(each)
+    grain = _grain_of(each)
     return priority.index(grain) if grain in priority else -1

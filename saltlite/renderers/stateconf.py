@@ -9,11 +9,11 @@ its answers.
 from __future__ import annotations
 
 import getopt
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass, replace
+from saltlite.core.lazyregex import regex
 from saltlite.errors import RenderError
 from saltlite.templates.pipe import Source, Stage, run_stage
 
@@ -26,7 +26,7 @@ START, GOAL = ".start", ".goal"
 SET = ("stateconf", "set")
 """Module and function of the states that are parameters."""
 
-MARKER = re.compile(r"#\s*-+\s*end of state config\s*-+")
+MARKER = regex(r"#\s*-+\s*end of state config\s*-+")
 FORWARD = ("require", "watch", "listen", "onchanges", "onfail")
 _BACKWARD = ("require_in", "watch_in", "listen_in", "onchanges_in", "onfail_in")
 REFERRING = frozenset({*FORWARD, *_BACKWARD, "use", "use_in"})
@@ -60,12 +60,12 @@ def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     """
     options = read_options(argument, source.path)
     if options.is_data:
-        return _rewritten(data, source, options)
+        return _rewrite_high(data, source, options)
     if not isinstance(data, str):
         raise RenderError(f"stateconf wants text; for data {USAGE} with -p", path=source.path)
 
     def load(text: str, variables: Mapping[str, Any]) -> Any:
-        named = {**source.variables, **variables, "sls_dir": _directory(source.sls)}
+        named = {**source.variables, **variables, "sls_dir": _sls_directory(source.sls)}
         with_names = replace(source, variables=named)
         rendered = run_stage(options.template, text, with_names, ctx)
         return run_stage(options.data, rendered, with_names, ctx) or {}
@@ -75,7 +75,7 @@ def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     own: dict[str, Any] = {}
     if marker is not None:
         own = _own_parameters(load(data[: marker.start()], parameters), source)
-    high = _rewritten(load(data, {**parameters, **own}), source, options)
+    high = _rewrite_high(load(data, {**parameters, **own}), source, options)
     parameters.update({absolute_id(f".{name}", source): each for name, each in own.items()})
     _keep_extensions(high.get("extend"), source)
     return high
@@ -98,15 +98,15 @@ def read_options(argument: str, path: str) -> Options:
     data, dot, template = " ".join(rest).partition(" . ")
     if not dot:
         raise RenderError(USAGE, path=path, line=1)
-    return replace(options, data=_stage(data), template=_stage(template))
+    return replace(options, data=_parse_stage(data), template=_parse_stage(template))
 
 
-def _stage(words: str) -> Stage:
+def _parse_stage(words: str) -> Stage:
     name, _, argument = words.strip().partition(" ")
     return Stage(name, argument.strip())
 
 
-def _directory(sls: str) -> str:
+def _sls_directory(sls: str) -> str:
     return sls.rpartition(".")[0].replace(".", "/") or sls
 
 
@@ -118,7 +118,7 @@ def _own_parameters(high: Any, source: Source) -> dict[str, Any]:
     _require_map(high, source)
     extensions = source.shared.get(_EXTENSIONS, {})
     found = {}
-    for ident, values in _parameters(high, source):
+    for ident, values in _take_parameters(high, source):
         changed = extensions.get(absolute_id(ident, source), {})
         found[ident.lstrip(".")] = {**values, **changed}
     return found
@@ -128,15 +128,17 @@ def _keep_extensions(extend: Any, source: Source) -> None:
     """Keep what ``extend`` says of the parameters of files that are read later."""
     if isinstance(extend, Mapping):
         kept = source.shared.setdefault(_EXTENSIONS, {})
-        for ident, values in _parameters(extend, source):
+        for ident, values in _take_parameters(extend, source):
             kept[ident] = {**kept.get(ident, {}), **values}
 
 
-def _parameters(high: Mapping[Any, Any], source: Source) -> Iterator[tuple[str, dict[Any, Any]]]:
+def _take_parameters(
+    high: Mapping[Any, Any], source: Source
+) -> Iterator[tuple[str, dict[Any, Any]]]:
     for ident, body in high.items():
         if ident in _NO_STATES:
             continue
-        for module, arguments in _runs(ident, body, source):
+        for module, arguments in _list_runs(ident, body, source):
             if _is_set(module, arguments):
                 maps = [
                     _full_argument(each, source) for each in arguments if isinstance(each, Mapping)
@@ -147,24 +149,24 @@ def _parameters(high: Mapping[Any, Any], source: Source) -> Iterator[tuple[str, 
 # --- the rewriting of names --------------------------------------------------------------------
 
 
-def _rewritten(high: Any, source: Source, options: Options) -> High:
+def _rewrite_high(high: Any, source: Source, options: Options) -> High:
     """High data with full names, and with the states and requisites that the options want."""
     _require_map(high, source)
     states = {
-        ident: dict(_runs(ident, body, source))
+        ident: dict(_list_runs(ident, body, source))
         for ident, body in high.items()
         if ident not in _NO_STATES
     }
     found: High = {**high, **states}
-    places = [(str(ident), _module(key)) for ident, body in states.items() for key in body]
+    places = [(str(ident), _module_of(key)) for ident, body in states.items() for key in body]
     if options.ordered:
         _require_order(states, source)
     if options.start:
-        found[START] = _start(states, places, source)
+        found[START] = _add_start(states, places, source)
         places.append((START, SET[0]))
     if options.goal:
-        found[GOAL] = _goal(states, places, source)
-    return _renamed(found, source)
+        found[GOAL] = _add_goal(states, places, source)
+    return _rename_all(found, source)
 
 
 def _require_map(high: Any, source: Source) -> None:
@@ -172,7 +174,7 @@ def _require_map(high: Any, source: Source) -> None:
         raise RenderError(f"SLS {source.sls} does not render to a dictionary", path=source.path)
 
 
-def _runs(ident: Any, body: Any, source: Source) -> Iterator[tuple[str, Any]]:
+def _list_runs(ident: Any, body: Any, source: Source) -> Iterator[tuple[str, Any]]:
     """What a declaration says, each list a copy; ``test.nop`` alone says it to that function."""
     if isinstance(body, str):
         body = {body: []}
@@ -183,7 +185,7 @@ def _runs(ident: Any, body: Any, source: Source) -> Iterator[tuple[str, Any]]:
         yield str(key), list(arguments) if isinstance(arguments, list) else arguments
 
 
-def _module(key: str) -> str:
+def _module_of(key: str) -> str:
     return key.partition(".")[0]
 
 
@@ -194,7 +196,7 @@ def _is_set(key: str, arguments: Any) -> bool:
     return key == ".".join(SET) or (key == SET[0] and SET[1] in arguments)
 
 
-def _start(states: High, places: list[tuple[str, str]], source: Source) -> High:
+def _add_start(states: High, places: list[tuple[str, str]], source: Source) -> High:
     _require_free(START, "start", states, source)
     if not places:
         problem = "Can't determine the first state in the sls file!"
@@ -203,7 +205,7 @@ def _start(states: High, places: list[tuple[str, str]], source: Source) -> High:
     return {".".join(SET): [{"require_in": [{module: ident}]}]}
 
 
-def _goal(states: High, places: list[tuple[str, str]], source: Source) -> High:
+def _add_goal(states: High, places: list[tuple[str, str]], source: Source) -> High:
     _require_free(GOAL, "goal", states, source)
     return {".".join(SET): [{"require": [{module: ident} for ident, module in places]}]}
 
@@ -224,20 +226,20 @@ def _require_order(states: High, source: Source) -> None:
         RenderError: a requisite asks for another order.
     """
     runs = [(i, key, each) for i, body in states.items() for key, each in body.items()]
-    numbers = {(ident, _module(key)): number for number, (ident, key, _) in enumerate(runs)}
+    numbers = {(ident, _module_of(key)): number for number, (ident, key, _) in enumerate(runs)}
     for number, (ident, key, arguments) in enumerate(runs):
         if isinstance(arguments, list):
-            _check_order((ident, _module(key)), arguments, numbers, source)
+            _check_order((ident, _module_of(key)), arguments, numbers, source)
             if number:
                 before, module, _ = runs[number - 1]
-                _add_requirement(arguments, {_module(module): before})
+                _add_requirement(arguments, {_module_of(module): before})
 
 
 def _check_order(
     place: tuple[str, str], arguments: list[Any], numbers: Mapping[Any, int], source: Source
 ) -> None:
     ident, module = place
-    for requisite, reference in _references(arguments):
+    for requisite, reference in _list_references(arguments):
         backward = requisite.endswith("_in")
         for other, name in reference.items():
             number = numbers.get((name, other))
@@ -261,7 +263,7 @@ def _add_requirement(arguments: list[Any], requirement: dict[str, Any]) -> None:
     arguments.append({"require": [requirement]})
 
 
-def _references(arguments: list[Any]) -> Iterator[tuple[str, Mapping[Any, Any]]]:
+def _list_references(arguments: list[Any]) -> Iterator[tuple[str, Mapping[Any, Any]]]:
     """Each requisite and what it names, of those that may name states of this file."""
     for argument in arguments:
         if not isinstance(argument, Mapping):
@@ -274,33 +276,33 @@ def _references(arguments: list[Any]) -> Iterator[tuple[str, Mapping[Any, Any]]]
 # --- full names --------------------------------------------------------------------------------
 
 
-def _renamed(high: High, source: Source) -> High:
+def _rename_all(high: High, source: Source) -> High:
     """The same with full names; IDs that get another one come last."""
-    found = _renamed_ids(high, source)
+    found = _rename_ids(high, source)
     if isinstance(found.get("include"), list):
         found["include"] = [_full_sls(each, source) for each in found["include"]]
     if isinstance(found.get("exclude"), list):
         found["exclude"] = [_full_exclusion(each, source) for each in found["exclude"]]
     if isinstance(found.get("extend"), Mapping):
-        extended = {i: dict(_runs(i, body, source)) for i, body in found["extend"].items()}
-        found["extend"] = _renamed_ids(extended, source)
+        extended = {i: dict(_list_runs(i, body, source)) for i, body in found["extend"].items()}
+        found["extend"] = _rename_ids(extended, source)
     return found
 
 
-def _renamed_ids(high: High, source: Source) -> High:
+def _rename_ids(high: High, source: Source) -> High:
     kept: High = {}
     renamed: High = {}
     for ident, body in high.items():
         if ident in _NO_STATES:
             kept[ident] = body
         elif str(ident).startswith("."):
-            renamed[absolute_id(ident, source)] = _renamed_body(body, source, ident[1:])
+            renamed[absolute_id(ident, source)] = _rename_body(body, source, ident[1:])
         else:
-            kept[ident] = _renamed_body(body, source)
+            kept[ident] = _rename_body(body, source)
     return {**kept, **renamed}
 
 
-def _renamed_body(body: Mapping[str, Any], source: Source, name: str = "") -> High:
+def _rename_body(body: Mapping[str, Any], source: Source, name: str = "") -> High:
     """A declaration whose requisites have full names, and which has the name ``name``."""
     found: High = {}
     for key, arguments in body.items():
@@ -364,7 +366,7 @@ def absolute_id(ident: str, source: Source) -> str:
         sls, _, name = ident.partition("::")
         return f"{_absolute_sls(sls, source)}::{name}"
     name = ident.lstrip(".")
-    return f"{_above(source, len(ident) - len(name) - 1)}::{name}"
+    return f"{_parent_sls(source, len(ident) - len(name) - 1)}::{name}"
 
 
 def _absolute_sls(name: str, source: Source) -> str:
@@ -374,11 +376,11 @@ def _absolute_sls(name: str, source: Source) -> str:
         RenderError: it leads out of the tree.
     """
     plain = name.lstrip(".")
-    above = _above(source, len(name) - len(plain))
+    above = _parent_sls(source, len(name) - len(plain))
     return f"{above}.{plain}" if above else plain
 
 
-def _above(source: Source, levels: int) -> str:
+def _parent_sls(source: Source, levels: int) -> str:
     parts = source.sls.split(".")
     if levels > len(parts):
         problem = "Attempted relative include goes beyond top level package"

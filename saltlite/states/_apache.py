@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 
@@ -51,10 +51,10 @@ class Enabled(Resource[bool]):
     def _failed(self, why: str) -> str:
         return f"Failed to {self.become.removesuffix('d')} {self.name} Apache {self.kind}{why}"
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return f"{self.name} already {self.become}."
 
-    def done(self, before: bool, after: bool, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: bool, after: bool, steps: Sequence[Step]) -> str:
         return ""
 
     def unmet(self, after: bool, left: Sequence[Step]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import postgres
@@ -145,7 +145,7 @@ class Role(Resource[Found]):
                 f"Failed to {verb} {self.kind.lower()} {self.name}: {error}"
             ) from error
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return f"{self.kind} {self.name} is already present"
 
 
@@ -212,7 +212,7 @@ class Thing(Resource[bool]):
         if not self.act(ctx):
             raise FunctionError(self.words.failed)
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return self.words.settled
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Resource, Step
 
 
@@ -29,5 +29,5 @@ class Fact(Resource[bool]):
             return []
         return [Step(would=self.intent, did=self.report, run=self.make, changes=self.told)]
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return self.known

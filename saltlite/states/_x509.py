@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, ClassVar
 
-from saltlite import disk
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, StoreError
+from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.errors import FunctionError
 from saltlite.highstate.resource import OwnDeclared, Resource, Step, Verdict, realise
 from saltlite.states.file.managed import managed
 
@@ -26,13 +24,14 @@ FILE_ARGUMENTS = frozenset({"user", "group", "mode", "makedirs", "dir_mode", "ba
 class Found:
     """A file: whether it is there, what of its content and of its owner and mode is another.
 
-    ``complaint`` is why it must not be replaced.
+    ``complaint`` is why it must not be replaced; ``kept`` what is in it, for another encoding.
     """
 
     is_there: bool
     differences: Mapping[str, Any] = field(default_factory=dict)
     rights: Mapping[str, Any] = field(default_factory=dict)
     complaint: str = ""
+    kept: Any = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +50,15 @@ class Document(Resource[Found]):
         """What of a file that is there is another than declared."""
 
     @abstractmethod
-    def made(self, ctx: MinionContext, now: datetime) -> str:
-        """New content, as PEM."""
+    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+        """New content; the same document where only what is around it is another."""
 
     def read(self, ctx: MinionContext) -> Found:
         data = ctx.host.read_bytes(self.name)
         if data is None:
             return Found(is_there=False)
         found = self.compared(ctx, data, datetime.now(timezone.utc))
-        return Found(True, found.differences, self._rights(ctx), found.complaint)
+        return replace(found, rights=self._rights(ctx))
 
     def _rights(self, ctx: MinionContext) -> Mapping[str, Any]:
         """Owner and mode that are others than declared."""
@@ -70,10 +69,10 @@ class Document(Resource[Found]):
         if now.complaint:
             return Verdict(result=False, comment=now.complaint)
         if not now.is_there:
-            return [self._step("created", {"created": self.name})]
+            return [self._step("created", {"created": self.name}, now)]
         if now.differences:
             verb = self.for_junk if "replaced" in now.differences else "recreated"
-            return [self._step(verb, now.differences)]
+            return [self._step(verb, now.differences, now)]
         if now.rights:
             return [
                 Step(
@@ -85,23 +84,25 @@ class Document(Resource[Found]):
             ]
         return []
 
-    def _step(self, verb: str, changes: Mapping[str, Any]) -> Step:
+    def _step(self, verb: str, changes: Mapping[str, Any], before: Found) -> Step:
         return Step(
             would=f"The {self.what} would have been {verb}",
             did=f"The {self.what} has been {verb}",
             changes=changes,
-            run=self.write,
+            run=lambda ctx: self.write(ctx, before),
         )
 
-    def write(self, ctx: MinionContext) -> None:
+    def write(self, ctx: MinionContext, before: Found) -> None:
         """Make the content and put it in place."""
-        given = {**self.how, "contents": self.made(ctx, datetime.now(timezone.utc))}
-        _act(ctx, self.name, {**given, "show_changes": False})
+        data = self.made(ctx, datetime.now(timezone.utc), before)
+        with ctx.host.private_file(data) as source:  # it may be binary, and it may be a key
+            given = {**self.how, "source": source, "skip_verify": True, "keep_source": False}
+            _act(ctx, self.name, {**given, "show_changes": False})
 
     def _put_right(self, ctx: MinionContext) -> None:
         _act(ctx, self.name, {**self.how, "replace": False})
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return f"The {self.what} is in the correct state"
 
 
@@ -122,15 +123,3 @@ def split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments of ``file.managed``, and the others."""
     how = {name: value for name, value in given.items() if name in FILE_ARGUMENTS}
     return how, {name: value for name, value in given.items() if name not in FILE_ARGUMENTS}
-
-
-def copy_below(directory: str, name: str, text: str) -> None:
-    """A copy of a certificate, under a name of its own.
-
-    Raises:
-        FunctionError: it cannot be written.
-    """
-    try:
-        disk.put_file(disk.child(Path(directory), name), text.encode(), mode=0o644)
-    except (StoreError, ValueError) as error:
-        raise FunctionError(f"Cannot write the copy below {directory}: {error}") from error

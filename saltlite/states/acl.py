@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers import acl
@@ -121,8 +121,8 @@ class _Entries(Resource[Now]):
         }
 
     def run(self, ctx: MinionContext, action: str, entries: Sequence[str]) -> None:
-        words = [",".join(entries), "--", self.path]
-        done = acl.change(ctx.host, action, *words, recursive=self.recurse)
+        words = ",".join(entries)
+        done = acl.change(ctx.host, action, words, [self.path], recursive=self.recurse)
         if done.exit_code != 0:
             said = done.stderr.strip()
             raise FunctionError(f"Error updating permissions for {self.shown}: {said}")
@@ -135,7 +135,7 @@ class _Entries(Resource[Now]):
     def missing(self) -> Verdict:
         return Verdict(result=False, comment=f"{self.path} does not exist")
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         return SETTLED
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import aliases
 
@@ -40,7 +40,7 @@ class Alias(Resource[bool]):
         )
         return [] if now else [step]
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return f"Alias {self.name} already present"
 
 
@@ -62,5 +62,5 @@ class NoAlias(Resource[str]):
         )
         return [step] if now else []
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f"Alias {self.name} already absent"

@@ -1,15 +1,16 @@
 """Which of several programs a name stands for (``update-alternatives``).
 
-Comments are Salt's. Source: modules.md 3; observed on Salt 3006.30 with its own alternatives.
+Comments are Salt's. Source: docs/states-reference.md; observed on Salt 3006.30 with its own
+alternatives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -51,7 +52,7 @@ class Registered(_Alternative):
     """A program is one of the alternatives."""
 
     link: str
-    priority: int
+    priority: int | str
 
     def plan(self, now: Now) -> Sequence[Step] | Verdict:
         """Register it."""
@@ -78,7 +79,14 @@ class Registered(_Alternative):
         if not call("alternatives.check_exists", self.name, self.path):
             raise FunctionError(f"Alternative for {self.name} not installed: {said}")
 
-    def settled(self, now: Now) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+        """It is registered; another one may have a greater priority, or be chosen."""
+        if after.current == self.path:
+            return steps[0].did
+        wish = f"registered with priority {self.priority} and not set to default"
+        return f"Alternative {self.path} for {self.name} {wish}"
+
+    def comment_unchanged(self, now: Now) -> str:
         """It is registered; with which priority does not matter."""
         return f"Alternative {self.path} for {self.name} is already registered"
 
@@ -102,7 +110,7 @@ class Unregistered(_Alternative):
             )
         ]
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It is not registered."""
         if now.current:
             return f"Alternative for {self.name} is set to it's default path {now.current}"
@@ -142,7 +150,7 @@ class Chosen(_Alternative):
             )
         ]
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It is chosen."""
         return f"Alternative for {self.name} already set to {self.path}"
 
@@ -151,9 +159,12 @@ class Chosen(_Alternative):
         return f"Alternative for {self.name} not updated"
 
 
-def install(name: str, link: str, path: str, priority: Any) -> Resource[Now]:
-    """A program is one of the alternatives for a name."""
-    return Registered(name=name, link=link, path=path, priority=int(priority))
+def install(name: str, link: str, path: str, priority: Any) -> Resource[Now] | Verdict:
+    """A program is one of the alternatives for a name. ``priority`` is a whole number."""
+    if isinstance(priority, bool) or not is_digits(str(priority).removeprefix("-")):
+        said = f"priority {str(priority)!r} must be an integer"
+        return Verdict(result=False, comment=f"Alternative for {name} not installed: {said}")
+    return Registered(name=name, link=link, path=path, priority=priority)
 
 
 def remove(name: str, path: str) -> Resource[Now]:
@@ -186,7 +197,7 @@ class Automatic(_Alternative):
             )
         ]
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """They do."""
         return f"{self.name} already in auto mode"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.beacons import BadBeacon, list_form
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
@@ -117,7 +117,7 @@ class Beacon(Resource[Now]):
             run=lambda ctx: _done(beacons.modify(ctx, self.name, self.wanted)),
         )
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         return f"Job {self.name} in correct state"
 
 
@@ -146,7 +146,7 @@ class NoBeacon(Resource[Now]):
             steps.append(_save_step(self.name))
         return steps
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         return f"{self.name} not configured in beacons"
 
 
@@ -177,7 +177,7 @@ class Switched(Resource[Now]):
         switch = beacons.enable_beacon if self.wanted else beacons.disable_beacon
         _done(switch(ctx, self.name))
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         if now.data is None:
             return f"{self.name} is not a configured beacon"
         return f"Beacon {self.name} is {'enabled' if self.wanted else 'disabled'}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -107,10 +107,10 @@ class FileSystem(Resource[Found]):
         if not disk.format_(ctx, self.name, self.kind, force=self.force, **self.options):
             raise FunctionError(f"Failed to format {self.name}")
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return f"{self.name} already formatted with {self.kind}"
 
-    def done(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
         return f"{self.name} has been formatted with {self.kind}"
 
     def unmet(self, after: Found, left: Sequence[Step]) -> str:
@@ -180,10 +180,10 @@ class Tuned(Resource[Mapping[str, str] | None]):
     def _tune(self, ctx: MinionContext, keys: list[str]) -> None:
         disk.tune(ctx, self.name, **{key: self.wanted[key] for key in keys})
 
-    def settled(self, now: Mapping[str, str] | None) -> str:
+    def comment_unchanged(self, now: Mapping[str, str] | None) -> str:
         return f"Block device {self.name} already in correct state"
 
-    def done(
+    def comment_changed(
         self,
         before: Mapping[str, str] | None,
         after: Mapping[str, str] | None,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import cron
@@ -196,7 +196,7 @@ class CronJob(Resource[Tab]):
         if answer not in ("new", "updated", "present"):
             raise _failed("Cron", job.cmd, self.user, answer)
 
-    def settled(self, now: Tab) -> str:
+    def comment_unchanged(self, now: Tab) -> str:
         return f"Cron {self.job.cmd} already present"
 
 
@@ -234,7 +234,7 @@ class NoCronJob(Resource[Tab]):
         if answer != "removed":
             raise _failed("Cron", self.name, self.user, answer)
 
-    def settled(self, now: Tab) -> str:
+    def comment_unchanged(self, now: Tab) -> str:
         return f"Cron {self.name} already absent"
 
 
@@ -268,7 +268,7 @@ class Variable(Resource[Tab]):
         if answer not in ("new", "updated", "present"):
             raise _failed("Cron env", self.name, self.user, answer)
 
-    def settled(self, now: Tab) -> str:
+    def comment_unchanged(self, now: Tab) -> str:
         return f"Cron env {self.name} already present"
 
 
@@ -296,7 +296,7 @@ class NoVariable(Resource[Tab]):
         if answer != "removed":
             raise _failed("Cron env", self.name, self.user, answer)
 
-    def settled(self, now: Tab) -> str:
+    def comment_unchanged(self, now: Tab) -> str:
         return f"Cron env {self.name} already absent"
 
 
@@ -334,5 +334,5 @@ class WholeTab(Resource[Tab]):
                 said = f"Unable to update user {self.user} crontab {path}. Error: {said}"
                 raise FunctionError(said)
 
-    def settled(self, now: Tab) -> str:
+    def comment_unchanged(self, now: Tab) -> str:
         return f"Crontab for user {self.user} is in the correct state"

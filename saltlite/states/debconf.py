@@ -6,11 +6,11 @@ Answers to questions for passwords are in no comment and no change.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import DeclarationError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import debconf
@@ -114,13 +114,15 @@ class Answered(Resource[list[list[str]]]):
     def _set(self, ctx: MinionContext, answer: Answer) -> None:
         debconf.set_(ctx, self.package, answer.question, answer.type, answer.value)
 
-    def settled(self, now: list[list[str]]) -> str:
+    def comment_unchanged(self, now: list[list[str]]) -> str:
         return "All specified answers are already set"
 
     def would(self, now: list[list[str]], steps: Sequence[Step]) -> str:
         return self._unchanged(steps)
 
-    def done(self, before: list[list[str]], after: list[list[str]], steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: list[list[str]], after: list[list[str]], steps: Sequence[Step]
+    ) -> str:
         return self._unchanged(steps)
 
     def _unchanged(self, steps: Sequence[Step]) -> str:
@@ -160,5 +162,5 @@ class FromFile(Resource[dict[str, list[list[str]]]]):
         )
         return [step] if due else []
 
-    def settled(self, now: dict[str, list[list[str]]]) -> str:
+    def comment_unchanged(self, now: dict[str, list[list[str]]]) -> str:
         return "Debconf selections were set."

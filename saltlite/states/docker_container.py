@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules.docker import containers as module
@@ -189,7 +189,7 @@ class Absent(Resource[Mapping[str, str] | None]):
             )
         ]
 
-    def settled(self, now: Mapping[str, str] | None) -> str:
+    def comment_unchanged(self, now: Mapping[str, str] | None) -> str:
         return f"Container '{self.name}' does not exist"
 
 
@@ -230,10 +230,10 @@ class Stopped(Resource[Mapping[str, str | None]]):
         names = ", ".join(step.would for step in steps)
         return f"The following container(s) will be stopped: {names}"
 
-    def done(self, before: Any, after: Any, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Any, after: Any, steps: Sequence[Step]) -> str:
         return f"The following container(s) were stopped: {', '.join(step.did for step in steps)}"
 
-    def settled(self, now: Mapping[str, str | None]) -> str:
+    def comment_unchanged(self, now: Mapping[str, str | None]) -> str:
         state = "not running" if self.strict else "absent or not running"
         if len(self.names) > 1:
             return f"All specified containers are {state}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules.docker import images as module
@@ -100,7 +100,7 @@ class Present(Resource[bool]):
             )
         ]
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return f"Image {self.name} already present"
 
 
@@ -133,7 +133,7 @@ class Absent(Resource[list[str]]):
     def changes(self, before: Any, after: Any, steps: Sequence[Step]) -> dict[str, Any]:
         return {"Tags": [name for name in before if name not in after]}
 
-    def settled(self, now: list[str]) -> str:
+    def comment_unchanged(self, now: list[str]) -> str:
         if len(self.names) > 1:
             return "All specified images are not present"
         return f"Image {self.names[0]} is not present"

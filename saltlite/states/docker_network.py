@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict, joined
 from saltlite.modules.docker import containers as container_module
@@ -170,12 +170,14 @@ class Present(_Network):
         return [Step(would=said, changes={"connected": list(names)}, run=run)] if names else []
 
     def would(self, now: Facts | None, steps: Sequence[Step]) -> str:
-        return steps[0].would if steps[0].did else self.settled(now)
+        return steps[0].would if steps[0].did else self.comment_unchanged(now)
 
-    def done(self, before: Facts | None, after: Facts | None, steps: Sequence[Step]) -> str:
-        return steps[0].did or self.settled(after)
+    def comment_changed(
+        self, before: Facts | None, after: Facts | None, steps: Sequence[Step]
+    ) -> str:
+        return steps[0].did or self.comment_unchanged(after)
 
-    def settled(self, now: Facts | None) -> str:
+    def comment_unchanged(self, now: Facts | None) -> str:
         return f"Network '{self.name}' already exists, and is configured as specified"
 
     def changes(
@@ -215,5 +217,5 @@ class Absent(_Network):
             )
         ]
 
-    def settled(self, now: Facts | None) -> str:
+    def comment_unchanged(self, now: Facts | None) -> str:
         return f"Network '{self.name}' already absent"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules.docker import networks
 from saltlite.providers.docker import options
@@ -90,7 +90,7 @@ class Present(_Volume):
             run=run,
         )
 
-    def settled(self, now: Facts) -> str:
+    def comment_unchanged(self, now: Facts) -> str:
         return f"Volume '{self.name}' already exists."
 
     def changes(self, before: Facts, after: Facts, steps: Sequence[Step]) -> dict[str, Any]:
@@ -105,5 +105,5 @@ class Absent(_Volume):
     def plan(self, now: Facts) -> Sequence[Step]:
         return [] if now is None else [self.removing()]
 
-    def settled(self, now: Facts) -> str:
+    def comment_unchanged(self, now: Facts) -> str:
         return f"Volume '{self.name}' already absent"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import environ
@@ -75,7 +75,7 @@ class Variables(Resource[Mapping[str, str]]):
         if not isinstance(environ.setenv(self.values, self.false_unsets, self.clear_all), dict):
             raise FunctionError(_FAILED)
 
-    def settled(self, now: Mapping[str, str]) -> str:
+    def comment_unchanged(self, now: Mapping[str, str]) -> str:
         return "Environ values were already set with the correct values"
 
     def would_leave(self, now: Mapping[str, str]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import firewalld
@@ -190,13 +190,13 @@ class Zone(Resource[Found]):
                 zones.change(ctx, verb, what, value, target)
         firewalld.reload_rules(ctx)
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return f"'{self.name}' is already in the desired state."
 
     def would(self, now: Found, steps: Sequence[Step]) -> str:
         return f"Configuration for '{self.name}' will change."
 
-    def done(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
         return f"'{self.name}' was configured."
 
 
@@ -245,13 +245,13 @@ class Service(Resource[Mapping[str, tuple[str, ...]] | None]):
                     zones.of_service(ctx, self.name, f"--remove-{option}={value}")
         firewalld.reload_rules(ctx)
 
-    def settled(self, now: Mapping[str, tuple[str, ...]] | None) -> str:
+    def comment_unchanged(self, now: Mapping[str, tuple[str, ...]] | None) -> str:
         return f"'{self.name}' is already in the desired state."
 
     def would(self, now: Mapping[str, tuple[str, ...]] | None, steps: Sequence[Step]) -> str:
         return f"Configuration for '{self.name}' will change."
 
-    def done(
+    def comment_changed(
         self,
         before: Mapping[str, tuple[str, ...]] | None,
         after: Mapping[str, tuple[str, ...]] | None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import gem as gems
 from saltlite.providers.gem import is_condition, satisfies
@@ -87,7 +87,7 @@ class Installed(Resource[list[str]]):
         )
         return [step]
 
-    def settled(self, now: list[str]) -> str:
+    def comment_unchanged(self, now: list[str]) -> str:
         if self.version is not None and is_condition(self.version):
             return "Installed Gem meets version requirements."
         return "Gem is already installed."
@@ -115,7 +115,7 @@ class Removed(Resource[list[str]]):
         )
         return [step] if now else []
 
-    def settled(self, now: list[str]) -> str:
+    def comment_unchanged(self, now: list[str]) -> str:
         return "Gem is not installed."
 
     def unmet(self, after: list[str], left: Sequence[Step]) -> str:
@@ -141,7 +141,7 @@ class Source(Resource[list[str]]):
         )
         return [] if self.name in now else [step]
 
-    def settled(self, now: list[str]) -> str:
+    def comment_unchanged(self, now: list[str]) -> str:
         return "Gem source is already added."
 
     def unmet(self, after: list[str], left: Sequence[Step]) -> str:
@@ -167,7 +167,7 @@ class NoSource(Resource[list[str]]):
         )
         return [step] if self.name in now else []
 
-    def settled(self, now: list[str]) -> str:
+    def comment_unchanged(self, now: list[str]) -> str:
         return "Gem source is already removed."
 
     def unmet(self, after: list[str], left: Sequence[Step]) -> str:

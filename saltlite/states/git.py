@@ -1,23 +1,24 @@
 """Repositories of git that shall be there, at a revision of another one; settings of git.
 
-Comments are Salt's. Source: modules.md 3; observed on Salt 3006.30 with repositories on disk.
+Comments are Salt's. Source: docs/states-reference.md; observed on Salt 3006.30 with repositories
+on disk.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.git import redacted
 from saltlite.states._git.detached import Detached
 from saltlite.states._git.latest import Latest
 from saltlite.states._git.present import Present
-from saltlite.states._git.target import Access, last_words, refused
+from saltlite.states._git.target import Access, last_words, parsed, refused, stray_arguments
 
 
 def latest(
@@ -211,7 +212,7 @@ class Setting(Resource[list[str] | None]):
                 f"Failed to set {self._what} to {self._value}: {last_words(error)}"
             ) from error
 
-    def settled(self, now: list[str] | None) -> str:
+    def comment_unchanged(self, now: list[str] | None) -> str:
         """It has these values."""
         return f"{self._what} is already set to {self._value}"
 
@@ -230,7 +231,9 @@ def config_set(
 
     With ``global`` it is one of the user's.
     """
-    everywhere = bool(kwargs.get("global"))
+    everywhere = bool(kwargs.pop("global", False))
+    if stray := stray_arguments(kwargs):
+        return refused(stray)
     if value is not None and multivar is not None:
         return refused("Only one of 'value' and 'multivar' is permitted")
     if value is None and multivar is None:
@@ -265,8 +268,19 @@ class Cloned(Resource[tuple[bool, str]]):
         ):
             return False, ""
         ctx.functions.call("git.status", self.target, **self.access.local())
-        current = ctx.functions.call("git.current_branch", self.target, **self.access.local())
-        return True, str(current)
+        local = self.access.local()
+        current = str(ctx.functions.call("git.current_branch", self.target, **local))
+        if self.branch and current != self.branch and self._is_at_tag(ctx):
+            current = self.branch
+        return True, current
+
+    def _is_at_tag(self, ctx: MinionContext) -> bool:
+        """Whether ``branch`` is the tag of what is checked out."""
+        local = self.access.local()
+        at = parsed(ctx, self.target, "HEAD", local)
+        tag = parsed(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", local)
+        current = ctx.functions.call("git.current_branch", self.target, **local)
+        return current == "HEAD" and tag is not None and tag == at
 
     def plan(self, now: tuple[bool, str]) -> list[Step]:
         """Clone it, or switch to the branch."""
@@ -300,7 +314,8 @@ class Cloned(Resource[tuple[bool, str]]):
 
     def _switch(self, ctx: MinionContext) -> None:
         call, given = ctx.functions.call, self.access.local()
-        there = self.branch in call("git.list_branches", self.target, **given)
+        tag = parsed(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", given)
+        there = bool(tag) or self.branch in call("git.list_branches", self.target, **given)
         words = [] if there else ["-b", str(self.branch)]
         rev = self.branch if there else f"origin/{self.branch}"
         try:
@@ -309,7 +324,7 @@ class Cloned(Resource[tuple[bool, str]]):
             said = f"Failed to change branch to '{self.branch}': {error}"
             raise FunctionError(said) from error
 
-    def settled(self, now: tuple[bool, str]) -> str:
+    def comment_unchanged(self, now: tuple[bool, str]) -> str:
         """It is there."""
         at = f" and is checked out to branch '{self.branch}'" if self.branch else ""
         return f"Repository already exists at {self.target}{at}"
@@ -384,7 +399,7 @@ class NoSetting(Resource[dict[str, list[str]]]):
                 **self.where,
             )
 
-    def settled(self, now: dict[str, list[str]]) -> str:
+    def comment_unchanged(self, now: dict[str, list[str]]) -> str:
         """None is there."""
         return "No matching keys are set"
 
@@ -403,13 +418,16 @@ def config_unset(
     ``value_regex`` leaves other values alone; ``all`` is needed for settings with several values.
     ``global`` is as with :func:`config_set`.
     """
-    everywhere = bool(kwargs.get("global"))
+    every = bool(kwargs.pop("all", False))
+    everywhere = bool(kwargs.pop("global", False))
+    if stray := stray_arguments(kwargs):
+        return refused(stray)
     if not everywhere and repo is None:
         return refused("Non-global config options require the 'repo' argument to be set")
     where: dict[str, Any] = {"global": True} if everywhere else {"cwd": repo}
     return NoSetting(
         name=str(name),
         value_regex=value_regex,
-        every=bool(kwargs.get("all")),
+        every=every,
         where={**where, **Access(user, output_encoding=output_encoding).local()},
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules import gpg
@@ -125,7 +125,7 @@ class Present(_Keys):
                 found.setdefault(name, {}).update(what)
         return dict(found)
 
-    def settled(self, now: dict[str, Key | None]) -> str:
+    def comment_unchanged(self, now: dict[str, Key | None]) -> str:
         return "\n".join(f"GPG Public Key {name} already in keychain" for name in now)
 
 
@@ -149,5 +149,5 @@ class Absent(_Keys):
             run=run,
         )
 
-    def settled(self, now: dict[str, Key | None]) -> str:
+    def comment_unchanged(self, now: dict[str, Key | None]) -> str:
         return "\n".join(f"{name} not found in GPG keychain" for name in now)

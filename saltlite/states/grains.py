@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.data import DELIMITER, copied, traverse
+from saltlite.core.data import DELIMITER, copy_data, traverse
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import grains
@@ -67,7 +67,9 @@ class _Of(Resource[Mapping[str, Any]]):
     key: str
 
     def read(self, ctx: MinionContext) -> Mapping[str, Any]:
-        return dict(copied({name: ctx.grains[name] for name in [self.top] if name in ctx.grains}))
+        return dict(
+            copy_data({name: ctx.grains[name] for name in [self.top] if name in ctx.grains})
+        )
 
     @property
     def top(self) -> str:
@@ -83,7 +85,7 @@ class _Of(Resource[Mapping[str, Any]]):
         top, *way = self.key.split(DELIMITER)
         if not way:
             return {top: value}
-        whole = copied(now.get(top))
+        whole = copy_data(now.get(top))
         below = whole = whole if isinstance(whole, dict) else {}
         for name in way[:-1]:
             inner = below.get(name)
@@ -121,7 +123,7 @@ class Grain(_Of):
     ) -> dict[str, Any]:
         return dict(after)
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         return "Grain is already set"
 
 
@@ -167,7 +169,7 @@ class NoGrain(_Of):
         )
         return [step]
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         if self.value_in(now) is _ABSENT:
             return f"Grain {self.key} does not exist"
         return "Grain is already set"
@@ -204,7 +206,7 @@ class InList(_Of):
         )
         return [step]
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         return f"Value {self.value} is already in grain {self.key}"
 
 
@@ -245,12 +247,12 @@ class NotInList(_Of):
     def would(self, now: Mapping[str, Any], steps: Sequence[Step]) -> str:
         return "\n".join([*(step.would for step in steps), *self._rest(now)])
 
-    def done(
+    def comment_changed(
         self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
     ) -> str:
         return "\n".join([*(step.did for step in steps), *self._rest(before)])
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         if self.value_in(now) is _ABSENT:
             return f"Grain {self.key} does not exist"
         return "\n".join(self._rest(now))
@@ -286,5 +288,5 @@ class Appended(_Of):
         )
         return [step]
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         return f"Value {self.value} is already in the list for grain {self.key}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -40,9 +40,12 @@ def present(
     added, removed = _names(addusers), _names(delusers)
     if set(added) & set(removed):
         return Verdict(result=None, comment=_BOTH)
+    number = _number(gid)
+    if not isinstance(number, int | None):
+        return Verdict(result=False, comment=f"Invalid gid: {gid}")
     return Group(
         name=str(name),
-        gid=_number(gid),
+        gid=number,
         system=system,
         added=added,
         removed=removed,
@@ -58,7 +61,7 @@ def absent(name: str) -> NoGroup:
 
 def _names(given: Any) -> tuple[str, ...]:
     listed = given.split(",") if isinstance(given, str) else given or ()
-    return tuple(dict.fromkeys(map(str, listed)))
+    return tuple(dict.fromkeys(str(each) for each in listed if each != ""))
 
 
 def _number(gid: Any) -> Any:
@@ -160,7 +163,7 @@ class Group(Resource[Groups]):
         done = [change(ctx, self.name, user) for user in value]
         return all(done)
 
-    def settled(self, now: Groups) -> str:
+    def comment_unchanged(self, now: Groups) -> str:
         return f"Group {self.name} is present and up to date"
 
     def would(self, now: Groups, steps: Sequence[Step]) -> str:
@@ -170,7 +173,7 @@ class Group(Resource[Groups]):
             said = f"{said.rstrip()}\nIt will fail unless this run makes the users: {missing}"
         return said
 
-    def done(self, before: Groups, after: Groups, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Groups, after: Groups, steps: Sequence[Step]) -> str:
         return self._told(steps) if before.info is not None else steps[0].did
 
     def unmet(self, after: Groups, left: Sequence[Step]) -> str:
@@ -215,5 +218,5 @@ class NoGroup(Resource[bool]):
         if not group.delete(ctx, self.name):
             raise FunctionError(f"Failed to remove group {self.name}")
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return "Group not present"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import hosts
 from saltlite.providers.hosts import table
@@ -89,10 +89,10 @@ class HostName(Resource[Table]):
             run=partial(hosts.set_comment, ip=ip, comment=self.comment),
         )
 
-    def settled(self, now: Table) -> str:
+    def comment_unchanged(self, now: Table) -> str:
         return "\n".join(self._there(ip) for ip in self.addresses)
 
-    def done(self, before: Table, after: Table, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Table, after: Table, steps: Sequence[Step]) -> str:
         return "\n".join([*self._as_before(before), *(step.did for step in steps)])
 
     def would(self, now: Table, steps: Sequence[Step]) -> str:
@@ -135,10 +135,10 @@ class NoHostName(Resource[Table]):
         names = dict(table.addresses(now))
         return [ip for ip in self.addresses if self.name in names.get(ip, ())]
 
-    def settled(self, now: Table) -> str:
+    def comment_unchanged(self, now: Table) -> str:
         return "\n".join(self._lines(now))
 
-    def done(self, before: Table, after: Table, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Table, after: Table, steps: Sequence[Step]) -> str:
         return "\n".join([*(step.did for step in steps), *self._lines(before)])
 
     def would(self, now: Table, steps: Sequence[Step]) -> str:
@@ -173,5 +173,5 @@ class OnlyNames(Resource[str]):
         )
         return [step]
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f'IP address {self.address} already set to "{self.names}"'

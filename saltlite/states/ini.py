@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import ini
 from saltlite.providers.ini import document
@@ -82,10 +82,10 @@ class _Content(Resource[Content]):
     def read(self, ctx: MinionContext) -> Content:
         return self.file.content(ctx)
 
-    def settled(self, now: Content) -> str:
+    def comment_unchanged(self, now: Content) -> str:
         return "No anomaly detected"
 
-    def done(self, before: Content, after: Content, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Content, after: Content, steps: Sequence[Step]) -> str:
         return "Changes take effect"
 
 

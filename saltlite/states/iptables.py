@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules import iptables
@@ -21,7 +21,8 @@ def append(
     """A rule at the end of a chain, or one that is anywhere in it already.
 
     ``chain``, ``jump``, ``match``, ``connstate``, ``dport`` ... are what the rule consists of;
-    ``rules`` is a list of such maps. ``save`` also writes the file that is read at the start.
+    ``rules`` is a list of such maps, each with all that its rule needs. ``save`` also writes the
+    file that is read at the start.
     """
     return _declared(ctx, name, "A", {"table": table, "family": family, **kwargs})
 
@@ -113,15 +114,18 @@ class Found:
 
 
 def _declared(ctx: MinionContext, name: str, letter: str, given: Mapping[str, Any]) -> Declared:
-    several = given.get("rules")
-    each = [{**given, **part} for part in several] if several else [{"name": name, **given}]
+    several = given.get("rules") or ()
+    save = next((part["save"] for part in (given, *several) if part.get("save")), None)
+    # Each of several rules stands for itself, as in Salt; only ``save`` is for all of them.
+    alone = {"table": "filter", "family": "ipv4"}
+    each = [{**alone, **part} for part in several] or [{"name": name, **given}]
     found = [_rule(ctx, letter, options) for options in each]
     many = bool(several)
     if letter != "D":
-        return Rules(rules=tuple(found), letter=letter, save=given.get("save"), many=many)
+        return Rules(rules=tuple(found), letter=letter, save=save, many=many)
     if any(rule.position for rule in found):
-        return _deleted_by_place(found, given.get("save"), many=many)
-    return NoRules(rules=tuple(found), save=given.get("save"), many=many)
+        return _deleted_by_place(found, save, many=many)
+    return NoRules(rules=tuple(found), save=save, many=many)
 
 
 def _rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> Rule:
@@ -233,13 +237,13 @@ class Rules(Resource[Found]):
             return f"Set and saved iptables rule {rule.name} for {family}\n{rule.shown}"
         return f"Set iptables rule for {rule.name} to: {rule.shown} for {family}"
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return "\n".join(self._told(rule, "already set") for rule in self.rules)
 
     def would(self, now: Found, steps: Sequence[Step]) -> str:
         return "\n".join([*self._there(now), *(step.would for step in steps)])
 
-    def done(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
         return "\n".join([*self._there(before), *(step.did for step in steps)])
 
     def _there(self, now: Found) -> list[str]:
@@ -276,7 +280,7 @@ class NoRules(Resource[Found]):
     def _told(self, rule: Rule, what: str) -> str:
         return f"iptables rule for {rule.name} {what} for {rule.place.family} ({rule.shown})"
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return "\n".join(self._told(rule, "already absent") for rule in self.rules)
 
 
@@ -360,7 +364,7 @@ class Chain(Resource[bool]):
                 f"for {self.family}"
             )
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         there = "already exist" if self.wanted else "already absent"
         return f"iptables {self.name} chain is {there} in {self.table} table for {self.family}"
 
@@ -404,8 +408,12 @@ class Policy(Resource[tuple[str | None, bool]]):
         if self.save:
             _saved(ctx, at.family, self.save)
 
-    def settled(self, now: tuple[str | None, bool]) -> str:
+    def comment_unchanged(self, now: tuple[str | None, bool]) -> str:
         return f"{self._told()} already set to {self.policy}"
+
+
+_TABLES = frozenset({"filter", "nat", "mangle", "raw", "security"})
+"""The tables of the kernel; one that nobody has used is not among the rules that hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +431,7 @@ class Flushed(Resource[dict[str, Any]]):
 
     def plan(self, now: dict[str, Any]) -> list[Step] | Verdict:
         at = self.place
-        if at.chain and at.chain not in now and now:
+        if at.table not in _TABLES or (at.chain and at.chain not in now and now):
             return Verdict(result=False, comment="Failed to flush iptables rules")
         chains = [at.chain] if at.chain else list(now)
         if not any(now.get(chain, {}).get("rules") for chain in chains):
@@ -445,5 +453,5 @@ class Flushed(Resource[dict[str, Any]]):
         if iptables.flush(ctx, at.table, at.chain, at.family):
             raise FunctionError("Failed to flush iptables rules")
 
-    def settled(self, now: dict[str, Any]) -> str:
+    def comment_unchanged(self, now: dict[str, Any]) -> str:
         return f"There are no rules in {self._told()}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import kmod
@@ -29,7 +29,9 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
 
 
 def _names(name: str, mods: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(str, mods))) if mods else (str(name),)
+    if isinstance(mods, (list, tuple)):
+        return tuple(dict.fromkeys(map(str, mods)))
+    return (str(mods or name),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,14 @@ class Loaded(Resource[Modules]):
         there = [name for name in self.modules if name not in missing]
         return [_said(there, "already present")] if there else []
 
-    def settled(self, now: Modules) -> str:
+    def comment_unchanged(self, now: Modules) -> str:
         return _said(self.modules, "already present")
 
     def would(self, now: Modules, steps: Sequence[Step]) -> str:
         told = _said(self._missing(now), "set to be loaded")
         return "\n".join([*self._there(now), told])
 
-    def done(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
         names = [step.would for step in steps]
         told = f"Loaded kernel module{'s' * (len(names) > 1)} {', '.join(names)}"
         return "\n".join([*self._there(before), told])
@@ -123,26 +125,32 @@ class Unloaded(Resource[Modules]):
         return _read(ctx)
 
     def plan(self, now: Modules) -> list[Step]:
-        return [
-            Step(
-                would=name,
-                changes={name: "removed"},
-                run=partial(self._removed, now=now, name=name),
-            )
-            for name in self._there(now)
-        ]
+        names = self._there(now)
+        changes = dict.fromkeys(names, "removed")
+        run = partial(self._remove_all, now=now, names=names)
+        return [Step(would=", ".join(names), changes=changes, run=run)] if names else []
 
     def _there(self, now: Modules) -> list[str]:
         there = now.loaded | now.kept if self.persist else now.loaded
         return [name for name in self.modules if name in there]
 
-    def _removed(self, ctx: MinionContext, now: Modules, name: str) -> None:
+    def _remove_all(self, ctx: MinionContext, now: Modules, names: Sequence[str]) -> None:
+        """Remove each; one that is in use keeps no other one.
+
+        Raises:
+            FunctionError: some are still there; which, and why.
+        """
+        wrong = [said for name in names if (said := self._remove(ctx, now, name))]
+        if wrong:
+            raise FunctionError("\n".join(wrong))
+
+    def _remove(self, ctx: MinionContext, now: Modules, name: str) -> str:
+        """Remove one; why it is still there, ``""`` if it is not."""
         if name not in now.loaded:
             self._forget(ctx, name)
-            return
+            return ""
         answer = kmod.remove(ctx, name, self.persist, self.comment)
-        if isinstance(answer, str):
-            raise FunctionError(f"Failed to remove kernel module {name}: {answer}")
+        return f"Failed to remove kernel module {name}: {answer}" if isinstance(answer, str) else ""
 
     def _forget(self, ctx: MinionContext, name: str) -> None:
         path = modules.SYSTEMD_FILE if ctx.grains.get("systemd") else modules.MODULES_FILE
@@ -150,12 +158,19 @@ class Unloaded(Resource[Modules]):
             text = textfile.load(ctx.host, path) or ""
             textfile.save(path, modules.without_modules(text, [name], comment=self.comment))
 
-    def settled(self, now: Modules) -> str:
+    def comment_unchanged(self, now: Modules) -> str:
         return _said(self.modules, "already removed")
 
     def would(self, now: Modules, steps: Sequence[Step]) -> str:
-        return _said([step.would for step in steps], "set to be removed")
+        return _said(self._there(now), "set to be removed")
 
-    def done(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
-        names = [step.would for step in steps]
+    def changes_of_failed(
+        self, before: Modules, after: Modules, steps: Sequence[Step]
+    ) -> dict[str, Any]:
+        """Those that are no longer there."""
+        left = self._there(after)
+        return {name: "removed" for name in self._there(before) if name not in left}
+
+    def comment_changed(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
+        names = self._there(before)
         return f"Removed kernel module{'s' * (len(names) > 1)} {', '.join(names)}"

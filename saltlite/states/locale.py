@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import locale
@@ -42,7 +41,7 @@ class SystemLocale(Resource[str]):
         if not locale.set_locale(ctx, self.name):
             raise FunctionError("Failed to set system locale")
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f"System locale {self.name} already set"
 
 
@@ -68,5 +67,5 @@ class Locale(Resource[bool]):
         if not locale.gen_locale(ctx, self.name):
             raise FunctionError(f"Failed to generate locale {self.name}")
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         return f"Locale {self.name} is already present"

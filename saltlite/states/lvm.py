@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -121,7 +121,7 @@ class PhysicalVolume(Resource[Row]):
         if answer is not True:
             raise FunctionError(f"Failed to create Physical Volume {self.name}: {answer}")
 
-    def settled(self, now: Row) -> str:
+    def comment_unchanged(self, now: Row) -> str:
         return f"Physical Volume {self.name} already present"
 
 
@@ -150,7 +150,7 @@ class NoPhysicalVolume(Resource[Row]):
         if answer is not True:
             raise FunctionError(f"Failed to remove Physical Volume {self.name}: {answer}")
 
-    def settled(self, now: Row) -> str:
+    def comment_unchanged(self, now: Row) -> str:
         return f"Physical Volume {self.name} does not exist"
 
 
@@ -193,7 +193,7 @@ class Group(Resource[Groups]):
             return [Step(would=would, did=did, changes=changes, run=self._create)]
         lost = [device for device in self.devices if self._cannot_be_had(now, device)]
         if lost:
-            return Verdict(result=False, comment=self.settled(now))
+            return Verdict(result=False, comment=self.comment_unchanged(now))
         return [
             Step(
                 would=f"{device} is set to be added to Volume Group",
@@ -222,7 +222,7 @@ class Group(Resource[Groups]):
         if row is None or row["Volume Group Name"] != self.name:
             raise FunctionError(f"{device} could not be added: {answer}")
 
-    def settled(self, now: Groups) -> str:
+    def comment_unchanged(self, now: Groups) -> str:
         lines = [f"Volume Group {self.name} already present"]
         for device, group in now.of_devices.items():
             if group == self.name:
@@ -265,7 +265,7 @@ class NoGroup(Resource[Row]):
         if lvm.vgdisplay(ctx, self.name):
             raise FunctionError(f"Failed to remove Volume Group {self.name}: {said}")
 
-    def settled(self, now: Row) -> str:
+    def comment_unchanged(self, now: Row) -> str:
         return f"Volume Group {self.name} already absent"
 
 
@@ -340,7 +340,7 @@ class LogicalVolume(Resource[Row]):
             said = "".join(answer.values())
             raise FunctionError(f"Failed to resize Logical Volume. Error: {said}")
 
-    def settled(self, now: Row) -> str:
+    def comment_unchanged(self, now: Row) -> str:
         if "%" in str(self.extents):
             kept = f"{self.extents} won't be resized."
             return f"Logical Volume {self.name} already present, {kept}"
@@ -374,5 +374,5 @@ class NoLogicalVolume(Resource[Row]):
         if self.read(ctx) is not None:
             raise FunctionError(f"Failed to remove Logical Volume {self.name}: {said}")
 
-    def settled(self, now: Row) -> str:
+    def comment_unchanged(self, now: Row) -> str:
         return f"Logical Volume {self.name} already absent"

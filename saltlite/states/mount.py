@@ -48,7 +48,8 @@ def mounted(
     """
     listed = words_of(opts)
     of_kind = words_of((extra_mount_ignore_fs_keys or {}).get(fstype, ()))
-    entry = entry_of(name, str(device), fstype, listed, dump, pass_num)
+    place = name.rstrip("/") or "/"
+    entry = entry_of(place, str(device), fstype, listed, dump, pass_num)
     return Mounted(
         name=name,
         device=str(device),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Step
 from saltlite.modules import mysql
 from saltlite.providers.mysql.client import literal
@@ -105,7 +105,7 @@ class Database(Seen[Charset]):
     def _present(self) -> str:
         return f"Database {self.name} is already present"
 
-    def settled(self, now: Charset | Unseen) -> str:
+    def comment_unchanged(self, now: Charset | Unseen) -> str:
         return self._present()
 
 
@@ -130,7 +130,7 @@ class NoDatabase(Seen[bool]):
         removed = mysql.db_remove(ctx, self.name, **self.server)
         done(ctx, removed, f"Unable to remove database {self.name}")
 
-    def settled(self, now: bool | Unseen) -> str:
+    def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"Database {self.name} is not present, so it cannot be removed"
 
 

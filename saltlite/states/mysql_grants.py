@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Step
 from saltlite.modules import mysql
@@ -142,7 +142,7 @@ class Grant(Seen[bool]):
         statement = f'"GRANT {at.grant} ON {at.database} TO {at.user}@{at.host}"'
         done(ctx, added, f"Failed to execute: {statement}")
 
-    def settled(self, now: bool | Unseen) -> str:
+    def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"{self.place.told()} is already present"
 
 
@@ -176,5 +176,5 @@ class NoGrant(Seen[bool]):
         what = f"Grant {at.grant} on {at.database} for {at.user}@{at.host}"
         done(ctx, revoked, f"Unable to revoke {what[0].lower()}{what[1:]}")
 
-    def settled(self, now: bool | Unseen) -> str:
+    def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"{self.place.told()} is not present, so it cannot be revoked"

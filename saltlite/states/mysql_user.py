@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Step, Verdict
 from saltlite.modules import mysql
@@ -124,7 +124,7 @@ class User(Seen[Login]):
     def _is_open(self) -> bool:
         return self.password is None and self.password_hash is None
 
-    def settled(self, now: Login | Unseen) -> str:
+    def comment_unchanged(self, now: Login | Unseen) -> str:
         told = f"User {self._who()} is already present"
         if isinstance(now, Login) and now.fits is None:
             return f"{told}. Unable to verify password."
@@ -159,5 +159,5 @@ class NoUser(Seen[bool]):
         removed = mysql.user_remove(ctx, self.name, self.host, **self.server)
         done(ctx, removed, f"User {self.name}@{self.host} failed to be removed")
 
-    def settled(self, now: bool | Unseen) -> str:
+    def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"User {self.name}@{self.host} is not present, so it cannot be removed"

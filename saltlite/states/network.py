@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import UsageError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import ip
@@ -138,11 +138,11 @@ class Interface(Resource[Configured]):
     def would(self, now: Configured, steps: Sequence[Step]) -> str:
         return steps[0].would
 
-    def settled(self, now: Configured) -> str:
+    def comment_unchanged(self, now: Configured) -> str:
         return f"Interface {self.name} is up to date."
 
-    def done(self, before: Configured, after: Configured, steps: Sequence[Step]) -> str:
-        return next((step.did for step in steps if step.did), self.settled(after))
+    def comment_changed(self, before: Configured, after: Configured, steps: Sequence[Step]) -> str:
+        return next((step.did for step in steps if step.did), self.comment_unchanged(after))
 
     def unmet(self, after: Configured, left: Sequence[Step]) -> str:
         state = "up" if after.is_up else "not up"
@@ -193,7 +193,7 @@ class Routes(Resource[Scripts]):
         ip.build_routes(ctx, self.name, **given)
         ip.apply_network_settings(ctx, **given)
 
-    def settled(self, now: Scripts) -> str:
+    def comment_unchanged(self, now: Scripts) -> str:
         return f"Interface {self.name} routes are up to date."
 
 
@@ -219,8 +219,10 @@ class System(Resource[Sequence[str]]):
         ip.build_network_settings(ctx, **given)
         ip.apply_network_settings(ctx, **given)
 
-    def settled(self, now: Sequence[str]) -> str:
+    def comment_unchanged(self, now: Sequence[str]) -> str:
         return "Global network settings are up to date."
 
-    def done(self, before: Sequence[str], after: Sequence[str], steps: Sequence[Step]) -> str:
-        return self.settled(after)
+    def comment_changed(
+        self, before: Sequence[str], after: Sequence[str], steps: Sequence[Step]
+    ) -> str:
+        return self.comment_unchanged(after)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import npm as packages
@@ -16,7 +17,7 @@ from saltlite.providers.npm import package
 
 Listed = Mapping[str, Mapping[str, Any]]
 
-_EXACT = re.compile(r"v?\d+\.\d+\.\d+\S*$")
+_EXACT = regex(r"v?\d+\.\d+\.\d+\S*$")
 
 
 def installed(
@@ -138,7 +139,7 @@ class Installed(Resource[Listed]):
             listed = ", ".join(self.wanted)
             raise FunctionError(f"Error installing '{listed}': {error}") from error
 
-    def settled(self, now: Listed) -> str:
+    def comment_unchanged(self, now: Listed) -> str:
         found = ", ".join(self._found(each, now) for each in self.wanted)
         return f"Package(s) '{', '.join(self.wanted)}' satisfied by {found}"
 
@@ -165,7 +166,7 @@ class Removed(Resource[Listed]):
         )
         return [step] if self.name in now else []
 
-    def settled(self, now: Listed) -> str:
+    def comment_unchanged(self, now: Listed) -> str:
         return f"Package '{self.name}' is not installed"
 
     def unmet(self, after: Listed, left: Sequence[Step]) -> str:
@@ -205,7 +206,7 @@ class Bootstrapped(Resource[Any]):
             return bool(now)
         return any(now.get(each) for each in ("added", "changed", "removed"))
 
-    def settled(self, now: Any) -> str:
+    def comment_unchanged(self, now: Any) -> str:
         return "Directory is already bootstrapped"
 
 
@@ -241,5 +242,5 @@ class CacheCleaned(Resource[tuple[str, ...]]):
         if not packages.cache_clean(ctx, self.name, runas=self.user, force=self.force):
             raise FunctionError(f"Error cleaning cached {self.name or 'packages'}")
 
-    def settled(self, now: tuple[str, ...]) -> str:
+    def comment_unchanged(self, now: tuple[str, ...]) -> str:
         return f"Package {self.name} is not in the cache" if self.name else "The cache is empty"

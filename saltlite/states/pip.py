@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import pip
@@ -286,7 +286,7 @@ class Removed(Resource[frozenset[str]]):
         )
         return [step] if normalized(self.name) in now else []
 
-    def settled(self, now: frozenset[str]) -> str:
+    def comment_unchanged(self, now: frozenset[str]) -> str:
         return "Package is not installed."
 
     def unmet(self, after: frozenset[str], left: Any) -> str:
@@ -336,7 +336,7 @@ class UpToDate(Resource[Versions]):
         )
         return [step] if changed else []
 
-    def settled(self, now: Versions) -> str:
+    def comment_unchanged(self, now: Versions) -> str:
         return "System is already up-to-date."
 
     def unmet(self, after: Versions, left: Any) -> str:

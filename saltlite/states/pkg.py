@@ -1,7 +1,8 @@
 """Packages that shall be there or not, at a version, newest, or kept as they are.
 
 What a package manager can do is known to ``modules/pkg`` and its providers; a user's own ``pkg``
-module takes their place. Comments are Salt's. Source: modules.md 3; observed on Salt 3006.30 with a
+module takes their place. Comments are Salt's. Source: docs/states-reference.md; observed on Salt
+3006.30 with a
 recorded apt.
 """
 
@@ -14,8 +15,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.pkg import features
-from saltlite.providers.pkg import requests as asked
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg.names import truth
 from saltlite.states._pkg.again import Again
 from saltlite.states._pkg.downloads import Downloaded
 from saltlite.states._pkg.gone import Gone

@@ -1,20 +1,20 @@
 """Where packages come from: sources of apt, repositories of dnf and zypper.
 
-Comments are Salt's. Source: modules.md 3; observed on Salt 3006.30 (Debian).
+Comments are Salt's. Source: docs/states-reference.md; observed on Salt 3006.30 (Debian).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, SaltliteError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.pkg import Configuring, ini_repos, provider
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.shortcuts import UBUNTU, is_short, shortcut
 
 _MIND = (
@@ -121,7 +121,7 @@ class Source(Resource[Now]):
         if self.refresh:
             call("pkg.refresh_db")
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It is configured so."""
         return f"Package repo '{self.name}' already configured"
 
@@ -178,7 +178,7 @@ class Short(Resource[str]):
         if self.refresh:
             ctx.functions.call("pkg.refresh_db")
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         """It is in use."""
         return f"Package repo '{self.name}' already configured"
 
@@ -221,7 +221,7 @@ class NoSource(Resource[bool]):
             said = f"Removed repo {self.name}, but failed to remove key {self.keyid}"
             raise FunctionError(said)
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         """It is not there."""
         return f"Package repo {self.name} is absent"
 

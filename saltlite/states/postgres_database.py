@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import postgres
@@ -124,7 +124,7 @@ class Database(Resource[Mapping[str, str] | None]):
         if not postgres.db_alter(ctx, self.name, **moved, **recurse, **self.server):
             raise FunctionError(f"Failed to change parameters for database {self.name}")
 
-    def settled(self, now: Mapping[str, str] | None) -> str:
+    def comment_unchanged(self, now: Mapping[str, str] | None) -> str:
         return f"Database {self.name} is already present"
 
 

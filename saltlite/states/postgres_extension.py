@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import postgres
@@ -96,5 +96,5 @@ class Extension(Resource[dict[str, str]]):
         if not postgres.create_extension(ctx, self.name, **given, **self.server):
             raise FunctionError(f"Failed to {verb} extension {self.name}")
 
-    def settled(self, now: dict[str, str]) -> str:
+    def comment_unchanged(self, now: dict[str, str]) -> str:
         return f"Extension {self.name} is already present"

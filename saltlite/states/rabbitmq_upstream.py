@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import rabbitmq
 from saltlite.states._rabbitmq import Fact
@@ -73,7 +73,7 @@ class Upstream(Resource["dict[str, Any] | None"]):
             )
         ]
 
-    def settled(self, now: dict[str, Any] | None) -> str:
+    def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f'Upstream "{self.name}" already present as specified.'
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules import rabbitmq
 from saltlite.states._rabbitmq import Fact
@@ -143,5 +143,5 @@ class User(Resource[Now]):
             run=run,
         )
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         return f"User '{self.name}' already exists."

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.modules import rsync
@@ -55,7 +57,7 @@ def synchronized(
 
     def run(ctx: MinionContext) -> Verdict:
         if prepare:
-            os.makedirs(name, exist_ok=True)
+            disk.make_way(Path(name))
         done = copy.made(ctx, dryrun=False)
         return Verdict(result=True, comment=done.comment, changes=done.changes)
 

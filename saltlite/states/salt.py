@@ -6,7 +6,6 @@ What they started is told on the master's bus, ``salt/run/<jid>/args``.
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 import re
 import time
@@ -15,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core import tags
+from saltlite.core import dataclasses, tags
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Declared, Verdict

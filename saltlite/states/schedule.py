@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.keywords import own_keywords
 from saltlite.core.schedule import DEFAULTS, BadSchedule, entry_of
 from saltlite.errors import FunctionError
@@ -96,7 +96,7 @@ class Job(Resource[dict[str, Any] | None]):
     def _replace(self, ctx: MinionContext) -> None:
         _done(schedule.modify(ctx, self.name, **self.given))
 
-    def settled(self, now: dict[str, Any] | None) -> str:
+    def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} in correct state"
 
 
@@ -125,7 +125,7 @@ class NoJob(Resource[dict[str, Any] | None]):
     def _remove(self, ctx: MinionContext) -> None:
         _done(schedule.delete(ctx, self.name, **self.given))
 
-    def settled(self, now: dict[str, Any] | None) -> str:
+    def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} not present in schedule"
 
 
@@ -157,7 +157,7 @@ class Switched(Resource[dict[str, Any] | None]):
         switch = schedule.enable_job if self.wanted else schedule.disable_job
         _done(switch(ctx, self.name, **self.given))
 
-    def settled(self, now: dict[str, Any] | None) -> str:
+    def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         if now is None:
             return f"Job {self.name} not present in schedule"
         return f"Job {self.name} is {'enabled' if self.wanted else 'disabled'}"

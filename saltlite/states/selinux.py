@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import selinux
@@ -149,10 +149,10 @@ class Mode(Resource[tuple[str, str | None]]):
     def _set(self, ctx: MinionContext) -> None:
         selinux.setenforce(ctx, self.wanted)
 
-    def settled(self, now: tuple[str, str | None]) -> str:
+    def comment_unchanged(self, now: tuple[str, str | None]) -> str:
         return f"SELinux is already in {self.wanted} mode"
 
-    def done(
+    def comment_changed(
         self, before: tuple[str, str | None], after: tuple[str, str | None], steps: Sequence[Step]
     ) -> str:
         return f"SELinux has been set to {self.wanted} mode"
@@ -186,10 +186,10 @@ class Boolean(Resource[Mapping[str, str]]):
         if not selinux.setsebool(ctx, self.name, self.value, self.persist):
             raise FunctionError(f"Failed to set the boolean {self.name} to {self.value}")
 
-    def settled(self, now: Mapping[str, str]) -> str:
+    def comment_unchanged(self, now: Mapping[str, str]) -> str:
         return "Boolean is in the correct state"
 
-    def done(
+    def comment_changed(
         self, before: Mapping[str, str], after: Mapping[str, str], steps: Sequence[Step]
     ) -> str:
         return f"Boolean {self.name} has been set to {self.value}"
@@ -244,7 +244,7 @@ class Module(Resource[Semod]):
         if not selinux.setsemod(ctx, self.name, self.state):
             raise FunctionError(f"Failed to set the Module {self.name} to {self.state}")
 
-    def settled(self, now: Semod) -> str:
+    def comment_unchanged(self, now: Semod) -> str:
         return f"Module {self.name} is in the desired state"
 
 
@@ -269,7 +269,7 @@ class NoModule(Resource[Semod]):
         if not selinux.remove_semod(ctx, self.name):
             raise FunctionError(f"Failed to remove module {self.name}")
 
-    def settled(self, now: Semod) -> str:
+    def comment_unchanged(self, now: Semod) -> str:
         return f"Module {self.name} is not available"
 
 
@@ -305,7 +305,7 @@ class FileRule(Resource[Rule]):
         done = selinux.fcontext_add_policy(ctx, self.name, self.filetype, **contexts)
         _check(done, "Error adding new rule")
 
-    def settled(self, now: Rule) -> str:
+    def comment_unchanged(self, now: Rule) -> str:
         return (
             f'SELinux policy for "{self.name}" already present with specified filetype '
             f'"{self.wanted["filetype"]}" and sel_type "{self.wanted["sel_type"]}".'
@@ -341,7 +341,7 @@ class NoFileRule(Resource[Rule]):
         done = selinux.fcontext_delete_policy(ctx, self.name, self.filetype, **self.given)
         _check(done, "Error removing policy")
 
-    def settled(self, now: Rule) -> str:
+    def comment_unchanged(self, now: Rule) -> str:
         return (
             f'SELinux policy for "{self.name}" already absent with specified filetype '
             f'"{self.filetype}" and sel_type "{self.given["sel_type"]}".'
@@ -376,7 +376,7 @@ class Applied(Resource[Relabelled]):
     def _apply(self, ctx: MinionContext) -> None:
         _check(selinux.fcontext_apply_policy(ctx, self.name, self.recursive), "Error applying")
 
-    def settled(self, now: Relabelled) -> str:
+    def comment_unchanged(self, now: Relabelled) -> str:
         return f'SElinux policies are already applied for filespec "{self.name}"'
 
 
@@ -414,7 +414,7 @@ class PortType(Resource[tuple[Rule, Rule]]):
         )
         _check(done, "Error adding new policy")
 
-    def settled(self, now: tuple[Rule, Rule]) -> str:
+    def comment_unchanged(self, now: tuple[Rule, Rule]) -> str:
         return (
             f'SELinux policy for "{self.name}" already present with specified sel_type '
             f'"{self.sel_type}", protocol "{self.protocol}" and port "{self.port}".'
@@ -446,7 +446,7 @@ class NoPortType(Resource[Rule]):
         done = selinux.port_delete_policy(ctx, self.name, self.protocol, self.port)
         _check(done, "Error deleting policy")
 
-    def settled(self, now: Rule) -> str:
+    def comment_unchanged(self, now: Rule) -> str:
         return (
             f'SELinux policy for "{self.name}" already absent with specified sel_type '
             f'"{self.sel_type}", protocol "{self.protocol}" and port "{self.port}".'

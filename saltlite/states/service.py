@@ -1,24 +1,28 @@
 """Services that shall run or not, start with the machine or not, be startable or not.
 
 What a service manager can do is known to ``modules/service.py`` and its providers; a user's own
-``service`` module takes their place. Comments are Salt's. Source: modules.md 3; observed on Salt
+``service`` module takes their place. Comments are Salt's. Source: docs/states-reference.md;
+observed on Salt
 3006.30 with a recorded systemd.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
-from saltlite.providers.pkg.requests import words
+from saltlite.providers.pkg.names import words
 
 POLL_S = 0.2
 
+_MISSPELT = Verdict(
+    result=False, comment="There is no argument 'enabled' here: 'enable' is what starts at boot"
+)
 OFFLINE = Verdict(result=True, comment="Running in OFFLINE mode. Nothing to do")
 _WATCHED = {True: "start at boot", False: "not start at boot"}
 _SWITCHED = {True: "enabled", False: "disabled"}
@@ -45,6 +49,8 @@ class _Service(Resource[Now]):
     unmask_runtime: bool = False
     no_block: bool = False
     runlevels: Any = None
+    root: str | None = None
+    """The directory of another system: whether the service starts is looked at and set there."""
     init_delay: float = 0.0
     timeout_s: float = 0.0
 
@@ -66,7 +72,8 @@ class _Service(Resource[Now]):
         Of a service that shall not, one of them is enough.
         """
         levels = words(self.runlevels)
-        given = [{"runlevels": level} for level in levels] or [{}]
+        place = {"root": self.root} if self.root else {}
+        given = [{"runlevels": level, **place} for level in levels] or [place]
         found = (ctx.functions.call("service.enabled", self.name, **each) for each in given)
         return all(found) if self.enable else any(found)
 
@@ -99,7 +106,10 @@ class _Service(Resource[Now]):
 
     def _switch(self, ctx: MinionContext, failed: str) -> None:
         function = "service.enable" if self.enable else "service.disable"
-        given = {"runlevels": self.runlevels} if self.runlevels else {}
+        options = {"runlevels": self.runlevels, "no_block": self.no_block, "root": self.root}
+        if self.enable:
+            options |= {"unmask": self.unmask, "unmask_runtime": self.unmask_runtime}
+        given = {key: value for key, value in options.items() if value}
         try:
             succeeded = ctx.functions.call(function, self.name, **given)
         except FunctionError:
@@ -174,7 +184,7 @@ class Running(_Service):
             raise FunctionError(self.unmet(Now(exists=True), ()))
         self.await_(ctx, True)
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It runs already."""
         return self._with_mask(f"The service {self.name} is already running", "already unmasked")
 
@@ -188,7 +198,7 @@ class Running(_Service):
             told.append(f"Service {self.name} {about}")
         return "\n".join(told)
 
-    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         """One sentence for starting and boot setting together, as Salt has it."""
         switched = self.enable is not None and before.on is not self.enable
         if switched or (self.enable is not None and not before.runs):
@@ -241,7 +251,7 @@ class Dead(_Service):
         if not self._stop(ctx):
             raise FunctionError(f"Service {self.name} failed to die")
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It does not run, or is not there at all."""
         if not now.exists:
             return _missing(self.name)
@@ -251,7 +261,7 @@ class Dead(_Service):
         """Only that it is stopped, if it is."""
         return steps[0].would
 
-    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         """One sentence for stopping and boot setting together, as Salt has it."""
         if self.enable is None:
             return f"Service {self.name} was killed"
@@ -280,11 +290,11 @@ class AtBoot(_Service):
             return self.switching(now, "but the service was already running")
         return self.absent("enabled") if self.enable else []
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It is set so already."""
         return self.said(False, "in the desired state") if now.exists else _missing(self.name)
 
-    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         """It is set."""
         return self.said(True, "in the desired state")
 
@@ -321,7 +331,7 @@ class Mask(Resource[bool]):
             )
         ]
 
-    def settled(self, now: bool) -> str:
+    def comment_unchanged(self, now: bool) -> str:
         """It is so already."""
         return f"Service {self.name} {'is' if self.masked else 'was'} already {self.word}"
 
@@ -347,6 +357,8 @@ def running(
     ``unmask_runtime`` (systemd) make it startable first. ``init_delay`` and ``timeout`` are
     seconds: to wait afterwards, and for it to run.
     """
+    if "enabled" in kwargs:
+        return _MISSPELT
     if _is_offline(ctx):
         return OFFLINE
     refused = _lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
@@ -360,8 +372,9 @@ def running(
         unmask_runtime=bool(unmask_runtime),
         no_block=bool(no_block),
         runlevels=kwargs.get("runlevels"),
-        init_delay=float(init_delay or 0),
-        timeout_s=float(kwargs.get("timeout") or 0),
+        root=kwargs.get("root"),
+        init_delay=_seconds("init_delay", init_delay),
+        timeout_s=_seconds("timeout", kwargs.get("timeout")),
     )
 
 
@@ -374,6 +387,8 @@ def dead(
     **kwargs: Any,
 ) -> Resource[Now] | Verdict:
     """A service does not run; with ``enable`` it starts with the machine, or does not."""
+    if "enabled" in kwargs:
+        return _MISSPELT
     if _is_offline(ctx):
         return OFFLINE
     no_block = bool(kwargs.get("no_block"))
@@ -385,20 +400,35 @@ def dead(
         sig=sig,
         enable=_wish(enable),
         no_block=no_block,
+        unmask=bool(kwargs.get("unmask")),
+        unmask_runtime=bool(kwargs.get("unmask_runtime")),
         runlevels=kwargs.get("runlevels"),
-        init_delay=float(init_delay or 0),
-        timeout_s=float(kwargs.get("timeout") or 0),
+        root=kwargs.get("root"),
+        init_delay=_seconds("init_delay", init_delay),
+        timeout_s=_seconds("timeout", kwargs.get("timeout")),
     )
 
 
 def enabled(name: str, **kwargs: Any) -> Resource[Now]:
     """A service starts with the machine; whether it runs now does not matter."""
-    return AtBoot(name=name, enable=True, runlevels=kwargs.get("runlevels"))
+    return _at_boot(name, True, kwargs)
 
 
 def disabled(name: str, **kwargs: Any) -> Resource[Now]:
     """A service does not start with the machine; whether it runs now does not matter."""
-    return AtBoot(name=name, enable=False, runlevels=kwargs.get("runlevels"))
+    return _at_boot(name, False, kwargs)
+
+
+def _at_boot(name: str, enable: bool, given: Mapping[str, Any]) -> AtBoot:
+    return AtBoot(
+        name=name,
+        enable=enable,
+        no_block=bool(given.get("no_block")),
+        unmask=bool(given.get("unmask")),
+        unmask_runtime=bool(given.get("unmask_runtime")),
+        runlevels=given.get("runlevels"),
+        root=given.get("root"),
+    )
 
 
 def masked(ctx: MinionContext, name: str, runtime: bool = False) -> Resource[bool] | Verdict:
@@ -435,15 +465,16 @@ def mod_watch(
         return Verdict(result=False, comment=f"Unable to trigger watch for service.{sfun}")
     runs = _runs(ctx, name, sig)
     given = {"no_block": True} if no_block else {}
+    unmasking = {key: True for key in ("unmask", "unmask_runtime") if kwargs.get(key)}
     if sfun == "dead":
         if not runs:
             return Verdict(result=True, comment="Service is already stopped")
         return _act(name, "stop", "stop", "stopped", 0.0, given)
-    delay_s = float(init_delay or 0)
+    delay_s = _seconds("init_delay", init_delay)
     if not runs:
-        return _act(name, "start", "start", "started", delay_s, given)
+        return _act(name, "start", "start", "started", delay_s, given | unmasking)
     if not reload:
-        return _act(name, "restart", "restart", "restarted", delay_s, given)
+        return _act(name, "restart", "restart", "restarted", delay_s, given | unmasking)
     if force:
         function, verb = "force_reload", "forcefully reload"
         return _act(name, function, verb, "forcefully reloaded", delay_s, given)
@@ -455,6 +486,8 @@ def _act(
 ) -> Action:
     def run(ctx: MinionContext) -> Verdict:
         try:
+            if function == "start":  # what does not answer as running may still hold its port
+                ctx.functions.call("service.stop", name)
             succeeded = bool(ctx.functions.call(f"service.{function}", name, **given))
         except FunctionError as error:
             return Verdict(result=False, comment=str(error))
@@ -465,7 +498,25 @@ def _act(
     return Action(would=f"Service is set to be {past}", run=run, changes={name: True})
 
 
+def _seconds(name: str, value: Any) -> float:
+    """A time to wait in seconds, also as text; 0 for nothing.
+
+    Raises:
+        FunctionError: it is no such number.
+    """
+    try:
+        seconds = float(value or 0)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise FunctionError(f"{name} has to be a number of seconds, not {value!r}")
+    return seconds
+
+
 def _wish(enable: Any) -> bool | None:
+    """``None`` for anything that is neither a truth value nor a text."""
+    if isinstance(enable, str):
+        return enable.lower() == "true"
     return enable if isinstance(enable, bool) else None
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import ssh
@@ -174,12 +174,12 @@ class Keys(Resource[Mapping[str, Any]]):
             run=partial(ssh.rm_auth_key, user=self.user, key=key, config=self.config),
         )
 
-    def done(
+    def comment_changed(
         self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
     ) -> str:
         return "" if self.only else "\n".join(dict.fromkeys(step.did for step in steps))
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         names = [self.label] if self.label else [each.key for each in self.wanted]
         return "\n".join(
             f"The authorized host key {name} is already present for user {self.user}"
@@ -227,10 +227,10 @@ class NoKeys(Resource[Mapping[str, Any]]):
             run=partial(ssh.rm_auth_key, user=self.user, key=key, config=self.config),
         )
 
-    def done(
+    def comment_changed(
         self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
     ) -> str:
         return "Key removed"
 
-    def settled(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         return "Key not present"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import ssh
@@ -146,11 +146,11 @@ class KnownHost(Resource[Known]):
         new = [self._declared()] if self.key else after.entries
         return {"old": before.entries, "new": new}
 
-    def done(self, before: Known, after: Known, steps: Any) -> str:
+    def comment_changed(self, before: Known, after: Known, steps: Any) -> str:
         saved = f"{self.name}'s key saved to {self.config}"
         return f"{saved} (key: {self.key})" if self.key else saved
 
-    def settled(self, now: Known) -> str:
+    def comment_unchanged(self, now: Known) -> str:
         return f"{self.name} already exists in {self.config}"
 
 
@@ -185,8 +185,8 @@ class UnknownHost(Resource[Known]):
         if answer["status"] == "error":
             raise FunctionError(answer["error"])
 
-    def done(self, before: Known, after: Known, steps: Any) -> str:
+    def comment_changed(self, before: Known, after: Known, steps: Any) -> str:
         return f"Key for {self.name} removed from {self.config}"
 
-    def settled(self, now: Known) -> str:
+    def comment_unchanged(self, now: Known) -> str:
         return "Host is already absent"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict, realise
 from saltlite.modules import supervisord
@@ -183,10 +183,10 @@ class Running(Resource[Processes]):
     def would(self, now: Processes, steps: Sequence[Step]) -> str:
         return steps[-1].would  # an update says its part in the changes
 
-    def done(self, before: Processes, after: Processes, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Processes, after: Processes, steps: Sequence[Step]) -> str:
         return steps[-1].did
 
-    def settled(self, now: Processes) -> str:
+    def comment_unchanged(self, now: Processes) -> str:
         return f"Not starting already running {self.kind}: {self.name}"
 
     def would_leave(self, now: Processes) -> str:
@@ -235,6 +235,6 @@ class Dead(Resource[Processes]):
     def _stop(self, ctx: MinionContext) -> None:
         _checked(supervisord.stop(ctx, self.name, **self.how.words()))
 
-    def settled(self, now: Processes) -> str:
+    def comment_unchanged(self, now: Processes) -> str:
         found = "is not running" if now.states else "doesn't exist"
         return f"Service {self.name} {found}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import sysctl
@@ -69,5 +69,5 @@ class Parameter(Resource[Setting]):
             said = f"Failed to set {self.name} to {self.value}: {error}"
             raise FunctionError(said) from error
 
-    def settled(self, now: Setting) -> str:
+    def comment_unchanged(self, now: Setting) -> str:
         return f"Sysctl value {self.name} = {self.value} is already set"

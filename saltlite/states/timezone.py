@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, UsageError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import timezone
@@ -75,12 +75,12 @@ class Zone(Resource[Clock]):
         if not timezone.set_hwclock(ctx, "UTC"):
             raise FunctionError(f"Failed to set UTC to {self.utc}")
 
-    def settled(self, now: Clock) -> str:
+    def comment_unchanged(self, now: Clock) -> str:
         said = f"Timezone {self.name} already set"
         return f"{said}, UTC already set to {self.name}" if self.utc else said
 
     def would(self, now: Clock, steps: Sequence[Step]) -> str:
         return ", ".join(step.would for step in steps)
 
-    def done(self, before: Clock, after: Clock, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Clock, after: Clock, steps: Sequence[Step]) -> str:
         return ", ".join(step.did for step in steps)

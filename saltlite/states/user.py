@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, StoreError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -36,7 +36,6 @@ _SHADOW = ("min", "max", "warn", "inact", "expire")
 _SETTERS: Mapping[str, Callable[..., object]] = {
     "uid": user.chuid,
     "gid": user.chgid,
-    "groups": user.chgroups,
     "shell": user.chshell,
     "fullname": user.chfullname,
     "roomnumber": user.chroomnumber,
@@ -90,19 +89,23 @@ def present(
     allow_uid_change: bool = False,
     allow_gid_change: bool = False,
     password_lock: bool | None = None,
-) -> User:
+) -> User | Verdict:
     """A user with these attributes; what is not said stays as it is.
 
     ``groups`` are those besides the primary one, ``optional_groups`` too where they are there; with
     ``remove_groups`` it is in no others. ``password`` is a hash, or with ``hash_password`` what is
     to be hashed; ``enforce_password=False`` sets it only for a new user. ``gid`` is a number or a
-    name. Ages are days, ``date`` and ``expire`` days since 1970.
+    name; with ``usergroup`` it is the group of the same name, where there is one. Ages are days,
+    ``date`` and ``expire`` days since 1970; 0 for ``expire`` is as if it were not given.
     """
-    ages = (date, mindays, maxdays, inactdays, warndays, expire)
+    ages = (date, mindays, maxdays, inactdays, warndays, expire or None)
     gecos = (fullname, roomnumber, workphone, homephone, other)
+    for text in map(str, gecos[:4]):
+        if "," in text:  # it separates the fields of the entry; only the last may have one
+            return Verdict(result=False, comment=f"Unsupported char ',' in {text}")
     declared = {
-        "home": home,
-        "shell": shell,
+        "home": home or None,
+        "shell": shell or None,
         **dict(zip(_AGES, ages, strict=True)),
         **{
             key: None if value is None else str(value)
@@ -119,7 +122,7 @@ def present(
         remove_groups=remove_groups,
         home_moves=persist_home,
         password=Password(
-            text="" if empty_password else password,
+            text="" if empty_password else password or None,
             hashed=not hash_password or empty_password,
             enforced=enforce_password,
             locked=password_lock,
@@ -147,7 +150,7 @@ def _number(value: Any) -> Any:
 
 def _names(given: Any) -> tuple[str, ...]:
     listed = given.split(",") if isinstance(given, str) else given
-    return tuple(dict.fromkeys(map(str, listed)))
+    return tuple(dict.fromkeys(str(each) for each in listed if each != ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,10 +248,14 @@ class User(Resource[Account]):
         return Step(would=told, run=fail)
 
     def _gid(self, now: Account) -> Any:
+        """The number of the primary group, ``None`` for any."""
+        if now.info and self.creation["usergroup"] and self.name in now.groups:
+            return now.groups[self.name]
         return now.groups.get(self.gid, self.gid) if isinstance(self.gid, str) else self.gid
 
     def _forbidden(self, now: Account) -> list[str]:
-        wanted = {"uid": (self.uid, self.uid), "gid": (self._gid(now), self.gid)}
+        gid = self._gid(now)
+        wanted = {"uid": (self.uid, self.uid), "gid": (gid, gid if self.gid is None else self.gid)}
         return [
             _NOT_PERMITTED.format(what=what, old=now.info[what], new=said)
             for what, (value, said) in wanted.items()
@@ -282,15 +289,13 @@ class User(Resource[Account]):
         primary_gid = now.info["gid"] if gid is None else gid
         primary = next((name for name, each in now.groups.items() if each == primary_gid), "")
         there = [name for name in now.info["groups"] if name != primary]
-        if self.groups is None and self.optional is None:
-            return None if primary_gid == now.info["gid"] else there
-        known = [
-            name
-            for name in (*(self.groups or ()), *(self.optional or ()))
-            if name in now.groups and name != primary
-        ]
-        wanted = sorted({*known, *([] if self.remove_groups else there)})
-        return None if wanted == sorted(there) else wanted
+        optional = [name for name in self.optional or () if name in now.groups]
+        known = [name for name in (*(self.groups or ()), *optional) if name in now.groups]
+        keeps = not self.remove_groups or (self.groups is None and not optional)
+        wanted = sorted({*known, *(there if keeps else [])} - {primary})
+        # The old primary group is one that is kept, though nobody is listed in it.
+        moves = keeps and primary_gid != now.info["gid"]
+        return wanted if moves or wanted != sorted(there) else None
 
     def _changed(self, now: Account, what: str, value: Any) -> Step:
         shown = _HIDDEN if what == "passwd" else value
@@ -306,7 +311,8 @@ class User(Resource[Account]):
         if what == "homeDoesNotExist":
             return {}
         if what == "groups":
-            gid = self._gid(now) if self.gid is not None else now.info["gid"]
+            wanted_gid = self._gid(now)
+            gid = now.info["gid"] if wanted_gid is None else wanted_gid
             primary = [name for name, each in now.groups.items() if each == gid]
             return {"groups": sorted({*value, *primary[:1]})}
         return {_AGES.get(what, what): value}
@@ -317,6 +323,8 @@ class User(Resource[Account]):
             user.chhome(ctx, self.name, value, self.home_moves)
         elif what == "homeDoesNotExist":
             self._make_home(ctx, value)
+        elif what == "groups":
+            user.chgroups(ctx, self.name, value, append=not self.remove_groups)
         elif what == "passwd":
             shadow.set_password(ctx, self.name, self.password.value())
         elif what == "empty_password":
@@ -380,7 +388,7 @@ class User(Resource[Account]):
         for what in _AGES.keys() & self.values.keys():
             self._set(ctx, what, self.values[what])
 
-    def settled(self, now: Account) -> str:
+    def comment_unchanged(self, now: Account) -> str:
         return f"User {self.name} is present and up to date"
 
     def would(self, now: Account, steps: Sequence[Step]) -> str:
@@ -389,7 +397,7 @@ class User(Resource[Account]):
         lines = "".join(f"{step.would}\n" for step in steps)
         return f"The following user attributes are set to be changed:\n{lines}"
 
-    def done(self, before: Account, after: Account, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Account, after: Account, steps: Sequence[Step]) -> str:
         return steps[0].did if not before.info else f"Updated user {self.name}"
 
     def unmet(self, after: Account, left: Sequence[Step]) -> str:
@@ -453,5 +461,5 @@ class NoUser(Resource[Leftover]):
         group = {f"{self.name} group": "removed"} if gone else {}
         return {**group, self.name: "removed"}
 
-    def settled(self, now: Leftover) -> str:
+    def comment_unchanged(self, now: Leftover) -> str:
         return f"User {self.name} is not present"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Verdict
 from saltlite.modules import pip
 from saltlite.modules import virtualenv as environments
-from saltlite.providers.pip import normalized, would_install
+from saltlite.providers.pip import names_of, normalized, would_install
 
 
 def managed(
@@ -74,6 +74,7 @@ def managed(
             "index_url": index_url,
             "extra_index_url": extra_index_url,
             "download": pip_download,
+            "download_cache": pip_download_cache,
             "upgrade": pip_upgrade,
             "ignore_installed": pip_ignore_installed,
             "exists_action": pip_exists_action,
@@ -111,6 +112,8 @@ class Environment:
 
     def foreseen(self, ctx: MinionContext) -> Verdict:
         """The verdict of a test run: what pip would install is known where there is a pip."""
+        if missing := self._missing_file(ctx):
+            return Verdict(result=False, comment=missing)
         exists = ctx.host.exists(self._python)
         if not exists:
             said = f"Virtualenv {self.path} is set to be created"
@@ -129,6 +132,15 @@ class Environment:
             changes={"packages": self._told(ctx, coming)} if coming else {},
         )
 
+    def _missing_file(self, ctx: MinionContext) -> str:
+        """What is said of a file of requirements that the master does not have, before all else."""
+        for each in names_of(self.packages["requirements"]):
+            if each.startswith("salt://"):
+                saltenv = self.packages["saltenv"]
+                if not ctx.functions.call("cp.hash_file", each, saltenv):
+                    return f"pip requirements file '{each}' not found"
+        return ""
+
     @property
     def _has_packages(self) -> bool:
         return bool(self.packages["pkgs"] or self.packages["requirements"])
@@ -141,6 +153,8 @@ class Environment:
 
     def run(self, ctx: MinionContext) -> Verdict:
         """Make it if it is not there, and have pip see to the packages."""
+        if missing := self._missing_file(ctx):
+            return Verdict(result=False, comment=missing)
         changes: dict[str, Any] = {}
         exists = ctx.host.exists(self._python)
         said = "virtualenv exists"

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.modules import x509 as functions
-from saltlite.providers.x509 import declared, documents, keys
-from saltlite.states._x509 import Document, Found, copy_below, file_managed, split
+from saltlite.providers.x509 import (
+    declared,
+    documents,
+    encodings,
+    keys,
+    policies,
+    revocation,
+)
+from saltlite.states._x509 import Document, Found, file_managed, split
 
 PRIVATE = "0400"
 
@@ -24,17 +32,24 @@ def private_key_managed(
     encoding: str = "pem",
     new: bool = False,
     overwrite: bool = False,
+    pkcs12_encryption_compat: bool = False,
     bits: int | None = None,
     **kwargs: Any,
 ) -> Declared:
     """A private key of this kind and size, 0400 unless ``mode`` is another.
 
+    ``encoding`` is ``pem``, ``der`` or ``pkcs12``; with another one, or another ``passphrase``
+    where there was none, the key stays the same.
+
     ``new`` makes another one each time. ``overwrite`` replaces what is no key, or is encrypted with
     another ``passphrase``. Owner, mode, ``makedirs`` and ``backup`` are those of ``file.managed``.
     """
     how, rest = split(kwargs)
-    declared.require_known(rest, encoding)
+    declared.require_known(rest)
+    keys.require_encoding(encoding)
     size = keysize or bits
+    if size and algo in ("ed25519", "ed448"):
+        raise FunctionError(f"keysize is an invalid parameter for {algo}")
     keys.require_algorithm(algo, size)
     key = Key(
         name=name,
@@ -42,6 +57,8 @@ def private_key_managed(
         algo=algo,
         size=size,
         passphrase=passphrase,
+        encoding=encoding,
+        compat=pkcs12_encryption_compat,
         overwrite=overwrite,
     )
     if not new:
@@ -56,6 +73,9 @@ def private_key_managed(
 def certificate_managed(
     name: str,
     days_remaining: int | None = None,
+    ca_server: str | None = None,
+    signing_policy: str | None = None,
+    encoding: str = "pem",
     signing_private_key: str | None = None,
     signing_private_key_passphrase: str | None = None,
     signing_cert: str | None = None,
@@ -64,6 +84,9 @@ def certificate_managed(
     private_key_passphrase: str | None = None,
     csr: str | None = None,
     append_certs: Any = None,
+    pkcs12_passphrase: str | None = None,
+    pkcs12_encryption_compat: bool = False,
+    pkcs12_friendlyname: str | None = None,
     copypath: str | None = None,
     prepend_cn: bool = False,
     **kwargs: Any,
@@ -74,6 +97,10 @@ def certificate_managed(
     ``O`` ...; ``days_valid`` (365), ``not_before``, ``not_after``, ``serial_number``, ``digest``;
     extensions as ``basicConstraints``; owner and mode as of ``file.managed``. ``copypath`` is a
     directory that gets a copy of each, named after its number, with ``prepend_cn`` after its CN.
+
+    ``encoding`` is ``pem``, ``der``, ``pkcs7_pem``, ``pkcs7_der`` or ``pkcs12``; the last one has
+    the key too. Another encoding or chain makes no other certificate. With ``ca_server`` that
+    minion signs, as its ``signing_policy`` lays down.
     """
     how, rest = split(kwargs)
     given = {
@@ -87,6 +114,12 @@ def certificate_managed(
         "private_key_passphrase": private_key_passphrase,
         "csr": csr,
         "append_certs": append_certs,
+        "ca_server": ca_server,
+        "signing_policy": signing_policy,
+        "encoding": encoding,
+        "pkcs12_passphrase": pkcs12_passphrase,
+        "pkcs12_encryption_compat": pkcs12_encryption_compat,
+        "pkcs12_friendlyname": pkcs12_friendlyname,
     }
     return Certificate(name=name, how=how, given=given, copypath=copypath, prepend_cn=prepend_cn)
 
@@ -102,6 +135,7 @@ def csr_managed(
 ) -> Csr:
     """A request for a certificate as declared; further arguments as of ``certificate_managed``."""
     how, rest = split(kwargs)
+    digest = rest.pop("algorithm", digest)  # its old name
     given = {
         **rest,
         "private_key": private_key,
@@ -113,10 +147,48 @@ def csr_managed(
     return Csr(name=name, how=how, given=given)
 
 
+def crl_managed(
+    name: str,
+    signing_private_key: str,
+    revoked: Any,
+    days_remaining: int | None = None,
+    signing_cert: str | None = None,
+    signing_private_key_passphrase: str | None = None,
+    include_expired: bool = False,
+    days_valid: int | None = None,
+    digest: str = "sha256",
+    encoding: str = "pem",
+    extensions: Any = None,
+    **kwargs: Any,
+) -> Crl:
+    """A list of revoked certificates as declared that is valid for ``days_remaining`` days (30).
+
+    ``revoked`` is a list of maps with ``serial_number`` or ``certificate``, ``not_after``,
+    ``revocation_date``, ``extensions`` (``CRLReason``, ``invalidityDate``). What is not valid any
+    more is left out unless ``include_expired`` is set. A new list is valid for ``days_valid`` days
+    (100). ``cRLNumber: auto`` among ``extensions`` counts the lists.
+    """
+    how, rest = split(kwargs)
+    given = {
+        **rest,
+        "signing_private_key": signing_private_key,
+        "revoked": revoked,
+        "days_remaining": days_remaining,
+        "signing_cert": signing_cert,
+        "signing_private_key_passphrase": signing_private_key_passphrase,
+        "include_expired": include_expired,
+        "days_valid": days_valid,
+        "digest": digest,
+        "encoding": encoding,
+        "extensions": extensions,
+    }
+    return Crl(name=name, how=how, given=given)
+
+
 def pem_managed(ctx: MinionContext, name: str, text: str, **kwargs: Any) -> Declared:
     """A file with the one entry of a PEM; one with a private key is 0600 unless ``mode`` is."""
     how, rest = split(kwargs)
-    declared.require_known(rest, "pem")
+    declared.require_known(rest)
     entry = functions.get_pem_entry(ctx, text)
     private = {"mode": "0600"} if "PRIVATE KEY" in entry else {}
     given = {**private, **how, "contents": entry, "show_changes": False}
@@ -133,6 +205,8 @@ class Key(Document):
     algo: str
     size: int | None
     passphrase: str | None = field(repr=False)
+    encoding: str
+    compat: bool
     overwrite: bool
 
     def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
@@ -147,9 +221,11 @@ class Key(Document):
             told["keysize"] = self._wanted_size()
         if read.encrypted is not bool(self.passphrase):
             told["passphrase"] = True
-        if b"-----BEGIN" not in data:
-            told["encoding"] = "pem"
-        return Found(is_there=True, differences=told)
+        if read.encoding != self.encoding:
+            told["encoding"] = self.encoding
+        # A key that is only packed otherwise stays the key that others know.
+        kept = read.key if told.keys() <= {"passphrase", "encoding"} else None
+        return Found(is_there=True, differences=told, kept=kept)
 
     def _unreadable(self, read: keys.Read) -> Found:
         if not self.overwrite:
@@ -162,31 +238,30 @@ class Key(Document):
     def _wanted_size(self) -> int:
         return self.size or {"rsa": 2048, "ec": 256}[self.algo]
 
-    def made(self, ctx: MinionContext, now: datetime) -> str:
-        return keys.private_pem(keys.generate(self.algo, self.size), self.passphrase)
+    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+        key = before.kept or keys.generate(self.algo, self.size)
+        return keys.encode_private(key, self.passphrase, self.encoding, compat=self.compat)
 
     def renewed(self, ctx: MinionContext) -> Verdict:
         """Another key, whatever there is."""
         foreseen = self.would_renew(ctx)
         if foreseen.result is False:
             return foreseen
-        self.write(ctx)
+        self.write(ctx, Found(is_there=True))
         comment = foreseen.comment.replace("would have been", "has been")
         return Verdict(result=True, comment=comment, changes=foreseen.changes)
 
     def would_renew(self, ctx: MinionContext) -> Verdict:
         """What ``renewed`` is going to do."""
-        now = self.read(ctx)
-        if now.complaint:
-            return Verdict(result=False, comment=now.complaint)
-        verb, change = ("recreated", "replaced") if now.is_there else ("created", "created")
+        is_there = ctx.host.exists(self.name)
+        verb, change = ("recreated", "replaced") if is_there else ("created", "created")
         comment = f"The private key would have been {verb}"
         return Verdict(result=None, comment=comment, changes={change: self.name})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate(Document):
-    """A certificate."""
+    """A certificate. ``Found.kept`` is the one that stays while its file changes."""
 
     what: ClassVar[str] = "certificate"
 
@@ -194,26 +269,34 @@ class Certificate(Document):
     copypath: str | None
     prepend_cn: bool
 
+    def _wanted(self, ctx: MinionContext) -> documents.Wanted:
+        return declared.certificate(ctx.host, policies.apply_policy(ctx, self.given))
+
     def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
-        wanted = declared.certificate(ctx.host, self.given)
-        have = documents.certificates(data)
-        if not have:
+        wanted = self._wanted(ctx)
+        try:
+            have = encodings.read_certificates(data, wanted.form.passphrase)
+        except encodings.WrongPassphrase:
+            return Found(is_there=True, differences={"pkcs12_passphrase": True})
+        if have is None:
             return Found(is_there=True, differences={"replaced": self.name})
         told = documents.certificate_differences(have, wanted, now)
-        return Found(is_there=True, differences=told)
+        kept = have.certificate if told.keys() <= documents.ONLY_AROUND else None
+        return Found(is_there=True, differences=told, kept=kept)
 
-    def made(self, ctx: MinionContext, now: datetime) -> str:
-        wanted = declared.certificate(ctx.host, self.given)
-        serial = documents.draw_serial()
-        text = documents.issued(wanted, now, serial)
-        if self.copypath:
-            copy_below(self.copypath, self._copy_name(wanted, wanted.serial or serial), text)
-        return text
+    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+        wanted = self._wanted(ctx)
+        certificate = before.kept
+        if certificate is None:
+            certificate = self._issue(ctx, wanted, now)
+            documents.keep_copy(certificate, self.copypath, with_name=self.prepend_cn)
+        return encodings.encode_certificate(certificate, wanted.chain, wanted.form, wanted.own_key)
 
-    def _copy_name(self, wanted: documents.Wanted, serial: int) -> str:
-        name = documents.common_name(wanted.subject)
-        before = f"{name}-" if self.prepend_cn and name else ""
-        return f"{before}{serial:x}.crt"
+    def _issue(self, ctx: MinionContext, wanted: documents.Wanted, now: datetime) -> Any:
+        if self.given["ca_server"] is not None:
+            policy = str(self.given["signing_policy"])
+            return policies.sign_remotely(ctx, self.given, policy, wanted)
+        return documents.issued(wanted, now, documents.draw_serial())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,11 +309,47 @@ class Csr(Document):
 
     def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
         wanted = declared.request(ctx.host, self.given)
-        have = documents.request(data)
-        if have is None:
+        found = encodings.read_request(data)
+        if found is None:
             return Found(is_there=True, differences={"replaced": self.name})
-        told = documents.request_differences(have, wanted)
-        return Found(is_there=True, differences=told)
+        told = documents.request_differences(*found, wanted)
+        return Found(
+            is_there=True, differences=told, kept=found[0] if told.keys() <= {"encoding"} else None
+        )
 
-    def made(self, ctx: MinionContext, now: datetime) -> str:
-        return documents.requested(declared.request(ctx.host, self.given))
+    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+        wanted = declared.request(ctx.host, self.given)
+        return encodings.encode_plain(before.kept or documents.requested(wanted), wanted.encoding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crl(Document):
+    """A list of revoked certificates. ``Found.kept`` is the list before, and whether it stays."""
+
+    what: ClassVar[str] = "certificate revocation list"
+
+    given: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def _encoding(self) -> str:
+        return str(self.given["encoding"])
+
+    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+        wanted = declared.revocation_list(ctx.host, self.given, now)
+        found = encodings.read_list(data)
+        if found is None:
+            return Found(is_there=True, differences={"replaced": self.name})
+        have, encoding = found
+        told = revocation.list_differences(have, wanted, now)
+        stays = not told
+        if encoding != self._encoding:
+            told["encoding"] = self._encoding
+        return Found(is_there=True, differences=told, kept=(have, stays))
+
+    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+        have, stays = before.kept or (None, False)
+        if have is not None and stays:
+            return encodings.encode_plain(have, self._encoding)
+        wanted = declared.revocation_list(ctx.host, self.given, now)
+        made = revocation.make_list(wanted, now, have)
+        return encodings.encode_plain(made, self._encoding)

@@ -35,21 +35,21 @@ class SerializedBlocks(Extension):
         """The nodes for one of the tags."""
         tag = next(parser.stream)
         if tag.value == "profile":
-            return self._profile(parser, tag.lineno)
+            return self._parse_profile(parser, tag.lineno)
         action, _, kind = tag.value.partition("_")
         if action == "load":
-            return self._load(parser, kind, tag.lineno)
-        return self._import(parser, kind, tag.lineno)
+            return self._parse_load(parser, kind, tag.lineno)
+        return self._parse_import(parser, kind, tag.lineno)
 
-    def _load(self, parser: Parser, kind: str, line: int) -> list[nodes.Node]:
+    def _parse_load(self, parser: Parser, kind: str, line: int) -> list[nodes.Node]:
         parser.stream.expect("name:as")
         target = parser.parse_assign_target()
         body = parser.parse_statements(("name:endload",), drop_needle=True)
         block = nodes.AssignBlock(target, None, body).set_lineno(line)
         text = nodes.Name(target.name, "load")
-        return [block, self._assign(target, "_loaded", [nodes.Const(kind), text], line)]
+        return [block, self._make_assignment(target, "_load_text", [nodes.Const(kind), text], line)]
 
-    def _import(self, parser: Parser, kind: str, line: int) -> nodes.Node:
+    def _parse_import(self, parser: Parser, kind: str, line: int) -> nodes.Node:
         source = parser.parse_expression()
         parser.stream.expect("name:as")
         target = parser.parse_assign_target()
@@ -60,33 +60,33 @@ class SerializedBlocks(Extension):
             nodes.Const(with_context),
             nodes.ContextReference(),
         ]
-        return self._assign(target, "_imported", arguments, line)
+        return self._make_assignment(target, "_import_template", arguments, line)
 
-    def _assign(
+    def _make_assignment(
         self, target: nodes.Expr, method: str, arguments: list[nodes.Expr], line: int
     ) -> nodes.Node:
         value = self.call_method(method, arguments, lineno=line)
         return nodes.Assign(target, value).set_lineno(line)
 
-    def _profile(self, parser: Parser, line: int) -> list[nodes.Node]:
+    def _parse_profile(self, parser: Parser, line: int) -> list[nodes.Node]:
         parser.stream.expect("name:as")
         label = parser.parse_expression()
         body = parser.parse_statements(("name:endprofile",), drop_needle=True)
         begun = parser.free_identifier(lineno=line)
-        start = self._assign(begun, "_now", [], line)
+        start = self._make_assignment(begun, "_clock_s", [], line)
         end = self.call_method("_log_time", [label, begun], lineno=line)
         return [start, *body, nodes.ExprStmt(end).set_lineno(line)]
 
-    def _now(self) -> float:
+    def _clock_s(self) -> float:
         return time.monotonic()
 
     def _log_time(self, label: Any, begun: float) -> None:
         log.log(15, "Time (in seconds) to render block '%s': %s", label, time.monotonic() - begun)
 
-    def _loaded(self, kind: str, text: str) -> Any:
+    def _load_text(self, kind: str, text: str) -> Any:
         return LOADERS[kind](text)
 
-    def _imported(self, kind: str, source: str, with_context: bool, context: Context) -> Any:
+    def _import_template(self, kind: str, source: str, with_context: bool, context: Context) -> Any:
         template = self.environment.get_template(source, context.name)
         variables = context.get_all() if with_context else {}
         text = template.render(variables)

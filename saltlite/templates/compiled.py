@@ -59,14 +59,16 @@ class CompiledFiles:
         if not self._is_safe:
             return None
         try:
-            data = read_regular(self._path(options, name, filename), limit_bytes=LIMIT_BYTES)
+            data = read_regular(self._path_of(options, name, filename), limit_bytes=LIMIT_BYTES)
         except StoreError as error:
             log.debug("a compiled template is passed over: %s", error)
             return None
         if not data:
             return None
-        digest, of, packed = _split(data)
-        if of != _digest(_maker(), text.encode()) or digest != _digest(of, packed):
+        digest, of, packed = _parse_file(data)
+        if of != _compute_digest(_digest_of_maker(), text.encode()) or digest != _compute_digest(
+            of, packed
+        ):
             return None
         code = marshal.loads(packed)  # noqa: S302 - ours alone, and as we wrote it: see above
         return code if isinstance(code, CodeType) else None
@@ -76,10 +78,10 @@ class CompiledFiles:
         if self._gave_up:
             return
         packed = marshal.dumps(code)
-        of = _digest(_maker(), text.encode())
+        of = _compute_digest(_digest_of_maker(), text.encode())
         if len(packed) + 2 * DIGEST_BYTES > LIMIT_BYTES:
             return
-        path = self._path(options, name, filename)
+        path = self._path_of(options, name, filename)
         try:
             if not self._is_safe:
                 make_dir(self._folder, PRIVATE_DIR)
@@ -88,14 +90,16 @@ class CompiledFiles:
                 raise StoreError(f"{self._folder} is not ours alone")
             is_new = not path.exists()
             # No flush: what a power cut leaves is known by its digest.
-            write_file(path, _digest(of, packed) + of + packed, mode=PRIVATE_FILE, flush=False)
+            write_file(
+                path, _compute_digest(of, packed) + of + packed, mode=PRIVATE_FILE, flush=False
+            )
             if is_new:
                 self._forget_old()
         except (StoreError, OSError) as error:
             self._gave_up = True
             log.debug("compiled templates are not kept: %s", error)
 
-    def _path(self, options: Any, name: str, filename: str) -> Path:
+    def _path_of(self, options: Any, name: str, filename: str) -> Path:
         return self._folder / hashlib.sha256(repr((options, name, filename)).encode()).hexdigest()
 
     def _forget_old(self) -> None:
@@ -127,16 +131,16 @@ def _is_ours(folder: Path) -> bool:
     return safe and stat.S_ISDIR(status.st_mode)
 
 
-def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
+def _parse_file(data: bytes) -> tuple[bytes, bytes, bytes]:
     return data[:DIGEST_BYTES], data[DIGEST_BYTES : 2 * DIGEST_BYTES], data[2 * DIGEST_BYTES :]
 
 
-def _digest(*parts: bytes) -> bytes:
+def _compute_digest(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
 @functools.cache
-def _maker() -> bytes:
+def _digest_of_maker() -> bytes:
     """What code depends on beside its template: Python, Jinja's compiler and our part of it."""
     import jinja2.compiler
 

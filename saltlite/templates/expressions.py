@@ -23,6 +23,7 @@ from typing import Any, Final
 from jinja2.runtime import Context
 from jinja2.utils import pass_context
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.patterns import LIMIT_S, ask_outside
 from saltlite.errors import PatternTooSlow
 from saltlite.templates.limits import MAX_CHARS, LimitExceeded, Meter, meter_of, refuse_large
@@ -50,10 +51,10 @@ class _Thread(threading.local):
 
 _thread: Final = _Thread()
 
-_QUANTIFIED: Final = re.compile(r"\)[*+?{]")
+_QUANTIFIED: Final = regex(r"\)[*+?{]")
 
 
-def _flags(ignorecase: bool, multiline: bool) -> int:
+def _regex_flags(ignorecase: bool, multiline: bool) -> int:
     return (re.IGNORECASE if ignorecase else 0) | (re.MULTILINE if multiline else 0)
 
 
@@ -61,17 +62,17 @@ def regex_search(
     text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
 ) -> tuple[Any, ...] | None:
     """The groups of the first match anywhere, ``None`` without one."""
-    return _groups("search", rgx, _flags(ignorecase, multiline), text)
+    return _match_groups("search", rgx, _regex_flags(ignorecase, multiline), text)
 
 
 def regex_match(
     text: str, rgx: str, ignorecase: bool = False, multiline: bool = False
 ) -> tuple[Any, ...] | None:
     """The groups of a match at the beginning, ``None`` without one."""
-    return _groups("match", rgx, _flags(ignorecase, multiline), text)
+    return _match_groups("match", rgx, _regex_flags(ignorecase, multiline), text)
 
 
-def _groups(how: str, rgx: str, flags: int, text: str) -> tuple[Any, ...] | None:
+def _match_groups(how: str, rgx: str, flags: int, text: str) -> tuple[Any, ...] | None:
     if _thread.limit_s is None:
         found = re.search(rgx, text, flags) if how == "search" else re.match(rgx, text, flags)
         return found.groups() if found else None
@@ -90,7 +91,7 @@ def regex_replace(
     text: str, rgx: str, value: str, ignorecase: bool = False, multiline: bool = False
 ) -> str:
     """The text with ``value`` for every match."""
-    flags = _flags(ignorecase, multiline)
+    flags = _regex_flags(ignorecase, multiline)
     if not isinstance(text, str):
         return re.sub(rgx, value, text, flags=flags)  # says what it is
     if _thread.limit_s is not None:
@@ -115,27 +116,27 @@ def regex_replace(
 
 def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
     """The test ``match``: the text begins with a match."""
-    return _groups("match", rgx, _flags(ignorecase, multiline), text) is not None
+    return _match_groups("match", rgx, _regex_flags(ignorecase, multiline), text) is not None
 
 
 def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
     """Whether a value is on the first list and not on the second; globs and expressions count."""
-    if blacklist is not None and any(_fits(value, each) for each in _listed(blacklist)):
+    if blacklist is not None and any(_does_fit(value, each) for each in _as_list(blacklist)):
         return False
-    return not whitelist or any(_fits(value, each) for each in _listed(whitelist))
+    return not whitelist or any(_does_fit(value, each) for each in _as_list(whitelist))
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     return [values] if isinstance(values, str) else list(values)
 
 
-def _fits(value: Any, expression: Any) -> bool:
+def _does_fit(value: Any, expression: Any) -> bool:
     if not isinstance(value, str) or not isinstance(expression, str):
         return False
     if value == expression or fnmatchcase(value, expression):
         return True
     try:
-        return _groups("match", rf"\A{expression}\Z", 0, value) is not None
+        return _match_groups("match", rf"\A{expression}\Z", 0, value) is not None
     except re.error:
         return False
 
@@ -175,12 +176,12 @@ def _is_slow(expression: str, chars: int) -> bool:
     """Whether matching may take many steps, as what repeats a group always may."""
     if len(expression) > LONGEST:
         return True
-    loops, choices = _shape(expression)
+    loops, choices = _count_repeats(expression)
     return loops < 0 or (chars + 2) ** (loops + 1) << choices > LITTLE
 
 
 @lru_cache(maxsize=256)
-def _shape(expression: str) -> tuple[int, int]:
+def _count_repeats(expression: str) -> tuple[int, int]:
     """How many parts repeat (-1 if groups do), and how many may be or not."""
     loops = sum(map(expression.count, "*+{"))
     choices = expression.count("?") + expression.count("|")

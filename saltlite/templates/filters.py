@@ -1,6 +1,6 @@
 """The filters and tests that Salt adds to Jinja.
 
-All are pure but for those that say so. Source: feature-census.md 4 for which, observed on Salt
+All are pure but for those that say so. Source: observed on Salt
 3006.30 for what they give.
 """
 
@@ -36,6 +36,7 @@ from saltlite.core.data import (
     traverse,
     update_below,
 )
+from saltlite.core.lazyregex import regex
 from saltlite.templates.blocks import load_json, load_text, load_yaml
 from saltlite.templates.expressions import (
     check_whitelist_blacklist,
@@ -49,7 +50,7 @@ from saltlite.templates.xml import to_xml
 
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"}
 _TRUE_WORDS = frozenset({"yes", "1", "true"})
-_SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)")
+_SIZE = regex(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)")
 _LETTERS = string.ascii_letters + string.digits
 _UNITS = "bkmgtpezy"
 _NAMESPACE = "91633ebf-1c86-5e33-935a-28061f4b480e"
@@ -59,7 +60,7 @@ _NAMESPACE = "91633ebf-1c86-5e33-935a-28061f4b480e"
 # Serialized forms
 
 
-def _plain(value: Any) -> Any:
+def _without_copies(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Undefined):
@@ -70,13 +71,13 @@ def _plain(value: Any) -> Any:
 def to_json(value: Any, sort_keys: bool = True, indent: int | None = None) -> str:
     """JSON with sorted keys, and without escapes for what is not ASCII."""
     return json.dumps(
-        value, sort_keys=sort_keys, indent=indent, ensure_ascii=False, default=_plain
+        value, sort_keys=sort_keys, indent=indent, ensure_ascii=False, default=_without_copies
     ).strip()
 
 
 def tojson(value: Any, indent: int | None = None, **options: Any) -> str:
     """JSON that can stand in HTML, keys in their order."""
-    text = json.dumps(value, indent=indent, default=_plain, **options)
+    text = json.dumps(value, indent=indent, default=_without_copies, **options)
     for character, escape in _HTML.items():
         text = text.replace(character, escape)
     return text
@@ -172,10 +173,10 @@ def strftime(context: Context, value: Any, format: str = "%Y-%m-%d") -> str:
     Raises:
         RuntimeError: it is neither; Salt's sentence about it.
     """
-    return _moment(value).strftime(format)
+    return _read_moment(value).strftime(format)
 
 
-def _moment(value: Any) -> datetime:
+def _read_moment(value: Any) -> datetime:
     if value is None:
         return datetime.now(tz=timezone.utc).astimezone()
     with contextlib.suppress(TypeError, ValueError):
@@ -344,14 +345,14 @@ def json_query(value: Any, expression: str) -> Any:
     return jmespath.search(expression, value)
 
 
-def _encoded(value: Any) -> Any:
+def _encode_texts(value: Any) -> Any:
     """Text as bytes, wherever it is."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, Mapping):
-        return {_encoded(key): _encoded(item) for key, item in value.items()}
+        return {_encode_texts(key): _encode_texts(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_encoded(item) for item in value]
+        return [_encode_texts(item) for item in value]
     return value
 
 
@@ -498,7 +499,7 @@ def random_shuffle(context: Context, values: Any, seed: Any = None) -> list[Any]
     return digest.shuffle(values, seed)
 
 
-def _hashed(algorithm: str) -> Callable[[Any], str]:
+def _hash_filter(algorithm: str) -> Callable[[Any], str]:
     return _of_given(lambda value: digest.digest(value, algorithm))
 
 
@@ -544,17 +545,17 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "is_list": lambda value: isinstance(value, list),
     "is_text_file": is_text_file,
     "json": to_json,
-    "json_decode_dict": lambda value: _encoded(value),
-    "json_decode_list": lambda value: _encoded(value),
-    "json_encode_dict": lambda value: _encoded(value),
-    "json_encode_list": lambda value: _encoded(value),
+    "json_decode_dict": lambda value: _encode_texts(value),
+    "json_decode_list": lambda value: _encode_texts(value),
+    "json_encode_dict": lambda value: _encode_texts(value),
+    "json_encode_list": lambda value: _encode_texts(value),
     "json_query": json_query,
     "list_files": list_files,
     "load_json": load_json,
     "load_text": load_text,
     "load_yaml": load_yaml,
     "max": largest,
-    "md5": _hashed("md5"),
+    "md5": _hash_filter("md5"),
     "method_call": method_call,
     "min": smallest,
     "mysql_to_dict": mysql_to_dict,
@@ -574,9 +575,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "regex_search": _of_given(regex_search),
     "sequence": as_sequence,
     "set_dict_key_value": set_below,
-    "sha1": _hashed("sha1"),
-    "sha256": _hashed("sha256"),
-    "sha512": _hashed("sha512"),
+    "sha1": _hash_filter("sha1"),
+    "sha256": _hash_filter("sha256"),
+    "sha512": _hash_filter("sha512"),
     "skip": lambda value: "",
     "sorted_ignorecase": sorted_ignorecase,
     "str_to_num": to_num,

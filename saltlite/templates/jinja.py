@@ -13,7 +13,6 @@ import copy
 import json
 import logging
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import partial
 from types import BuiltinMethodType, CodeType
@@ -25,6 +24,7 @@ from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import missing, object_type_repr
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError, RenderError
 from saltlite.templates import expressions
 from saltlite.templates.blocks import DataError, SerializedBlocks
@@ -64,15 +64,15 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     Raises:
         RenderError: it does not render.
     """
-    options = _options(template, opts_of(ctx))
+    options = _jinja_options(template, opts_of(ctx))
     if _is_plain(template.text, options):
         return template.text
     environment = _kind_of_environment(ctx).of(template, ctx, options)
     try:
-        compiled = environment.compiled(template.text, template.name, _filename(template))
-        rendered = _joined(compiled.generate())
+        compiled = environment.compiled(template.text, template.name, _filename_of(template))
+        rendered = _join_pieces(compiled.generate())
     except Exception as error:
-        raise _explained(error, template, environment) from error
+        raise _explain_error(error, template, environment) from error
     return f"{rendered}\n" if template.text.endswith("\n") else rendered
 
 
@@ -97,7 +97,7 @@ def _is_plain(text: str, options: Mapping[str, Any]) -> bool:
     return not any(mark in text for mark in MARKS)
 
 
-def _joined(pieces: Iterator[str]) -> str:
+def _join_pieces(pieces: Iterator[str]) -> str:
     whole, length = [], 0
     for piece in pieces:
         length += len(piece)
@@ -129,8 +129,8 @@ class NearestUndefined(jinja2.StrictUndefined):
         if self._undefined_hint or owner is missing:
             return super()._undefined_message
         if not isinstance(name, str):
-            return f"{_kind(owner)} has no element {name!r}"
-        return f"{_kind(owner)!r} has no attribute {name!r}"
+            return f"{_kind_of(owner)} has no element {name!r}"
+        return f"{_kind_of(owner)!r} has no attribute {name!r}"
 
 
 class UnknownName(jinja2.UndefinedError):
@@ -142,7 +142,7 @@ class UnknownName(jinja2.UndefinedError):
         self.name = name
 
 
-def _kind(owner: Any) -> str:
+def _kind_of(owner: Any) -> str:
     if isinstance(owner, SaltFunctions):
         return "salt.utils.templates.AliasedLoader object"
     if isinstance(owner, SaltModule):
@@ -162,10 +162,10 @@ class SaltEnvironment(SandboxedEnvironment):
             extensions=[do, loopcontrols, SerializedBlocks],
             undefined=NearestUndefined,
             cache_size=0,
-            finalize=_printable,
+            finalize=_printable_value,
             **options,
         )
-        self._options = (("class", type(self).__name__), *_comparable(options))
+        self._options = (("class", type(self).__name__), *_comparable_options(options))
         self._sources: dict[str, str] = {}
         self._kept: CompiledFiles | None = None
         self.filters.update(FILTERS)
@@ -178,7 +178,7 @@ class SaltEnvironment(SandboxedEnvironment):
     @classmethod
     def of(cls, template: Template, ctx: MinionContext, options: dict[str, Any]) -> SaltEnvironment:
         """An environment for one template: names, loader and sources are its own."""
-        key = (("class", cls.__name__), *_comparable(options))
+        key = (("class", cls.__name__), *_comparable_options(options))
         model = _models.get(key)
         if model is None:
             _models.clear()  # options seldom change; none of old ones is needed
@@ -206,10 +206,10 @@ class SaltEnvironment(SandboxedEnvironment):
         if code is None:
             if len(_compiled) >= MAX_COMPILED:
                 _compiled.pop(next(iter(_compiled)), None)
-            code = _compiled[key] = self._code(text, name, filename)
+            code = _compiled[key] = self._compile_code(text, name, filename)
         return jinja2.Template.from_code(self, code, self.make_globals(variables))
 
-    def _code(self, text: str, name: str, filename: str) -> CodeType:
+    def _compile_code(self, text: str, name: str, filename: str) -> CodeType:
         code = self._kept and self._kept.get(self._options, name, filename, text)
         if not code:
             code = self.compile(text, name=name, filename=filename)
@@ -267,11 +267,11 @@ _models: dict[tuple[tuple[str, str], ...], SaltEnvironment] = {}
 """Environments without a template by their options; they hold nobody's data."""
 
 
-def _comparable(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _comparable_options(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, repr(value)) for name, value in options.items()))
 
 
-def _printable(value: Any) -> Any:
+def _printable_value(value: Any) -> Any:
     """What is printed for a value.
 
     Mappings that load on first use are the maps they stand for. Texts with line feeds or tabs in
@@ -283,29 +283,29 @@ def _printable(value: Any) -> Any:
     if not isinstance(value, (dict, list, tuple)):
         return value
     shown = repr(value)
-    return _shown(value) if _ESCAPES.search(shown) else shown
+    return _format_value(value) if _ESCAPES.search(shown) else shown
 
 
-_ESCAPES = re.compile(r"\\[nrt]")
+_ESCAPES = regex(r"\\[nrt]")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if type(value) is list:
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     if type(value) is tuple:
-        return f"({', '.join(map(_shown, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(_format_value, value))}{',' * (len(value) == 1)})"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key!r}: {_entry(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {_format_entry(each)}' for key, each in value.items())}}}"
     return repr(value)
 
 
-def _entry(value: Any) -> str:
+def _format_entry(value: Any) -> str:
     if isinstance(value, str) and not {"\n", "\r", "\t"}.isdisjoint(value):
         return json.dumps(value, ensure_ascii=False)
-    return _shown(value)
+    return _format_value(value)
 
 
-def _filename(template: Template) -> str:
+def _filename_of(template: Template) -> str:
     return template.path or "<template>"
 
 
@@ -330,7 +330,7 @@ class _FileLoader(jinja2.BaseLoader):
         """
         assert isinstance(environment, SaltEnvironment)  # noqa: S101 - for the type checker
         path = name.removeprefix("salt://").lstrip("/")
-        text = self._read(path)
+        text = self._read_template(path)
         if text is None:
             raise jinja2.TemplateNotFound(name)
         own = {"tplfile": path, "tpldir": posixpath.dirname(path) or "."}
@@ -339,7 +339,7 @@ class _FileLoader(jinja2.BaseLoader):
             filename += f"?saltenv={self._saltenv}"
         return environment.compiled(text, path, filename, {**(globals or {}), **own})
 
-    def _read(self, path: str) -> str | None:
+    def _read_template(self, path: str) -> str | None:
         from saltlite.fileserver.client import template_client
 
         client = template_client(self._ctx)
@@ -355,7 +355,7 @@ class _FileLoader(jinja2.BaseLoader):
             return data.decode("latin-1")
 
 
-def _options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
+def _jinja_options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
     """Jinja's options from ``jinja_sls_env``, ``jinja_env`` and the two older ones."""
     options: dict[str, Any] = {}
     wanted = opts.get("jinja_sls_env" if template.sls else "jinja_env") or {}
@@ -397,7 +397,7 @@ class TemplateError(Exception):
     """A template called ``raise``; Salt has it in its errors by this name."""
 
 
-def _raise(message: Any = "") -> NoReturn:
+def _raise_error(message: Any = "") -> NoReturn:
     """Stop rendering with this message."""
     raise TemplateError(message)
 
@@ -417,30 +417,32 @@ def _full_context(context: Context) -> dict[str, Any]:
 
 
 GLOBALS: Mapping[str, Callable[..., Any]] = {
-    "raise": _raise,
+    "raise": _raise_error,
     "lipsum": lorem_ipsum,
     "odict": dict,
     "show_full_context": _full_context,
 }
 
 
-def _explained(error: Exception, template: Template, environment: SaltEnvironment) -> RenderError:
+def _explain_error(
+    error: Exception, template: Template, environment: SaltEnvironment
+) -> RenderError:
     """Salt's words for what went wrong, with the lines around the place."""
-    filename, line = _place(error, template, environment)
-    hint = _hint(error, environment)
+    filename, line = _place_of_error(error, template, environment)
+    hint = _hint_at_remedy(error, environment)
     text = environment.source(filename) or template.text
     return RenderError(
-        _words(error),
+        _words_of_error(error),
         path=filename,
         line=line,
         excerpt=excerpt(text, line, hint) if line else hint,
-        imported=filename != _filename(template),
+        imported=filename != _filename_of(template),
         brief=f"Jinja syntax error: {error.brief}" if isinstance(error, DataError) else "",
         hint=hint,
     )
 
 
-def _hint(error: Exception, environment: SaltEnvironment) -> str:
+def _hint_at_remedy(error: Exception, environment: SaltEnvironment) -> str:
     """A sentence that tells what was probably meant; empty if nobody knows."""
     if isinstance(error, DataError):
         line = f", line {error.line} when it is rendered" if error.line else ""
@@ -454,19 +456,19 @@ def _hint(error: Exception, environment: SaltEnvironment) -> str:
     return nearest(error, environment.globals)
 
 
-_UNKNOWN = re.compile(r"No (filter|test) named '(.*)'")
+_UNKNOWN = regex(r"No (filter|test) named '(.*)'")
 
 
-def _place(
+def _place_of_error(
     error: Exception, template: Template, environment: SaltEnvironment
 ) -> tuple[str, int | None]:
     """The innermost template that the error passed through, and the line in it."""
     if isinstance(error, jinja2.TemplateSyntaxError):
-        return error.filename or _filename(template), error.lineno
+        return error.filename or _filename_of(template), error.lineno
     if isinstance(error, SyntaxError):  # of the compiled code, whose lines are not the template's
-        filename = error.filename or _filename(template)
+        filename = error.filename or _filename_of(template)
         return filename, _stray_line(environment, environment.source(filename) or "")
-    place: tuple[str, int | None] = (_filename(template), None)
+    place: tuple[str, int | None] = (_filename_of(template), None)
     frame = error.__traceback__
     while frame is not None:
         filename = frame.tb_frame.f_code.co_filename
@@ -484,7 +486,7 @@ def _stray_line(environment: SaltEnvironment, text: str) -> int | None:
     return next((jump.lineno for jump in tree.find_all(jumps) if id(jump) not in within), None)
 
 
-def _words(error: Exception) -> str:
+def _words_of_error(error: Exception) -> str:
     if isinstance(error, jinja2.UndefinedError):
         return f"Jinja variable {error}"
     if isinstance(error, (jinja2.TemplateSyntaxError, jinja2.TemplateRuntimeError)):

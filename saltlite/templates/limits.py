@@ -24,8 +24,13 @@ from jinja2.filters import sync_do_join as do_join
 from jinja2.runtime import Context
 from jinja2.utils import _PassArg, generate_lorem_ipsum, pass_context
 
+from saltlite.core.lazyregex import regex
+
 MAX_CHARS = 64 * 1024 * 1024
-"""How long a rendered template, a text or a list in it may be. Source: security.md 3.1."""
+"""How long a rendered template, a text or a list in it may be.
+
+Source: docs/security.md#malformed-input.
+"""
 
 MAX_BITS = 1_000_000
 """How large a number may be; what multiplies larger ones takes minutes."""
@@ -60,7 +65,7 @@ class Meter:
     def __init__(self, limit: float) -> None:
         self._limit = limit
         self._began = time.thread_time()
-        self._base = _peak()
+        self._base = _peak_memory()
         self._left = STEPS
 
     def step(self, weight: int = 1) -> None:
@@ -90,7 +95,7 @@ class Meter:
             raise LimitExceeded(
                 f"the template takes more than {self._limit:g} s (jinja_time_limit)"
             )
-        if _peak() - self._base > MAX_GROWTH:
+        if _peak_memory() - self._base > MAX_GROWTH:
             raise LimitExceeded(f"the template takes more than {MAX_GROWTH >> 20} MiB of memory")
 
     def grown(self, size: int) -> None:
@@ -148,7 +153,7 @@ class _CountedSized:
         return self._meter.counted(self._values)
 
 
-def _peak() -> int:
+def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
@@ -212,8 +217,8 @@ def _are_sized(left: Any, right: Any) -> bool:
     return isinstance(left, (str, bytes, list, tuple)) and isinstance(right, type(left))
 
 
-PERCENT = re.compile(r"%(?:\([^)]*\))?([-+ #0-9.*]*)")
-BRACES = re.compile(r"\{[^{}:]*:?([^{}]*\{?)")
+PERCENT = regex(r"%(?:\([^)]*\))?([-+ #0-9.*]*)")
+BRACES = regex(r"\{[^{}:]*:?([^{}]*\{?)")
 """The part of a format that has width and precision; a star or brace if arguments have them."""
 
 
@@ -230,53 +235,53 @@ def size_of_format(places: re.Pattern[str], form: str | bytes, args: Iterable[An
     return len(text) + max([longest * len(found), *widths])
 
 
-def _fill(value: Any, width: Any = 0, *_: Any) -> int:
+def _size_of_fill(value: Any, width: Any = 0, *_: Any) -> int:
     return width if isinstance(width, int) else 0
 
 
-def _expandtabs(value: Any, tabsize: Any = 8) -> int:
+def _size_of_expandtabs(value: Any, tabsize: Any = 8) -> int:
     tab = "\t" if isinstance(value, str) else b"\t"
     size: int = len(value) + value.count(tab) * max(int(tabsize), 0)
     return size
 
 
-def _replace(value: Any, old: Any, new: Any, *_: Any) -> int:
+def _size_of_replace(value: Any, old: Any, new: Any, *_: Any) -> int:
     if not isinstance(old, type(value)) or not isinstance(new, type(value)):
         return 0
     size: int = len(value) + value.count(old) * max(0, len(new) - len(old))
     return size
 
 
-def _join(separator: Any, values: Any) -> int:
+def _size_of_join(separator: Any, values: Any) -> int:
     if not isinstance(values, (list, tuple, str, bytes)):
         return 0
-    return sum(map(_length, values)) + len(separator) * len(values)
+    return sum(map(_length_of, values)) + len(separator) * len(values)
 
 
-def _translate(value: Any, table: Any, *_: Any) -> int:
-    longest = max(map(_length, table.values()), default=0) if isinstance(table, Mapping) else 1
+def _size_of_translate(value: Any, table: Any, *_: Any) -> int:
+    longest = max(map(_length_of, table.values()), default=0) if isinstance(table, Mapping) else 1
     return len(value) * longest
 
 
-def _extend(value: Any, more: Any) -> int:
+def _size_of_extend(value: Any, more: Any) -> int:
     return len(value) + (len(more) if isinstance(more, Sized) else 0)
 
 
-def _length(value: Any) -> int:
+def _length_of(value: Any) -> int:
     return len(value) if isinstance(value, (str, bytes)) else 1
 
 
 METHODS: Mapping[str, Callable[..., int]] = {
-    "center": _fill,
-    "expandtabs": _expandtabs,
-    "extend": _extend,
-    "join": _join,
-    "ljust": _fill,
-    "replace": _replace,
-    "rjust": _fill,
-    "to_bytes": _fill,
-    "translate": _translate,
-    "zfill": _fill,
+    "center": _size_of_fill,
+    "expandtabs": _size_of_expandtabs,
+    "extend": _size_of_extend,
+    "join": _size_of_join,
+    "ljust": _size_of_fill,
+    "replace": _size_of_replace,
+    "rjust": _size_of_fill,
+    "to_bytes": _size_of_fill,
+    "translate": _size_of_translate,
+    "zfill": _size_of_fill,
 }
 """Methods of Python's own types that make much of little, and how to tell how much."""
 
@@ -300,30 +305,30 @@ def size_of_call(
         return 0  # wrong arguments: the method itself says so
 
 
-def _indent(value: Any, width: Any = 4, *_: Any, **__: Any) -> int:
+def _size_of_indent(value: Any, width: Any = 4, *_: Any, **__: Any) -> int:
     each = len(width) if isinstance(width, str) else width
     return len(str(value)) + (str(value).count("\n") + 1) * each
 
 
-def _wrap(value: Any, width: int = 79, *rest: Any, wrapstring: Any = None, **_: Any) -> int:
+def _size_of_wrap(value: Any, width: int = 79, *rest: Any, wrapstring: Any = None, **_: Any) -> int:
     between = wrapstring if wrapstring is not None else (rest[1] if len(rest) > 1 else "")
     text = str(value)
     return len(text) + (len(text) // max(width, 1) + text.count("\n")) * len(between or "")
 
 
-def _replaced(value: Any, old: Any, new: Any, *_: Any, **__: Any) -> int:
-    return _replace(str(value), str(old), str(new))
+def _size_of_text_replace(value: Any, old: Any, new: Any, *_: Any, **__: Any) -> int:
+    return _size_of_replace(str(value), str(old), str(new))
 
 
-def _formatted(value: Any, *args: Any, **kwargs: Any) -> int:
+def _size_of_format_filter(value: Any, *args: Any, **kwargs: Any) -> int:
     return size_of_format(PERCENT, str(value), (*args, *kwargs.values()))
 
 
-def _random(length: Any = 0, *_: Any, **__: Any) -> int:
+def _size_of_random(length: Any = 0, *_: Any, **__: Any) -> int:
     return length if isinstance(length, int) else 0
 
 
-def _little(*_: Any, **__: Any) -> int:
+def _size_of_nothing(*_: Any, **__: Any) -> int:
     return 0  # but a loop over the list that it adds to would never end: it is counted
 
 
@@ -339,18 +344,18 @@ def _of_json(value: Any, *args: Any, indent: Any = None, **_: Any) -> int:
 
 
 SIZED_FILTERS: Mapping[str, Callable[..., int]] = {
-    "append_dict_key_value": _little,
+    "append_dict_key_value": _size_of_nothing,
     "batch": _per_row,
-    "center": _fill,
-    "extend_dict_key_value": _little,
-    "format": _formatted,
-    "indent": _indent,
+    "center": _size_of_fill,
+    "extend_dict_key_value": _size_of_nothing,
+    "format": _size_of_format_filter,
+    "indent": _size_of_indent,
     "json": _of_json,
-    "random_str": _random,
-    "replace": _replaced,
+    "random_str": _size_of_random,
+    "replace": _size_of_text_replace,
     "slice": _per_row,
     "tojson": _of_json,
-    "wordwrap": _wrap,
+    "wordwrap": _size_of_wrap,
 }
 """Filters that make much of little, and how to tell how much."""
 
@@ -361,16 +366,16 @@ LAZY_FILTERS = ("combinations", "combinations_with_replacement", "permutations",
 def limited(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """The filters that could make too much, each with its limit."""
     held = {
-        name: _sized(filters[name], estimate)
+        name: _limit_size(filters[name], estimate)
         for name, estimate in SIZED_FILTERS.items()
         if name in filters
     }
-    held.update((name, _lazy(filters[name])) for name in LAZY_FILTERS if name in filters)
+    held.update((name, _limit_count(filters[name])) for name in LAZY_FILTERS if name in filters)
     held["join"] = join
     return held
 
 
-def _sized(function: Callable[..., Any], estimate: Callable[..., int]) -> Callable[..., Any]:
+def _limit_size(function: Callable[..., Any], estimate: Callable[..., int]) -> Callable[..., Any]:
     passed = _PassArg.from_obj(function)
 
     @pass_context
@@ -394,7 +399,7 @@ def _sized(function: Callable[..., Any], estimate: Callable[..., int]) -> Callab
     return checked
 
 
-def _lazy(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
+def _limit_count(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     @pass_context
     def counted(context: Context, *args: Any, **kwargs: Any) -> Iterator[Any]:
         meter = meter_of(context)
@@ -413,7 +418,7 @@ def join(context: Context, value: Any, d: Any = "", attribute: Any = None) -> st
         chosen = {"attribute": attribute}
         value = context.environment.call_filter("map", value, [], chosen, context=context)
     values = list(value)
-    meter_of(context).grown(_join(str(d), values))
+    meter_of(context).grown(_size_of_join(str(d), values))
     return do_join(context.eval_ctx, values, d)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import jinja2
 from jinja2 import nodes
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.templates.jinja import SaltEnvironment
 
 ASKED = frozenset({"pillar.get", "grains.get"})
@@ -37,32 +37,32 @@ def bare_lookups(text: str) -> list[Lookup]:
         found
         for output in tree.find_all(nodes.Output)
         for part in output.nodes
-        for found in _printed(part)
+        for found in _find_printed_lookups(part)
     ]
 
 
-def _printed(node: nodes.Node) -> Iterator[Lookup]:
+def _find_printed_lookups(node: nodes.Node) -> Iterator[Lookup]:
     if isinstance(node, nodes.Filter) and node.name in DEFAULTS:
         return
     if isinstance(node, nodes.CondExpr):
         for side in (node.expr1, node.expr2):
             if side is not None:
-                yield from _printed(side)
+                yield from _find_printed_lookups(side)
         return
     if isinstance(node, (nodes.Or, nodes.Compare, nodes.Test)):
         return
     if isinstance(node, nodes.Call):
-        found = _lookup(node)
+        found = _read_lookup(node)
         if found is not None:
             yield found
             return
     for child in node.iter_child_nodes():
-        yield from _printed(child)
+        yield from _find_printed_lookups(child)
 
 
-def _lookup(call: nodes.Call) -> Lookup | None:
+def _read_lookup(call: nodes.Call) -> Lookup | None:
     """``salt['pillar.get']('x')`` or ``salt.pillar.get('x')`` with nothing but a key."""
-    name = _function(call.node)
+    name = _function_of(call.node)
     if name not in ASKED or len(call.args) != 1 or call.kwargs or call.dyn_kwargs:
         return None
     key = call.args[0]
@@ -71,7 +71,7 @@ def _lookup(call: nodes.Call) -> Lookup | None:
     return Lookup(name, key.value, call.lineno)
 
 
-def _function(node: nodes.Node) -> str:
+def _function_of(node: nodes.Node) -> str:
     if isinstance(node, nodes.Getitem) and _is_salt(node.node):
         return str(node.arg.value) if isinstance(node.arg, nodes.Const) else ""
     if isinstance(node, nodes.Getattr):

@@ -122,10 +122,10 @@ def kept(ctx: MinionContext, name: str, make: Callable[[MinionContext], T]) -> T
 
 def opts_of(ctx: MinionContext) -> dict[str, Any]:
     """The flat options with ``grains`` and ``pillar``."""
-    return kept(ctx, _OPTS, _opts)
+    return kept(ctx, _OPTS, _template_opts)
 
 
-def _opts(ctx: MinionContext) -> dict[str, Any]:
+def _template_opts(ctx: MinionContext) -> dict[str, Any]:
     from saltlite.config.opts import flat_opts
 
     return {

@@ -34,7 +34,7 @@ _KINDS: Mapping[str, Callable[[Address], bool]] = {
 }
 
 
-def _interface(value: Any, version: int | None, options: str | None) -> Interface | None:
+def _fitting_interface(value: Any, version: int | None, options: str | None) -> Interface | None:
     """The address (with its network) if it is one of that version and of all these kinds."""
     if isinstance(value, bool) or value is None:
         return None
@@ -44,10 +44,10 @@ def _interface(value: Any, version: int | None, options: str | None) -> Interfac
         return None
     if version is not None and address.version != version:
         return None
-    return address if all(_is_of(address.ip, kind) for kind in _kinds(options)) else None
+    return address if all(_is_of(address.ip, kind) for kind in _read_kinds(options)) else None
 
 
-def _kinds(options: str | None) -> list[str]:
+def _read_kinds(options: str | None) -> list[str]:
     return [kind.strip() for kind in options.split(",")] if options else []
 
 
@@ -59,14 +59,14 @@ def _is_of(address: Address, kind: str) -> bool:
     return check(address)
 
 
-def _test(version: int | None) -> Callable[..., bool]:
+def _make_test(version: int | None) -> Callable[..., bool]:
     def check(value: Any, options: str | None = None) -> bool:
-        return _interface(value, version, options) is not None
+        return _fitting_interface(value, version, options) is not None
 
     return check
 
 
-def _filter(version: int | None) -> Callable[..., Any]:
+def _make_filter(version: int | None) -> Callable[..., Any]:
     def choose(value: Any, options: str | None = None) -> Any:
         if isinstance(value, (list, tuple, GeneratorType)):
             each_once = list(value)
@@ -74,17 +74,17 @@ def _filter(version: int | None) -> Callable[..., Any]:
                 each
                 for kind in ((4, 6) if version is None else (version,))
                 for each in each_once
-                if _text(each, kind, options) is not None
+                if _address_text(each, kind, options) is not None
             ]
-        return _text(value, version, options)
+        return _address_text(value, version, options)
 
     return choose
 
 
-def _text(value: Any, version: int | None, options: str | None) -> str | None:
+def _address_text(value: Any, version: int | None, options: str | None) -> str | None:
     if not isinstance(value, str):
         return None
-    address = _interface(value, version, options)
+    address = _fitting_interface(value, version, options)
     if address is None:
         return None
     return str(address) if "/" in value else str(ipaddress.ip_address(value))
@@ -95,7 +95,7 @@ def ip_host(value: Any, options: str | None = None, version: int | None = None) 
     if isinstance(value, (list, tuple, GeneratorType)):
         hosts = (ip_host(each, options, version) for each in value)
         return [found for found in hosts if found is not None]
-    address = _interface(value, version, options) if isinstance(value, str) else None
+    address = _fitting_interface(value, version, options) if isinstance(value, str) else None
     return None if address is None else str(address)
 
 
@@ -116,19 +116,19 @@ def _per_network(function: Callable[[Any], Any]) -> Callable[..., Any]:
         if isinstance(value, (list, tuple, GeneratorType)):
             found = (check(each, options, version) for each in value)
             return [each for each in found if each is not None]
-        address = None if isinstance(value, int) else _interface(value, version, options)
+        address = None if isinstance(value, int) else _fitting_interface(value, version, options)
         return None if address is None else function(address.network)
 
     return check
 
 
-def _hosts(network: Any) -> list[str]:
+def _list_hosts(network: Any) -> list[str]:
     if network.num_addresses > MAX_HOSTS:
         raise OverflowError(f"{network} has more than {MAX_HOSTS} addresses")
     return [str(host) for host in network.hosts()]
 
 
-def _size(network: Any) -> int:
+def _count_addresses(network: Any) -> int:
     size: int = network.num_addresses
     return size
 
@@ -137,7 +137,7 @@ def ipwrap(value: Any) -> Any:
     """Brackets around IPv6 addresses."""
     if isinstance(value, (list, tuple, GeneratorType)):
         return [ipwrap(each) for each in value]
-    address = _interface(value, 6, None)
+    address = _fitting_interface(value, 6, None)
     return f"[{value}]" if address is not None and "/" not in str(value) else value
 
 
@@ -183,14 +183,14 @@ NETWORK_FILTERS: Mapping[str, Callable[..., Any]] = {
     "filter_by_networks": filter_by_networks,
     "gen_mac": gen_mac,
     "ip_host": ip_host,
-    "ipaddr": _filter(None),
-    "ipv4": _filter(4),
-    "ipv6": _filter(6),
+    "ipaddr": _make_filter(None),
+    "ipv4": _make_filter(4),
+    "ipv6": _make_filter(6),
     "ipwrap": ipwrap,
-    "is_ip": _test(None),
-    "is_ipv4": _test(4),
-    "is_ipv6": _test(6),
+    "is_ip": _make_test(None),
+    "is_ipv4": _make_test(4),
+    "is_ipv6": _make_test(6),
     "mac_str_to_bytes": mac_str_to_bytes,
-    "network_hosts": _per_network(_hosts),
-    "network_size": _per_network(_size),
+    "network_hosts": _per_network(_list_hosts),
+    "network_size": _per_network(_count_addresses),
 }

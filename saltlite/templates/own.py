@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.data import copied
+from saltlite.core.data import copy_data
 from saltlite.templates.names import kept, opts_of
 
 _KEPT = "saltlite.templates.copies"
@@ -30,7 +30,7 @@ class OwnCopy(MutableMapping[str, Any]):
             return self._own[key]
         if key in self._gone:
             raise KeyError(key)
-        value = self._own[key] = copied(self._origin[key])
+        value = self._own[key] = copy_data(self._origin[key])
         return value
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -43,22 +43,22 @@ class OwnCopy(MutableMapping[str, Any]):
         self._gone.add(key)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._all_entries())
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._all_entries())
 
     def __bool__(self) -> bool:
-        return bool(self._all()) if self._gone else bool(self._own or self._origin)
+        return bool(self._all_entries()) if self._gone else bool(self._own or self._origin)
 
     def __repr__(self) -> str:
-        return repr(self._all())
+        return repr(self._all_entries())
 
     def copy(self) -> dict[str, Any]:
         """All entries, in a map of their own."""
-        return dict(self._all())
+        return dict(self._all_entries())
 
-    def _all(self) -> dict[str, Any]:
+    def _all_entries(self) -> dict[str, Any]:
         """Every entry, in the order of the origin."""
         left = {key: self[key] for key in self._origin if key not in self._gone}
         self._own = {**left, **self._own}
@@ -68,10 +68,10 @@ class OwnCopy(MutableMapping[str, Any]):
 
 def own_data(ctx: MinionContext) -> dict[str, OwnCopy]:
     """``grains``, ``opts`` and ``pillar`` for the templates of one run."""
-    return kept(ctx, _KEPT, _copies)
+    return kept(ctx, _KEPT, _make_copies)
 
 
-def _copies(ctx: MinionContext) -> dict[str, OwnCopy]:
+def _make_copies(ctx: MinionContext) -> dict[str, OwnCopy]:
     grains, pillar = OwnCopy(ctx.grains), OwnCopy(ctx.pillar)
     if isinstance(ctx.pillar, dict):  # it is all there: copied before a function can change it
         pillar.copy()

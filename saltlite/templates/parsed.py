@@ -49,10 +49,10 @@ class ParsedTexts:
         value = load(text, path)
         if isinstance(value, LinedMap):
             value = dict(value)
-        self._keep(text, value)
+        self._keep_value(text, value)
         return value
 
-    def _keep(self, text: str, value: Any) -> None:
+    def _keep_value(self, text: str, value: Any) -> None:
         if len(text) > ONE_BYTES:
             return
         try:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import RenderError
 from saltlite.loader.catalogue import RENDERERS
 
@@ -74,7 +74,7 @@ def run_stage(stage: Stage, data: Any, source: Source, ctx: MinionContext) -> An
     files = ctx.config.files
     if not allowed(stage.name, files.renderer_whitelist, files.renderer_blacklist):
         raise RenderError(f"renderer {stage.name!r} is not allowed here", path=source.path)
-    return _find(stage.name, source, ctx)(data, source, ctx, stage.argument)
+    return _find_renderer(stage.name, source, ctx)(data, source, ctx, stage.argument)
 
 
 def stage_on_data(name: str, data: Any, source: Source, ctx: MinionContext) -> Any:
@@ -85,7 +85,7 @@ def stage_on_data(name: str, data: Any, source: Source, ctx: MinionContext) -> A
     """
     if name not in RENDERERS and _of_user(name, ctx) is None:
         raise RenderError(f"Decryption renderer '{name}' is not available", path="")
-    return _find(name, source, ctx)(data, source, ctx, "")
+    return _find_renderer(name, source, ctx)(data, source, ctx, "")
 
 
 def pipe(text: str, default: str) -> list[Stage]:
@@ -108,7 +108,7 @@ def allowed(name: str, whitelist: Any, blacklist: Any) -> bool:
     return name not in (blacklist or ()) and (not whitelist or name in whitelist)
 
 
-def _find(name: str, source: Source, ctx: MinionContext) -> Renderer:
+def _find_renderer(name: str, source: Source, ctx: MinionContext) -> Renderer:
     own = _of_user(name, ctx)
     if own is not None:
         return own

@@ -58,7 +58,7 @@ def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
         RenderError: it is not Python, has no ``run``, or raises; line of the file where known.
     """
     try:
-        names = execute(text, path, {**variables, **_dunders(variables)})
+        names = execute(text, path, {**variables, **_make_dunders(variables)})
         function = names.get("run")
         if not callable(function):
             raise RenderError("has no function run", path=path)
@@ -69,7 +69,7 @@ def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
         raise failed(error, text, path) from error
 
 
-def _dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
+def _make_dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
     names = ("salt", "grains", "opts", "pillar", "sls")
     found = {f"__{name}__": variables.get(name) for name in names}
     return {**found, "__env__": variables.get("saltenv")}
@@ -79,7 +79,7 @@ def failed(error: Exception, text: str, path: str) -> RenderError:
     """What an error of a Python file is told as: with the line of the file, where known."""
     from saltlite.templates.excerpt import excerpt
 
-    line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
+    line = error.lineno if isinstance(error, SyntaxError) else _line_of_error(error, path)
     return RenderError(
         f"{type(error).__name__}: {error}",
         path=path,
@@ -88,7 +88,7 @@ def failed(error: Exception, text: str, path: str) -> RenderError:
     )
 
 
-def _line(error: Exception, path: str) -> int | None:
+def _line_of_error(error: Exception, path: str) -> int | None:
     """The line of the file that the error passed through last."""
     line = None
     frame = error.__traceback__

@@ -8,20 +8,20 @@ stand as they are, once; a text that is made of them is a text again, and is quo
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final
 
 import jinja2
 
+from saltlite.core.lazyregex import regex
 from saltlite.templates.jinja import SaltEnvironment
 
 QUOTING_FILTERS: Final = frozenset(
     ("json", "tojson", "yaml", "yaml_dquote", "yaml_encode", "yaml_squote")
 )
 
-_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+_UNPRINTABLE: Final = regex("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 """What JSON lets stand, and YAML does not."""
 
 
@@ -38,7 +38,7 @@ class QuotingEnvironment(SaltEnvironment):
         super().__init__(options)
         self.finalize = quote
         for name in QUOTING_FILTERS & self.filters.keys():
-            self.filters[name] = _verbatim(self.filters[name])
+            self.filters[name] = _verbatim_filter(self.filters[name])
         self.filters["safe"] = Verbatim
 
     def concat(self, pieces: Iterable[str]) -> str:
@@ -52,15 +52,15 @@ def quote(value: Any) -> str:
         return value
     if isinstance(value, jinja2.Undefined):
         return str(value)  # raises, and says what is missing
-    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    text = json.dumps(value, ensure_ascii=False, default=_plain_value)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     return dict(value) if hasattr(value, "keys") else str(value)
 
 
-def _verbatim(function: Callable[..., Any]) -> Callable[..., Verbatim]:
+def _verbatim_filter(function: Callable[..., Any]) -> Callable[..., Verbatim]:
     """A filter whose text stands as it is; Jinja hands it the same first argument."""
 
     @wraps(function)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import pprint
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, FunctionError
 
 
@@ -54,16 +54,16 @@ def _to_yamlex(value: Any, **options: Any) -> str:
 def _from_yaml(text: Any, **_: Any) -> Any:
     from saltlite.config.yaml import YamlError, load_plain
 
-    return _read(load_plain, text, YamlError)
+    return _read_serialized(load_plain, text, YamlError)
 
 
 def _from_yamlex(text: Any, **_: Any) -> Any:
     from saltlite.config.yaml import YamlError, load_aggregated
 
-    return _read(lambda each: load_aggregated(each, ""), text, YamlError)
+    return _read_serialized(lambda each: load_aggregated(each, ""), text, YamlError)
 
 
-def _read(load: Callable[[str], Any], text: Any, kind: Any) -> Any:
+def _read_serialized(load: Callable[[str], Any], text: Any, kind: Any) -> Any:
     try:
         return load(text.decode() if isinstance(text, bytes) else str(text))
     except ConfigError as error:

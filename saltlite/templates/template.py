@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import RenderError
 from saltlite.templates.names import SaltFunctions, file_names
 from saltlite.templates.own import own_data

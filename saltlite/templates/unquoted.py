@@ -39,17 +39,17 @@ def find_unquoted(text: str, names: frozenset[str] = GRAINS) -> list[int]:
         tree = SaltEnvironment({}).parse(text)
     except TemplateError:  # told as an error, where it is rendered
         return []
-    return sorted(set(_lines(tree.body, set(names))))
+    return sorted(set(_find_lines(tree.body, set(names))))
 
 
-def _lines(body: Iterable[nodes.Node], known: set[str]) -> Iterator[int]:
+def _find_lines(body: Iterable[nodes.Node], known: set[str]) -> Iterator[int]:
     for node in body:
         if isinstance(node, nodes.Output):
             yield from (each.lineno for each in node.nodes if _is_grain(each, known))
             continue
         if _is_grain(_value_named_by(node), known):
-            known |= _names(node)
-        yield from _lines(node.iter_child_nodes(), known)
+            known |= _names_in(node)
+        yield from _find_lines(node.iter_child_nodes(), known)
 
 
 def _value_named_by(node: nodes.Node) -> nodes.Node | None:
@@ -59,7 +59,7 @@ def _value_named_by(node: nodes.Node) -> nodes.Node | None:
     return node.iter if isinstance(node, nodes.For) else None
 
 
-def _names(node: nodes.Node) -> set[str]:
+def _names_in(node: nodes.Node) -> set[str]:
     target = node.target if isinstance(node, (nodes.Assign, nodes.For)) else node
     inner = {name.name for name in target.find_all(nodes.Name)}
     return inner | ({target.name} if isinstance(target, nodes.Name) else set())

@@ -19,21 +19,26 @@ def to_xml(value: Any) -> str:
     if not isinstance(value, Mapping) or not value:
         raise TypeError("XML needs a map with the root element")
     name = list(value)[-1]
-    return "\n".join(['<?xml version="1.0" ?>', *_element(str(name), value[name], 0), ""])
+    return "\n".join(['<?xml version="1.0" ?>', *_format_element(str(name), value[name], 0), ""])
 
 
-def _element(name: str, value: Any, depth: int) -> Iterator[str]:
+def _format_element(name: str, value: Any, depth: int) -> Iterator[str]:
     from xml.sax import saxutils  # brings HTTP and TLS, for a filter that few templates use
 
     before = INDENT * depth
     if not isinstance(value, (Mapping, list, tuple)):
         yield f"{before}<{name}>{saxutils.escape(str(value))}</{name}>"
         return
-    pairs = list(_pairs(value))
+    pairs = list(_pairs_of(value))
     attributes = "".join(
-        f" {key}={saxutils.quoteattr(str(item))}" for key, item in pairs if not _nests(item)
+        f" {key}={saxutils.quoteattr(str(item))}" for key, item in pairs if not _is_nested(item)
     )
-    inner = [line for key, item in pairs if _nests(item) for line in _element(key, item, depth + 1)]
+    inner = [
+        line
+        for key, item in pairs
+        if _is_nested(item)
+        for line in _format_element(key, item, depth + 1)
+    ]
     if not inner:
         yield f"{before}<{name}{attributes}/>"
         return
@@ -42,11 +47,11 @@ def _element(name: str, value: Any, depth: int) -> Iterator[str]:
     yield f"{before}</{name}>"
 
 
-def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
+def _pairs_of(value: Any) -> Iterator[tuple[str, Any]]:
     for each in [value] if isinstance(value, Mapping) else value:
         for key, item in each.items() if isinstance(each, Mapping) else [("item", each)]:
             yield str(key), item
 
 
-def _nests(value: Any) -> bool:
+def _is_nested(value: Any) -> bool:
     return isinstance(value, (Mapping, list, tuple))

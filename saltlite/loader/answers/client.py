@@ -12,7 +12,7 @@ from saltlite.loader.answers.exceptions import SaltClientError
 from saltlite.loader.dunders import CURRENT, Surroundings
 
 
-def _around() -> Surroundings:
+def _current_surroundings() -> Surroundings:
     around = CURRENT.get(None)
     if around is None:
         raise SaltClientError("salt.client is there for functions while they run")
@@ -23,11 +23,11 @@ class LocalClient:
     """Runs functions on minions, from the master."""
 
     def __init__(self, c_path: str = "/etc/salt/master", mopts: Any = None, **kwargs: Any) -> None:
-        local = getattr(_around().ctx, "local", None)
+        local = getattr(_current_surroundings().ctx, "local", None)
         if local is None:
             raise SaltClientError("salt.client.LocalClient is there on the master only")
         self._local = local
-        self.opts = _around().opts
+        self.opts = _current_surroundings().opts
 
     def __enter__(self) -> LocalClient:
         return self
@@ -77,8 +77,8 @@ class Caller:
     """Runs functions on this machine."""
 
     def __init__(self, c_path: str = "/etc/salt/minion", mopts: Any = None) -> None:
-        self._salt = _around().salt
-        self.opts = _around().opts
+        self._salt = _current_surroundings().salt
+        self.opts = _current_surroundings().opts
 
     def cmd(self, fun: str, *args: Any, **kwargs: Any) -> Any:
         """What a function gives."""

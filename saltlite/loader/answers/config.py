@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from saltlite.loader.answers.client import _around
+from saltlite.loader.answers.client import _current_surroundings
 
 DEFAULT_MINION_OPTS: dict[str, Any] = {}
 DEFAULT_MASTER_OPTS: dict[str, Any] = {}
@@ -13,21 +13,21 @@ DEFAULT_MASTER_OPTS: dict[str, Any] = {}
 
 def minion_config(path: str | None = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The options of the minion whose function runs; another file is read anew."""
-    return _options(path, "minion")
+    return _load_options(path, "minion")
 
 
 def master_config(path: str | None = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The options of the master whose function runs; another file is read anew."""
-    return _options(path, "master")
+    return _load_options(path, "master")
 
 
 def client_config(path: str | None = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The same as ``master_config``."""
-    return _options(path, "master")
+    return _load_options(path, "master")
 
 
-def _options(path: str | None, role: str) -> dict[str, Any]:
-    opts = dict(_around().opts)
+def _load_options(path: str | None, role: str) -> dict[str, Any]:
+    opts = dict(_current_surroundings().opts)
     if opts.get("__role") == role:
         return opts
     from saltlite.config.load import load_master, load_minion

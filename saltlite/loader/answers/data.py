@@ -28,13 +28,13 @@ class CaseInsensitiveDict(MutableMapping[str, Any]):
         self.update(init or {}, **kwargs)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._data[_lower(key)] = (key, value)
+        self._data[_lower_key(key)] = (key, value)
 
     def __getitem__(self, key: str) -> Any:
-        return self._data[_lower(key)][1]
+        return self._data[_lower_key(key)][1]
 
     def __delitem__(self, key: str) -> None:
-        del self._data[_lower(key)]
+        del self._data[_lower_key(key)]
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in self._data.values())
@@ -50,7 +50,7 @@ class CaseInsensitiveDict(MutableMapping[str, Any]):
         return CaseInsensitiveDict(dict(self.items()))
 
 
-def _lower(key: Any) -> Any:
+def _lower_key(key: Any) -> Any:
     return key.lower() if isinstance(key, str) else key
 
 
@@ -113,7 +113,7 @@ def decode(
                 raise
             return value
 
-    return _rebuilt(data, text, preserve_tuples)
+    return _rebuild(data, text, preserve_tuples)
 
 
 def encode(
@@ -129,7 +129,7 @@ def encode(
     def raw(value: Any) -> Any:
         return stringutils.to_bytes(value, encoding, errors) if isinstance(value, str) else value
 
-    return _rebuilt(data, raw, preserve_tuples)
+    return _rebuild(data, raw, preserve_tuples)
 
 
 def decode_dict(data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -150,12 +150,12 @@ def stringify(data: Iterable[Any]) -> list[str]:
     return [each.decode() if isinstance(each, bytes) else str(each) for each in data]
 
 
-def _rebuilt(data: Any, change: Callable[[Any], Any], tuples: bool) -> Any:
+def _rebuild(data: Any, change: Callable[[Any], Any], tuples: bool) -> Any:
     if isinstance(data, Mapping):
-        pairs = ((change(key), _rebuilt(item, change, tuples)) for key, item in data.items())
+        pairs = ((change(key), _rebuild(item, change, tuples)) for key, item in data.items())
         return dict(pairs)
     if isinstance(data, (list, tuple, set)):
-        items = [_rebuilt(item, change, tuples) for item in data]
+        items = [_rebuild(item, change, tuples) for item in data]
         return tuple(items) if tuples and isinstance(data, tuple) else items
     return change(data)
 
@@ -298,7 +298,7 @@ def recursive_diff(
     """``{"old": …, "new": …}`` with what differs, ``{}`` if nothing does."""
     ignored = ignore_keys or []
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
-        same = old == new or (ignore_order and _unordered(old) == _unordered(new))
+        same = old == new or (ignore_order and _sort_list(old) == _sort_list(new))
         return {} if same else {"old": old, "new": new}
     found: dict[str, dict[Any, Any]] = {"old": {}, "new": {}}
     for key in {**old, **new}:
@@ -320,7 +320,7 @@ def _note_difference(
             found[side][key] = value
 
 
-def _unordered(value: Any) -> Any:
+def _sort_list(value: Any) -> Any:
     return sorted(value, key=repr) if isinstance(value, (list, tuple)) else value
 
 

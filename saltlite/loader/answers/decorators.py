@@ -13,7 +13,7 @@ from typing import Any
 
 from saltlite.loader.answers.exceptions import CommandExecutionError
 from saltlite.loader.answers.version import __saltstack_version__
-from saltlite.loader.answers.versions import _release
+from saltlite.loader.answers.versions import _find_release
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +41,9 @@ class Depends:
 
     def is_met(self, names: dict[str, Any]) -> bool:
         """Whether all is there, in the globals ``names``."""
-        return all(self._has(each, names) for each in self.dependencies)
+        return all(self._is_met(each, names) for each in self.dependencies)
 
-    def _has(self, dependency: Any, names: dict[str, Any]) -> bool:
+    def _is_met(self, dependency: Any, names: dict[str, Any]) -> bool:
         if isinstance(dependency, bool):
             return dependency
         if self.retcode is None and self.nonzero is None:
@@ -123,7 +123,7 @@ def is_deprecated(
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def deprecated(*args: Any, **kwargs: Any) -> Any:
-            return _deprecated(function, version, with_successor)(*args, **kwargs)
+            return _warn_deprecated(function, version, with_successor)(*args, **kwargs)
 
         return deprecated
 
@@ -140,10 +140,10 @@ def with_deprecated(
     return lambda function: function
 
 
-def _deprecated(
+def _warn_deprecated(
     function: Callable[..., Any], version: Any, successor: str | None
 ) -> Callable[..., Any]:
-    release = _release(version.lower() if isinstance(version, str) else version)
+    release = _find_release(version.lower() if isinstance(version, str) else version)
     advice = f" Please use '{successor}' instead." if successor else ""
     if __saltstack_version__ >= release:
         raise CommandExecutionError(
@@ -160,15 +160,15 @@ def _deprecated(
 
 def allow_one_of(*allowed_args: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let at most one of these arguments be given."""
-    return _counted(allowed_args, at_least=0)
+    return _check_count(allowed_args, at_least=0)
 
 
 def require_one_of(*required_args: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let exactly one of these arguments be given."""
-    return _counted(required_args, at_least=1)
+    return _check_count(required_args, at_least=1)
 
 
-def _counted(
+def _check_count(
     names: tuple[str, ...], at_least: int
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -40,11 +40,11 @@ def update(
             dest[key] = upd[key]  # type: ignore[index]  # a mapping that can be changed
         return dest
     for key, value in upd.items():
-        dest[key] = _updated(dest.get(key), value, merge_lists)  # type: ignore[index]
+        dest[key] = _merge_values(dest.get(key), value, merge_lists)  # type: ignore[index]
     return dest
 
 
-def _updated(old: Any, new: Any, merge_lists: bool) -> Any:
+def _merge_values(old: Any, new: Any, merge_lists: bool) -> Any:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         return update(old, new, merge_lists=merge_lists)
     if isinstance(old, list) and isinstance(new, list) and merge_lists:
@@ -109,24 +109,24 @@ def update_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Update the map at ``a:b:c``; raises SaltInvocationError if there is none."""
-    return _changed(data.update_below, in_dict, keys, value, delimiter)
+    return _try_change(data.update_below, in_dict, keys, value, delimiter)
 
 
 def append_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Append to the list at ``a:b:c``; raises SaltInvocationError if it is none."""
-    return _changed(data.append_below, in_dict, keys, value, delimiter)
+    return _try_change(data.append_below, in_dict, keys, value, delimiter)
 
 
 def extend_dict_key_value(
     in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Append many to the list at ``a:b:c``; raises SaltInvocationError if it is none."""
-    return _changed(data.extend_below, in_dict, keys, value, delimiter)
+    return _try_change(data.extend_below, in_dict, keys, value, delimiter)
 
 
-def _changed(change: Callable[..., Any], *args: Any) -> Any:
+def _try_change(change: Callable[..., Any], *args: Any) -> Any:
     try:
         return change(*args)
     except UsageError as error:

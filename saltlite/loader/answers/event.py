@@ -18,28 +18,28 @@ LONGEST_WAIT_S = 5.0
 """Where no end is said, the bus is asked again after so long."""
 
 
-def _starts(tag: str, wanted: str) -> bool:
+def _starts_with(tag: str, wanted: str) -> bool:
     return tag.startswith(wanted)
 
 
-def _ends(tag: str, wanted: str) -> bool:
+def _ends_with(tag: str, wanted: str) -> bool:
     return tag.endswith(wanted)
 
 
-def _has(tag: str, wanted: str) -> bool:
+def _contains(tag: str, wanted: str) -> bool:
     return wanted in tag
 
 
-def _fits(tag: str, wanted: str) -> bool:
+def _matches_regex(tag: str, wanted: str) -> bool:
     return re.search(wanted, tag) is not None
 
 
 MATCHES: Mapping[str, Callable[[str, str], bool]] = MappingProxyType(
     {
-        "startswith": _starts,
-        "endswith": _ends,
-        "find": _has,
-        "regex": _fits,
+        "startswith": _starts_with,
+        "endswith": _ends_with,
+        "find": _contains,
+        "regex": _matches_regex,
         "fnmatch": fnmatch.fnmatchcase,
     }
 )

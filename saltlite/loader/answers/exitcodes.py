@@ -1,4 +1,4 @@
-"""``salt.defaults.exitcodes``: what commands end with. Source: cli.md."""
+"""``salt.defaults.exitcodes``: what commands end with. Source: docs/command-line.md."""
 
 EX_GENERIC = 1
 EX_THIRDPARTY_LIB = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltlite.loader.answers.client import _around
+from saltlite.loader.answers.client import _current_surroundings
 
 
 class Client:
@@ -13,9 +13,9 @@ class Client:
     def __init__(self, opts: Any = None) -> None:
         from saltlite.fileserver.client import file_client
 
-        ctx: Any = _around().ctx
+        ctx: Any = _current_surroundings().ctx
         self._client = file_client(ctx)
-        self.opts = opts or _around().opts
+        self.opts = opts or _current_surroundings().opts
 
     def __enter__(self) -> Client:
         return self

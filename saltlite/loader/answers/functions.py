@@ -57,7 +57,7 @@ def call_function(
     """
     positional: list[Any] = []
     named: dict[str, Any] = dict(kwargs)
-    for item in (*_many(final_args), *args):
+    for item in (*_as_sequence(final_args), *args):
         if isinstance(item, dict):
             named.update(item)
         else:
@@ -68,5 +68,5 @@ def call_function(
         raise SaltInvocationError(str(error)) from error
 
 
-def _many(value: Any) -> Sequence[Any]:
+def _as_sequence(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else (value,)

@@ -12,31 +12,31 @@ from typing import Any
 from saltlite.loader.answers import stringutils
 
 
-def _bytes(value: Any) -> bytes:
+def _as_bytes(value: Any) -> bytes:
     return stringutils.to_bytes(value)
 
 
 def base64_b64encode(instr: Any) -> str:
     """Base64, in one line."""
-    return base64.b64encode(_bytes(instr)).decode("ascii")
+    return base64.b64encode(_as_bytes(instr)).decode("ascii")
 
 
 def base64_b64decode(instr: Any) -> Any:
     """What base64 stands for; bytes if it is no text."""
-    return _text(base64.b64decode(_bytes(instr)))
+    return _as_text(base64.b64decode(_as_bytes(instr)))
 
 
 def base64_encodestring(instr: Any) -> str:
     """Base64, in lines."""
-    return base64.encodebytes(_bytes(instr)).decode("ascii")
+    return base64.encodebytes(_as_bytes(instr)).decode("ascii")
 
 
 def base64_decodestring(instr: Any) -> Any:
     """What base64 in lines stands for; bytes if it is no text."""
-    return _text(base64.decodebytes(_bytes(instr)))
+    return _as_text(base64.decodebytes(_as_bytes(instr)))
 
 
-def _text(data: bytes) -> Any:
+def _as_text(data: bytes) -> Any:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -45,33 +45,33 @@ def _text(data: bytes) -> Any:
 
 def md5_digest(instr: Any) -> str:
     """The MD5 sum."""
-    return hashlib.md5(_bytes(instr), usedforsecurity=False).hexdigest()
+    return hashlib.md5(_as_bytes(instr), usedforsecurity=False).hexdigest()
 
 
 def sha1_digest(instr: Any) -> str:
     """The SHA-1 sum."""
-    return hashlib.sha1(_bytes(instr), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(_as_bytes(instr), usedforsecurity=False).hexdigest()
 
 
 def sha256_digest(instr: Any) -> str:
     """The SHA-256 sum."""
-    return hashlib.sha256(_bytes(instr)).hexdigest()
+    return hashlib.sha256(_as_bytes(instr)).hexdigest()
 
 
 def sha512_digest(instr: Any) -> str:
     """The SHA-512 sum."""
-    return hashlib.sha512(_bytes(instr)).hexdigest()
+    return hashlib.sha512(_as_bytes(instr)).hexdigest()
 
 
 def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
     """Whether this is the signature (base64 of HMAC-SHA256) of the text."""
-    made = hmac.new(_bytes(shared_secret), _bytes(string), hashlib.sha256).digest()
-    return hmac.compare_digest(base64.b64encode(made), _bytes(challenge_hmac))
+    made = hmac.new(_as_bytes(shared_secret), _as_bytes(string), hashlib.sha256).digest()
+    return hmac.compare_digest(base64.b64encode(made), _as_bytes(challenge_hmac))
 
 
 def hmac_compute(string: Any, shared_secret: Any) -> str:
     """The HMAC-SHA256 of the text, in hexadecimal."""
-    return hmac.new(_bytes(shared_secret), _bytes(string), hashlib.sha256).hexdigest()
+    return hmac.new(_as_bytes(shared_secret), _as_bytes(string), hashlib.sha256).hexdigest()
 
 
 def random_hash(size: int = 9999999999, hash_type: str | None = None) -> str:

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltlite.loader.answers.client import _around
+from saltlite.loader.answers.client import _current_surroundings
 
 
 def minion_mods(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
     """``__salt__``."""
-    return _around().salt
+    return _current_surroundings().salt
 
 
 def grains(opts: Any = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """``__grains__`` as a dict."""
-    return dict(_around().grains)
+    return dict(_current_surroundings().grains)
 
 
 def utils(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
     """``__utils__``."""
-    return _around().utils
+    return _current_surroundings().utils
 
 
 def states(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
     """``__states__``."""
-    return _around().states
+    return _current_surroundings().states
 
 
 def runner(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Runners, where the file is one."""
-    return _around().salt
+    return _current_surroundings().salt
 
 
 def returners(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Custom returners."""
     from saltlite.loader.dunders import SaltFunctions
 
-    modules = _around().modules("returners")
+    modules = _current_surroundings().modules("returners")
     return SaltFunctions(lambda: modules)

@@ -19,12 +19,12 @@ def is_ip(ip_addr: Any) -> bool:
 
 def is_ipv4(ip_addr: Any) -> bool:
     """Whether it is an IPv4 address."""
-    return _is(ipaddress.IPv4Address, ip_addr)
+    return _is_kind(ipaddress.IPv4Address, ip_addr)
 
 
 def is_ipv6(ip_addr: Any) -> bool:
     """Whether it is an IPv6 address."""
-    return _is(ipaddress.IPv6Address, str(ip_addr).partition("%")[0])
+    return _is_kind(ipaddress.IPv6Address, str(ip_addr).partition("%")[0])
 
 
 is_ip_filter, is_ipv4_filter, is_ipv6_filter = is_ip, is_ipv4, is_ipv6
@@ -37,15 +37,15 @@ def is_subnet(cidr: Any) -> bool:
 
 def is_ipv4_subnet(cidr: Any) -> bool:
     """Whether it is an IPv4 network."""
-    return "/" in str(cidr) and _is(ipaddress.IPv4Network, cidr)
+    return "/" in str(cidr) and _is_kind(ipaddress.IPv4Network, cidr)
 
 
 def is_ipv6_subnet(cidr: Any) -> bool:
     """Whether it is an IPv6 network."""
-    return "/" in str(cidr) and _is(ipaddress.IPv6Network, cidr)
+    return "/" in str(cidr) and _is_kind(ipaddress.IPv6Network, cidr)
 
 
-def _is(kind: type, value: Any) -> bool:
+def _is_kind(kind: type, value: Any) -> bool:
     try:
         kind(value)
     except (ValueError, TypeError):
@@ -153,25 +153,25 @@ def mac_str_to_bytes(mac_str: str) -> bytes:
 
 def interfaces() -> dict[str, Any]:
     """Name → ``up``, ``hwaddr``, ``inet``, ``inet6`` of each interface."""
-    found: dict[str, Any] = _salt("network.interfaces") or {}
+    found: dict[str, Any] = _find_function("network.interfaces") or {}
     return found
 
 
 def ip_addrs(interface: str | None = None, include_loopback: bool = False, **kwargs: Any) -> Any:
     """The IPv4 addresses of this machine, sorted."""
-    grains = _grain("ip4_interfaces") or {}
-    return _addresses(grains, interface, include_loopback)
+    grains = _read_grain("ip4_interfaces") or {}
+    return _list_addresses(grains, interface, include_loopback)
 
 
 def ip_addrs6(interface: str | None = None, include_loopback: bool = False, **kwargs: Any) -> Any:
     """The IPv6 addresses of this machine, sorted."""
-    grains = _grain("ip6_interfaces") or {}
-    return _addresses(grains, interface, include_loopback)
+    grains = _read_grain("ip6_interfaces") or {}
+    return _list_addresses(grains, interface, include_loopback)
 
 
 def hw_addr(iface: str) -> str:
     """The address of a network card, ``""`` without it."""
-    return str((_grain("hwaddr_interfaces") or {}).get(iface, ""))
+    return str((_read_grain("hwaddr_interfaces") or {}).get(iface, ""))
 
 
 hwaddr = hw_addr
@@ -179,7 +179,7 @@ hwaddr = hw_addr
 
 def interface_ip(iface: str) -> str:
     """The first IPv4 address of an interface, ``""`` without one."""
-    return next(iter((_grain("ip4_interfaces") or {}).get(iface, [])), "")
+    return next(iter((_read_grain("ip4_interfaces") or {}).get(iface, [])), "")
 
 
 def generate_minion_id() -> str:
@@ -187,7 +187,7 @@ def generate_minion_id() -> str:
     return get_fqhostname() or "localhost"
 
 
-def _addresses(by_interface: Any, interface: str | None, loopback: bool) -> list[str]:
+def _list_addresses(by_interface: Any, interface: str | None, loopback: bool) -> list[str]:
     chosen: Iterable[Any] = (
         by_interface.values() if interface is None else [by_interface.get(interface, [])]
     )
@@ -195,11 +195,11 @@ def _addresses(by_interface: Any, interface: str | None, loopback: bool) -> list
     return sorted(each for each in found if loopback or not ipaddress.ip_address(each).is_loopback)
 
 
-def _grain(name: str) -> Any:
+def _read_grain(name: str) -> Any:
     around = CURRENT.get(None)
     return None if around is None else around.grains.get(name)
 
 
-def _salt(name: str) -> Any:
+def _find_function(name: str) -> Any:
     around = CURRENT.get(None)
     return around.salt[name]() if around is not None and name in around.salt else None

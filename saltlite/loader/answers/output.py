@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from saltlite.loader.answers.client import _around
+from saltlite.loader.answers.client import _current_surroundings
 
 
 def out_format(data: Any, out: str | None = None, opts: Any = None, **kwargs: Any) -> str:
@@ -29,5 +29,5 @@ def display_output(data: Any, out: str | None = None, opts: Any = None, **kwargs
 def get_printout(out: str | None = None, opts: Any = None, **kwargs: Any) -> Any:
     """An outputter as a function of a value."""
     del opts
-    _around()
+    _current_surroundings()
     return lambda data, **options: out_format(data, out)

@@ -24,7 +24,7 @@ def to_bytes(s: Any, encoding: Any = None, errors: str = "strict") -> bytes:
     if isinstance(s, bytearray):
         return bytes(s)
     if isinstance(s, str):
-        return s.encode(_encoding(encoding), errors)
+        return s.encode(_choose_encoding(encoding), errors)
     raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
 
 
@@ -35,9 +35,9 @@ def to_str(s: Any, encoding: Any = None, errors: str = "strict", normalize: bool
         TypeError: it is neither.
     """
     if isinstance(s, str):
-        return _normal(s, normalize)
+        return _normalize_text(s, normalize)
     if isinstance(s, (bytes, bytearray)):
-        return _normal(bytes(s).decode(_encoding(encoding), errors), normalize)
+        return _normalize_text(bytes(s).decode(_choose_encoding(encoding), errors), normalize)
     raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
 
 
@@ -48,12 +48,12 @@ def to_unicode(
     return to_str(s, encoding, errors, normalize)
 
 
-def _encoding(encoding: Any) -> str:
+def _choose_encoding(encoding: Any) -> str:
     first = encoding[0] if isinstance(encoding, (list, tuple)) and encoding else encoding
     return first or UTF8
 
 
-def _normal(text: str, normalize: bool) -> str:
+def _normalize_text(text: str, normalize: bool) -> str:
     if not normalize:
         return text
     import unicodedata
@@ -149,9 +149,9 @@ def check_whitelist_blacklist(
     value: str, whitelist: Iterable[str] | None = None, blacklist: Iterable[str] | None = None
 ) -> bool:
     """Whether a value is allowed: not on the black list, and on the white one if there is one."""
-    if any(expr_match(value, each) for each in _many(blacklist)):
+    if any(expr_match(value, each) for each in _as_list(blacklist)):
         return False
-    allowed = _many(whitelist)
+    allowed = _as_list(whitelist)
     return not allowed or any(expr_match(value, each) for each in allowed)
 
 
@@ -170,7 +170,7 @@ def _path_fits(path: str, pattern: str) -> bool:
     return fnmatch.fnmatch(path, pattern)
 
 
-def _many(value: Iterable[str] | None) -> list[str]:
+def _as_list(value: Iterable[str] | None) -> list[str]:
     if not value:
         return []
     return [value] if isinstance(value, str) else list(value)

@@ -13,12 +13,12 @@ def mac(addr: str) -> bool:
 
 def ipv4_addr(addr: str) -> bool:
     """Whether it is an IPv4 address, perhaps with ``/24``."""
-    return _is(ipaddress.IPv4Interface, addr)
+    return _is_kind(ipaddress.IPv4Interface, addr)
 
 
 def ipv6_addr(addr: str) -> bool:
     """Whether it is an IPv6 address, perhaps with ``/64``."""
-    return _is(ipaddress.IPv6Interface, addr)
+    return _is_kind(ipaddress.IPv6Interface, addr)
 
 
 def ip_addr(addr: str) -> bool:
@@ -30,10 +30,10 @@ def netmask(mask: object) -> bool:
     """Whether it is the mask of an IPv4 network: ``255.255.255.0``."""
     if not isinstance(mask, str) or not re.fullmatch(r"\d+\.\d+\.\d+\.\d+", mask):
         return False
-    return _is(ipaddress.IPv4Network, f"0.0.0.0/{mask}")
+    return _is_kind(ipaddress.IPv4Network, f"0.0.0.0/{mask}")
 
 
-def _is(kind: type, text: str) -> bool:
+def _is_kind(kind: type, text: str) -> bool:
     try:
         kind(text)
     except ValueError:

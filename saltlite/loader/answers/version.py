@@ -76,16 +76,16 @@ class SaltStackVersion:
         return self.string
 
     def __eq__(self, other: object) -> bool:
-        return self.info == _info(other)
+        return self.info == _version_info(other)
 
     def __lt__(self, other: object) -> bool:
-        return self.info < _info(other)
+        return self.info < _version_info(other)
 
     def __hash__(self) -> int:
         return hash(self.info)
 
 
-def _info(other: object) -> tuple[Any, ...]:
+def _version_info(other: object) -> tuple[Any, ...]:
     if isinstance(other, SaltStackVersion):
         return other.info
     if isinstance(other, str):

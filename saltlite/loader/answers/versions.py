@@ -40,10 +40,10 @@ class LooseVersion:
         return hash(self.vstring)
 
     def __eq__(self, other: object) -> bool:
-        return _order(self, _version(other)) == 0
+        return _compare_versions(self, _as_version(other)) == 0
 
     def __lt__(self, other: object) -> bool:
-        return _order(self, _version(other)) < 0
+        return _compare_versions(self, _as_version(other)) < 0
 
 
 class StrictVersion(LooseVersion):
@@ -55,11 +55,11 @@ class StrictVersion(LooseVersion):
         super().__init__(vstring)
 
 
-def _version(value: object) -> LooseVersion:
+def _as_version(value: object) -> LooseVersion:
     return value if isinstance(value, LooseVersion) else LooseVersion(str(value))
 
 
-def _order(first: LooseVersion, second: LooseVersion) -> int:
+def _compare_versions(first: LooseVersion, second: LooseVersion) -> int:
     """-1, 0 or 1. Where a number meets letters, the number is later: ``1.0.1`` after ``1.0rc``."""
     for left, right in itertools.zip_longest(first.version, second.version):
         if left == right:
@@ -77,7 +77,7 @@ def version_cmp(pkg1: str, pkg2: str, ignore_epoch: bool = False) -> int | None:
     first, second = (
         re.sub(r"^\d+:", "", str(each)) if ignore_epoch else str(each) for each in (pkg1, pkg2)
     )
-    return _order(LooseVersion(first), LooseVersion(second))
+    return _compare_versions(LooseVersion(first), LooseVersion(second))
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -118,7 +118,7 @@ def warn_until(
     Raises:
         RuntimeError: that release is there.
     """
-    release = _release(version)
+    release = _find_release(version)
     if salt_version.__saltstack_version__ >= release:
         raise RuntimeError(
             f"The warning triggered is expired since release {release.string}: {message}"
@@ -139,7 +139,7 @@ def warn_until_date(date: Any, message: str, *args: Any, **kwargs: Any) -> None:
     warnings.warn(message.format(date=date, today=""), DeprecationWarning, 2)
 
 
-def _release(version: Any) -> SaltStackVersion:
+def _find_release(version: Any) -> SaltStackVersion:
     if isinstance(version, SaltStackVersion):
         return version
     if isinstance(version, str):

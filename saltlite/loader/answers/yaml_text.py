@@ -64,16 +64,16 @@ class IndentedSafeOrderedDumper(SafeOrderedDumper):
         super().increase_indent(flow, indentless=False)
 
 
-def _map(dumper: yaml.SafeDumper, data: Any) -> Any:
+def _represent_map(dumper: yaml.SafeDumper, data: Any) -> Any:
     return dumper.represent_mapping("tag:yaml.org,2002:map", list(data.items()), False)
 
 
-def _list(dumper: yaml.SafeDumper, data: Any) -> Any:
+def _represent_list(dumper: yaml.SafeDumper, data: Any) -> Any:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", list(data))
 
 
-_PlainDumper.add_multi_representer(dict, _map)
-_PlainDumper.add_multi_representer(tuple, _list)
+_PlainDumper.add_multi_representer(dict, _represent_map)
+_PlainDumper.add_multi_representer(tuple, _represent_list)
 
 
 def load(stream: Any, Loader: Any = None) -> Any:
@@ -86,7 +86,7 @@ def load(stream: Any, Loader: Any = None) -> Any:
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     try:
-        return _plain(load_text(text, "YAML"))
+        return _as_plain(load_text(text, "YAML"))
     except ConfigError as error:
         raise YAMLError(str(error)) from error
 
@@ -96,11 +96,11 @@ def safe_load(stream: Any, Loader: Any = None) -> Any:
     return load(stream)
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _as_plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_as_plain(item) for item in value]
     return value
 
 

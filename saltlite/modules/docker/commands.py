@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import UsageError
 from saltlite.modules.docker.containers import inspect_container
 from saltlite.modules.docker.networks import engine
@@ -25,7 +25,7 @@ class _Ended:
     both: str
 
 
-def _run(
+def _run_in_container(
     ctx: MinionContext,
     name: str,
     cmd: str,
@@ -70,7 +70,9 @@ def run(
 
         salt '*' docker.run web 'ls -l /etc'
     """
-    return _run(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env).both
+    return _run_in_container(
+        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
+    ).both
 
 
 def run_stdout(
@@ -91,7 +93,9 @@ def run_stdout(
 
         salt '*' docker.run_stdout web 'ls -l /etc'
     """
-    return _run(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env).stdout
+    return _run_in_container(
+        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
+    ).stdout
 
 
 def run_stderr(
@@ -112,7 +116,9 @@ def run_stderr(
 
         salt '*' docker.run_stderr web 'ls /nothing'
     """
-    return _run(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env).stderr
+    return _run_in_container(
+        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
+    ).stderr
 
 
 def run_all(
@@ -133,7 +139,7 @@ def run_all(
 
         salt '*' docker.run_all web 'ls -l /etc'
     """
-    done = _run(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env)
+    done = _run_in_container(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env)
     return {
         "pid": done.pid,
         "retcode": done.exit_code,
@@ -160,4 +166,6 @@ def retcode(
 
         salt '*' docker.retcode web 'test -e /etc/hosts'
     """
-    return _run(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env).exit_code
+    return _run_in_container(
+        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
+    ).exit_code

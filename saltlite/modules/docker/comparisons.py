@@ -20,7 +20,7 @@ def compare_containers(
         salt '*' docker.compare_containers web old_web ignore=Hostname
     """
     pair = [inspect_container(ctx, name) for name in (first, second)]
-    return comparison.compare_containers(pair[0], pair[1], _keys(ignore))
+    return comparison.compare_containers(pair[0], pair[1], _list_ignored(ignore))
 
 
 def compare_container(
@@ -63,8 +63,8 @@ def compare_networks(
         salt '*' docker.compare_networks front back
     """
     pair = [inspect_network(ctx, name) for name in (first, second)]
-    return comparison.compare_networks(pair[0], pair[1], _keys(ignore))
+    return comparison.compare_networks(pair[0], pair[1], _list_ignored(ignore))
 
 
-def _keys(ignore: Any) -> list[str]:
+def _list_ignored(ignore: Any) -> list[str]:
     return [str(key) for key in options.listed(ignore or [])]

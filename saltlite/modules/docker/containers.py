@@ -40,13 +40,13 @@ def inspect(ctx: MinionContext, name: str) -> dict[str, Any]:
     from saltlite.modules.docker.networks import inspect_network, inspect_volume
 
     for look in (inspect_container, images.inspect_image, inspect_volume, inspect_network):
-        found = _found(look, ctx, name)
+        found = _find_container(look, ctx, name)
         if found is not None:
             return found
     raise FunctionError(f"Error 404: No such image/container/volume/network: {name}")
 
 
-def _found(look: Any, ctx: MinionContext, name: str) -> dict[str, Any] | None:
+def _find_container(look: Any, ctx: MinionContext, name: str) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = look(ctx, name)
     except EngineError as error:
@@ -63,7 +63,7 @@ def exists(ctx: MinionContext, name: str) -> bool:
 
         salt '*' docker.exists web
     """
-    return _found(inspect_container, ctx, name) is not None
+    return _find_container(inspect_container, ctx, name) is not None
 
 
 def state(ctx: MinionContext, name: str) -> str:
@@ -174,8 +174,8 @@ def start_(ctx: MinionContext, name: str) -> dict[str, Any]:
     """
     old = state(ctx, name)
     if old == "paused":
-        return _unchanged(old, f"Container '{name}' is paused, cannot start")
-    return _moved(ctx, name, old, "start", "running")
+        return _report_unchanged(old, f"Container '{name}' is paused, cannot start")
+    return _change_state(ctx, name, old, "start", "running")
 
 
 def stop(
@@ -190,10 +190,10 @@ def stop(
     old = state(ctx, name)
     if old == "paused" and not kwargs.get("unpause"):
         why = "is paused, run with unpause=True to unpause before stopping"
-        return _unchanged(old, f"Container '{name}' {why}")
+        return _report_unchanged(old, f"Container '{name}' {why}")
     if old == "paused":
-        _act(ctx, name, "unpause")
-    return _moved(ctx, name, old, "stop", "stopped", timeout)
+        _run_verb(ctx, name, "unpause")
+    return _change_state(ctx, name, old, "stop", "stopped", timeout)
 
 
 def restart(ctx: MinionContext, name: str, timeout: float = _STOP_S) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def restart(ctx: MinionContext, name: str, timeout: float = _STOP_S) -> dict[str
 
         salt '*' docker.restart web
     """
-    done = _moved(ctx, name, state(ctx, name), "restart", "", timeout)
+    done = _change_state(ctx, name, state(ctx, name), "restart", "", timeout)
     done["result"] = done["state"]["new"] == "running"
     return {**done, "restarted": True} if done["result"] else done
 
@@ -215,7 +215,7 @@ def kill(ctx: MinionContext, name: str) -> dict[str, Any]:
 
         salt '*' docker.kill web
     """
-    return _moved(ctx, name, state(ctx, name), "kill", "stopped")
+    return _change_state(ctx, name, state(ctx, name), "kill", "stopped")
 
 
 def pause(ctx: MinionContext, name: str) -> dict[str, Any]:
@@ -227,8 +227,8 @@ def pause(ctx: MinionContext, name: str) -> dict[str, Any]:
     """
     old = state(ctx, name)
     if old == "stopped":
-        return _unchanged(old, f"Container '{name}' is stopped, cannot pause")
-    return _moved(ctx, name, old, "pause", "paused")
+        return _report_unchanged(old, f"Container '{name}' is stopped, cannot pause")
+    return _change_state(ctx, name, old, "pause", "paused")
 
 
 def unpause(ctx: MinionContext, name: str) -> dict[str, Any]:
@@ -240,8 +240,8 @@ def unpause(ctx: MinionContext, name: str) -> dict[str, Any]:
     """
     old = state(ctx, name)
     if old == "stopped":
-        return _unchanged(old, f"Container '{name}' is stopped, cannot unpause")
-    return _moved(ctx, name, old, "unpause", "running")
+        return _report_unchanged(old, f"Container '{name}' is stopped, cannot unpause")
+    return _change_state(ctx, name, old, "unpause", "running")
 
 
 def freeze(ctx: MinionContext, name: str) -> dict[str, Any]:
@@ -275,11 +275,11 @@ def signal(ctx: MinionContext, name: str, signal: Any) -> bool:
     return True
 
 
-def _unchanged(old: str, comment: str) -> dict[str, Any]:
+def _report_unchanged(old: str, comment: str) -> dict[str, Any]:
     return {"result": False, "state": {"old": old, "new": old}, "comment": comment}
 
 
-def _moved(
+def _change_state(
     ctx: MinionContext,
     name: str,
     old: str,
@@ -289,8 +289,8 @@ def _moved(
 ) -> dict[str, Any]:
     """Act on a container, and tell what it was before and after."""
     if old == wanted:
-        return _unchanged(old, f"Container '{name}' already {wanted}")
-    _act(ctx, name, verb, timeout)
+        return _report_unchanged(old, f"Container '{name}' already {wanted}")
+    _run_verb(ctx, name, verb, timeout)
     new = state(ctx, name)
     found = {"result": new == wanted, "state": {"old": old, "new": new}}
     if wanted and new != wanted:
@@ -298,7 +298,7 @@ def _moved(
     return found
 
 
-def _act(ctx: MinionContext, name: str, verb: str, timeout: float | None = None) -> None:
+def _run_verb(ctx: MinionContext, name: str, verb: str, timeout: float | None = None) -> None:
     """Let the engine act; it may take as long to stop as it is told."""
     seconds = _STOP_S if timeout is None else timeout
     asked = engine(ctx, TIMEOUT_S + seconds)
@@ -439,7 +439,7 @@ def run_container(
 
 
 def _make_room(ctx: MinionContext, name: str | None, replace: bool, force: bool) -> list[str]:
-    found = None if name is None else _found(inspect_container, ctx, name)
+    found = None if name is None else _find_container(inspect_container, ctx, name)
     if name is None or found is None:
         return []
     check_room(name, found, replace=replace, force=force)

@@ -53,14 +53,14 @@ def with_times(facts: Mapping[str, Any]) -> dict[str, Any]:
 def with_sizes(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts with sizes also for people."""
     sizes = {
-        f"{name}_Human": _human(facts[name])
+        f"{name}_Human": _format_size(facts[name])
         for name in ("Size", "VirtualSize")
         if isinstance(facts.get(name), int)
     }
     return {**facts, **sizes}
 
 
-def _human(size: int) -> str:
+def _format_size(size: int) -> str:
     value, unit = float(size), 0
     while value >= 1024 and unit < len(_UNITS) - 1:
         value, unit = value / 1024, unit + 1
@@ -164,7 +164,7 @@ def pull(
     repository, version = split_name(image_path(image))
     asked = engine(ctx, client_timeout)
     lines = asked.lines("/images/create", fromImage=repository, tag=version)
-    return _told(lines, _PULLED, began, "pull", image, api_response)
+    return _describe_transfer(lines, _PULLED, began, "pull", image, api_response)
 
 
 def push(
@@ -187,10 +187,10 @@ def push(
     lines = asked.lines(
         f"/images/{repository}/push", headers={"X-Registry-Auth": nobody}, tag=version
     )
-    return _told(lines, _PUSHED, began, "push", image, api_response)
+    return _describe_transfer(lines, _PUSHED, began, "push", image, api_response)
 
 
-def _told(
+def _describe_transfer(
     lines: Sequence[Mapping[str, Any]],
     words: Mapping[str, str],
     began: float,
@@ -227,13 +227,13 @@ def rmi(ctx: MinionContext, *names: str, **kwargs: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"Layers": [], "Tags": [], "retcode": 0}
     errors: list[str] = []
     for name in names:
-        errors += _remove(ctx, name, kwargs, found)
+        errors += _remove_image(ctx, name, kwargs, found)
     if errors:
         found.update(Errors=errors, retcode=1)
     return found
 
 
-def _remove(
+def _remove_image(
     ctx: MinionContext, name: str, given: Mapping[str, Any], found: dict[str, Any]
 ) -> list[str]:
     asked = engine(ctx)
@@ -244,7 +244,7 @@ def _remove(
             noprune=not given.get("prune", True),
         )
     except EngineError as error:
-        users = _users(ctx, name) if error.status == 409 else []
+        users = _list_users(ctx, name) if error.status == 409 else []
         message = str(error).removeprefix(f"Error {error.status}: ")
         used = [f"Image is in use by container(s): {', '.join(users)}"] if users else []
         return [message, *used]
@@ -254,7 +254,7 @@ def _remove(
     return []
 
 
-def _users(ctx: MinionContext, name: str) -> list[str]:
+def _list_users(ctx: MinionContext, name: str) -> list[str]:
     ident = resolve_image_id(ctx, name)
     rows = engine(ctx).get("/containers/json", all=True)
     return [str(row["Names"][0])[1:] for row in rows if row["ImageID"] == ident]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.numbers import is_digits
 from saltlite.modules import config
 from saltlite.providers.docker import options
 from saltlite.providers.docker.engine import SOCKET, TIMEOUT_S, Engine, segment
@@ -31,7 +32,7 @@ def version(ctx: MinionContext) -> dict[str, Any]:
     found: dict[str, Any] = engine(ctx).get("/version")
     for name in ("Version", "ApiVersion"):
         parts = str(found.get(name, "")).split(".")
-        found[f"{name}Info"] = [int(part) if part.isdigit() else part for part in parts]
+        found[f"{name}Info"] = [int(part) if is_digits(part) else part for part in parts]
     return found
 
 
@@ -172,14 +173,14 @@ def volumes(ctx: MinionContext, filters: Any = None) -> dict[str, Any]:
         salt '*' docker.volumes filters='{"dangling": True}'
     """
     wanted = {
-        str(name): [_filter(one) for one in options.listed(value)]
+        str(name): [_format_filter(one) for one in options.listed(value)]
         for name, value in dict(filters or {}).items()
     }
     found: dict[str, Any] = engine(ctx).get("/volumes", filters=wanted or None)
     return found
 
 
-def _filter(value: Any) -> str:
+def _format_filter(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

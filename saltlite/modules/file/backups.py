@@ -12,7 +12,7 @@ from saltlite.providers.file.backups import Backups
 from saltlite.providers.file.given import home
 
 
-def _backups(ctx: MinionContext) -> Backups:
+def _open_backups(ctx: MinionContext) -> Backups:
     return Backups(ctx.config.paths.cachedir)
 
 
@@ -23,7 +23,7 @@ def list_backups(ctx: MinionContext, path: str, limit: Any = None) -> dict[int, 
 
         salt '*' file.list_backups /foo/bar/baz.txt
     """
-    return _backups(ctx).of(home(path), limit)
+    return _open_backups(ctx).of(home(path), limit)
 
 
 def list_backup(ctx: MinionContext, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:
@@ -40,10 +40,10 @@ def list_backups_dir(
 
         salt '*' file.list_backups_dir /foo/bar/baz/
     """
-    return _backups(ctx).of_directory(home(path), limit)
+    return _open_backups(ctx).of_directory(home(path), limit)
 
 
-def _backup(ctx: MinionContext, path: str, backup_id: Any) -> tuple[str, str]:
+def _find_backup(ctx: MinionContext, path: str, backup_id: Any) -> tuple[str, str]:
     """Where a copy is, or the complaint about its number."""
     if len(str(backup_id)) != len(str(backup_id).lstrip("+-")) or not is_digits(str(backup_id)):
         return "", f"Invalid backup_id '{backup_id}'"
@@ -61,12 +61,12 @@ def restore_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, A
         salt '*' file.restore_backup /foo/bar/baz.txt 0
     """
     path = home(path)
-    location, complaint = _backup(ctx, path, backup_id)
+    location, complaint = _find_backup(ctx, path, backup_id)
     if complaint:
         return {"result": False, "comment": complaint}
     try:
         if os.path.isfile(path):
-            _backups(ctx).keep(path)
+            _open_backups(ctx).keep(path)
         place.copy(location, path, follow=True)
     except OSError as error:
         comment = f"Unable to restore {location} to {path}: {error}"
@@ -81,7 +81,7 @@ def delete_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, An
 
         salt '*' file.delete_backup /foo/bar/baz.txt 0
     """
-    location, complaint = _backup(ctx, home(path), backup_id)
+    location, complaint = _find_backup(ctx, home(path), backup_id)
     if complaint:
         return {"result": False, "comment": complaint}
     try:

@@ -72,7 +72,7 @@ def replace(
         return replacing.found(searched, wanted.pattern, wanted.flags)
     with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
         was = _load_text(given, path, encoding)
-        data, old, new = _replaced(was.data, wanted, encoding)
+        data, old, new = _replace_in_content(was.data, wanted, encoding)
         changed = old != new
         if changed and not dry_run:
             place.keep_copy(path, backup, given)
@@ -80,7 +80,7 @@ def replace(
     return replacing.difference(old, new, wanted) if show_changes else changed
 
 
-def _replaced(
+def _replace_in_content(
     content: bytes, wanted: replacing.Replacement, encoding: str | None
 ) -> tuple[bytes, str, str]:
     """The new content, and the text before and after; two empty ones if nothing changes."""

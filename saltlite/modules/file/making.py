@@ -111,7 +111,7 @@ def mknod_chrdev(
         salt '*' file.mknod_chrdev /dev/chr 180 31
     """
     number = os.makedev(int(major), int(minor))
-    return _node(ctx, name, "Character device", stat.S_IFCHR, number, (user, group, mode))
+    return _make_node(ctx, name, "Character device", stat.S_IFCHR, number, (user, group, mode))
 
 
 def mknod_blkdev(
@@ -130,7 +130,7 @@ def mknod_blkdev(
         salt '*' file.mknod_blkdev /dev/blk 8 999
     """
     number = os.makedev(int(major), int(minor))
-    return _node(ctx, name, "Block device", stat.S_IFBLK, number, (user, group, mode))
+    return _make_node(ctx, name, "Block device", stat.S_IFBLK, number, (user, group, mode))
 
 
 def mknod_fifo(
@@ -142,10 +142,10 @@ def mknod_fifo(
 
         salt '*' file.mknod_fifo /dev/fifo
     """
-    return _node(ctx, name, "Fifo pipe", stat.S_IFIFO, 0, (user, group, mode))
+    return _make_node(ctx, name, "Fifo pipe", stat.S_IFIFO, 0, (user, group, mode))
 
 
-def _node(
+def _make_node(
     ctx: MinionContext,
     name: str,
     kind: str,

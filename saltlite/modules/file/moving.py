@@ -111,7 +111,7 @@ def _refuse_link_or_root(path: str) -> None:
         raise PermissionError(1, os.strerror(1), path)
 
 
-def _days(older_than: Any) -> float:
+def _parse_days(older_than: Any) -> float:
     try:
         return float(older_than)
     except (TypeError, ValueError) as error:
@@ -130,7 +130,7 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
     path = absolute(path)
     if not os.path.isdir(path):
         raise UsageError(f"A valid directory was not specified: {path}")
-    since = time.time() - _days(older_than) * SECONDS_A_DAY if older_than else None
+    since = time.time() - _parse_days(older_than) * SECONDS_A_DAY if older_than else None
     folders = [path]
     if recurse:
         folders = [folder for folder, _, _ in os.walk(path, topdown=False)]
@@ -138,7 +138,7 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
     for folder in folders:
         if since is not None and os.path.getmtime(folder) >= since:
             continue
-        complaint = _rmdir(folder)
+        complaint = _remove_dir(folder)
         if complaint:
             errors.append([folder, complaint])
         else:
@@ -148,7 +148,7 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
     return not errors
 
 
-def _rmdir(folder: str) -> str:
+def _remove_dir(folder: str) -> str:
     try:
         with reach(folder) as spot:
             os.rmdir(spot.name, dir_fd=spot.fd)

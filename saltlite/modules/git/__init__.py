@@ -2,7 +2,7 @@
 
 ``opts`` are words for the subcommand, ``git_opts`` for git itself; ``user`` is who runs it,
 ``identity`` a file with a key for ssh (or several, or on the master: ``salt://``), ``password`` is
-for systems where a user cannot be changed without one. Source: modules.md 10; answers observed on
+for systems where a user cannot be changed without one. Source: observed on
 Salt 3006.30.
 """
 

@@ -72,12 +72,12 @@ def clone(
     if name:
         target = os.path.join(target, str(name))
     git.refuse_misleading(target, user)
-    arguments = {**locals(), "cwd": _nearest(ctx, target)}
+    arguments = {**locals(), "cwd": _find_start(ctx, target)}
     text_of(ctx, arguments, "clone", *git.option_words(opts), "--", address, target)
     return True
 
 
-def _nearest(ctx: MinionContext, path: str) -> str | None:
+def _find_start(ctx: MinionContext, path: str) -> str | None:
     """A directory to start in: none is needed, but the user's home may be closed to it."""
     parent = os.path.dirname(path)
     return parent if ctx.host.is_dir(parent) else None
@@ -110,7 +110,8 @@ def init(
     words += [] if template is None else [f"--template={template}"]
     words += [] if separate_git_dir is None else [f"--separate-git-dir={separate_git_dir}"]
     if shared is not None:
-        mode = f"{shared:04o}" if isinstance(shared, int) and not isinstance(shared, bool) else ""
+        # YAML gives 0660 as the number 660, as Salt reads it.
+        mode = f"{shared:04d}" if isinstance(shared, int) and not isinstance(shared, bool) else ""
         words.append(f"--shared={mode or str(shared).lower()}")
     target = git.directory(cwd)
     git.refuse_misleading(target, user)

@@ -37,7 +37,7 @@ def config_get(
     return values if given.get("all") else values[-1]
 
 
-def _place(arguments: Mapping[str, Any], everywhere: bool) -> tuple[dict[str, Any], list[str]]:
+def _read_scope(arguments: Mapping[str, Any], everywhere: bool) -> tuple[dict[str, Any], list[str]]:
     """Where a setting is: in a repository, or the user's own."""
     if not everywhere and not arguments.get("cwd"):
         raise UsageError("'cwd' argument required unless global=True")
@@ -50,7 +50,7 @@ def _place(arguments: Mapping[str, Any], everywhere: bool) -> tuple[dict[str, An
 def _config_values(
     ctx: MinionContext, key: str, arguments: Mapping[str, Any], everywhere: bool
 ) -> list[str] | None:
-    own, where = _place(arguments, everywhere)
+    own, where = _read_scope(arguments, everywhere)
     outcome = outcome_of(ctx, own, "config", *where, "--null", "--get-all", str(key), fail=False)
     if outcome.retcode != 0:
         if outcome.stderr.strip() and outcome.retcode != 1:
@@ -77,7 +77,7 @@ def config_get_regexp(
         salt myminion git.config_get_regexp 'user.*' cwd=/path/to/repo
     """
     given = git.own(kwargs, "global")
-    own, where = _place(locals(), bool(given.get("global")))
+    own, where = _read_scope(locals(), bool(given.get("global")))
     value = [] if value_regex is None else [str(value_regex)]
     words = ["config", *where, "--null", "--get-regexp", str(key), *value]
     outcome = outcome_of(ctx, own, *words, fail=False)
@@ -128,9 +128,9 @@ def config_set(
     if value is None and multivar is None:
         raise UsageError("One of 'value' or 'multivar' is required")
     everywhere = bool(given.get("global"))
-    own, where = _place(locals(), everywhere)
+    own, where = _read_scope(locals(), everywhere)
     place = where if everywhere else []
-    values = [value] if multivar is None else _values(multivar)
+    values = [value] if multivar is None else _list_values(multivar)
     for index, each in enumerate(values):
         adds = index > 0 or bool(given.get("add"))
         flag = "--add" if adds else "--replace-all"
@@ -138,7 +138,7 @@ def config_set(
     return _config_values(ctx, key, own, everywhere)
 
 
-def _values(multivar: Any) -> list[Any]:
+def _list_values(multivar: Any) -> list[Any]:
     if isinstance(multivar, str):
         return multivar.split(",")
     return list(multivar) if isinstance(multivar, (list, tuple)) else [multivar]
@@ -163,7 +163,7 @@ def config_unset(
     """
     given = git.own(kwargs, "global", "all")
     everywhere = bool(given.get("global"))
-    own, where = _place(locals(), everywhere)
+    own, where = _read_scope(locals(), everywhere)
     if _config_values(ctx, key, own, everywhere) is None:
         raise FunctionError(f"Key '{key}' does not exist")
     flag = "--unset-all" if given.get("all") else "--unset"

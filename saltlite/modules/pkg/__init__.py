@@ -2,7 +2,7 @@
 
 One module for all package managers: what differs is in ``saltlite/providers/pkg``, chosen by the
 grain ``os_family`` or by the option ``providers``. A function that this system's package manager
-cannot serve is not available. Source: modules.md 10; answers observed on Salt 3006.30 (Debian).
+cannot serve is not available. Source: observed on Salt 3006.30 (Debian).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.providers.pkg import Comparing, Packages, provider
-from saltlite.providers.pkg import requests as asked
+from saltlite.providers.pkg import names as asked
 
 _Feature = TypeVar("_Feature")
 

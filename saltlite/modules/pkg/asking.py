@@ -10,8 +10,8 @@ from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable
 from saltlite.modules.pkg._backend import able, one_or_all, order
 from saltlite.providers.pkg import Comparing, Describing, Packages, provider
-from saltlite.providers.pkg import requests as asked
-from saltlite.providers.pkg.requests import joined, truth
+from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg.names import joined, truth
 
 
 def list_pkgs(

@@ -28,8 +28,8 @@ from saltlite.providers.pkg import (
     patches,
     provider,
 )
-from saltlite.providers.pkg import requests as asked
-from saltlite.providers.pkg.requests import joined, truth
+from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg.names import joined, truth
 
 
 def install(
@@ -80,35 +80,37 @@ def install(
     if truth(refresh):
         back_end.refresh(options)
     if options.get("advisory_ids"):
-        return _patched(ctx, back_end, options)
-    wanted, errors = _targets(ctx, back_end, name, pkgs, sources, options)
-    before, files = back_end.installed(), _files(ctx, options)
+        return _install_patches(ctx, back_end, options)
+    wanted, errors = _choose_targets(ctx, back_end, name, pkgs, sources, options)
+    before, files = back_end.installed(), _choose_files(ctx, options)
     if wanted:
         with _let_go(back_end, wanted, options):
             errors += back_end.change(Change("install", wanted, options, before))
     changed = changes_since(back_end, before)
     if truth(reinstall) and not errors:
-        changed |= _reinstalled(wanted, before, changed)
-    changed |= package_files.changes(files, _files(ctx, options))
+        changed |= _list_reinstalled(wanted, before, changed)
+    changed |= package_files.changes(files, _choose_files(ctx, options))
     _hold_too(back_end, wanted, options)
     return unless_failed(trouble(back_end, "installing"), changed, errors)
 
 
-def _files(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, Any]:
+def _choose_files(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, Any]:
     """The package files in the cache, if they are all that is asked for and count as changes."""
     counts = truth(options.get("downloadonly")) and package_files.tells_files(ctx)
     return package_files.downloaded(ctx) if counts else {}
 
 
-def _patched(ctx: MinionContext, back_end: Packages, options: Mapping[str, Any]) -> dict[str, Any]:
+def _install_patches(
+    ctx: MinionContext, back_end: Packages, options: Mapping[str, Any]
+) -> dict[str, Any]:
     """Patches instead of packages: those of ``advisory_ids``."""
     ids = asked.words(options["advisory_ids"])
     known = patches.patches(ctx, "list_patches")
     patches.check(known.listed(), ids)
-    before, files = back_end.installed(), _files(ctx, options)
+    before, files = back_end.installed(), _choose_files(ctx, options)
     errors = known.install(ids, options)
     changed = changes_since(back_end, before)
-    changed |= package_files.changes(files, _files(ctx, options))
+    changed |= package_files.changes(files, _choose_files(ctx, options))
     return unless_failed(trouble(back_end, "installing"), changed, errors)
 
 
@@ -133,7 +135,7 @@ def _let_go(
         back_end.hold(names, {})
 
 
-def _reinstalled(
+def _list_reinstalled(
     wanted: Sequence[Wanted], before: Mapping[str, Sequence[str]], changed: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What was put in place again has the same version twice."""
@@ -150,7 +152,7 @@ def _hold_too(back_end: Packages, wanted: Sequence[Wanted], options: Mapping[str
         back_end.hold([each.name for each in wanted], {})
 
 
-def _targets(
+def _choose_targets(
     ctx: MinionContext,
     back_end: Packages,
     name: str | None,
@@ -170,12 +172,12 @@ def _targets(
     wanted: list[Wanted] = []
     errors: list[str] = []
     for each, condition in packages.items():
-        found = _resolved(back_end, each, condition, options, errors)
+        found = _resolve_version(back_end, each, condition, options, errors)
         wanted += [] if found is None else [found]
     return wanted, errors
 
 
-def _resolved(
+def _resolve_version(
     back_end: Packages,
     name: str,
     version: str | None,
@@ -211,7 +213,7 @@ def remove(
         salt '*' pkg.remove nginx
         salt '*' pkg.remove pkgs='["foo", "bar"]'
     """
-    return _removed(ctx, "remove", name, pkgs, kwargs)
+    return _remove_packages(ctx, "remove", name, pkgs, kwargs)
 
 
 def purge(
@@ -227,14 +229,14 @@ def purge(
     """
     back_end = provider(ctx)
     before = back_end.installed(removed=True)
-    gone = _removed(ctx, "purge", name, pkgs, kwargs)
+    gone = _remove_packages(ctx, "purge", name, pkgs, kwargs)
     if not keeps_configuration(back_end):
         return gone
     left = dict(asked.changes(before, back_end.installed(removed=True)))
     return {"installed": gone, "removed": left} if gone or left else {}
 
 
-def _removed(
+def _remove_packages(
     ctx: MinionContext, action: str, name: str | None, pkgs: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     names = asked.names_of(name, pkgs)

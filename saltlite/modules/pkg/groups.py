@@ -8,7 +8,7 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import UsageError
 from saltlite.providers.pkg import groups
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 
 
 def group_list(ctx: MinionContext) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def group_info(
         salt '*' pkg.group_info 'Perl Support'
     """
     return groups.info(
-        ctx, str(name), expand=truth(expand), ignored=_names(ignore_groups, "ignore_groups")
+        ctx, str(name), expand=truth(expand), ignored=_check_names(ignore_groups, "ignore_groups")
     ).as_map()
 
 
@@ -62,7 +62,7 @@ def group_install(
         salt '*' pkg.group_install 'My Group' skip='["foo"]' include='["bar"]'
     """
     found = groups.difference(ctx, str(name))
-    wanted = groups.missing(found, _names(skip, "skip"), _names(include, "include"))
+    wanted = groups.missing(found, _check_names(skip, "skip"), _check_names(include, "include"))
     if not wanted:
         return {}
     changed: dict[str, Any] = ctx.functions.call("pkg.install", pkgs=wanted, **own_keywords(kwargs))
@@ -76,7 +76,7 @@ def groupinstall(
     return group_install(ctx, name, skip, include, **kwargs)
 
 
-def _names(given: Any, what: str) -> list[str]:
+def _check_names(given: Any, what: str) -> list[str]:
     if given in (None, ""):
         return []
     if isinstance(given, str):

@@ -10,11 +10,11 @@ from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
 from saltlite.modules.pkg._backend import able, apt_alone, local_file, refuse_root
 from saltlite.providers.pkg import Holding, provider
-from saltlite.providers.pkg import requests as asked
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg.names import truth
 
 
-def _holding(name: Any, pkgs: Any, sources: Any) -> list[str]:
+def _choose_packages(name: Any, pkgs: Any, sources: Any) -> list[str]:
     if not (name or pkgs or sources):
         raise UsageError("One of name, pkgs, or sources must be specified.")
     if pkgs and sources:
@@ -32,7 +32,7 @@ def hold(
         salt '*' pkg.hold nginx
         salt '*' pkg.hold pkgs='["foo", "bar"]'
     """
-    names = _holding(name, pkgs, sources)
+    names = _choose_packages(name, pkgs, sources)
     return able(ctx, Holding, "hold").hold(names, own_keywords(kwargs))  # type: ignore[type-abstract]
 
 
@@ -45,7 +45,7 @@ def unhold(
 
         salt '*' pkg.unhold nginx
     """
-    names = _holding(name, pkgs, sources)
+    names = _choose_packages(name, pkgs, sources)
     return able(ctx, Holding, "unhold").unhold(names, own_keywords(kwargs))  # type: ignore[type-abstract]
 
 
@@ -119,14 +119,14 @@ def set_selections(
             "The 'selection' and 'path' arguments to pkg.set_selections are mutually exclusive,"
             " and cannot be specified together"
         )
-    wanted = _selection_file(ctx, path, saltenv) if path else _selection(selection)
+    wanted = _selection_file(ctx, path, saltenv) if path else _parse_selection(selection)
     bad = [state for state in wanted if state not in STATES]
     if bad:
         raise UsageError(f"Invalid state(s): {', '.join(bad)}")
     return cast(dict[str, Any], back_end.select(wanted, clear=truth(clear))) if wanted else {}
 
 
-def _selection(selection: Any) -> dict[str, list[str]]:
+def _parse_selection(selection: Any) -> dict[str, list[str]]:
     if isinstance(selection, str):
         from saltlite.config.yaml import load
 

@@ -7,7 +7,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.modules.pkg._backend import refuse_root
 from saltlite.providers.pkg import patches, provider
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 
 
 def list_patches(

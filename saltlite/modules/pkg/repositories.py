@@ -10,8 +10,8 @@ from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.pkg._backend import able, apt_alone, local_file
 from saltlite.providers.pkg import Configuring, Repositories, provider
-from saltlite.providers.pkg import requests as asked
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.shortcuts import shortcut
 
 
@@ -83,7 +83,7 @@ def _keys_of_repo(
     apt_alone(ctx, "add_repo_key")
     ring = apt_keys.ring_of(ctx, repo, {**options, "aptkey": aptkey})
     if keyids:
-        _receive(ctx, str(options["keyserver"]), keyids, ring)
+        _receive_keys(ctx, str(options["keyserver"]), keyids, ring)
     keydir, _, keyfile = (ring or "").rpartition("/")
 
     def add(path: str | None = None, text: str | None = None) -> bool:
@@ -97,7 +97,7 @@ def _keys_of_repo(
             raise FunctionError(f"Error: failed to add key from {url}")
 
 
-def _receive(ctx: MinionContext, server: str, keyids: Sequence[str], ring: str | None) -> None:
+def _receive_keys(ctx: MinionContext, server: str, keyids: Sequence[str], ring: str | None) -> None:
     from saltlite.providers.pkg import apt_keys
 
     if ring is not None:

@@ -29,10 +29,12 @@ def is_running(ctx: MinionContext, fun: str) -> list[Mapping[str, Any]]:
 
         salt '*' saltutil.is_running state.highstate
     """
-    return [job for job in running(ctx) if any(fnmatchcase(name, fun) for name in _functions(job))]
+    return [
+        job for job in running(ctx) if any(fnmatchcase(name, fun) for name in _functions_of(job))
+    ]
 
 
-def _functions(job: Mapping[str, Any]) -> list[str]:
+def _functions_of(job: Mapping[str, Any]) -> list[str]:
     fun = job.get("fun", "")
     return [str(name) for name in fun] if isinstance(fun, (list, tuple)) else [str(fun)]
 

@@ -60,7 +60,7 @@ def sync_all(
     """
     log.debug("Syncing all")
     found = {
-        kind: _fetch(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist)
+        kind: _fetch_kind(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist)
         for kind in _EXTENSIONS
         if kind != "pillar" or _is_masterless(ctx)
     }
@@ -86,7 +86,7 @@ def sync_modules(
         salt '*' saltutil.sync_modules
         salt '*' saltutil.sync_modules saltenv=dev
     """
-    return _sync(ctx, "modules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "modules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_states(
@@ -97,7 +97,7 @@ def sync_states(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom state modules from ``salt://_states``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "states", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "states", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_beacons(
@@ -108,7 +108,7 @@ def sync_beacons(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom beacons from ``salt://_beacons``; see ``saltutil.sync_modules``."""
-    found = _fetch(ctx, "beacons", saltenv, extmod_whitelist, extmod_blacklist)
+    found = _fetch_kind(ctx, "beacons", saltenv, extmod_whitelist, extmod_blacklist)
     if refresh:
         refresh_beacons(ctx)
     return found
@@ -122,7 +122,7 @@ def sync_clouds(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom cloud modules from ``salt://_clouds``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "clouds", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "clouds", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_executors(
@@ -133,7 +133,7 @@ def sync_executors(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom executors from ``salt://_executors``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "executors", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "executors", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_log_handlers(
@@ -144,7 +144,7 @@ def sync_log_handlers(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom log handlers from ``salt://_log_handlers``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "log_handlers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "log_handlers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_output(
@@ -155,7 +155,7 @@ def sync_output(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom outputters from ``salt://_output``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "output", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "output", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_renderers(
@@ -166,7 +166,7 @@ def sync_renderers(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom renderers from ``salt://_renderers``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "renderers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "renderers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_returners(
@@ -177,7 +177,7 @@ def sync_returners(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom returners from ``salt://_returners``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "returners", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "returners", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_serializers(
@@ -188,7 +188,7 @@ def sync_serializers(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom serializers from ``salt://_serializers``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "serializers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "serializers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_tops(
@@ -199,7 +199,7 @@ def sync_tops(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom top systems from ``salt://_tops``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "tops", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "tops", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_utils(
@@ -210,7 +210,7 @@ def sync_utils(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom utilities from ``salt://_utils``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "utils", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "utils", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_wrapper(
@@ -221,7 +221,7 @@ def sync_wrapper(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom wrappers of salt-ssh from ``salt://_wrapper``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "wrapper", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "wrapper", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_engines(
@@ -232,7 +232,7 @@ def sync_engines(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom engines from ``salt://_engines``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "engines", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "engines", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_thorium(
@@ -243,7 +243,7 @@ def sync_thorium(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom thorium modules from ``salt://_thorium``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "thorium", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "thorium", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_proxymodules(
@@ -254,7 +254,7 @@ def sync_proxymodules(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom proxy modules from ``salt://_proxy``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "proxymodules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "proxymodules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_matchers(
@@ -265,7 +265,7 @@ def sync_matchers(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom matchers from ``salt://_matchers``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "matchers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "matchers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
 
 
 def sync_outputters(
@@ -286,7 +286,7 @@ def sync_sdb(
     extmod_blacklist: Any = None,
 ) -> list[str]:
     """Fetch custom sdb modules from ``salt://_sdb``; see ``saltutil.sync_modules``."""
-    return _sync(ctx, "sdb", saltenv, False, extmod_whitelist, extmod_blacklist)
+    return _sync_kind(ctx, "sdb", saltenv, False, extmod_whitelist, extmod_blacklist)
 
 
 def sync_grains(
@@ -305,7 +305,7 @@ def sync_grains(
 
         salt '*' saltutil.sync_grains
     """
-    found = _fetch(ctx, "grains", saltenv, extmod_whitelist, extmod_blacklist)
+    found = _fetch_kind(ctx, "grains", saltenv, extmod_whitelist, extmod_blacklist)
     if refresh:
         if ctx.refresh_grains is not None:
             ctx.grains = ctx.refresh_grains()
@@ -328,7 +328,7 @@ def sync_pillar(
     """
     if not _is_masterless(ctx):
         raise FunctionError("Pillar modules can only be synced to masterless minions")
-    found = _fetch(ctx, "pillar", saltenv, extmod_whitelist, extmod_blacklist)
+    found = _fetch_kind(ctx, "pillar", saltenv, extmod_whitelist, extmod_blacklist)
     if refresh:
         refresh_modules(ctx)
         refresh_pillar(ctx, clean_cache=clean_pillar_cache)
@@ -355,16 +355,16 @@ def mmodule(ctx: MinionContext, saltenv: str, fun: str, *args: Any, **kwargs: An
     return ctx.functions.call(fun, *args, **own_keywords(kwargs))
 
 
-def _sync(
+def _sync_kind(
     ctx: MinionContext, kind: str, saltenv: Any, refresh: bool, only: Any, never: Any
 ) -> list[str]:
-    found = _fetch(ctx, kind, saltenv, only, never)
+    found = _fetch_kind(ctx, kind, saltenv, only, never)
     if refresh:
         refresh_modules(ctx)
     return found
 
 
-def _fetch(ctx: MinionContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
+def _fetch_kind(ctx: MinionContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
     extra = ctx.config.extra
     choice = sync.Choice(
         sync.listed(only if only is not None else extra.get("extmod_whitelist"), kind),

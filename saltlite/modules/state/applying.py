@@ -80,8 +80,8 @@ def sls(
     if no := control.refused(ctx, words(mods)):
         ctx.state["retcode"] = COMPILE_ERROR
         return no
-    answers = _applied(ctx, wishes, lambda own: of_sls(own, mods, wishes))
-    return _returned(ctx, answers, kwargs)
+    answers = _apply_states(ctx, wishes, lambda own: of_sls(own, mods, wishes))
+    return _build_return(ctx, answers, kwargs)
 
 
 def highstate(
@@ -102,11 +102,11 @@ def highstate(
         return dict(control.HIGHSTATE_DISABLED)
     kwargs |= {"test": test, "queue": queue, "state_events": state_events}
     wishes = Wishes.of(ctx, kwargs, tells=True)
-    answers = _applied(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
-    return _returned(ctx, answers, kwargs)
+    answers = _apply_states(ctx, wishes, lambda own: of_top(own, wishes), is_top=True)
+    return _build_return(ctx, answers, kwargs)
 
 
-def _returned(ctx: MinionContext, answers: Any, given: dict[str, Any]) -> Any:
+def _build_return(ctx: MinionContext, answers: Any, given: dict[str, Any]) -> Any:
     """All, or with ``terse=True`` only what changed or failed. A run of no state has failed."""
     if answers == {}:
         ctx.state["retcode"] = STATE_FAILURE
@@ -235,7 +235,7 @@ def high(
     from saltlite.highstate.compile import compile_high
 
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "force": True})
-    return _applied(ctx, wishes, lambda own: compile_high(own, data, exclude=wishes.exclude))
+    return _apply_states(ctx, wishes, lambda own: compile_high(own, data, exclude=wishes.exclude))
 
 
 def template(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
@@ -278,7 +278,7 @@ def _of_text(
         data = render(Source(text=text, saltenv=wishes.saltenv), own)
         return compile_template(own, data, path)
 
-    return _applied(ctx, wishes, make)
+    return _apply_states(ctx, wishes, make)
 
 
 def top(
@@ -295,10 +295,10 @@ def top(
         salt '*' state.top reverse_top.sls
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue, "force": False})
-    return _applied(ctx, wishes, lambda own: of_top(own, wishes, str(topfn)), is_top=True)
+    return _apply_states(ctx, wishes, lambda own: of_top(own, wishes, str(topfn)), is_top=True)
 
 
-def _applied(ctx: MinionContext, wishes: Wishes, make: Make, *, is_top: bool = False) -> Any:
+def _apply_states(ctx: MinionContext, wishes: Wishes, make: Make, *, is_top: bool = False) -> Any:
     with prepared(ctx, wishes) as own:
         refused = refusal(own, wishes)
         if refused is not None:

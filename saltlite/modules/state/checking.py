@@ -89,11 +89,11 @@ def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any
         salt '*' state.apply web
         salt '*' state.verify web
     """
-    from saltlite.highstate.kept_plans import Asked, differences, kept
+    from saltlite.highstate.plans import Asked, differences, kept
 
     wishes = Wishes.of(ctx, kwargs)
     with prepared(ctx, wishes) as own:
-        found = kept(own, Asked(_wanted(own, mods, wishes), wishes.pillar, wishes.exclude))
+        found = kept(own, Asked(_list_wanted(own, mods, wishes), wishes.pillar, wishes.exclude))
     if found is None:
         raise FunctionError("there was no test run of this to compare with")
     planned, done = found["planned"], found.get("done")
@@ -105,7 +105,7 @@ def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any
     return {"planned": planned["jid"], "done": done["jid"], "differences": told}
 
 
-def _wanted(ctx: MinionContext, mods: Any, wishes: Wishes) -> Mapping[str, Any]:
+def _list_wanted(ctx: MinionContext, mods: Any, wishes: Wishes) -> Mapping[str, Any]:
     """Environment → SLS names of what was asked for."""
     from saltlite.highstate.compile import split, top_of
 

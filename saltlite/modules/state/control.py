@@ -21,7 +21,7 @@ def disable(ctx: MinionContext, states: Any) -> dict[str, Any]:
         salt '*' state.disable highstate
         salt '*' state.disable "['web.*', db]"
     """
-    return _switch(ctx, states, off=True)
+    return _switch_states(ctx, states, off=True)
 
 
 def enable(ctx: MinionContext, states: Any) -> dict[str, Any]:
@@ -31,10 +31,10 @@ def enable(ctx: MinionContext, states: Any) -> dict[str, Any]:
 
         salt '*' state.enable highstate
     """
-    return _switch(ctx, states, off=False)
+    return _switch_states(ctx, states, off=False)
 
 
-def _switch(ctx: MinionContext, states: Any, *, off: bool) -> dict[str, Any]:
+def _switch_states(ctx: MinionContext, states: Any, *, off: bool) -> dict[str, Any]:
     names = words(states)
     return dict(grains.update(ctx, lambda now: control.switch(now, names, off=off)))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.disk import write_file
 from saltlite.modules.state.applying import apply_
+from saltlite.providers import textfile
 
 _REQUESTS = "req_state.json"
 
@@ -24,7 +26,8 @@ def request(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
     name = str(kwargs.pop("name", "default"))
     tried = apply_(ctx, mods, **{**kwargs, "test": True})
     entry = {"test_run": tried, "mods": mods, "kwargs": kwargs}
-    _keep(ctx, {**_requests(ctx), name: entry})
+    with _hold(ctx):
+        _write_requests(ctx, {**_read_requests(ctx), name: entry})
     return tried
 
 
@@ -35,7 +38,7 @@ def check_request(ctx: MinionContext, name: str | None = None) -> Any:
 
         salt '*' state.check_request
     """
-    kept = _requests(ctx)
+    kept = _read_requests(ctx)
     return kept.get(name, {}) if name else kept
 
 
@@ -46,10 +49,11 @@ def clear_request(ctx: MinionContext, name: str | None = None) -> bool:
 
         salt '*' state.clear_request
     """
-    kept = _requests(ctx)
-    if name and name not in kept:
-        return False
-    _keep(ctx, {key: entry for key, entry in kept.items() if name and key != name})
+    with _hold(ctx):
+        kept = _read_requests(ctx)
+        if name and name not in kept:
+            return False
+        _write_requests(ctx, {key: entry for key, entry in kept.items() if name and key != name})
     return True
 
 
@@ -60,7 +64,7 @@ def run_request(ctx: MinionContext, name: str = "default", **kwargs: Any) -> Any
 
         salt '*' state.run_request
     """
-    entry = _requests(ctx).get(name)
+    entry = _read_requests(ctx).get(name)
     if entry is None:
         return {}
     answers = apply_(ctx, entry["mods"], **entry["kwargs"])
@@ -68,13 +72,17 @@ def run_request(ctx: MinionContext, name: str = "default", **kwargs: Any) -> Any
     return answers
 
 
-def _requests(ctx: MinionContext) -> dict[str, Any]:
+def _hold(ctx: MinionContext) -> AbstractContextManager[None]:
+    return textfile.hold_name(ctx, _REQUESTS)
+
+
+def _read_requests(ctx: MinionContext) -> dict[str, Any]:
     text = ctx.host.read_text(str(Path(ctx.config.paths.cachedir, _REQUESTS)))
     found = json.loads(text) if text else {}
     return found if isinstance(found, dict) else {}
 
 
-def _keep(ctx: MinionContext, requests: dict[str, Any]) -> None:
+def _write_requests(ctx: MinionContext, requests: dict[str, Any]) -> None:
     path = Path(ctx.config.paths.cachedir, _REQUESTS)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, json.dumps(requests).encode(), mode=0o600)

@@ -35,9 +35,9 @@ def event(
     del sock_dir, node
     if ctx.listen is None:
         raise FunctionError("there is no event bus of a minion to listen to")
-    watch(ctx.listen, None if quiet else _printed, str(tagmatch), int(count), pretty=pretty)
+    watch(ctx.listen, None if quiet else _print_line, str(tagmatch), int(count), pretty=pretty)
 
 
-def _printed(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

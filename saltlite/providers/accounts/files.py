@@ -10,9 +10,9 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 

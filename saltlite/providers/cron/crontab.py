@@ -2,14 +2,15 @@
 
 Salt keeps to the part below a line of its own; what stands above is the user's and stays. A job may
 have a comment, whose last line carries an identifier, and may be disabled by a mark before it.
-Source: modules.md 9; observed on Salt 3006.30.
+Source: observed on Salt 3006.30.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from saltlite.core.dataclasses import dataclass, field, replace
 
 HEADER = "# Lines below here are managed by Salt, do not edit"
 IDENTIFIER = "SALT_CRON_IDENTIFIER"

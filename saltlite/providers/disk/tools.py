@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 
-_BLKID = re.compile(r'(\S+?)="([^"]*)"')
+_BLKID = regex(r'(\S+?)="([^"]*)"')
 _USAGE = ("filesystem", "1K-blocks", "used", "available", "capacity")
 
 

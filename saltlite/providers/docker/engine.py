@@ -10,10 +10,11 @@ import json
 import re
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 
 SOCKET = "unix:///var/run/docker.sock"
@@ -22,7 +23,7 @@ TIMEOUT_S = 60.0
 
 LIMIT_BYTES = 64 * 1024 * 1024
 _PIECE_BYTES = 65536
-_IMAGE = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,511}", re.ASCII)
+_IMAGE = regex(r"[A-Za-z0-9][\w.:/@-]{0,511}", re.ASCII)
 
 
 class EngineError(FunctionError):

@@ -12,11 +12,13 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from saltlite.core.lazyregex import regex
+from saltlite.core.numbers import is_digits
 from saltlite.errors import UsageError
 
 Convert = Callable[[Any], Any]
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bkmgt]?)b?", re.ASCII | re.IGNORECASE)
+_SIZE = regex(r"(\d+(?:\.\d+)?)\s*([bkmgt]?)b?", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
@@ -109,7 +111,7 @@ def _restart(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     name, _, count = str(value).partition(":")
-    if count and not count.isdigit():
+    if count and not is_digits(count):
         raise UsageError(f"restart_policy: {value!r} has no number after the colon")
     return {"Name": name, "MaximumRetryCount": int(count or 0)}
 

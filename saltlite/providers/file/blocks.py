@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.file.texts import line_end, split_lines
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 from saltlite.openat import SHARED, reach, reach_folder
 
-_SPECIAL = re.compile(r"([\[\](){}.*+?^$|\\])")
+_SPECIAL = regex(r"([\[\](){}.*+?^$|\\])")
 
 
 def escaped(text: Any, escape_all: bool = False) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.providers.file.texts import unified
 
 

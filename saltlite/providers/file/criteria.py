@@ -2,7 +2,7 @@
 
 Salt's patterns are its own: ``name`` is a glob where ``?`` may also stand for nothing and ``[!a]``
 is a set with an exclamation mark; ``regex`` is matched from the begin of the name.
-Source: observed on Salt 3006.30; tests/cases/file/criteria.yaml.
+Source: observed on Salt 3006.30; tests/unit/modules/test_file_find.py.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 
@@ -27,9 +28,9 @@ TYPES = {
 }
 LETTERS = {kind: letter for letter, kind in TYPES.items()}
 
-_SIZE = re.compile(r"([+-]?)\s*(\d+(?:\.\d*)?)\s*([bkmgt]?)", re.IGNORECASE)
+_SIZE = regex(r"([+-]?)\s*(\d+(?:\.\d*)?)\s*([bkmgt]?)", re.IGNORECASE)
 _UNITS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_INTERVAL = re.compile(
+_INTERVAL = regex(
     r"\s*([+-]?)\s*(?=\d)(?:(\d+(?:\.\d*)?)\s*w)?\s*(?:(\d+(?:\.\d*)?)\s*d)?"
     r"\s*(?:(\d+(?:\.\d*)?)\s*h)?\s*(?:(\d+(?:\.\d*)?)\s*m)?\s*(?:(\d+(?:\.\d*)?)\s*s)?\s*",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 
 LENGTHS = {"md5": 32, "sha1": 40, "sha224": 56, "sha256": 64, "sha384": 96, "sha512": 128}
@@ -18,7 +19,7 @@ TYPE_OF_LENGTH = {length: name for name, length in LENGTHS.items()}
 PROTOCOLS = ("salt", "file", "http", "https", "ftp", "swift", "s3")
 CHUNK_BYTES = 65536
 
-_HASH = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,128}(?![0-9A-Za-z])")
+_HASH = regex(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,128}(?![0-9A-Za-z])")
 
 
 def file_hash(path: str, form: Any = "sha256", chunk_bytes: Any = CHUNK_BYTES) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 
 TOO_MANY = 'Found more than expected occurrences in "{}" expression'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.host import Host
 from saltlite.openat import Held

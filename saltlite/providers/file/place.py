@@ -17,9 +17,9 @@ import functools
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
 from saltlite.errors import UntrustedPath, UsageError

@@ -7,9 +7,9 @@ encoding it is text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, AnyStr
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.file.texts import split_lines, unified
 

@@ -38,7 +38,7 @@ xor-mark xor-tos zone zone-orig zone-reply
 _NOT_OF_RULES = frozenset(_DECLARED.split())
 _AFTER_JUMP = frozenset(_OF_TARGETS.split())
 
-_SHORT = {"if": "-i", "of": "-o", "i": "-i", "o": "-o", "p": "-p", "s": "-s", "d": "-d", "g": "-g"}
+_SHORT = {"if": "-i", "of": "-o"}
 
 _LONG = {
     "-p": "protocol",
@@ -55,6 +55,9 @@ _LONG = {
     "--dports": "destination-ports",
     "--sports": "source-ports",
 }
+
+_NAMED = frozenset({"pknock", "quota2", "recent"})
+"""The matches with a ``--name``, which states call ``name_``."""
 
 
 def rule_text(options: Mapping[str, Any]) -> str:
@@ -83,7 +86,11 @@ def _matches(rest: dict[str, Any]) -> list[str]:
     given = rest.pop("match", None)
     given = rest.pop("m", None) if given is None else given
     names = given if isinstance(given, (list, tuple)) else str(given or "").split(",")
-    words = [f"-m {str(name).strip()}" for name in names if str(name).strip()]
+    words = []
+    for name in (str(each).strip() for each in names):
+        words += [f"-m {name}"] if name else []
+        if name in _NAMED and "name_" in rest:  # ``name`` is that of the state
+            words.append(f"--name {rest.pop('name_')}")
     sets = rest.pop("match-set", ())
     sets = [sets] if isinstance(sets, str) else sets
     words += [f"-m set {_negatable('--match-set', each)}" for each in sets]
@@ -117,10 +124,14 @@ def _others(rest: dict[str, Any]) -> list[str]:
         rest["match-set"] = rest.pop("set")
     targets = [(key, rest.pop(key)) for key in sorted(_AFTER_JUMP & rest.keys())]
     jump = next((rest.pop(key) for key in ("jump", "j") if key in rest), None)
-    words = [_negatable(_SHORT.get(key, f"--{key}"), value) for key, value in rest.items()]
+    words = [_negatable(_dashed(key), value) for key, value in rest.items()]
     if jump is not None:
         words.append(f"--jump {jump}")
     return words + [_option(f"--{key}", value) for key, value in targets]
+
+
+def _dashed(key: str) -> str:
+    return f"-{key}" if len(key) == 1 else f"--{key}"
 
 
 def _option(name: str, value: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import Options

@@ -8,8 +8,9 @@ one line. Source: observed on Salt 3006.30.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from saltlite.core.dataclasses import dataclass
 
 Table = dict[str, Any]
 """Address → ``{"aliases": [...]}`` and ``comment`` if it has one; ``comment-N`` → lines."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-_SECTION = re.compile(r"\[(.*)\]\s*$")
-_COMMENT = re.compile(r"\s*[;#]")
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
+
+_SECTION = regex(r"\[(.*)\]\s*$")
+_COMMENT = regex(r"\s*[;#]")
 
 
 @dataclass(slots=True)

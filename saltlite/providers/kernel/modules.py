@@ -6,12 +6,14 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from saltlite.core.lazyregex import regex
+
 PROC_MODULES = "/proc/modules"
 TREE = "/lib/modules"
 MODULES_FILE = "/etc/modules"
 SYSTEMD_FILE = "/etc/modules-load.d/salt_managed.conf"
 
-_MODULE_FILE = re.compile(r"(.+)\.ko(?:\.(?:gz|xz|zst|bz2))?$")
+_MODULE_FILE = regex(r"(.+)\.ko(?:\.(?:gz|xz|zst|bz2))?$")
 
 
 def parse_loaded(text: str) -> list[dict[str, Any]]:

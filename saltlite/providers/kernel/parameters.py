@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 
+from saltlite.core.lazyregex import regex
+
 PROC_SYS = "/proc/sys"
 DEFAULT_FILE = "/etc/sysctl.conf"
 SYSTEMD_FILE = "/etc/sysctl.d/99-salt.conf"
 NEW_FILE = "#\n# Kernel sysctl configuration\n#\n"
 
-_SETTING = re.compile(r"\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$")
+_SETTING = regex(r"\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$")
 
 
 def path_of(name: str) -> str | None:
@@ -45,15 +47,15 @@ def same(one: str, other: str) -> bool:
 
 
 def with_setting(text: str, name: str, value: str) -> str | None:
-    """A file with a parameter set; ``None`` if it says so already."""
+    """A file with a parameter set in all its lines; ``None`` if it says so already."""
     lines = text.splitlines(keepends=True)
-    for index, line in enumerate(lines):
-        match = _SETTING.match(line)
-        if match and match.group(1) == name:
-            if same(match.group(2), value):
-                return None
-            lines[index] = f"{name} = {value}\n"
-            return "".join(lines)
+    found = [(index, match) for index, line in enumerate(lines) if (match := _SETTING.match(line))]
+    values = {index: match.group(2) for index, match in found if match.group(1) == name}
+    wrong = [index for index in values if not same(values[index], value)]
+    for index in wrong:
+        lines[index] = f"{name} = {value}\n"
+    if values:
+        return "".join(lines) if wrong else None
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     return "".join([*lines, f"{name} = {value}\n"])

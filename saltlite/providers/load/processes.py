@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
 CUT_AT = 15
 """Names of processes that are as long may be longer."""
 
-_UID = re.compile(r"^Uid:\s+(\d+)", re.MULTILINE)
-_NAME = re.compile(r"^Name:\s+(.*)", re.MULTILINE)
+_UID = regex(r"^Uid:\s+(\d+)", re.MULTILINE)
+_NAME = regex(r"^Name:\s+(.*)", re.MULTILINE)
 
 
 def read(host: Host) -> dict[str, dict[str, str]]:

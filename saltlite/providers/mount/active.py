@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
+
+from saltlite.core.lazyregex import regex
 
 MOUNTS = "/proc/self/mounts"
 MOUNTINFO = "/proc/self/mountinfo"
 SWAPS = "/proc/swaps"
 
-_OCTAL = re.compile(r"\\([0-7]{3})")
-_BLKID = re.compile(r'(\w+)="([^"]*)"')
+_OCTAL = regex(r"\\([0-7]{3})")
+_BLKID = regex(r'(\w+)="([^"]*)"')
 
 
 def unescaped(text: str) -> str:

@@ -7,9 +7,9 @@ Lines that are not touched stay as they are. A blank in a path is written as a b
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 
 MATCHED_BY_NAME = frozenset(

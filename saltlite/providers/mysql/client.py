@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError, UsageError
 
 PROGRAMS = ("mariadb", "mysql")
@@ -29,7 +30,7 @@ _OPTIONS = {
 }
 """Names behind ``connection_`` in arguments and ``mysql.`` in options, and those of the program."""
 
-_ERROR = re.compile(r"ERROR (\d+) \([^)]*\)(?: at line \d+)?: (.*)", re.DOTALL)
+_ERROR = regex(r"ERROR (\d+) \([^)]*\)(?: at line \d+)?: (.*)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "0": "\0", "\\": "\\"}
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.providers.mysql.client import ident
 
-_SHOWN = re.compile(r"GRANT (.+) ON (?:TABLE )?(\S.*?) TO ['`]")
-_COLUMNS = re.compile(r"([^(]+)\((.*)\)")
+_SHOWN = regex(r"GRANT (.+) ON (?:TABLE )?(\S.*?) TO ['`]")
+_COLUMNS = regex(r"([^(]+)\((.*)\)")
 ALL = "ALL PRIVILEGES"
 
 

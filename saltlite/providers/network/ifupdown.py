@@ -6,11 +6,11 @@ Source: interfaces(5) of ifupdown 0.8. Comments, mappings and other interfaces s
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, replace
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 
 FILE = "/etc/network/interfaces"
@@ -23,7 +23,7 @@ SYS_NET = "/sys/class/net"
 _UP = 1
 """IFF_UP of <linux/if.h>."""
 
-_PSK = re.compile(r"^(\s*wpa-psk ).*")
+_PSK = regex(r"^(\s*wpa-psk ).*")
 
 _LISTS = ("auto", "allow-hotplug")
 """Lists of interfaces that a declaration says something about."""

@@ -1,78 +1,45 @@
-"""Interfaces and their addresses, from ``ip addr show``. Pure."""
+"""Interfaces and their addresses, as ``network.interfaces`` shows them. Pure."""
 
 from __future__ import annotations
 
 import ipaddress
 import itertools
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from saltlite.core.numbers import is_digits
+from saltlite.core.netlink import IPV6, Link
 
-_HEAD = re.compile(r"\d+: ([^:@\s]+)(?:@([^:\s]+))?: <([^>]*)>")
 _KINDS = ("inet", "inet6", "secondary")
-_HARDWARE = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2})+")
 
 Interfaces = dict[str, dict[str, Any]]
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def parse_ip_addr(text: str) -> Interfaces:
+def shown_interfaces(links: Iterable[Link]) -> Interfaces:
     """Interfaces as ``network.interfaces`` shows them, in the kernel's order."""
-    found: Interfaces = {}
-    current: dict[str, Any] = {}
-    for line in text.splitlines():
-        head = _HEAD.match(line)
-        if head:
-            current = found.setdefault(head.group(1), {"up": "UP" in head.group(3).split(",")})
-            if head.group(2):
-                current["parent"] = head.group(2)
+    return {link.name: _shown(link) for link in links}
+
+
+def _shown(link: Link) -> dict[str, Any]:
+    shown: dict[str, Any] = {"up": link.up}
+    if link.parent:
+        shown["parent"] = link.parent
+    if link.hardware:
+        shown["hwaddr"] = link.hardware
+    for each in link.addresses:
+        entry: dict[str, Any] = {"address": each.address}
+        if each.version == IPV6:
+            entry |= {"prefixlen": str(each.prefix), "scope": each.scope}
+            shown.setdefault("inet6", []).append(entry)
             continue
-        words = line.split()
-        if len(words) >= 2:
-            _take(current, words)
-    return found
-
-
-def _take(interface: dict[str, Any], words: Sequence[str]) -> None:
-    if words[0].startswith("link/"):
-        if _HARDWARE.fullmatch(words[1]):
-            interface["hwaddr"] = words[1]
-    elif words[0] == "inet":
-        _take_inet(interface, words)
-    elif words[0] == "inet6":
-        address, _, prefix = words[1].partition("/")
-        interface.setdefault("inet6", []).append(
-            {"address": address, "prefixlen": prefix, "scope": _after(words, "scope")}
-        )
-
-
-def _take_inet(interface: dict[str, Any], words: Sequence[str]) -> None:
-    address, _, prefix = words[1].partition("/")
-    if words[2:3] == ["peer"]:
-        prefix = words[3].partition("/")[2]
-    entry = {
-        "address": address,
-        "netmask": netmask(prefix),
-        "broadcast": _after(words, "brd"),
-        "label": words[-1],
-    }
-    if "secondary" in words:
-        interface.setdefault("secondary", []).append({"type": "inet", **entry})
-    else:
-        interface.setdefault("inet", []).append(entry)
-
-
-def _after(words: Sequence[str], name: str) -> str | None:
-    return words[words.index(name) + 1] if name in words[:-1] else None
-
-
-def netmask(prefix: str) -> str:
-    """A mask as an address, for a length in bits; without one it is that of a single address."""
-    bits = int(prefix) if is_digits(prefix) else 32
-    return str(ipaddress.IPv4Network((0, bits)).netmask)
+        mask = str(ipaddress.IPv4Network((0, each.prefix)).netmask)
+        entry |= {"netmask": mask, "broadcast": each.broadcast, "label": each.label}
+        if each.secondary:
+            shown.setdefault("secondary", []).append({"type": "inet", **entry})
+        else:
+            shown.setdefault("inet", []).append(entry)
+    return shown
 
 
 def entries(

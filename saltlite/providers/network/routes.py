@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Mapping, Sequence
+
+from saltlite.core.lazyregex import regex
 
 Route = dict[str, str]
 
@@ -25,7 +26,7 @@ _FLAGS6 = (
     (0x01000000, "C"),
     (0x00200000, "n"),
 )
-_HEX_ADDRESS = re.compile(r"[0-9a-f]{32}")
+_HEX_ADDRESS = regex(r"[0-9a-f]{32}")
 
 
 def _flags(number: int, letters: Sequence[tuple[int, str]]) -> str:

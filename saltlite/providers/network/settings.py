@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import UsageError
 from saltlite.providers.network import stanza
 
@@ -17,7 +18,7 @@ NETWORKING_FILE = "/etc/default/networking"
 RESOLVER_FILE = "/etc/resolv.conf"
 FILES = (NETWORKING_FILE, RESOLVER_FILE)
 
-_CONFIGURE = re.compile(r"^[ \t]*CONFIGURE_INTERFACES=.*$", re.MULTILINE)
+_CONFIGURE = regex(r"^[ \t]*CONFIGURE_INTERFACES=.*$", re.MULTILINE)
 _ORDER = ("NETWORKING", "HOSTNAME", "DOMAIN", "SEARCH")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.host import Host
 
@@ -27,7 +27,7 @@ _STATES = {
     10: "LISTEN",
     11: "CLOSING",
 }
-_SOCKET = re.compile(r"socket:\[(\d+)\]")
+_SOCKET = regex(r"socket:\[(\d+)\]")
 _PROGRAM_LIMIT = 19
 """So many characters netstat has for a process id and a program."""
 

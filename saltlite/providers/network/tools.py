@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 
-_HOP = re.compile(
+_HOP = regex(
     r"\s*(\d+)\s+(\S+)\s+\(([^)]*)\)\s+([\d.]+) ms(?: !\S*)?\s+([\d.]+) ms(?: !\S*)?\s+([\d.]+) ms"
 )
-_SILENT = re.compile(r"\s*(\d+)(?:\s+\*)+\s*$")
+_SILENT = regex(r"\s*(\d+)(?:\s+\*)+\s*$")
 _RING = ("rx", "rx-mini", "rx-jumbo", "tx")
 
 

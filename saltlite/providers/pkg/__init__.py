@@ -8,9 +8,9 @@ output. What every one can do is :class:`Packages`; the other protocols are feat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionUnavailable
 
 if TYPE_CHECKING:

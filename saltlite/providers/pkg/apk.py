@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.providers.pkg import Change, Versions, Wanted
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 REPOSITORIES = "/etc/apk/repositories"
 
-_PACKAGE = re.compile(r"^(?P<name>.+)-(?P<version>\d[^-\s]*-r\d+)$")
-_UPGRADE = re.compile(r"^\(\d+/\d+\) Upgrading (\S+) \(\S+ -> ([^)\s]+)\)")
-_OWNED = re.compile(r" is owned by (\S+)")
+_PACKAGE = regex(r"^(?P<name>.+)-(?P<version>\d[^-\s]*-r\d+)$")
+_UPGRADE = regex(r"^\(\d+/\d+\) Upgrading (\S+) \(\S+ -> ([^)\s]+)\)")
+_OWNED = regex(r" is owned by (\S+)")
 _SUFFIXES = ("alpha", "beta", "pre", "rc", "", "cvs", "svn", "git", "hg", "p")
-_VERSION = re.compile(
+_VERSION = regex(
     r"^(?P<numbers>\d+(?:\.\d+)*)(?P<letter>[a-z]?)"
     r"(?P<suffixes>(?:_(?:alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*)"
     r"(?:~[0-9a-f]+)?(?:-r(?P<revision>\d+))?$"

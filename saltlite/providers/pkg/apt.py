@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.pkg import Change, Versions, Wanted, apt_repos, dpkg
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ NEW_CONFIGURATION = ("-o", "DPkg::Options::=--force-confnew")
 STATES = ("install", "hold", "deinstall", "purge")
 """What can be wanted of a package. Source: dpkg(1)."""
 
-_CHANGED = re.compile(r"^Conf (\S+) \((\S+)")
-_REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)")
-_REFRESHED = re.compile(r"^(Get|Hit|Ign|Err):\d+ (.+?)(?: \[[^\]]*\])?$")
+_CHANGED = regex(r"^Conf (\S+) \((\S+)")
+_REMOVED = regex(r"^(?:Remv|Purg) (\S+)")
+_REFRESHED = regex(r"^(Get|Hit|Ign|Err):\d+ (.+?)(?: \[[^\]]*\])?$")
 _OUTCOMES = {"Get": True, "Hit": None, "Ign": False, "Err": False}
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite import disk
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers.pkg.apt_sources import parse_line
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import ask
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite import disk
+from saltlite.core.dataclasses import replace
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.pkg import apt_sources
 from saltlite.providers.pkg.apt_sources import Entry
-from saltlite.providers.pkg.requests import truth, words
+from saltlite.providers.pkg.names import truth, words
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext

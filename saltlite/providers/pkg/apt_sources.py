@@ -6,13 +6,14 @@ Pure: text in, text out. What is not changed keeps every byte. Source: sources.l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.core.lazyregex import regex
+
 _TYPES = ("deb", "deb-src")
-_OPTIONS = re.compile(r"\[([^\]]*)\]\s*")
+_OPTIONS = regex(r"\[([^\]]*)\]\s*")
 
 
 @dataclass(frozen=True, slots=True)

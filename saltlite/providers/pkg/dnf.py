@@ -1,7 +1,7 @@
 """Red Hat's package managers: dnf, and yum where there is no dnf.
 
 ``dnf`` may be dnf 4 or dnf5: commands are those that both take, with the options of a command after
-it. Source: dnf(8), dnf5(8), yum(8) and their output; shapes of modules.md 10.
+it. Source: dnf(8), dnf5(8), yum(8) and their output; shapes observed on Salt 3006.30.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from pathlib import Path
 from typing import Any
 
 from saltlite import disk
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm, versionlock
-from saltlite.providers.pkg.requests import truth, words
+from saltlite.providers.pkg.names import truth, words
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 REPOSITORIES = "/etc/yum.repos.d"
 UPDATES_THERE = 100
 """The exit code of ``check-update`` if there are updates."""
 
-_UNKNOWN = re.compile(r"No package found for(?:: | \")|^versionlock added: 0$", re.MULTILINE)
+_UNKNOWN = regex(r"No package found for(?:: | \")|^versionlock added: 0$", re.MULTILINE)
 """How versionlock says that it has locked nothing; it counts that as a success."""
 
 BEST = ("--best", "--allowerasing")
 """An installation takes the newest version, or fails. Source: observed on Salt 3006.30."""
 
-_LISTED = re.compile(r"^(\S+)\.(\S+)\s+((?:\d+:)?[^\s:-]+-\S+)\s+(\S+)\s*$")
-_OBSOLETING = re.compile(r"Obsoleting packages", re.IGNORECASE)
+_LISTED = regex(r"^(\S+)\.(\S+)\s+((?:\d+:)?[^\s:-]+-\S+)\s+(\S+)\s*$")
+_OBSOLETING = regex(r"Obsoleting packages", re.IGNORECASE)
 
 _AVAILABLE = {"dnf": "--available", "yum": "available"}
 """To dnf5 ``available`` is the name of a package, yum has no such option."""

@@ -5,16 +5,17 @@ Pure. Used by the apt provider. Source: deb-version(7), dpkg-query(1).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 
 QUERY_FORMAT = "${Status}\t${Package}\t${Version}\t${Architecture}\n"
 """For ``dpkg-query -W``: what :func:`parse_packages` reads."""
 
 GREATEST_EPOCH = 2**31 - 1
-_EPOCH = re.compile(r"[+-]?[0-9]+")  # dpkg takes a sign, too
+_EPOCH = regex(r"[+-]?[0-9]+")  # dpkg takes a sign, too
 
 INFO_FIELDS = {
     "name": "Package",

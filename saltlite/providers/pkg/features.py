@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.providers.pkg import provider
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext

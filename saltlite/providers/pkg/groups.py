@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.providers.pkg import provider
 from saltlite.providers.pkg.features import serves
@@ -32,11 +33,11 @@ HEADINGS = {
 """The headings of the list in small letters, and Salt's names for them."""
 
 _SHOWN = ("installed", "available", "installed environments", "available environments")
-_LANGUAGE = re.compile(r"(?P<name>.+?)\s*\[(?P<language>[^\]]+)\]$")
-_TITLE = re.compile(r"^(?P<kind>Environment Group|Group):\s*(?P<name>.+)$")
-_TABLE = re.compile(r"^(?P<key>\S[^:]*?)?\s+: ?(?P<value>.*)$")
-_COLUMNS = re.compile(r"^ID\s+Name\s+Installed\s*$", re.MULTILINE)
-_ROW = re.compile(r"^\S+\s+(?P<name>\S.*?)\s+(?P<there>yes|no)\s*$")
+_LANGUAGE = regex(r"(?P<name>.+?)\s*\[(?P<language>[^\]]+)\]$")
+_TITLE = regex(r"^(?P<kind>Environment Group|Group):\s*(?P<name>.+)$")
+_TABLE = regex(r"^(?P<key>\S[^:]*?)?\s+: ?(?P<value>.*)$")
+_COLUMNS = regex(r"^ID\s+Name\s+Installed\s*$", re.MULTILINE)
+_ROW = regex(r"^\S+\s+(?P<name>\S.*?)\s+(?P<there>yes|no)\s*$")
 """A row of dnf5's list."""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.providers.pkg import Change, Versions, Wanted, rpm
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 QUIET = ("--noprogressbar", "--noconfirm")
 
-_FRESH = re.compile(r"^\s*(\S+) is up to date")
-_GOT = re.compile(r"^\s*(\S+)\s+(?:downloading|\d)|^downloading (\S+)\.db")
-_SYNC_FAILED = re.compile(r"failed (?:to (?:update|synchronize)|retrieving file '([^'.]+)\.db)")
+_FRESH = regex(r"^\s*(\S+) is up to date")
+_GOT = regex(r"^\s*(\S+)\s+(?:downloading|\d)|^downloading (\S+)\.db")
+_SYNC_FAILED = regex(r"failed (?:to (?:update|synchronize)|retrieving file '([^'.]+)\.db)")
 
 
 class Pacman:

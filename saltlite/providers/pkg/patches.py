@@ -9,20 +9,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.providers.pkg import provider
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
 
-_ROW = re.compile(r"^(?P<id>\S+)\s.*?(?P<package>\S+)\s+\d{4}-\d\d-\d\d\b")
+_ROW = regex(r"^(?P<id>\S+)\s.*?(?P<package>\S+)\s+\d{4}-\d\d-\d\d\b")
 """A row of dnf5's table: advisory, type, severity, package, date; the severity may be empty."""
 
-_COLUMNS = re.compile(r"^Name\s+Type\s+Severity\s+Package\s+Issued\s*$", re.MULTILINE)
-_ADVISORY = re.compile(r"^(?P<there>[i*]?)\s*(?P<id>\S+-\S+)\s+(?P<kind>\S+)\s+(?P<package>\S+)")
-_PACKAGE = re.compile(
+_COLUMNS = regex(r"^Name\s+Type\s+Severity\s+Package\s+Issued\s*$", re.MULTILINE)
+_ADVISORY = regex(r"^(?P<there>[i*]?)\s*(?P<id>\S+-\S+)\s+(?P<kind>\S+)\s+(?P<package>\S+)")
+_PACKAGE = regex(
     r"^(?P<name>.+)-(?:(?P<epoch>\d+):)?(?P<version>[^-]+)-(?P<release>[^-]+)\.(?P<arch>[^.]+)$"
 )
 

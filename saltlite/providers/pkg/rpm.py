@@ -5,14 +5,14 @@ Source: rpm-version(7), rpm(8).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.providers.pkg import Versions
-from saltlite.providers.pkg.requests import truth
+from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import ask, output
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ INFO_FIELDS = {
 }
 INFO_FORMAT = _SEPARATOR.join(f"%{{{tag}}}" for tag in INFO_FIELDS.values()) + "\x1e"
 
-_PIECE = re.compile(r"[0-9]+|[A-Za-z]+|~|\^")
+_PIECE = regex(r"[0-9]+|[A-Za-z]+|~|\^")
 
 
 def compare_parts(first: str, second: str) -> int:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers.pkg import apt_keys, apt_repos, provider
 from saltlite.providers.pkg.apt_sources import Entry
-from saltlite.providers.pkg.requests import words
+from saltlite.providers.pkg.names import words
 from saltlite.providers.pkg.tools import act, complaint
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ TOOLS = ("apt-add-repository", "add-apt-repository")
 KEYSERVER = "keyserver.ubuntu.com"
 COPR_HUB = "copr.fedorainfracloud.org"
 
-_SHORT = re.compile(r"(?P<kind>ppa|copr):(?P<owner>[@~]?[\w.+-]+)/(?P<name>[\w.+-]+)$")
+_SHORT = regex(r"(?P<kind>ppa|copr):(?P<owner>[@~]?[\w.+-]+)/(?P<name>[\w.+-]+)$")
 
 
 class Shortcut(Protocol):

@@ -5,14 +5,14 @@ Source: rpm(8), dpkg(1); names of what differs observed on Salt 3006.30.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.providers.pkg import provider
 from saltlite.providers.pkg.features import serves
-from saltlite.providers.pkg.requests import words
+from saltlite.providers.pkg.names import words
 from saltlite.providers.pkg.tools import ask
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ DIFFERS = {
 }
 TYPES = {"c": "config", "d": "doc", "g": "ghost", "l": "license", "r": "readme"}
 
-_LINE = re.compile(
+_LINE = regex(
     r"^(?P<what>missing|[.?SM5DLUGTP]{8,9})\s+(?:(?P<type>[cdglr])\s+)?(?P<path>/.*?)"
     r"(?: \([^)]*\))?$"
 )
-_OPTION = re.compile(r"^[a-z][a-z0-9-]*$")
+_OPTION = regex(r"^[a-z][a-z0-9-]*$")
 
 
 def altered(

@@ -6,17 +6,18 @@ that its command writes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-_LINE = re.compile(
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
+
+_LINE = regex(
     r"^(?:(?P<first>\d+):)?(?P<name>[^\s:!]+?)-(?:(?P<epoch>\d+):)?(?P<rest>[^-\s:]+-[^-\s:]+)\.\*$"
 )
 """A lock of yum, which has the epoch first, or of dnf, which has it before the version."""
 
-_NAME = re.compile(r"^Package name: (?P<name>\S+)$")
-_EXACT = re.compile(r"^evr = (?:(?P<epoch>\d+):)?(?P<rest>\S+)$")
+_NAME = regex(r"^Package name: (?P<name>\S+)$")
+_EXACT = regex(r"^evr = (?:(?P<epoch>\d+):)?(?P<rest>\S+)$")
 """The lines of a block of dnf5. One that is not valid goes on with ``#``."""
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from saltlite import disk
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.host import Completed
 from saltlite.providers import textfile
 from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm
 from saltlite.providers.pkg.dnf import newest_first
-from saltlite.providers.pkg.requests import truth, words
+from saltlite.providers.pkg.names import truth, words
 from saltlite.providers.pkg.tools import act, ask, complaint
 
 REPOSITORIES = "/etc/zypp/repos.d"
@@ -30,11 +30,11 @@ NOTHING_FOUND = 104
 _NOT_AGAIN = "Cannot reinstall"
 """What zypper says of a package that is in no repository; it counts that as a success."""
 
-_ELEMENT = re.compile(r"<(?P<name>[\w-]+)(?P<attributes>(?:\s+[\w:-]+=\"[^\"]*\")*)\s*/?>")
-_ATTRIBUTE = re.compile(r"([\w:-]+)=\"([^\"]*)\"")
-_FRESH = re.compile(r"Repository '(.*)' is up to date")
-_GOT = re.compile(r"(?:Retrieving|Building) repository '(.*?)' (?:metadata|cache)")
-_BAD = re.compile(r"(?:Skipping repository|Repository) '(.*?)' (?:because|is invalid)")
+_ELEMENT = regex(r"<(?P<name>[\w-]+)(?P<attributes>(?:\s+[\w:-]+=\"[^\"]*\")*)\s*/?>")
+_ATTRIBUTE = regex(r"([\w:-]+)=\"([^\"]*)\"")
+_FRESH = regex(r"Repository '(.*)' is up to date")
+_GOT = regex(r"(?:Retrieving|Building) repository '(.*?)' (?:metadata|cache)")
+_BAD = regex(r"(?:Skipping repository|Repository) '(.*?)' (?:because|is invalid)")
 
 
 class Zypper(rpm.Rpm):

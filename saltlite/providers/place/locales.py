@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from saltlite.core.lazyregex import regex
 
 SUPPORTED = "/usr/share/i18n/SUPPORTED"
 GENERATED = "/etc/locale.gen"
@@ -15,7 +16,7 @@ _FILES = {
     "Arch": "/etc/locale.conf",
     "Gentoo": "/etc/env.d/02locale",
 }
-_VALUE = re.compile(r"""\s*(?:export\s+)?LANG=["']?([^"'\s#]*)""")
+_VALUE = regex(r"""\s*(?:export\s+)?LANG=["']?([^"'\s#]*)""")
 
 
 def settings_file(os_family: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import UsageError
 from saltlite.providers.postgres.psql import ident, literal
 

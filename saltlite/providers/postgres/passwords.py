@@ -10,13 +10,14 @@ import base64
 import hashlib
 import hmac
 import os
-import re
+
+from saltlite.core.lazyregex import regex
 
 SCRAM = "scram-sha-256"
 MD5 = "md5"
 
-_MD5_HASH = re.compile(r"md5[0-9a-f]{32}")
-_SCRAM_HASH = re.compile(r"SCRAM-SHA-256\$(\d+):([^$]+)\$([^:]+):(.+)")
+_MD5_HASH = regex(r"md5[0-9a-f]{32}")
+_SCRAM_HASH = regex(r"SCRAM-SHA-256\$(\d+):([^$]+)\$([^:]+):(.+)")
 _ITERATIONS = 4096
 _SALT_BYTES = 16
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from saltlite.context import MinionContext
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.providers import command
 from saltlite.providers.command import Options, Outcome
@@ -31,15 +32,15 @@ KINDS: Final[Mapping[str, str]] = {
 }
 """Kinds of files, as they are given to ``semanage fcontext`` and as it prints them."""
 
-_BOOLEAN = re.compile(r"(\S+)\s+\((\w+)\s*,\s*(\w+)\)\s*(.*)")
-_FILE = re.compile(rf"(\S.*?)\s+({'|'.join(KINDS.values())})\s+(\S+)\s*")
-_PORT = re.compile(r"(\S+)\s+(tcp|udp|dccp|sctp)\s+(\d.*?)\s*")
+_BOOLEAN = regex(r"(\S+)\s+\((\w+)\s*,\s*(\w+)\)\s*(.*)")
+_FILE = regex(rf"(\S.*?)\s+({'|'.join(KINDS.values())})\s+(\S+)\s*")
+_PORT = regex(r"(\S+)\s+(tcp|udp|dccp|sctp)\s+(\d.*?)\s*")
 _RELABELLED = (
     re.compile(r"(?:Would relabel|Relabeled) (.+) from (\S+) to (\S+)"),
     re.compile(r"\S*restorecon reset (.+) context (\S+?)->(\S+)"),
 )
-_BELOW = re.compile(r"\(/\.\*\)\?$")
-_SELINUX_LINE = re.compile(r"^(SELINUX=).*$", re.MULTILINE)
+_BELOW = regex(r"\(/\.\*\)\?$")
+_SELINUX_LINE = regex(r"^(SELINUX=).*$", re.MULTILINE)
 
 
 def run(ctx: MinionContext, *argv: str) -> Outcome:

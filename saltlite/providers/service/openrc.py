@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import CommandError
-from saltlite.providers.pkg.requests import words
+from saltlite.providers.pkg.names import words
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext

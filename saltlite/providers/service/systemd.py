@@ -1,7 +1,7 @@
 """systemd's services and other units, through ``systemctl``.
 
 Names without a suffix are services; Salt shows services without theirs. Source: systemctl(1),
-modules.md 10, observed on Salt 3006.30.
+observed on Salt 3006.30.
 """
 
 from __future__ import annotations

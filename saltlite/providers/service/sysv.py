@@ -6,10 +6,10 @@ Source: update-rc.d(8), chkconfig(8), service(8); observed on Salt 3006.30 (Debi
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ NO_SCRIPTS = ("README", "rc", "rcS", "rc.local", "functions", "skeleton", "halt"
 LEVELS = ("S", "2")
 """The run levels in which Debian starts services."""
 
-_LINK = re.compile(r"^S\d+(?P<name>.+)$")
-_STATUS = re.compile(r"^\s*\[ (?P<sign>[+?-]) \]\s+(?P<name>\S+)")
+_LINK = regex(r"^S\d+(?P<name>.+)$")
+_STATUS = regex(r"^\s*\[ (?P<sign>[+?-]) \]\s+(?P<name>\S+)")
 
 
 class SysV:

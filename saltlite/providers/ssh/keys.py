@@ -10,10 +10,11 @@ import binascii
 import fnmatch
 import hashlib
 import hmac
-import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 
 KINDS = {
     "r": "ssh-rsa",
@@ -26,11 +27,11 @@ KINDS = {
 }
 """Short names of kinds of keys."""
 
-_KIND = re.compile(
+_KIND = regex(
     r"(ssh-(rsa|dss|ed25519)|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)"
     r"@openssh\.com|ssh-[\w-]+-cert-v01@openssh\.com)$"
 )
-_OPTION = re.compile(r'(?:[^\s",]|"(?:[^"\\]|\\.)*")+')
+_OPTION = regex(r'(?:[^\s",]|"(?:[^"\\]|\\.)*")+')
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ import logging
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from saltlite.core.dataclasses import dataclass, field
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 
@@ -39,13 +40,25 @@ NOT_SIMPLE: Final = frozenset(
 
 
 def simple_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts and numbers of an entry. Pure."""
-    found: dict[str, Any] = {}
-    for name, value in entry.items():
-        if isinstance(value, str) and name not in NOT_SIMPLE:
-            is_number = name in NUMBERS and value.lstrip("-").isdecimal()
-            found[name] = int(value) if is_number else value
-    return found
+    """The texts and numbers of an entry, lists of them where a field is there twice. Pure.
+
+    What is no text has U+FFFD for each byte that is none.
+    """
+    return {
+        name: _convert_field(name, value)
+        for name, value in entry.items()
+        if name not in NOT_SIMPLE and value is not None  # journalctl leaves out what is too long
+    }
+
+
+def _convert_field(name: str, value: Any) -> Any:
+    """One field; journalctl writes bytes that are no text as a list of numbers."""
+    if isinstance(value, list):
+        if all(isinstance(one, int) for one in value):
+            return bytes(one & 0xFF for one in value).decode("utf-8", "replace")
+        return [_convert_field(name, one) for one in value]
+    text = str(value)
+    return int(text) if name in NUMBERS and is_digits(text.removeprefix("-")) else text
 
 
 class Journal:

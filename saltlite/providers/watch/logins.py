@@ -6,8 +6,9 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from saltlite.core.dataclasses import dataclass
 
 _RECORD: Final = struct.Struct("hi32s4s32s256shhiii16s20x")
 READ_LIMIT: Final = 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection, Mapping
 from datetime import datetime, timezone
 from typing import Any, Final
@@ -11,14 +12,21 @@ from cryptography.x509.oid import ExtensionOID
 
 from saltlite.errors import FunctionError
 from saltlite.host import Host
-from saltlite.providers.x509 import documents, extensions, keys
+from saltlite.providers.x509 import documents, encodings, extensions, keys, names, revocation
 from saltlite.providers.x509.documents import Request, Wanted
+from saltlite.providers.x509.encodings import Form
 from saltlite.providers.x509.extensions import Keys
+from saltlite.providers.x509.revocation import AUTO, Entry, WantedList
 
 DAYS_VALID: Final = 365
 DAYS_REMAINING: Final = 90
 
-OLD_NAMES: Final = {"bits": "keysize", "algorithm": "digest", "Email": "MAIL"}
+OLD_NAMES: Final = {
+    "bits": "keysize",
+    "algorithm": "digest",
+    **names.OLD_PARTS,
+    **extensions.OLD_NAMES,
+}
 """Arguments of Salt's x509 before 3006, and what they are called now."""
 
 OLD: Final = frozenset(
@@ -26,29 +34,25 @@ OLD: Final = frozenset(
 )
 """Arguments of Salt's x509 before 3006 that say nothing any more."""
 
-ABSENT: Final = frozenset(
-    {"ca_server", "signing_policy", "managed_private_key", "pkcs12_passphrase"}
-)
-"""Arguments that would be something else if they were passed over."""
-
 _OF_CERTIFICATE: Final = frozenset(
     {
         "signing_private_key", "signing_private_key_passphrase", "signing_cert", "public_key",
         "private_key", "private_key_passphrase", "csr", "subject", "serial_number", "not_before",
         "not_after", "days_valid", "days_remaining", "digest", "encoding", "append_certs",
+        "pkcs12_passphrase", "pkcs12_encryption_compat", "pkcs12_friendlyname", "ca_server",
     }
 )  # fmt: skip
 _OF_REQUEST: Final = frozenset(
     {"private_key", "private_key_passphrase", "digest", "encoding", "subject"}
 )
-_ALWAYS: Final = frozenset({*documents.PARTS, *extensions.NAMES})
+_ALWAYS: Final = frozenset({*names.PARTS, *extensions.NAMES})
 
 
 def source(host: Host, given: Any) -> bytes:
-    """The content of a file, or a PEM that is given itself.
+    """Return the content of a file; or bytes that are given as they are, as PEM, hex or base64.
 
     Raises:
-        FunctionError: it is neither. The text does not show it: it may be a key.
+        FunctionError: it is none of them. The text does not show it: it may be a key.
     """
     if isinstance(given, bytes):
         return given
@@ -57,11 +61,24 @@ def source(host: Host, given: Any) -> bytes:
         return "\n".join(line.strip() for line in text.strip().splitlines()).encode() + b"\n"
     found = host.read_bytes(text) if text.startswith("/") else None
     if found is None:
+        found = _binary(text)
+    if found is None:
         raise FunctionError(
-            "Could not load provided source. You need to pass an existing file or a "
-            "PEM-encoded string."
+            "neither a file that is there nor a key or certificate in PEM, hex or base64"
         )
     return found
+
+
+def _binary(text: str) -> bytes | None:
+    """What is hex or base64; both begin as DER does."""
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        try:
+            found = base64.b64decode(text.removeprefix("b64:"), validate=True)
+        except ValueError:
+            return None
+    return found if found[:1] == b"\x30" else None
 
 
 def _plain(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -76,59 +93,84 @@ def _plain(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
         for name, value in found.items()
         if name not in OLD and not name.startswith("__") and value is not None
     }
-    if refused := sorted(set(found) & ABSENT):
-        raise FunctionError(f"{refused[0]} is not there")
     if unknown := sorted(set(found) - known - _ALWAYS):
         raise FunctionError(f"{unknown[0]} is currently not implemented.")
-    if found.get("encoding", "pem") != "pem":
-        raise FunctionError(f"encoding is {found['encoding']}; allowed is pem")
     return found
 
 
-def require_known(given: Mapping[str, Any], encoding: str) -> None:
+def require_known(given: Mapping[str, Any]) -> None:
     """Raises FunctionError for arguments that neither a key nor its file has."""
     unknown = sorted(each for each in set(given) - OLD if not each.startswith("__"))
     if unknown:
         raise FunctionError(f"{unknown[0]} is currently not implemented.")
-    if encoding != "pem":
-        raise FunctionError(f"encoding is {encoding}; allowed is pem")
+
+
+def current_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by their names of now."""
+    return {OLD_NAMES.get(name, name): value for name, value in given.items()}
 
 
 def certificate(host: Host, given: Mapping[str, Any]) -> Wanted:
-    """A certificate as its arguments declare it.
+    """Return a certificate as its arguments declare it.
+
+    With ``ca_server`` another minion signs: then there is no key to sign with, and
+    ``signing_cert`` has to be there.
 
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
     args = _plain(given, _OF_CERTIFICATE)
-    signer = keys.private_key(
-        source(host, args.get("signing_private_key")), args.get("signing_private_key_passphrase")
-    )
+    signer = None if args.get("ca_server") else _signer(host, args)
     authority = _authority(host, args, signer)
-    public = signer.public_key() if authority is None else _public(host, args)
-    subject = documents.subject_of(args.get("subject"), args)
+    own_key = signer if authority is None else _own_key(host, args)
+    public = _public(host, args, own_key)
+    issuer_key = public if authority is None else _public_of(authority)
+    subject = names.subject_of(args.get("subject"), args)
     days_valid = int(args.get("days_valid", DAYS_VALID))
     return Wanted(
         subject=subject,
         public=public,
         issuer=subject if authority is None else authority.subject,
         signer=signer,
+        authority_key=issuer_key,
         extensions=[
-            *(own := extensions.parsed(args, Keys(public, signer.public_key(), authority))),
-            *_asked_for(host, args, {value.oid for value, _ in own}),
+            *(own := extensions.parsed(args, Keys(public, issuer_key, authority))),
+            *_asked_for(host, args, {value.oid for value, _ in own}, _forbidden(given)),
         ],
         digest=_digest(args),
         days_valid=days_valid,
         days_remaining=_days_remaining(args, days_valid),
         serial=_serial(args.get("serial_number")),
+        serial_as_given=args.get("serial_number"),
         not_before=_time(args.get("not_before")),
         not_after=_time(args.get("not_after")),
-        chain=_chain(host, args.get("append_certs") or ()),
+        chain=chain(host, args.get("append_certs") or ()),
+        form=form(args),
+        own_key=own_key,
+    )
+
+
+def form(args: Mapping[str, Any]) -> Form:
+    """Return how a certificate is to be encoded.
+
+    Raises:
+        FunctionError: there is no such encoding, or it cannot have what shall be in it.
+    """
+    encoding = str(args.get("encoding", "pem"))
+    keys.require_encoding(encoding, encodings.OF_CERTIFICATES)
+    if encoding == "der" and args.get("append_certs"):
+        raise FunctionError("Cannot encode a certificate chain in DER")
+    passphrase, name = args.get("pkcs12_passphrase"), args.get("pkcs12_friendlyname")
+    return Form(
+        encoding=encoding,
+        passphrase=None if passphrase is None else str(passphrase),
+        compat=bool(args.get("pkcs12_encryption_compat", False)),
+        friendly_name=str(name) if name else None,
     )
 
 
 def request(host: Host, given: Mapping[str, Any]) -> Request:
-    """A request as its arguments declare it.
+    """Return a request as its arguments declare it.
 
     Raises:
         FunctionError: the arguments make none; keys are not shown.
@@ -138,55 +180,180 @@ def request(host: Host, given: Mapping[str, Any]) -> Request:
         source(host, args.get("private_key")), args.get("private_key_passphrase")
     )
     public = key.public_key()
+    encoding = str(args.get("encoding", "pem"))
+    keys.require_encoding(encoding, encodings.PLAIN)
     return Request(
-        subject=documents.subject_of(args.get("subject"), args),
+        subject=names.subject_of(args.get("subject"), args),
         key=key,
-        extensions=extensions.parsed(args, Keys(public, public)),
+        extensions=extensions.parsed_of_request(args, Keys(public, public)),
         digest=_digest(args),
+        encoding=encoding,
     )
 
 
+_OF_LIST: Final = frozenset(
+    {
+        "signing_private_key", "signing_private_key_passphrase", "signing_cert", "revoked",
+        "include_expired", "days_valid", "days_remaining", "digest", "encoding", "extensions",
+    }
+)  # fmt: skip
+
+
+def revocation_list(host: Host, given: Mapping[str, Any], now: datetime) -> WantedList:
+    """Return a list of revoked certificates as its arguments declare it.
+
+    Raises:
+        FunctionError: the arguments make none; keys are not shown.
+    """
+    args = _plain(given, _OF_LIST)
+    keys.require_encoding(str(args.get("encoding", "pem")), encodings.PLAIN)
+    signer = _signer(host, args)
+    authority = _authority(host, args, signer)
+    if authority is None:
+        raise FunctionError("signing_cert is missing")
+    public = _public_of(authority)
+    own = _joined(args.get("extensions") or {})
+    counts = own.get("cRLNumber") == AUTO
+    if counts:
+        del own["cRLNumber"]
+    entries = [_entry(host, _joined(each), now) for each in args.get("revoked") or ()]
+    days_valid = int(args.get("days_valid", revocation.DAYS_VALID))
+    return WantedList(
+        issuer=authority.subject,
+        signer=signer,
+        entries=[
+            entry
+            for entry, end in entries
+            if end is None or end >= now or args.get("include_expired")
+        ],
+        extensions=extensions.parsed_of_list(own, Keys(public, public, authority)),
+        digest=_digest(args),
+        days_valid=days_valid,
+        days_remaining=int(args.get("days_remaining", revocation.DAYS_REMAINING)),
+        counts=counts,
+    )
+
+
+def _joined(given: Any) -> dict[str, Any]:
+    """A map, or the list of maps that people write instead; ``{name: [maps]}`` is the same."""
+    if isinstance(given, Mapping):
+        only = next(iter(given.values())) if len(given) == 1 else None
+        is_named = isinstance(only, list) and all(isinstance(each, Mapping) for each in only)
+        if not (is_named and only):
+            return dict(given)
+        given = only
+    if not (isinstance(given, list) and all(isinstance(each, Mapping) for each in given)):
+        raise FunctionError(f"{given} is no map")
+    return {name: value for each in given for name, value in each.items()}
+
+
+def _entry(host: Host, told: dict[str, Any], now: datetime) -> tuple[Entry, datetime | None]:
+    """One revoked certificate, and until when it would be valid."""
+    serial, end = _serial(told.get("serial_number")), _time(told.get("not_after"))
+    if "certificate" in told:
+        found = documents.certificate(source(host, told["certificate"]))
+        serial, end = found.serial_number, found.not_valid_after_utc
+    if not serial:
+        raise FunctionError("Need serial_number or certificate")
+    own = _joined(told.get("extensions") or {})
+    if "reason" in told:
+        own["CRLReason"] = told["reason"]
+    # What an entry tells is not derived from keys.
+    parsed = extensions.parsed_of_entry(own, _NO_KEYS)
+    return Entry(serial=serial, date=_time(told.get("revocation_date")), extensions=parsed), end
+
+
+_NO_KEYS: Final = Keys(None, None)
+
+
+def _signer(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey:
+    given = args.get("signing_private_key")
+    return keys.private_key(source(host, given), args.get("signing_private_key_passphrase"))
+
+
 def _authority(
-    host: Host, args: Mapping[str, Any], signer: keys.PrivateKey
+    host: Host, args: Mapping[str, Any], signer: keys.PrivateKey | None
 ) -> x509.Certificate | None:
     if "signing_cert" not in args:
+        if signer is None:
+            raise FunctionError("The signing policy of ca_server has no signing_cert")
         return None
     found = documents.certificate(source(host, args["signing_cert"]))
-    if found.public_key() != signer.public_key():
+    if signer is not None and found.public_key() != signer.public_key():
         raise FunctionError("Signing private key does not match the certificate's public key")
     return found
 
 
-def _public(host: Host, args: Mapping[str, Any]) -> keys.PublicKey:
-    for name in ("private_key", "public_key", "csr"):
+def _public_of(authority: x509.Certificate) -> keys.PublicKey:
+    return keys.public_key(encodings.encode_plain(authority, "der"))
+
+
+def _own_key(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey | None:
+    if "private_key" not in args:
+        return None
+    return keys.private_key(source(host, args["private_key"]), args.get("private_key_passphrase"))
+
+
+def _public(host: Host, args: Mapping[str, Any], own_key: keys.PrivateKey | None) -> keys.PublicKey:
+    if own_key is not None:
+        return own_key.public_key()
+    for name in ("public_key", "csr"):
         if name in args:
-            passphrase = args.get("private_key_passphrase")
-            return keys.public_key(source(host, args[name]), passphrase)
+            return keys.public_key(source(host, args[name]))
     raise FunctionError(
         "This certificate is not self-signed (signing_cert is set) and thus needs public_key, "
         "private_key or csr to derive public key to sign"
     )
 
 
+def _forbidden(given: Mapping[str, Any]) -> set[x509.ObjectIdentifier]:
+    """The extensions that are declared as ``None``: a request does not bring them either."""
+    found = current_names(given)
+    return {oid for name, oid in extensions.IDENTIFIERS.items() if found.get(name, oid) is None}
+
+
 def _asked_for(
-    host: Host, args: Mapping[str, Any], known: Collection[x509.ObjectIdentifier]
+    host: Host,
+    args: Mapping[str, Any],
+    known: Collection[x509.ObjectIdentifier],
+    forbidden: Collection[x509.ObjectIdentifier],
 ) -> list[tuple[x509.ExtensionType, bool]]:
-    """The extensions of a request that are not declared; none that would make an authority."""
+    """The extensions of a request that are not declared, and that could be.
+
+    None that would make an authority, and none that no argument has.
+    """
     if "csr" not in args:
         return []
     asked = documents.request(source(host, args["csr"]))
     if asked is None:
         raise FunctionError("Could not load PEM-encoded CSR.")
-    refused = {ExtensionOID.BASIC_CONSTRAINTS, ExtensionOID.KEY_USAGE, *known}
-    return [(each.value, each.critical) for each in asked.extensions if each.oid not in refused]
+    refused = {*_NEVER_ASKED_FOR, *known, *forbidden}
+    wanted = frozenset(extensions.IDENTIFIERS.values()) - refused
+    return [(each.value, each.critical) for each in asked.extensions if each.oid in wanted]
 
 
-def _chain(host: Host, given: Any) -> list[x509.Certificate]:
-    each = [given] if isinstance(given, str) else given
-    chain = [documents.certificates(source(host, one)) for one in each]
-    if not all(chain):
+_NEVER_ASKED_FOR: Final = (
+    ExtensionOID.BASIC_CONSTRAINTS,
+    ExtensionOID.KEY_USAGE,
+    ExtensionOID.AUTHORITY_INFORMATION_ACCESS,
+    ExtensionOID.AUTHORITY_KEY_IDENTIFIER,
+    ExtensionOID.ISSUER_ALTERNATIVE_NAME,
+    ExtensionOID.CRL_DISTRIBUTION_POINTS,
+)
+"""What is the authority's to say."""
+
+
+def chain(host: Host, given: Any) -> list[x509.Certificate]:
+    """Return the certificates that follow another one, of a source or a list of them.
+
+    Raises:
+        FunctionError: one has none.
+    """
+    listed = given if isinstance(given, (list, tuple)) else [given]
+    found = [encodings.read_certificates(source(host, one)) for one in listed]
+    if not all(found):
         raise FunctionError("append_certs has something that is no certificate")
-    return [one for found in chain for one in found or ()]
+    return [one for each in found if each for one in (each.certificate, *each.chain)]
 
 
 def _digest(args: Mapping[str, Any]) -> str:
@@ -207,11 +374,12 @@ def _days_remaining(args: Mapping[str, Any], days_valid: int) -> int:
 
 
 def _serial(given: Any) -> int | None:
+    """A number, or hexadecimal text."""
     if given is None or isinstance(given, int):
         return given
     text = str(given)
     try:
-        return int(text.replace(":", ""), 16 if ":" in text else 10)
+        return int.from_bytes(bytes.fromhex(text.replace(":", "")), "big")
     except ValueError:
         raise FunctionError(f"serial_number is {text}; a number, or 01:AB") from None
 

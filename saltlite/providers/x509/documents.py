@@ -5,76 +5,52 @@ Time and serial numbers are arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.x509.oid import NameOID, SignatureAlgorithmOID
+from cryptography.hazmat.primitives import hashes
 
-from saltlite.errors import FunctionError
-from saltlite.providers.x509 import extensions, keys
-from saltlite.providers.x509.extensions import hexed, serial_text
+from saltlite import disk
+from saltlite.core.dataclasses import dataclass
+from saltlite.errors import FunctionError, StoreError
+from saltlite.providers.x509 import encodings, extension_texts, extensions, keys
+from saltlite.providers.x509.encodings import PEM_FORM, CertificateFile, Form
+from saltlite.providers.x509.extension_texts import hexed, serial_text
 from saltlite.providers.x509.keys import PrivateKey, PublicKey
-
-PARTS: Final = {
-    "C": NameOID.COUNTRY_NAME,
-    "ST": NameOID.STATE_OR_PROVINCE_NAME,
-    "L": NameOID.LOCALITY_NAME,
-    "STREET": NameOID.STREET_ADDRESS,
-    "O": NameOID.ORGANIZATION_NAME,
-    "OU": NameOID.ORGANIZATIONAL_UNIT_NAME,
-    "CN": NameOID.COMMON_NAME,
-    "MAIL": NameOID.EMAIL_ADDRESS,
-    "SN": NameOID.SURNAME,
-    "GN": NameOID.GIVEN_NAME,
-    "UID": NameOID.USER_ID,
-    "SERIALNUMBER": NameOID.SERIAL_NUMBER,
-}
-"""Parts of a subject by their arguments, in the order in which they are written."""
+from saltlite.providers.x509.names import common_name, name_hash, named
+from saltlite.providers.x509.revocation import signature_name
 
 TIME: Final = "%Y-%m-%d %H:%M:%S"
-_PART_NAMES: Final = {oid.dotted_string: name for name, oid in PARTS.items()}
-
-
-def subject_of(given: Any, parts: Mapping[str, Any]) -> x509.Name:
-    """A name from one text or list (``CN=a,O=b``), or from its parts.
-
-    Raises:
-        FunctionError: it is no name.
-    """
-    try:
-        if given:
-            text = ",".join(map(str, given)) if isinstance(given, list) else str(given)
-            return x509.Name.from_rfc4514_string(text)
-        named = [(oid, parts[name]) for name, oid in PARTS.items() if parts.get(name) is not None]
-        return x509.Name([x509.NameAttribute(oid, str(value)) for oid, value in named])
-    except ValueError as error:
-        raise FunctionError(f"Invalid subject: {error}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """A certificate as declared. ``days_valid`` counts unless ``not_after`` is there.
 
-    ``chain`` are the certificates that follow in the file.
+    ``chain`` are the certificates that follow in the file. ``signer`` is ``None`` where another
+    minion signs; ``own_key`` is the key that PKCS#12 has beside the certificate.
     """
 
     subject: x509.Name
     public: PublicKey
     issuer: x509.Name
-    signer: PrivateKey
+    signer: PrivateKey | None
+    authority_key: PublicKey
     extensions: Sequence[tuple[x509.ExtensionType, bool]]
     digest: str
     days_valid: int
     days_remaining: int
     serial: int | None = None
+    serial_as_given: Any = None
     not_before: datetime | None = None
     not_after: datetime | None = None
     chain: Sequence[x509.Certificate] = ()
+    form: Form = PEM_FORM
+    own_key: PrivateKey | None = None
 
 
 def draw_serial() -> int:
@@ -82,36 +58,28 @@ def draw_serial() -> int:
     return x509.random_serial_number()
 
 
-def common_name(name: x509.Name) -> str | None:
-    """The first CN of a name; ``None`` without one."""
-    found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(found[0].value) if found else None
-
-
 def certificate(data: bytes) -> x509.Certificate:
-    """The first certificate of a PEM.
+    """Return the certificate of a file in any encoding; the first one if it has several.
 
     Raises:
         FunctionError: there is none.
     """
-    found = certificates(data)
-    if not found:
+    found = encodings.read_certificates(data)
+    if found is None:
         raise FunctionError("Could not load PEM-encoded certificate.")
-    return found[0]
+    return found.certificate
 
 
-def certificates(data: bytes) -> list[x509.Certificate] | None:
-    """The certificates of a PEM; ``None`` if these are none."""
-    try:
-        return x509.load_pem_x509_certificates(data)
-    except ValueError:
-        return None
+def issued(wanted: Wanted, now: datetime, serial: int) -> x509.Certificate:
+    """Return a new certificate.
 
-
-def issued(wanted: Wanted, now: datetime, serial: int) -> str:
-    """A new certificate, and those of its chain."""
+    Raises:
+        FunctionError: the library refuses it.
+    """
+    if wanted.signer is None:
+        raise FunctionError("signing_private_key is missing")
     begin = wanted.not_before or now
-    end = wanted.not_after or begin + timedelta(days=wanted.days_valid)
+    end = wanted.not_after or now + timedelta(days=wanted.days_valid)
     builder = (
         x509.CertificateBuilder()
         .subject_name(wanted.subject)
@@ -124,53 +92,77 @@ def issued(wanted: Wanted, now: datetime, serial: int) -> str:
     for value, critical in wanted.extensions:
         builder = builder.add_extension(value, critical)
     try:
-        made = builder.sign(wanted.signer, keys.digest_for(wanted.signer, wanted.digest))
+        return builder.sign(wanted.signer, keys.digest_for(wanted.signer, wanted.digest))
     except ValueError as error:
         raise FunctionError(f"Cannot issue the certificate: {error}") from None
-    return "".join(map(pem, (made, *wanted.chain)))
 
 
-def pem(document: x509.Certificate | x509.CertificateSigningRequest) -> str:
-    """As text."""
-    return document.public_bytes(serialization.Encoding.PEM).decode()
+def keep_copy(made: x509.Certificate, directory: Any, *, with_name: bool) -> None:
+    """Write a certificate below a directory, named after its number and perhaps its CN.
+
+    Raises:
+        FunctionError: it cannot be written.
+    """
+    if not directory:
+        return
+    name = common_name(made.subject)
+    before = f"{name}-" if with_name and name else ""
+    path = f"{before}{made.serial_number:x}.crt"
+    try:
+        data = encodings.encode_plain(made, "pem")
+        disk.put_file(disk.child(Path(str(directory)), path), data, mode=0o644)
+    except (StoreError, ValueError) as error:
+        raise FunctionError(f"Cannot write the copy below {directory}: {error}") from error
 
 
 def certificate_differences(
-    found: Sequence[x509.Certificate], wanted: Wanted, now: datetime
+    found: CertificateFile, wanted: Wanted, now: datetime
 ) -> dict[str, Any]:
-    """What of a file is another than declared, in the form of the state's ``changes``."""
-    have = found[0]
-    told: dict[str, Any] = {}
-    if [each.fingerprint(hashes.SHA256()) for each in found[1:]] != [
-        each.fingerprint(hashes.SHA256()) for each in wanted.chain
-    ]:
-        told["additional_certs"] = True
+    """Return what of a file is another than declared, in the form of the state's ``changes``."""
+    told = _differences_around(found, wanted)
+    have = found.certificate
     if _expires(have, wanted, now):
         told["expiration"] = True
     if _digest(have) not in (None, wanted.digest.lower()):
         told["digest"] = wanted.digest.lower()
     if wanted.serial is not None and have.serial_number != wanted.serial:
-        told["serial_number"] = wanted.serial
+        told["serial_number"] = wanted.serial_as_given
     if have.public_key() != wanted.public:
         told["private_key"] = True
-    elif not is_signed(have, wanted.signer.public_key()):
+    elif not is_signed(have, wanted.authority_key):
         told["signing_private_key"] = True
-    if not same_name(have.subject, wanted.subject):
+    if have.subject != wanted.subject:
         told["subject_name"] = wanted.subject.rfc4514_string()
-    if not same_name(have.issuer, wanted.issuer):
+    if have.issuer != wanted.issuer:
         told["issuer_name"] = wanted.issuer.rfc4514_string()
-    if others := extensions.differences(have.extensions, wanted.extensions):
+    if others := extensions.differences(have.extensions, list(wanted.extensions)):
         told["extensions"] = others
     return told
 
 
-def same_name(one: x509.Name, other: x509.Name) -> bool:
-    """Whether two names have the same parts, in any order."""
-    return _parts(one) == _parts(other)
+def _differences_around(found: CertificateFile, wanted: Wanted) -> dict[str, Any]:
+    form = wanted.form
+    told: dict[str, Any] = {}
+    if found.encoding != form.encoding:
+        told["encoding"] = form.encoding
+    elif found.encoding == "pkcs12" and found.friendly_name != (form.friendly_name or None):
+        told["pkcs12_friendlyname"] = form.friendly_name
+    if not _same_chain(found, wanted.chain):
+        told["additional_certs"] = True
+    return told
 
 
-def _parts(name: x509.Name) -> list[str]:
-    return sorted(each.rfc4514_string() for each in name.rdns)
+ONLY_AROUND: Final = frozenset({"additional_certs", "encoding", "pkcs12_friendlyname"})
+"""Differences that need no other certificate, only another file."""
+
+
+def _same_chain(found: CertificateFile, wanted: Sequence[x509.Certificate]) -> bool:
+    have, should = (
+        [each.fingerprint(hashes.SHA256()) for each in chain] for chain in (found.chain, wanted)
+    )
+    if found.encoding.startswith("pkcs7"):  # it has no order
+        return sorted(have) == sorted(should)
+    return have == should
 
 
 def _expires(have: x509.Certificate, wanted: Wanted, now: datetime) -> bool:
@@ -183,7 +175,7 @@ def _expires(have: x509.Certificate, wanted: Wanted, now: datetime) -> bool:
 
 def _digest(have: x509.Certificate | x509.CertificateSigningRequest) -> str | None:
     algorithm = have.signature_hash_algorithm
-    return None if algorithm is None else algorithm.name
+    return None if algorithm is None else algorithm.name.replace("-", "_")
 
 
 def is_signed(have: x509.Certificate, by: PublicKey) -> bool:
@@ -217,54 +209,39 @@ class Request:
     key: PrivateKey
     extensions: Sequence[tuple[x509.ExtensionType, bool]]
     digest: str
+    encoding: str = "pem"
 
 
-def requested(wanted: Request) -> str:
-    """A new request."""
+def requested(wanted: Request) -> x509.CertificateSigningRequest:
+    """Return a new request."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(wanted.subject)
     for value, critical in wanted.extensions:
         builder = builder.add_extension(value, critical)
-    return pem(builder.sign(wanted.key, keys.digest_for(wanted.key, wanted.digest)))
+    return builder.sign(wanted.key, keys.digest_for(wanted.key, wanted.digest))
 
 
 def request(data: bytes) -> x509.CertificateSigningRequest | None:
-    """The request of a PEM; ``None`` if this is none."""
-    try:
-        return x509.load_pem_x509_csr(data)
-    except ValueError:
-        return None
+    """Return a request in PEM or DER; ``None`` if this is none."""
+    found = encodings.read_request(data)
+    return None if found is None else found[0]
 
 
-def request_differences(have: x509.CertificateSigningRequest, wanted: Request) -> dict[str, Any]:
-    """What is another than declared, in the form of the state's ``changes``."""
+def request_differences(
+    have: x509.CertificateSigningRequest, encoding: str, wanted: Request
+) -> dict[str, Any]:
+    """Return what is another than declared, in the form of the state's ``changes``."""
     told: dict[str, Any] = {}
+    if encoding != wanted.encoding:
+        told["encoding"] = wanted.encoding
     if _digest(have) not in (None, wanted.digest.lower()):
         told["digest"] = wanted.digest.lower()
     if have.public_key() != wanted.key.public_key():
         told["private_key"] = True
-    if not same_name(have.subject, wanted.subject):
+    if have.subject != wanted.subject:
         told["subject_name"] = wanted.subject.rfc4514_string()
-    if others := extensions.differences(have.extensions, wanted.extensions):
+    if others := extensions.differences(have.extensions, list(wanted.extensions)):
         told["extensions"] = others
     return told
-
-
-def named(name: x509.Name) -> dict[str, str]:
-    """The parts of a name, by their short names."""
-    return {
-        _PART_NAMES.get(each.oid.dotted_string, each.oid.dotted_string): str(each.value)
-        for each in name
-    }
-
-
-def signature_name(have: x509.Certificate) -> str:
-    """The name of the algorithm of a signature, as OpenSSL has it."""
-    digest = _digest(have)
-    if digest is None:
-        is_short = have.signature_algorithm_oid == SignatureAlgorithmOID.ED25519
-        return "ed25519" if is_short else "ed448"
-    is_rsa = have.signature_algorithm_oid.dotted_string.startswith("1.2.840.113549.")
-    return f"{digest}WithRSAEncryption" if is_rsa else f"ecdsa-with-{digest.upper()}"
 
 
 def told(have: x509.Certificate) -> dict[str, Any]:
@@ -282,13 +259,15 @@ def told(have: x509.Certificate) -> dict[str, Any]:
         "serial_number": serial_text(have.serial_number),
         "fingerprints": {each.name: hexed(have.fingerprint(each)) for each in prints},
         "subject": named(have.subject),
+        "subject_hash": name_hash(have.subject),
         "subject_str": have.subject.rfc4514_string(),
         "issuer": named(have.issuer),
+        "issuer_hash": name_hash(have.issuer),
         "issuer_str": have.issuer.rfc4514_string(),
         "not_before": have.not_valid_before_utc.strftime(TIME),
         "not_after": have.not_valid_after_utc.strftime(TIME),
         "public_key": keys.public_pem(public),
-        "extensions": extensions.told(have.extensions),
+        "extensions": extension_texts.told(have.extensions),
         "signature_algorithm": signature_name(have),
     }
 
@@ -301,9 +280,10 @@ def told_request(have: x509.CertificateSigningRequest) -> dict[str, Any]:
         "key_size": keys.size_of(public),
         "key_type": keys.algorithm(public),
         "subject": named(have.subject),
+        "subject_hash": name_hash(have.subject),
         "subject_str": have.subject.rfc4514_string(),
         "public_key_hash": hexed(identifier),
-        "extensions": extensions.told(have.extensions),
+        "extensions": extension_texts.told(have.extensions),
     }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from cryptography import x509
 
-from saltlite.providers.x509 import documents, extensions
+from saltlite.providers.x509 import names, revocation
+from saltlite.providers.x509.extensions import name_of
 
 RAW_TIME = "%Y%m%d%H%M%SZ"
 TIME = "%Y-%m-%d %H:%M:%SZ"
@@ -27,15 +28,15 @@ def describe(certificate: x509.Certificate, path: str, now: datetime) -> dict[st
     return {
         "cert_path": path,
         "issuer": _components(certificate.issuer),
-        "issuer_dict": documents.named(certificate.issuer),
+        "issuer_dict": names.named(certificate.issuer),
         "notAfter_raw": after.strftime(RAW_TIME),
         "notAfter": after.strftime(TIME),
         "notBefore_raw": before.strftime(RAW_TIME),
         "notBefore": before.strftime(TIME),
         "serial_number": str(certificate.serial_number),
-        "signature_algorithm": documents.signature_name(certificate),
+        "signature_algorithm": revocation.signature_name(certificate),
         "subject": _components(certificate.subject),
-        "subject_dict": documents.named(certificate.subject),
+        "subject_dict": names.named(certificate.subject),
         "version": certificate.version.value,
         "extensions": [_extension(each) for each in certificate.extensions],
         "has_expired": after < now,
@@ -43,11 +44,11 @@ def describe(certificate: x509.Certificate, path: str, now: datetime) -> dict[st
 
 
 def _components(name: x509.Name) -> str:
-    return ",".join(f'{part}="{value}"' for part, value in documents.named(name).items())
+    return ",".join(f'{part}="{value}"' for part, value in names.named(name).items())
 
 
 def _extension(found: x509.Extension[x509.ExtensionType]) -> dict[str, str]:
-    return {"ext_name": extensions.name_of(found.oid), "ext_data": _text(found.value)}
+    return {"ext_name": name_of(found.oid), "ext_data": _text(found.value)}
 
 
 def _text(value: x509.ExtensionType) -> str:
@@ -56,5 +57,5 @@ def _text(value: x509.ExtensionType) -> str:
             length = "" if value.path_length is None else f", pathlen:{value.path_length}"
             return f"CA:{str(value.ca).upper()}{length}"
         case x509.SubjectAlternativeName():
-            return ", ".join(map(extensions.general_text, value))
+            return ", ".join(map(names.general_text, value))
     return str(value)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import pkcs12
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 
 PrivateKey = (
@@ -29,13 +31,27 @@ CURVES: Final[dict[int, ec.EllipticCurve]] = {
     384: ec.SECP384R1(),
     521: ec.SECP521R1(),
 }
-Digest = hashes.SHA224 | hashes.SHA256 | hashes.SHA384 | hashes.SHA512
+Digest = (
+    hashes.SHA224
+    | hashes.SHA256
+    | hashes.SHA384
+    | hashes.SHA512
+    | hashes.SHA3_224
+    | hashes.SHA3_256
+    | hashes.SHA3_384
+    | hashes.SHA3_512
+)
 DIGESTS: Final[dict[str, Digest]] = {
     "sha224": hashes.SHA224(),
     "sha256": hashes.SHA256(),
     "sha384": hashes.SHA384(),
     "sha512": hashes.SHA512(),
+    "sha3_224": hashes.SHA3_224(),
+    "sha3_256": hashes.SHA3_256(),
+    "sha3_384": hashes.SHA3_384(),
+    "sha3_512": hashes.SHA3_512(),
 }
+ENCODINGS: Final = ("pem", "der", "pkcs12")
 NO_KEY = (
     "The existing file does not seem to be a private key formatted as DER, PEM or embedded in "
     "PKCS12. Pass overwrite: true to force regeneration"
@@ -51,11 +67,15 @@ NOT_DECRYPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A private key that was read, and whether it was encrypted; or why it could not be."""
+    """A private key that was read, and whether it was encrypted; or why it could not be.
+
+    ``encoding`` is one of ``ENCODINGS``, empty if it could not be read.
+    """
 
     key: PrivateKey | None
     encrypted: bool
     complaint: str = ""
+    encoding: str = ""
 
 
 def _rsa(size: int | None) -> PrivateKey:
@@ -113,13 +133,48 @@ def size_of(key: PrivateKey | PublicKey) -> int | None:
     return None
 
 
-def private_pem(key: PrivateKey, passphrase: str | None = None) -> str:
-    """PKCS#8; encrypted if there is a passphrase."""
-    how: serialization.KeySerializationEncryption = serialization.NoEncryption()
-    if passphrase:
-        how = serialization.BestAvailableEncryption(passphrase.encode())
-    form = serialization.PrivateFormat.PKCS8
-    return key.private_bytes(serialization.Encoding.PEM, form, how).decode()
+def encryption(
+    passphrase: str | None, encoding: str, *, compat: bool = False
+) -> serialization.KeySerializationEncryption:
+    """Return how something is encrypted: not at all without a passphrase.
+
+    ``compat`` is for readers of PKCS#12 that do not know what OpenSSL 3 writes.
+    """
+    if not passphrase:
+        return serialization.NoEncryption()
+    if encoding != "pkcs12" or not compat:
+        return serialization.BestAvailableEncryption(passphrase.encode())
+    return (
+        serialization.PrivateFormat.PKCS12.encryption_builder()
+        .kdf_rounds(50000)
+        .key_cert_algorithm(pkcs12.PBES.PBESv1SHA1And3KeyTripleDESCBC)
+        .hmac_hash(hashes.SHA1())  # noqa: S303 - all that such readers know
+        .build(passphrase.encode())
+    )
+
+
+def require_encoding(encoding: str, known: Sequence[str] = ENCODINGS) -> None:
+    """Raises FunctionError if there is no such encoding."""
+    if encoding not in known:
+        raise FunctionError(
+            f"Invalid value '{encoding}' for encoding. Valid: {', '.join(sorted(known))}"
+        )
+
+
+def encode_private(
+    key: PrivateKey, passphrase: str | None = None, encoding: str = "pem", *, compat: bool = False
+) -> bytes:
+    """Return a private key as PKCS#8 in PEM or DER, or in PKCS#12.
+
+    Raises:
+        FunctionError: there is no such encoding.
+    """
+    require_encoding(encoding)
+    how = encryption(passphrase, encoding, compat=compat)
+    if encoding == "pkcs12":
+        return pkcs12.serialize_key_and_certificates(None, key, None, None, how)
+    form = serialization.Encoding.PEM if encoding == "pem" else serialization.Encoding.DER
+    return key.private_bytes(form, serialization.PrivateFormat.PKCS8, how)
 
 
 def public_pem(key: PublicKey) -> str:
@@ -129,20 +184,43 @@ def public_pem(key: PublicKey) -> str:
 
 
 def read_private(data: bytes, passphrase: str | None = None) -> Read:
-    """A private key, in PEM or DER."""
-    is_pem = b"-----BEGIN" in data
-    load = serialization.load_pem_private_key if is_pem else serialization.load_der_private_key
+    """Read a private key in PEM, DER or PKCS#12."""
     password = passphrase.encode() if passphrase else None
+    if b"-----BEGIN" in data:
+        return _read_pkcs8(data, password, "pem")
+    found = _read_pkcs12(data, password)
+    return _read_pkcs8(data, password, "der") if found is None else found
+
+
+def _read_pkcs8(data: bytes, password: bytes | None, encoding: str) -> Read:
+    is_pem = encoding == "pem"
+    load = serialization.load_pem_private_key if is_pem else serialization.load_der_private_key
     try:
-        return Read(_known(load(data, password)), encrypted=password is not None)
+        return Read(_known(load(data, password)), password is not None, encoding=encoding)
     except TypeError:
         if password is None:
             return Read(None, encrypted=True, complaint=ENCRYPTED)
-        return Read(read_private(data).key, encrypted=False)  # it is not encrypted at all
-    except (ValueError, UnsupportedAlgorithm):
-        encrypted = b"ENCRYPTED" in data
+        plain = _read_pkcs8(data, None, encoding)  # it is not encrypted at all
+        return Read(plain.key, encrypted=False, encoding=encoding)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        # Of DER only the library's own words say whether it is encrypted.
+        encrypted = b"ENCRYPTED" in data or "password" in str(error).lower()
         why = NOT_DECRYPTED if encrypted and password else NO_KEY
         return Read(None, encrypted=encrypted, complaint=why)
+
+
+def _read_pkcs12(data: bytes, password: bytes | None) -> Read | None:
+    """``None`` if it is no PKCS#12; one without a passphrase counts as read with any."""
+    try:
+        found = pkcs12.load_pkcs12(data, password)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        if "password" not in str(error).lower():
+            return None
+        why = NOT_DECRYPTED if password else ENCRYPTED
+        return Read(None, encrypted=True, complaint=why, encoding="pkcs12")
+    if found.key is None:
+        return Read(None, encrypted=False, complaint=NO_KEY)
+    return Read(_known(found.key), password is not None, encoding="pkcs12")
 
 
 def _known(key: object) -> PrivateKey:
@@ -170,25 +248,43 @@ def private_key(data: bytes, passphrase: str | None = None) -> PrivateKey:
 
 
 def public_key(data: bytes, passphrase: str | None = None) -> PublicKey:
-    """The public key of a private or public one, a certificate or a request.
+    """Return the public key of a private or public one, a certificate or a request.
 
     Raises:
         FunctionError: it is none of them.
     """
-    try:
-        if b"BEGIN CERTIFICATE REQUEST" in data:
-            found: object = x509.load_pem_x509_csr(data).public_key()
-        elif b"BEGIN CERTIFICATE" in data:
-            found = x509.load_pem_x509_certificate(data).public_key()
-        elif b"PRIVATE KEY-----" in data:
-            return private_key(data, passphrase).public_key()
-        else:
-            found = serialization.load_pem_public_key(data)
-    except (ValueError, UnsupportedAlgorithm):
-        raise FunctionError("Could not load PEM-encoded public key.") from None
+    found = _public_in_pem(data, passphrase) if b"-----BEGIN" in data else _public_in_der(data)
     if isinstance(found, PublicKey):
         return found
+    if found is None:
+        raise FunctionError("Could not load PEM-encoded public key.")
     raise FunctionError("This kind of public key is not supported")
+
+
+def _public_in_pem(data: bytes, passphrase: str | None) -> object:
+    try:
+        if b"BEGIN CERTIFICATE REQUEST" in data:
+            return x509.load_pem_x509_csr(data).public_key()
+        if b"BEGIN CERTIFICATE" in data:
+            return x509.load_pem_x509_certificate(data).public_key()
+        if b"PRIVATE KEY-----" in data:
+            return private_key(data, passphrase).public_key()
+        return serialization.load_pem_public_key(data)
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+
+
+def _public_in_der(data: bytes) -> object:
+    loaders: tuple[Callable[[bytes], object], ...] = (
+        serialization.load_der_public_key,
+        lambda given: x509.load_der_x509_certificate(given).public_key(),
+        lambda given: x509.load_der_x509_csr(given).public_key(),
+    )
+    for load in loaders:
+        with contextlib.suppress(ValueError, UnsupportedAlgorithm):
+            return load(data)
+    found = read_private(data).key
+    return None if found is None else found.public_key()
 
 
 def digest_for(key: PrivateKey, name: str) -> Digest | None:

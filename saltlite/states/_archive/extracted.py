@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
@@ -179,14 +179,14 @@ class Extracted(Resource[Seen]):
     def would(self, now: Seen, steps: Sequence[Step]) -> str:
         return steps[0].would
 
-    def settled(self, now: Seen) -> str:
+    def comment_unchanged(self, now: Seen) -> str:
         if now.guarded:
             return f"Path {self.guard} exists"
         return "All files in archive are already present"
 
-    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         if not self._is_unpacked:
-            return self.settled(before)
+            return self.comment_unchanged(before)
         said = f"{self.archive.source} extracted to {self.name}{_reason(before)}"
         if self.archive.trim is not False:
             said += f". Output was trimmed to {self.archive.told} number of lines"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.modules import archive as functions
 from saltlite.providers import archives, command, staging
@@ -20,7 +20,7 @@ _SKIPS = frozenset({"--skip-old-files"})
 _KEEPS = frozenset({"-k", "--keep-old-files"})
 _ELSEWHERE = frozenset({"-C", "--directory", "-P", "--absolute-names", "--keep-newer-files"})
 """What looks at, or leaves, the directory that ``tar`` runs in."""
-_STRIP = re.compile(r"--strip(?:-components)?(?:=|\s+)(\d+)")
+_STRIP = regex(r"--strip(?:-components)?(?:=|\s+)(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

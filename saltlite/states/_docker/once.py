@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Verdict
 from saltlite.modules.docker import containers, images

@@ -6,19 +6,19 @@ tells; where Salt makes a container to compare with, also in a test run, nothing
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict, joined, realise
 from saltlite.modules.docker import containers, images, networks
 from saltlite.providers.docker import comparison
 from saltlite.providers.docker.engine import EngineError, segment
 
-_SHARED = re.compile(r"container:(.+)")
+_SHARED = regex(r"container:(.+)")
 """The mode of a container that shares something with another one."""
 
 _SHARING = ("IpcMode", "NetworkMode", "PidMode")
@@ -260,7 +260,7 @@ class Running(Resource[Now]):
     def _kept(self) -> str:
         return f"Container '{self.name}' is already configured as specified"
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         return self._kept()
 
     def would(self, now: Now, steps: Sequence[Step]) -> str:
@@ -272,7 +272,7 @@ class Running(Resource[Now]):
         starts = self.start and now.state != "running"
         return _sentences([*parts, *(["Container would be started."] if starts else [])])
 
-    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         did = [step.did for step in steps if step.did]
         parts = did if _gone(before, after) is not None else [self._kept(), *did]
         if before.state not in (None, after.state):

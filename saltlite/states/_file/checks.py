@@ -7,9 +7,9 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Verdict
 from saltlite.providers.file import owners

@@ -8,10 +8,10 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
@@ -117,10 +117,10 @@ class Pruned(Resource[Prunable]):
     def unmet(self, after: Prunable, left: Sequence[Step]) -> str:
         return self._complaint(after)
 
-    def settled(self, now: Prunable) -> str:
+    def comment_unchanged(self, now: Prunable) -> str:
         return "" if now.is_there else f"Directory {self.name} is not present"
 
-    def done(self, before: Prunable, after: Prunable, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Prunable, after: Prunable, steps: Sequence[Step]) -> str:
         if self.recurse or self.leave:
             return f"Recursively removed empty directories under {self.name}"
         return f"Removed directory {self.name}"
@@ -247,7 +247,7 @@ class Tidied(Resource[Sequence[str]]):
         )
         return (step,)
 
-    def settled(self, now: Sequence[str]) -> str:
+    def comment_unchanged(self, now: Sequence[str]) -> str:
         return f"Nothing to remove from directory {self.name}"
 
 

@@ -7,10 +7,10 @@ import binascii
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules.file import moving
@@ -94,7 +94,7 @@ class Uncached(Resource[str]):
         )
         return (step,)
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f"{self.url} is not cached"
 
 
@@ -132,10 +132,10 @@ class Decoded(Resource[str | None]):
         with system_errors():
             place.put(self.name, self.data)
 
-    def settled(self, now: str | None) -> str:
+    def comment_unchanged(self, now: str | None) -> str:
         return "File is in the correct state."
 
-    def done(self, before: str | None, after: str | None, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: str | None, after: str | None, steps: Sequence[Step]) -> str:
         return "File was updated."
 
     def changes(

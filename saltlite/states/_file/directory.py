@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
@@ -82,10 +82,10 @@ class Directory(Resource[Found]):
             return ()
         return (Step(would=_listed(changes), changes=changes, run=lambda ctx: self._set(ctx, now)),)
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         return f"The directory {self.name} is in the correct state"
 
-    def done(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
         if before.kind != "directory":
             return ""
         if before.spare:

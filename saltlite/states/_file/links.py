@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import making, moving
@@ -104,7 +104,7 @@ class Symlink(Resource[Place]):
             return {"ownership": _colon(self._owner(before))}
         return {"new": self.name}
 
-    def settled(self, now: Place) -> str:
+    def comment_unchanged(self, now: Place) -> str:
         return f"Symlink {self.name} is present and owned by {_colon(now.owner)}"
 
     def _would_create(self, now: Place) -> str:
@@ -225,7 +225,7 @@ class HardLink(Resource[HardSeen]):
             would = f"Hard link {self.name} to {self.target} is set for creation"
         return (Step(would=would, did=did, changes=changes, run=self._make),)
 
-    def settled(self, now: HardSeen) -> str:
+    def comment_unchanged(self, now: HardSeen) -> str:
         return f"Target of hard link {self.name} is already pointing to {self.target}"
 
     def _make(self, ctx: MinionContext) -> None:

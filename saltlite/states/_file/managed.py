@@ -6,10 +6,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
@@ -95,7 +95,7 @@ class ManagedFile(Resource[Seen]):
         would = self.intention or WOULD_CHANGE.format(self.file.name)
         return (Step(would=would, changes=now.changes, run=self._write),)
 
-    def settled(self, now: Seen) -> str:
+    def comment_unchanged(self, now: Seen) -> str:
         file = self.file
         if file.source_sum and self.rendered is None and sources.is_of_web(str(file.source)):
             return f"File {file.name} exists with proper permissions. No changes made."
@@ -108,7 +108,7 @@ class ManagedFile(Resource[Seen]):
         found: dict[str, Any] = {"warnings": list(self.warnings)} if self.warnings else {}
         return {**found, "skip_watch": True} if self.told.refused else found
 
-    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         return self.told.comment
 
     def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
@@ -191,10 +191,10 @@ class KeptFile(Resource[Seen]):
             would += ", ".join(f"{part} {value}" for part, value in now.changes.items())
         return (Step(would=would, changes=now.changes, run=self._set),)
 
-    def settled(self, now: Seen) -> str:
+    def comment_unchanged(self, now: Seen) -> str:
         return f"File {self.file.name} exists with proper permissions. No changes made."
 
-    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         return ""
 
     def _bare(self) -> File:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules.file import content, moving
@@ -102,7 +102,7 @@ class Renamed(Resource[Places]):
         )
         return (step,)
 
-    def settled(self, now: Places) -> str:
+    def comment_unchanged(self, now: Places) -> str:
         if not now.source:
             return f'Source file "{self.source}" has already been moved out of place'
         return f'The target file "{self.name}" exists and will not be overwritten'

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import making, moving
@@ -41,7 +41,7 @@ class Absent(Resource[str]):
         )
         return (step,)
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f"File {self.name} is not present"
 
 
@@ -100,10 +100,10 @@ class Node(Resource[NodeSeen]):
         would = f"{title} {self.name} is set to be changed"
         return (Step(would=would, changes=now.other, run=self._own),)
 
-    def settled(self, now: NodeSeen) -> str:
+    def comment_unchanged(self, now: NodeSeen) -> str:
         return f"{_NODES[self.kind][0]} {self.name} is in the correct state"
 
-    def done(self, before: NodeSeen, after: NodeSeen, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: NodeSeen, after: NodeSeen, steps: Sequence[Step]) -> str:
         return ""
 
     def _make(self, ctx: MinionContext) -> None:

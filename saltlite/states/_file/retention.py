@@ -7,10 +7,10 @@ import datetime
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.states._file.cleaning import removed
@@ -135,5 +135,5 @@ class Retention(Resource[Copies]):
     def would_leave(self, now: Copies) -> str:
         return f"0 backups would have been removed from {self.name}.\n"
 
-    def settled(self, now: Copies) -> str:
+    def comment_unchanged(self, now: Copies) -> str:
         return f"0 backups were removed from {self.name}.\n"

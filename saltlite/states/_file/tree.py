@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict, joined
 from saltlite.providers.file import sources
@@ -174,10 +174,10 @@ class Tree(Resource[Seen]):
         would = "".join(said).strip() or f"Files cleaned from directory {self.name}"
         return (Step(would=would, changes=changes, run=lambda ctx: self._make(ctx, now)),)
 
-    def settled(self, now: Seen) -> str:
+    def comment_unchanged(self, now: Seen) -> str:
         return f"The directory {self.name} is in the correct state"
 
-    def done(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         return f"Recursively updated {self.name}"
 
     def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:

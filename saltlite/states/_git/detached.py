@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, replace
+from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.git import redacted, with_login
@@ -25,7 +25,7 @@ from saltlite.states._git.target import (
     sentences,
 )
 
-_HASH = re.compile(r"[0-9a-f]{4,40}$")
+_HASH = regex(r"[0-9a-f]{4,40}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class Detached(Resource[Place]):
 
     # telling
 
-    def settled(self, now: Place) -> str:
+    def comment_unchanged(self, now: Place) -> str:
         """The commit is checked out, be it by a branch."""
         return "Already checked out at correct revision"
 
@@ -237,13 +237,13 @@ class Detached(Resource[Place]):
         """The remarks of all steps."""
         return steps[0].would if len(steps) == 1 else sentences([step.would for step in steps])
 
-    def done(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
         """As :meth:`would`, afterwards."""
         said = [step.did for step in steps]
         if not before.exists:
             said.append(self._moved(str(after.head)))
         elif before.head == after.head:
-            said.append(self.settled(after))
+            said.append(self.comment_unchanged(after))
         return sentences(said)
 
     def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import CommandError, FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.git import redacted, with_login
@@ -15,7 +15,8 @@ from saltlite.states._git.target import (
     Access,
     commit_of,
     emptied,
-    is_repository,
+    is_bare,
+    is_work_tree,
     last_words,
     occupied,
     parsed,
@@ -99,9 +100,11 @@ class Latest(Resource[Now]):
         if not self._wanted(refs):
             wrong = f"No revision matching '{self.rev}' exists in the remote repository"
             return Now(refs=refs, wrong=wrong)
-        if not is_repository(ctx, self.target):
+        bare = self.bare or self.mirror
+        is_there = is_bare if bare else is_work_tree
+        if not is_there(ctx, self.target):
             return self._place(ctx, refs)
-        return self._bare(ctx, refs) if self.bare or self.mirror else self._tree(ctx, refs)
+        return self._bare(ctx, refs) if bare else self._tree(ctx, refs)
 
     def _place(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
         if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
@@ -113,6 +116,7 @@ class Latest(Resource[Now]):
         mine = ctx.functions.call("git.remote_refs", self.target, **given)
         heads = {name: sha for name, sha in refs.items() if name.startswith("refs/heads/")}
         stale = any(mine.get(name) != sha for name, sha in heads.items())
+        stale = stale or not _tags(refs) <= _tags(mine)
         return Now(refs=refs, exists=True, head=mine.get("HEAD"), stale=stale)
 
     def _tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
@@ -145,9 +149,13 @@ class Latest(Resource[Now]):
             known=known,
             ahead=self._is_behind(ctx, base, sha if known else theirs),
             branches=tuple(call("git.list_branches", self.target, **given)),
-            tags=tuple(sorted(_tags(refs) - tags)) if self.fetch_tags else (),
+            tags=tuple(sorted(self._wanted_tags(refs) - tags)),
             stray=tuple(sorted(tags - _tags(refs))) if self.sync_tags else (),
         )
+
+    def _wanted_tags(self, refs: Mapping[str, str]) -> set[str]:
+        """The tags that a fetch takes: without ``fetch_tags`` the wanted revision, if it is one."""
+        return _tags(refs) if self.fetch_tags else _tags(refs) & {self.rev}
 
     def _is_behind(self, ctx: MinionContext, base: str | None, sha: str | None) -> bool:
         if not base or not sha:
@@ -184,8 +192,32 @@ class Latest(Resource[Now]):
         if not now.exists:
             return self._cloning(now)
         if self.bare or self.mirror:
-            return [self._fetching(now)] if now.stale else []
-        return self._refusal(now) or self._updating(now)
+            return self._with_changes(now, [self._fetching(now)]) if now.stale else []
+        if self._rests(now) or (now.known and self._holds(now)):
+            return []
+        return self._refusal(now) or self._with_changes(now, self._updating(now))
+
+    def _holds(self, now: Now) -> bool:
+        """Whether HEAD is elsewhere and shall stay there; another branch is brought along."""
+        behind = now.base != self._wanted(now.refs)
+        return behind and not self.update_head and not self._switches(now)
+
+    def _with_changes(self, now: Now, steps: list[Step]) -> list[Step]:
+        """The steps; what they do beside HEAD is told where it would be all that is done."""
+        if not steps or any(step.changes for step in steps):
+            return steps
+        changes: dict[str, Any] = {}
+        if now.address is not None and self._readdressing(now):
+            changes["remote"] = {"old": redacted(now.address), "new": self._shown}
+        bare = self.bare or self.mirror
+        if bare or self._fetches(now):
+            changes["fetched"] = self._shown
+        if not bare and self._switches(now):
+            changes["branch"] = {"old": now.branch or None, "new": self.branch}
+        if not bare and not self._creates(now) and self._tracking(now):
+            old = "" if self._loses_upstream(now) else now.upstream
+            changes["tracking"] = {"old": old or None, "new": self._upstream(now) or None}
+        return [replace(steps[0], changes=changes), *steps[1:]]
 
     def _cloning(self, now: Now) -> Sequence[Step] | Verdict:
         if now.occupied and not self.force_clone:
@@ -218,6 +250,8 @@ class Latest(Resource[Now]):
         if self.branch and self.branch != self._cloned_branch(now):
             start = f"with {self._described(now)} as a starting point"
             return [*said, f"Branch '{self.branch}' checked out, {start}"]
+        if self.depth:
+            return said
         if self._wanted(now.refs) != now.refs.get(f"refs/heads/{self._cloned_branch(now)}"):
             said.append(f"Repository was reset to {self._described(now)}")
             upstream = self._upstream(now)
@@ -279,7 +313,7 @@ class Latest(Resource[Now]):
     def _refusal(self, now: Now) -> Verdict | None:
         if now.base == self._wanted(now.refs):
             return self._refused_switch(now)
-        if not self.update_head:
+        if self._holds(now):
             return None
         if now.dirty and not self.force_reset:
             why = (
@@ -293,7 +327,7 @@ class Latest(Resource[Now]):
 
     def _refused_switch(self, now: Now) -> Verdict | None:
         """Why another branch is not checked out."""
-        if not (now.dirty and self._switches(now)) or self.force_checkout or self._rests(now):
+        if not (now.dirty and self._switches(now)) or self.force_checkout:
             return None
         return refused(
             f"Local branch '{now.branch}' has uncommitted changes. Set 'force_checkout' to True to"
@@ -343,7 +377,7 @@ class Latest(Resource[Now]):
         steps = [*self._readdressing(now), *self._untagging(now)]
         if self._fetches(now):
             steps.append(self._fetching(now))
-        if self._switches(now) and not self._rests(now):
+        if self._switches(now):
             steps.append(self._switching(now))
         if self._creates(now):
             return steps
@@ -368,7 +402,7 @@ class Latest(Resource[Now]):
         return [*steps, *tracking, *moving]
 
     def _moves(self, now: Now) -> bool:
-        return now.base != self._wanted(now.refs) and self.update_head
+        return now.base != self._wanted(now.refs) and not self._holds(now)
 
     def _tracking(self, now: Now) -> list[Step]:
         upstream = self._upstream(now)
@@ -386,9 +420,7 @@ class Latest(Resource[Now]):
 
     def _ignores_upstream(self, now: Now) -> bool:
         """Whether nobody has said what is to be tracked, or there is no branch to do it."""
-        if self.rev == "HEAD" or not (self.branch or now.branch) or self._rests(now):
-            return True
-        return not self.update_head and now.base != self._wanted(now.refs)
+        return self.rev == "HEAD" or not (self.branch or now.branch) or self._holds(now)
 
     def _loses_upstream(self, now: Now) -> bool:
         """Whether another address for the remote makes git forget what branches track."""
@@ -419,9 +451,10 @@ class Latest(Resource[Now]):
 
     def _fetching(self, now: Now) -> Step:
         did = f"{self._shown} was fetched, resulting in updated refs"
+        tags = [self.refspecs[1]] if self.fetch_tags else self._wanted_tags(now.refs)
         refspecs = [
             f"+refs/heads/{self.refspecs[0]}:refs/remotes/{self.remote}/{self.refspecs[0]}",
-            f"+refs/tags/{self.refspecs[1]}:refs/tags/{self.refspecs[1]}",
+            *(f"+refs/tags/{tag}:refs/tags/{tag}" for tag in tags),
         ]
         bare = self.bare or self.mirror
         if bare:
@@ -429,7 +462,7 @@ class Latest(Resource[Now]):
             refspecs = ["+refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"]
 
         def run(ctx: MinionContext) -> None:
-            words = ["--tags"] if self.fetch_tags and not bare else []
+            words = [] if bare else ["--tags"] if self.fetch_tags else ["--no-tags"]
             ctx.functions.call(
                 "git.fetch",
                 self.target,
@@ -534,7 +567,7 @@ class Latest(Resource[Now]):
 
     # telling
 
-    def settled(self, now: Now) -> str:
+    def comment_unchanged(self, now: Now) -> str:
         """It is at the wanted revision, or shall not be moved."""
         sha = self._wanted(now.refs)
         if now.exists and not (self.bare or self.mirror) and now.head != sha:
@@ -561,19 +594,19 @@ class Latest(Resource[Now]):
             return f"{self._calm()}\n\nChanges that would be made: {sentences(said)}"
         return sentences(said)
 
-    def done(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         """As :meth:`would`, afterwards."""
         said = [step.did for step in steps]
         if not before.exists:
             return said[0]
-        if not self.update_head and not self._stays(before):
-            return self.settled(before)
+        if self._holds(before):
+            return self.comment_unchanged(before)
         if self._stays(before):
             return f"{self._calm()}\n\nChanges made: {sentences(said)}"
         return sentences(said)
 
     def _stays(self, now: Now) -> bool:
-        return now.head == self._wanted(now.refs)
+        return self.bare or self.mirror or now.head == self._wanted(now.refs)
 
     def _calm(self) -> str:
         return f"Repository {self.target} is up-to-date"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._git.target import (
@@ -98,6 +98,6 @@ class Present(Resource[Found]):
         except FunctionError as error:
             raise FunctionError(last_words(error)) from error
 
-    def settled(self, now: Found) -> str:
+    def comment_unchanged(self, now: Found) -> str:
         """There is one."""
         return f"Repository already exists at {self.path}"

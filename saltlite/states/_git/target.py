@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Verdict
 from saltlite.openat import reach
 
 CLONING = "cloning the remote repository"
 
-FULL = re.compile(r"[0-9a-f]{40}$")
+FULL = regex(r"[0-9a-f]{40}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,6 @@ def regular_file(path: str) -> str:
     return f"Target '{path}' exists and is a regular file, cannot proceed"
 
 
-def is_repository(ctx: MinionContext, path: str) -> bool:
-    """Whether there is a work tree or a bare repository."""
-    return is_work_tree(ctx, path) or is_bare(ctx, path)
-
-
 def is_work_tree(ctx: MinionContext, path: str) -> bool:
     """Whether there is a work tree."""
     return ctx.host.exists(os.path.join(path, ".git"))
@@ -117,3 +112,11 @@ def emptied(path: str) -> None:
 def last_words(error: SaltliteError) -> str:
     """What git said, without the command."""
     return str(error).partition(" failed: ")[2] or str(error)
+
+
+def stray_arguments(given: Mapping[str, Any]) -> str:
+    """Return what is said of arguments that are none; empty without any."""
+    stray = [f"{name}={value}" for name, value in given.items() if not name.startswith("__")]
+    if not stray:
+        return ""
+    return f"The following keyword arguments are not valid: {', '.join(stray)}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import mount as mounts
@@ -39,6 +39,8 @@ _DEFAULTS = {
 """Options that the kernel shows only by the absence of their contrary."""
 
 _SEEN = frozenset({"ro", "rw", "sync", "relatime", *_DEFAULTS.values()})
+_STACKED = 64
+"""How many mounts may lie upon each other at a place that is to be cleared."""
 _UNITS = {"k": 1, "m": 1024, "g": 1024 * 1024}
 
 
@@ -93,11 +95,16 @@ class Mounted(Resource[Place]):
                 Step(
                     would=f"{self.name} would be created, but not mounted.",
                     run=lambda ctx: disk.make_way(Path(self.name)),
+                    changes={} if self._keeps(now) else {"directory": "created"},
                 )
             ]
-        if self.persist and self.line.answer(now.table) != "present":
+        if self._keeps(now):
             steps.append(self._kept(now))
         return steps
+
+    def _keeps(self, now: Place) -> bool:
+        """Whether the table is to be written."""
+        return self.persist and self.line.answer(now.table) != "present"
 
     def _mounting(self, now: Place) -> list[Step]:
         if not now.mount:
@@ -191,10 +198,10 @@ class Mounted(Resource[Place]):
             run=self.line.write,
         )
 
-    def settled(self, now: Place) -> str:
+    def comment_unchanged(self, now: Place) -> str:
         return self._told(now, now, "Target was already mounted")
 
-    def done(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
         is_new = any(step.did == "mounted" for step in steps)
         said = "successfully" if is_new else "already"
         return self._told(before, after, f"Target was {said} mounted")
@@ -245,7 +252,7 @@ class Unmounted(Resource[Place]):
                     would=f"Mount point {self.name} is mounted but should not be",
                     did="Target was successfully unmounted",
                     changes={"umount": True},
-                    run=lambda ctx: unmount(ctx, self.name, self.user),
+                    run=self._clear,
                 )
             )
         if self._is_kept(now):
@@ -259,16 +266,23 @@ class Unmounted(Resource[Place]):
             )
         return steps
 
+    def _clear(self, ctx: MinionContext) -> None:
+        """Unmount what is there, and what it may hide."""
+        for _ in range(_STACKED):
+            unmount(ctx, self.name, self.user)
+            if not self.read(ctx).mount:
+                return
+
     def _is_kept(self, now: Place) -> bool:
         return fstab.without_entry(now.table, self.name, self.device) != now.table
 
-    def settled(self, now: Place) -> str:
+    def comment_unchanged(self, now: Place) -> str:
         return "Target was already unmounted" + ". fstab entry not found" * self.persist
 
     def would(self, now: Place, steps: Sequence[Step]) -> str:
         return steps[0].would
 
-    def done(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
         first = "" if before.mount else "Target was already unmounted. "
         last = "" if self._is_kept(before) or not self.persist else ". fstab entry not found"
         return first + ". ".join(step.did for step in steps) + last

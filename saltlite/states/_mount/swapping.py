@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, joined
 from saltlite.modules import mount as mounts
@@ -63,13 +63,13 @@ class Swap(Resource[SwapSpace]):
         if not mounts.swapon(ctx, self._path):
             raise FunctionError(f"Swap {self.name} failed to activate")
 
-    def settled(self, now: SwapSpace) -> str:
+    def comment_unchanged(self, now: SwapSpace) -> str:
         return f"Swap {self.name} already active"
 
     def would(self, now: SwapSpace, steps: Sequence[Step]) -> str:
         return f"Swap {self.name} is set to be {steps[-1].would}"
 
-    def done(self, before: SwapSpace, after: SwapSpace, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: SwapSpace, after: SwapSpace, steps: Sequence[Step]) -> str:
         what = "already active" if before.stats else "activated"
         kept = "persist" in joined(steps)
         return f"Swap {self.name} {what}{f'. {SAID[self.line.answer(before.table)]}' * kept}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import mount as mounts
@@ -109,7 +109,7 @@ class Line(Resource[str]):
             run=run,
         )
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f"{self.path} entry was already in {self.wanted.path}."
 
 
@@ -133,5 +133,5 @@ class NoLine(Resource[str]):
         )
         return [] if fstab.without_entry(now, self.path, self.device) == now else [step]
 
-    def settled(self, now: str) -> str:
+    def comment_unchanged(self, now: str) -> str:
         return f"{self.path} entry is already missing in {self.config}."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Verdict, realise
-from saltlite.providers.pkg import requests as asked
+from saltlite.providers.pkg import names as asked
 from saltlite.states._pkg.present import Present
 from saltlite.states._pkg.versions import (
     Wanted,

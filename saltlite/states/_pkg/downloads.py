@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
+from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg import package_files
-from saltlite.providers.pkg import requests as asked
 from saltlite.states._pkg.versions import (
     Wanted,
     candidates,
@@ -94,11 +94,11 @@ class Downloaded(Resource[Cached]):
         """The files that came, also of what the packages depend on."""
         return package_files.changes(before.files, after.files) if self.tells_files else {}
 
-    def done(self, before: Cached, after: Cached, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Cached, after: Cached, steps: Sequence[Step]) -> str:
         """What was got; nothing where the changes tell it."""
         return "\n".join(step.did for step in steps)
 
-    def settled(self, now: Cached) -> str:
+    def comment_unchanged(self, now: Cached) -> str:
         """They are there."""
         versions = any(each.version for each in self.wanted)
         which = " (matching specified versions)" if versions else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.versions import (
@@ -84,7 +84,7 @@ class Gone(Resource[Remains]):
             split["installed" if name in before.installed else "removed"][name] = change
         return split
 
-    def settled(self, now: Remains) -> str:
+    def comment_unchanged(self, now: Remains) -> str:
         """None of them is there."""
         if self.purge:
             return "None of the targeted packages are installed or partially installed"
@@ -92,7 +92,7 @@ class Gone(Resource[Remains]):
         which = " (matching specified versions)" if versions else ""
         return f"All specified packages{which} are already absent"
 
-    def done(self, before: Remains, after: Remains, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Remains, after: Remains, steps: Sequence[Step]) -> str:
         """What went, and what had not been there."""
         done = "purged" if self.purge else "removed"
         targets = self._targets(before)

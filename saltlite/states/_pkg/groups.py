@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.providers.pkg import requests as asked
+from saltlite.providers.pkg import names as asked
 from saltlite.states._pkg.versions import Installed, candidates, errors_of, installed_now, listed
 
 
@@ -81,7 +81,7 @@ class Grouped(Resource[Members]):
         except FunctionError as error:
             raise FunctionError(errors_of(error)) from error
 
-    def settled(self, now: Members) -> str:
+    def comment_unchanged(self, now: Members) -> str:
         """All is there."""
         return f"Group '{self.name}' is already installed"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.versions import both
@@ -85,6 +85,6 @@ class Kept(Resource[frozenset[str]]):
             changes={name: answer},
         )
 
-    def settled(self, now: frozenset[str]) -> str:
+    def comment_unchanged(self, now: frozenset[str]) -> str:
         """All is so already."""
         return "No changes made"

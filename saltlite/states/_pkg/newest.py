@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.versions import (
@@ -78,7 +78,7 @@ class Newest(Resource[Offer]):
         except FunctionError as error:
             raise FunctionError(f"{INSTALLING}{error}") from error
 
-    def settled(self, now: Offer) -> str:
+    def comment_unchanged(self, now: Offer) -> str:
         """All are the newest."""
         if len(self.names) == 1:
             return f"Package {self.names[0]} is already up-to-date"
@@ -93,7 +93,7 @@ class Newest(Resource[Offer]):
         more = f"\nThe following packages are already up-to-date: {listed(fresh)}"
         return steps[0].would + (more if fresh else "")
 
-    def done(self, before: Offer, after: Offer, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Offer, after: Offer, steps: Sequence[Step]) -> str:
         """What changed, and what was fine."""
         names = listed(self._targets(before))
         said = f"The following packages were successfully installed/upgraded: {names}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
+from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg import package_files
-from saltlite.providers.pkg import requests as asked
 from saltlite.providers.pkg.patches import patches
 from saltlite.states._pkg.versions import Installed, installed_now, listed
 
@@ -87,7 +87,7 @@ class Patched(Resource[Known]):
         if errors:
             raise FunctionError(f"{_FAILED}: {errors[0]}")
 
-    def settled(self, now: Known) -> str:
+    def comment_unchanged(self, now: Known) -> str:
         """They are installed, or not needed."""
         if now.open:
             done = "downloaded" if self.only_files else "installed"

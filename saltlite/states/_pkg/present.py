@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.providers.pkg import requests as asked
+from saltlite.providers.pkg import names as asked
 from saltlite.states._pkg.held import hold_change, hold_step, holds
 from saltlite.states._pkg.versions import (
     Installed,
@@ -135,7 +135,7 @@ class Present(Resource[Stock]):
         names = [each.name for each in self.wanted if (each.name in now.held) is not self.hold]
         return [hold_step(name, self.hold, coming.get(name, {})) for name in names]
 
-    def settled(self, now: Stock) -> str:
+    def comment_unchanged(self, now: Stock) -> str:
         """All is there."""
         said = "All specified packages are already installed"
         if any(each.version for each in self.wanted):
@@ -150,13 +150,13 @@ class Present(Resource[Stock]):
         """What is missing; holding is told only if nothing is."""
         if now.missing:
             return steps[0].would
-        told = self.settled(now).split("\n")[0]
+        told = self.comment_unchanged(now).split("\n")[0]
         return "\n".join([told, *(step.would for step in steps)])
 
-    def done(self, before: Stock, after: Stock, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Stock, after: Stock, steps: Sequence[Step]) -> str:
         """What was installed, what was there, and what is held now."""
         there = [each for each in self.wanted if each not in before.missing]
-        told = [steps[0].did] if before.missing else [self.settled(before).split("\n")[0]]
+        told = [steps[0].did] if before.missing else [self.comment_unchanged(before).split("\n")[0]]
         if before.missing and there:
             told.append(f"The following packages were already installed: {self._named(there)}")
         if self.hold is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.held import can_hold, holds
@@ -64,7 +64,7 @@ class UpToDate(Resource[Upgrades]):
         given = {**self.options, "pkgs": names} if self.pkgs else dict(self.options)
         ctx.functions.call("pkg.upgrade", refresh=False, **given)
 
-    def settled(self, now: Upgrades) -> str:
+    def comment_unchanged(self, now: Upgrades) -> str:
         """There is nothing newer."""
         return "System is already up-to-date"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.versions import (
@@ -100,9 +100,9 @@ class Verified(Resource[Files]):
         except FunctionError as error:
             raise FunctionError(errors_of(error)) from error
 
-    def settled(self, now: Files) -> str:
+    def comment_unchanged(self, now: Files) -> str:
         """All is there, and as it was installed."""
-        return self.present.settled(now.present)
+        return self.present.comment_unchanged(now.present)
 
     def would(self, now: Files, steps: Sequence[Step]) -> str:
         """What is missing, then what is altered."""
@@ -110,10 +110,10 @@ class Verified(Resource[Files]):
         told = [self.present.would(now.present, first)] if first else []
         return "\n".join([*told, *(step.would for step in steps[len(first) :])])
 
-    def done(self, before: Files, after: Files, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: Files, after: Files, steps: Sequence[Step]) -> str:
         """What was installed, then what was put in place again."""
         first = steps[:-1] if before.altered else steps
-        told = [self.present.done(before.present, after.present, first)] if first else []
+        told = [self.present.comment_changed(before.present, after.present, first)] if first else []
         return "\n".join([*told, *(step.did for step in steps[len(first) :])])
 
     def changes(self, before: Files, after: Files, steps: Sequence[Step]) -> dict[str, Any]:

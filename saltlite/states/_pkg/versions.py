@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionUnavailable, SaltliteError
-from saltlite.providers.pkg import requests as asked
+from saltlite.providers.pkg import names as asked
 
 _REFRESHED = "saltlite.states.pkg.refreshed"
 INSTALLING = "An error was encountered while installing package(s): "

@@ -6,9 +6,9 @@ Source: observed on Salt 3006.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Verdict
 
 Full = Mapping[str, Any]

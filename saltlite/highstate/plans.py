@@ -11,11 +11,11 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import asdict, dataclass, field
 from saltlite.disk import PRIVATE_DIR, make_dir, newest_first, read_regular, write_file
 from saltlite.errors import SaltliteError
 
@@ -64,16 +64,16 @@ def keep(ctx: MinionContext, asked: Asked, answers: Answers, *, test: bool) -> N
 
     What cannot be written is told to the log: it must not fail a run.
     """
-    path = _path(ctx, asked)
+    path = _plan_path(ctx, asked)
     try:
         if test:
             make_dir(path.parent, PRIVATE_DIR)
-            found: dict[str, Any] = {"planned": _entry(ctx, answers)}
+            found: dict[str, Any] = {"planned": _build_entry(ctx, answers)}
         else:
-            read = _read(path)
+            read = _read_plan(path)
             if read is None:
                 return
-            found = {**read, "done": _entry(ctx, answers)}
+            found = {**read, "done": _build_entry(ctx, answers)}
         text = json.dumps(found, default=str)
         if len(text) <= LIMIT_BYTES:
             write_file(path, text.encode(), mode=0o600)
@@ -84,7 +84,7 @@ def keep(ctx: MinionContext, asked: Asked, answers: Answers, *, test: bool) -> N
 
 def kept(ctx: MinionContext, asked: Asked) -> Mapping[str, Any] | None:
     """``{"planned": {"jid", "states"}, "done": ...}``; ``None`` if there was no test run."""
-    return _read(_path(ctx, asked))
+    return _read_plan(_plan_path(ctx, asked))
 
 
 def differences(planned: Answers, done: Answers) -> Iterator[Difference]:
@@ -96,17 +96,17 @@ def differences(planned: Answers, done: Answers) -> Iterator[Difference]:
     for tag, answer in done.items():
         before = planned.get(tag)
         if before is None:
-            yield Difference(tag, "was not in the plan", None, _told(answer))
+            yield Difference(tag, "was not in the plan", None, _describe_answer(answer))
             continue
-        what = _deviation(before, answer)
+        what = _find_deviation(before, answer)
         if what:
-            yield Difference(tag, what, _told(before), _told(answer))
+            yield Difference(tag, what, _describe_answer(before), _describe_answer(answer))
     for tag, before in planned.items():
         if tag not in done:
-            yield Difference(tag, "was in the plan and did not run", _told(before), None)
+            yield Difference(tag, "was in the plan and did not run", _describe_answer(before), None)
 
 
-def _deviation(planned: Mapping[str, Any], done: Mapping[str, Any]) -> str:
+def _find_deviation(planned: Mapping[str, Any], done: Mapping[str, Any]) -> str:
     if done.get("result") is False:
         return "" if planned.get("result") is False else "failed"
     if planned.get("result") is False:
@@ -138,12 +138,12 @@ def _is_as_foreseen(foresaw: Any, made: Any) -> bool:
     )
 
 
-def _told(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {key: answer.get(key) for key in ("result", "changes", "comment")}
 
 
-def _entry(ctx: MinionContext, answers: Answers) -> dict[str, Any]:
-    states = {tag: _told(answer) for tag, answer in answers.items()}
+def _build_entry(ctx: MinionContext, answers: Answers) -> dict[str, Any]:
+    states = {tag: _describe_answer(answer) for tag, answer in answers.items()}
     return {"jid": str(ctx.job.get("jid", "")), "states": states}
 
 
@@ -153,11 +153,11 @@ def _forget_old(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _path(ctx: MinionContext, asked: Asked) -> Path:
+def _plan_path(ctx: MinionContext, asked: Asked) -> Path:
     return Path(ctx.config.paths.cachedir, FOLDER, f"{asked.key()}.json")
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read_plan(path: Path) -> dict[str, Any] | None:
     """A kept plan; one that cannot be read counts as none."""
     try:
         data = read_regular(path, limit_bytes=LIMIT_BYTES)

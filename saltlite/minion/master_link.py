@@ -2,7 +2,8 @@
 
 Carries out what the session says (authenticate, subscribe, wait), reports back what came of it, and
 gives the rest of the minion three things: requests to the master, the jobs it publishes, and the
-sending of returns. Source: protocol.md 3, 7.5, 7.6, 8, 10; zguide, Lazy Pirate.
+sending of returns. Source: docs/wire.md#sockets, #what-the-minion-does-next, #requests,
+#publications; zguide, Lazy Pirate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import zmq
@@ -32,6 +32,7 @@ from saltlite.channel.publication import (
     subscriptions,
 )
 from saltlite.config.minion import MinionConfig
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.messages import Envelope, Job
 from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import PrivateKey, PublicKey
@@ -48,8 +49,8 @@ from saltlite.errors import (
     WireError,
 )
 from saltlite.minion import session as fsm
+from saltlite.minion.capabilities import Offers
 from saltlite.minion.masters import MasterAddress, resolve, tcp_options
-from saltlite.minion.offers import Offers
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
 from saltlite.transport.addresses import tcp
@@ -74,7 +75,7 @@ DROPPED_LOG_S: Final = 60.0
 PING_TIMEOUT_S: Final = 5.0
 IDLE_S: Final = 3.0
 UNSET_PUBLISH_PORT: Final = 4506
-"""A ``publish_port`` of this in the minion's file counts as none. Source: protocol.md 3.2."""
+"""A ``publish_port`` of this in the minion's file counts as none. Source: docs/wire.md#sockets."""
 
 WATCHED: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
 """What is to be known of the subscription's connection."""
@@ -82,7 +83,10 @@ WATCHED: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
 MAIN, ASIDE = "main", "aside"
 
 KEEP_IT: Final = ""
-"""A master's answer to a return that it cannot record now. Source: protocol.md 8, 9.2."""
+"""A master's answer to a return that it cannot record now.
+
+Source: docs/wire.md#requests, #_return.
+"""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -170,15 +174,15 @@ class Link:
 
     async def run(self) -> fsm.Exit | fsm.GiveUp:
         """Be connected until the session ends; why it ended."""
-        self._report(fsm.Started())
+        self._report_event(fsm.Started())
         try:
             return await self._over
         finally:
-            await self._close()
+            await self._close_sockets()
 
     def stop(self) -> None:
         """End, whatever is going on."""
-        self._report(fsm.Stopped())
+        self._report_event(fsm.Stopped())
 
     def give_up(self, reason: str) -> None:
         """Leave this master for the first one of the list."""
@@ -191,7 +195,7 @@ class Link:
         """Whether the master has let us in."""
         return self._keys is not None
 
-    def _report(self, event: fsm.Event) -> None:
+    def _report_event(self, event: fsm.Event) -> None:
         """Tell the session what happened, and do what it says."""
         for instruction in self._session.on(event, time.monotonic()):
             self._carry_out(instruction)
@@ -200,27 +204,29 @@ class Link:
         if isinstance(instruction, fsm.Say):
             log.log(instruction.level, "%s", instruction.text)
         elif isinstance(instruction, fsm.Authenticate):
-            self._start(self._authenticate())
+            self._start_task(self._sign_in())
         elif isinstance(instruction, fsm.Wait):
             self._owner.waiting()
-            self._timer = self._loop.call_later(instruction.seconds, self._report, fsm.WaitOver())
+            self._timer = self._loop.call_later(
+                instruction.seconds, self._report_event, fsm.WaitOver()
+            )
         elif isinstance(instruction, fsm.Connect):
-            self._subscribe()
+            self._subscribe_to_jobs()
         elif not self._over.done():
             self._over.set_result(instruction)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._check_task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _check_task(self, task: asyncio.Task[None]) -> None:
         """Nothing of a link may end silently; the parent starts the loop again."""
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None and not self._over.done():
             self._over.set_exception(task.exception() or RuntimeError("a task failed"))
 
-    async def _close(self) -> None:
+    async def _close_sockets(self) -> None:
         for timer in (self._timer, self._lost_timer, self._reauth_timer, self._idle_timer):
             if timer is not None:
                 timer.cancel()
@@ -234,8 +240,8 @@ class Link:
 
     # --- authentication --------------------------------------------------------
 
-    async def _authenticate(self) -> None:
-        self._report(await self._auth_outcome())
+    async def _sign_in(self) -> None:
+        self._report_event(await self._auth_outcome())
         if self._session.state is fsm.State.UP:
             self._open_again()
 
@@ -299,8 +305,8 @@ class Link:
         left = max(1, min(AUTH_SENDS, auth.auth_tries))
         while True:
             left -= 1
-            with _patience(left):
-                reply = await self._requester(MAIN).request(
+            with _pass_over_timeout(left):
+                reply = await self._requester_of(MAIN).request(
                     handshake.request(), timeout_s=auth.auth_timeout
                 )
                 return handshake.accept(reply)
@@ -332,7 +338,7 @@ class Link:
 
     # --- the subscription ------------------------------------------------------
 
-    def _subscribe(self) -> None:
+    def _subscribe_to_jobs(self) -> None:
         keys = self._keys
         if keys is None:
             return
@@ -354,7 +360,7 @@ class Link:
         )
         self._subscriber = subscriber
         self._watch_for_loss()
-        self._start(self._hear(subscriber, monitors[0]))
+        self._start_task(self._read_publications(subscriber, monitors[0]))
 
     def _publish_port(self, keys: Keys) -> int:
         """The port the master told, unless the user has set another one."""
@@ -362,8 +368,10 @@ class Link:
         is_set = "publish_port" in self._config.source and configured != UNSET_PUBLISH_PORT
         return configured if is_set else keys.let_in.publish_port
 
-    async def _hear(self, subscriber: zmq.asyncio.Socket, monitor: zmq.asyncio.Socket) -> None:
-        watch = self._loop.create_task(self._watch(monitor))
+    async def _read_publications(
+        self, subscriber: zmq.asyncio.Socket, monitor: zmq.asyncio.Socket
+    ) -> None:
+        watch = self._loop.create_task(self._watch_connection(monitor))
         try:
             while True:
                 self._heard_safely(await subscriber.recv_multipart())
@@ -375,7 +383,7 @@ class Link:
             await asyncio.gather(watch, return_exceptions=True)
             monitor.close(linger=0)
 
-    async def _watch(self, monitor: zmq.asyncio.Socket) -> None:
+    async def _watch_connection(self, monitor: zmq.asyncio.Socket) -> None:
         """Learn when the connection comes and goes; libzmq mends it by itself."""
         broke = False
         while True:
@@ -397,17 +405,17 @@ class Link:
         if self._reauth_timer is not None:
             self._reauth_timer.cancel()
         delay_s = self._config.auth.random_reauth_delay * self._chance()
-        self._reauth_timer = self._loop.call_later(delay_s, self._report, fsm.Reconnected())
+        self._reauth_timer = self._loop.call_later(delay_s, self._report_event, fsm.Reconnected())
 
     def _watch_for_loss(self) -> None:
         if self._lost_timer is not None:
             self._lost_timer.cancel()
-        self._lost_timer = self._loop.call_later(self._lost_after_s, self._lost)
+        self._lost_timer = self._loop.call_later(self._lost_after_s, self._complain_of_loss)
 
-    def _lost(self) -> None:
+    def _complain_of_loss(self) -> None:
         """Say so until the subscription is up; the session may be busy with something else."""
         self._watch_for_loss()
-        self._report(fsm.Lost())
+        self._report_event(fsm.Lost())
 
     def _drop_subscriber(self) -> None:
         if self._subscriber is not None:
@@ -420,24 +428,24 @@ class Link:
     def _heard_safely(self, frames: list[bytes]) -> None:
         """Whatever one publication does to us, the next one is heard."""
         try:
-            self._heard(frames)
+            self._take_frames(frames)
         except Exception:  # the worker loop: one publication must not end the minion
             log.exception("master %s: a publication cannot be handled", self.name)
 
-    def _heard(self, frames: list[bytes]) -> None:
+    def _take_frames(self, frames: list[bytes]) -> None:
         try:
             message = message_of(frames)
         except WireError as error:
             self._drop_publication(error)
             return
         try:
-            self._open(message)
+            self._open_publication(message)
         except CryptoError:
             if self._is_shut_out:
                 log.debug("master %s: a publication is not for us", self.name)
                 return
             self._unopened.append(message)
-            self._report(fsm.Undecryptable())
+            self._report_event(fsm.Undecryptable())
 
     def _open_again(self) -> None:
         """New keys: what could not be opened may open now, but is not asked about again."""
@@ -448,11 +456,11 @@ class Link:
 
     def _open_at_last(self, message: bytes) -> None:
         try:
-            self._open(message)
+            self._open_publication(message)
         except CryptoError as error:
             self._drop_publication(error)
 
-    def _open(self, message: bytes) -> None:
+    def _open_publication(self, message: bytes) -> None:
         """Check, decrypt and hand on one publication; raises CryptoError for unknown keys."""
         keys = self._keys
         if keys is None:
@@ -506,7 +514,7 @@ class Link:
         def read(keys: Keys, reply: bytes, nonce: str) -> Any:
             return keys.channel.open(reply, nonce, text=text)
 
-        return await self._ask(load, read, timeout_s, tries, lane)
+        return await self._ask_master(load, read, timeout_s, tries, lane)
 
     async def pillar(self, load: Mapping[str, Any]) -> dict[str, Any]:
         """The pillar; ``load`` is that of a ``_pillar`` request. Raises as :meth:`request`."""
@@ -514,10 +522,10 @@ class Link:
         def read(keys: Keys, reply: bytes, nonce: str) -> dict[str, Any]:
             return keys.channel.open_pillar(reply, nonce)
 
-        pillar: dict[str, Any] = await self._ask(load, read, None, None, ASIDE)
+        pillar: dict[str, Any] = await self._ask_master(load, read, None, None, ASIDE)
         return pillar
 
-    async def _ask(
+    async def _ask_master(
         self,
         load: Mapping[str, Any],
         read: Callable[[Keys, bytes, str], Any],
@@ -555,7 +563,7 @@ class Link:
         except CryptoError as error:
             log.debug("master %s: %s; authenticating again", self.name, error)
         if keys is self._keys:
-            self._report(fsm.Undecryptable())
+            self._report_event(fsm.Undecryptable())
         keys = await self._other_keys_than(keys, timeout_s)
         return await self._ask_with(keys, load, read, timeout_s, lane)
 
@@ -571,13 +579,13 @@ class Link:
         if refusal is not None:
             return refusal
         frame, nonce = keys.channel.seal(load)
-        answer = read(keys, await self._exchange(frame, lane, timeout_s), nonce)
+        answer = read(keys, await self._exchange_frames(frame, lane, timeout_s), nonce)
         keys.offers.heard(load, answer)
         return answer
 
-    async def _exchange(self, frame: bytes, lane: str, timeout_s: float) -> bytes:
+    async def _exchange_frames(self, frame: bytes, lane: str, timeout_s: float) -> bytes:
         """One frame out and one in; the lane of jobs is closed after a while without any."""
-        reply = await self._requester(lane).request(frame, timeout_s=timeout_s)
+        reply = await self._requester_of(lane).request(frame, timeout_s=timeout_s)
         if lane != MAIN:
             if self._idle_timer is not None:
                 self._idle_timer.cancel()
@@ -601,7 +609,7 @@ class Link:
                 raise RequestTimeout(self._address or self.name, timeout_s) from None
         return self._keys
 
-    def _requester(self, lane: str) -> AsyncRequester:
+    def _requester_of(self, lane: str) -> AsyncRequester:
         if lane not in self._requesters:
             address = tcp(self._address, self._master.port)
             self._requesters[lane] = AsyncRequester(address, context=self._context, tcp=self._tcp)
@@ -673,7 +681,10 @@ class Link:
 
 
 async def answers(master: MasterAddress, context: zmq.asyncio.Context) -> bool:
-    """Whether a master is there: any reply to a clear ``ping`` counts. Source: protocol.md 9.7."""
+    """Whether a master is there: any reply to a clear ``ping`` counts.
+
+    Source: docs/wire.md#others.
+    """
     frame = pack(Envelope(enc="clear", load={"cmd": "ping"}).to_wire())
     try:
         addresses = await resolve(master, asyncio.get_running_loop())
@@ -687,7 +698,7 @@ async def answers(master: MasterAddress, context: zmq.asyncio.Context) -> bool:
     return True
 
 
-def _patience(tries_left: int) -> AbstractContextManager[bool | None]:
+def _pass_over_timeout(tries_left: int) -> AbstractContextManager[bool | None]:
     """Passes over a timeout while there are tries left."""
     if tries_left:
         return contextlib.suppress(RequestTimeout)

@@ -44,7 +44,7 @@ from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
 from saltlite.minion.facts import Facts, changed_grains
 from saltlite.minion.job import run_job
-from saltlite.minion.link import MAIN, Identity, Link, answers
+from saltlite.minion.master_link import MAIN, Identity, Link, answers
 from saltlite.minion.masters import MasterAddress, in_turn, masters_of
 from saltlite.minion.outbox import Outbox, Parcel
 from saltlite.minion.pki import MinionKeys
@@ -73,7 +73,6 @@ FACTS_PATIENCE_S: Final = 10.0
 """So long after the subscription jobs wait for grains and pillar; then they go without."""
 
 PILLAR_RETRY_S: Final = 60.0
-RETURNERS_RETRY_S: Final = 30.0
 HELD_LIMIT: Final = 1000
 ROUND_WAIT_S: Final = 10.0
 SHORTEST_S: Final = 1.0
@@ -126,7 +125,7 @@ COMMANDS: Final = frozenset(
         "revoke_auth",
     }
 )
-"""What a job may ask of its master. Source: protocol.md 9."""
+"""What a job may ask of its master. Source: docs/wire.md#commands-of-a-minion."""
 
 
 def applies_states(job: Mapping[str, Any]) -> bool:
@@ -144,7 +143,7 @@ def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int
     set_title("salt-minion Minion")
     os.umask(0o077)
     try:
-        return asyncio.run(_live(setup, control, grains))
+        return asyncio.run(_run_in_process(setup, control, grains))
     except (ConfigError, CryptoError, StoreError) as error:
         log.critical("%s", error)
         return CANNOT_START
@@ -153,7 +152,7 @@ def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int
         return CRASHED
 
 
-async def _live(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
+async def _run_in_process(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
     spawner = ForkSpawner(control)
     minion = Minion(setup, spawner, grains)
     loop = asyncio.get_running_loop()
@@ -223,23 +222,23 @@ class Minion:
         Raises:
             CryptoError, StoreError: the minion's keys cannot be used.
         """
-        self._background(self._facts.load_grains())
-        identity = self._identity()
+        self._start_task(self._facts.load_grains())
+        identity = self._make_identity()
         self._open_bus()
         self._take_up_the_past()
-        self._background(self._write_again())
+        self._start_task(self._write_again())
         if self._config.returns.ping_interval > 0:
-            self._background(self._ping())
+            self._start_task(self._ping_masters())
         if self._config.grains.grains_refresh_every > 0:
-            self._background(self._watch_grains())
+            self._start_task(self._watch_grains())
         if self._config.process.engines:
-            self._background(self._run_engines())
+            self._start_task(self._run_engines())
         if self._config.beacons.beacons_before_connect:
-            self._background(self._begin_beacons_early())
+            self._start_task(self._begin_beacons_early())
         try:
-            return await self._serve(identity)
+            return await self._serve_masters(identity)
         finally:
-            await self._close()
+            await self._close_all()
 
     def stop(self) -> None:
         """End in order; jobs that run go on by themselves."""
@@ -251,10 +250,10 @@ class Minion:
         for link in self._links.values():
             link.stop()
 
-    async def _serve(self, identity: Identity) -> int:
+    async def _serve_masters(self, identity: Identity) -> int:
         network = self._config.network
         if network.master_type == "disable":
-            self._ready()
+            self._report_ready()
             await self._facts.loaded.wait()
             self._has_facts.set()
             self._look_at_schedule("")
@@ -262,10 +261,10 @@ class Minion:
             await self._stopping.wait()
             return 0
         if self._config.extra.get("scheduler_before_connect"):
-            self._background(self._schedule_before_connect())
+            self._start_task(self._schedule_before_connect())
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
         if delay_s > 0:
-            await self._pause(delay_s)
+            await self._sleep_unless_ending(delay_s)
         if network.master_type == "failover":
             return await self._serve_in_turn(identity)
         return max(await asyncio.gather(*(self._serve_always(identity, m) for m in self._masters)))
@@ -280,7 +279,7 @@ class Minion:
         while True:
             for master in order:
                 self._started.discard(master.name)
-                watch = self._background(self._watch_for(order[0], master))
+                watch = self._start_task(self._watch_for(order[0], master))
                 end = await self._serve_one(identity, master, failover=True)
                 watch.cancel()
                 if isinstance(end, fsm.Exit):
@@ -288,9 +287,9 @@ class Minion:
                 if end.start_over:
                     break
             else:
-                await self._pause(ROUND_WAIT_S * (0.5 + random.random()))  # noqa: S311 - jitter
+                await self._sleep_unless_ending(ROUND_WAIT_S * (0.5 + random.random()))  # noqa: S311 - jitter
 
-    async def _pause(self, seconds: float) -> None:
+    async def _sleep_unless_ending(self, seconds: float) -> None:
         """Sleep, unless the minion is to end."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
@@ -313,7 +312,7 @@ class Minion:
             return fsm.Exit(0)
         link = Link(master, identity, self._config, self, self._context, failover=failover)
         self._links[link.name] = link
-        sender = self._background(
+        sender = self._start_task(
             link.send_returns(self._outbox, self._spool, self._outbox_changed)
         )
         try:
@@ -322,7 +321,7 @@ class Minion:
             sender.cancel()
             del self._links[link.name]
 
-    async def _close(self) -> None:
+    async def _close_all(self) -> None:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -331,20 +330,20 @@ class Minion:
             self._bus.close()
         self._context.destroy(linger=0)
 
-    def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def _start_task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._check_task)
         return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _check_task(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("a part of the minion failed", exc_info=task.exception())
 
     # --- start -----------------------------------------------------------------------------
 
-    def _identity(self) -> Identity:
+    def _make_identity(self) -> Identity:
         auth = self._config.auth
         files = MinionKeys(Path(self._config.paths.pki_dir))
         sign_key = None
@@ -361,26 +360,26 @@ class Minion:
             self._bus = MinionBus(
                 self._context,
                 sockets,
-                self._heard,
+                self._take_event,
                 max_event_bytes=self._config.returns.max_event_size,
             )
         except (ValueError, zmq.ZMQError, StoreError) as error:
             log.error("this minion has no event bus: %s", error)
             return
-        self._background(self._bus.run())
+        self._start_task(self._bus.run())
 
     def _take_up_the_past(self) -> None:
         """Returns that were not acknowledged, and jobs that were cut short or still run."""
         self._executor.inherit(self._masters[0].name)
 
-    def _ready(self) -> None:
+    def _report_ready(self) -> None:
         """The first time there is nothing to do but wait: tell systemd, tidy the memory."""
         if self._is_ready:
             return
         self._is_ready = True
         gc.collect()
         gc.freeze()
-        self._background(self._parent.ready())
+        self._start_task(self._parent.ready())
 
     # --- what links report -------------------------------------------------------------------
 
@@ -392,25 +391,25 @@ class Minion:
 
     def waiting(self) -> None:
         """A link waits for something outside: as far as systemd is concerned we are there."""
-        self._ready()
+        self._report_ready()
 
     def subscribed(self, link: Link) -> None:
         """See ``LinkOwner``."""
-        self._ready()
+        self._report_ready()
         if link.name not in self._started:
             self._started.add(link.name)
             self._held.setdefault(link.name, [])
-            self._background(self._begin(link))
+            self._start_task(self._begin_jobs(link))
 
-    async def _begin(self, link: Link) -> None:
+    async def _begin_jobs(self, link: Link) -> None:
         """Get the facts, then run what has been published meanwhile, then say that we are here."""
-        loading = self._background(self._first_facts(link))
+        loading = self._start_task(self._first_facts(link))
         await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
         self._has_facts.set()
         self._look_at_schedule(link.name)
         self._look_at_beacons(link.name)
         for job in self._held.pop(link.name, []):
-            self._consider(link, job)
+            self._consider_job(link, job)
         await self._fire_start(link)
         asked = startup_job(self._config.files, self._setup.minion_id)
         if asked is not None:
@@ -435,7 +434,7 @@ class Minion:
     async def _first_facts(self, link: Link) -> None:
         await self._facts.loaded.wait()
         if not await self._facts.load_pillar(link):
-            self._background(self._try_pillar_again(link))
+            self._start_task(self._try_pillar_again(link))
 
     async def _try_pillar_again(self, link: Link) -> None:
         while self._links.get(link.name) is link:
@@ -472,7 +471,7 @@ class Minion:
         if refusal is not None:
             log.warning("master %s refuses %s: %s", link.name, what, refusal)
 
-    async def _ping(self) -> None:
+    async def _ping_masters(self) -> None:
         while True:
             await asyncio.sleep(max(self._config.returns.ping_interval * 60, SHORTEST_S))
             load = {"cmd": "_minion_event", "pretag": None, "tag": tags.MINION_PING, "data": "ping"}
@@ -481,15 +480,19 @@ class Minion:
                     await self._send_to_master(link, load)
 
     async def _write_again(self) -> None:
-        """Now and then, try servers again for which returns wait."""
+        """Now and then, try servers again for which returns wait; first what a stop has left."""
         named = returner_names(None, self._config.returns.return_)
         for name in missing_returners(named, self._config):
             log.error("The option `return` names %s, and there is no such returner here", name)
+        await self._facts.loaded.wait()
+        undelivered = self._setup.undelivered()
+        spools: list[str] = []
         while True:
-            await asyncio.sleep(RETURNERS_RETRY_S)
+            jids = undelivered.left()
+            if spools or jids:
+                await self._facts.write_again(next(iter(self._links), ""), spools, jids)
+            await asyncio.sleep(self._config.returns.returners_retry_interval)
             spools = waiting_spools(self._setup.cachedir)
-            if spools:
-                await self._facts.write_again(next(iter(self._links), ""), spools)
 
     async def _watch_grains(self) -> None:
         """``grains_refresh_every``: ask for the pillar anew when a grain has changed."""
@@ -512,13 +515,13 @@ class Minion:
             else (self._held.get(link.name))
         )
         if held is None:
-            self._consider(link, job)
+            self._consider_job(link, job)
         elif len(held) < HELD_LIMIT:
             held.append(job)
         else:
             log.warning("job %s is dropped: too many came before the start was over", job.jid)
 
-    def _consider(self, link: Link, job: Job) -> None:
+    def _consider_job(self, link: Link, job: Job) -> None:
         """Take the job if it is meant for us and new."""
         if self._stopping.is_set() or not self._is_meant(link, job) or self._is_late(job):
             return
@@ -529,9 +532,9 @@ class Minion:
         fields: dict[str, Any] = dict(job.to_wire())
         fields.pop("not_after", None)  # no function is to see what Salt's jobs have not
         if job.start_event:
-            self._background(self._fire_job_start(link, job.jid))
+            self._start_task(self._fire_job_start(link, job.jid))
         if isinstance(job.fun, str) and job.fun in CONTROL:
-            self._answer(link, fields)
+            self._answer_question(link, fields)
         else:
             self._take_job(fields, link.name)
 
@@ -568,7 +571,7 @@ class Minion:
         load = {"cmd": "_minion_event", "pretag": None, "tag": tags.job_start(jid, minion_id)}
         await self._send_to_master(link, {**load, "data": {"jid": jid, "id": minion_id}})
 
-    def _answer(self, link: Link, job: dict[str, Any]) -> None:
+    def _answer_question(self, link: Link, job: dict[str, Any]) -> None:
         """Answer a question about jobs at once; it is not worth a place on disk."""
         load = return_load(self._setup.minion_id, job, run_job(job, self._context_for(link, job)))
         parcel = Parcel(load, link.name, time.time())
@@ -605,7 +608,7 @@ class Minion:
             await asyncio.wait_for(self._has_facts.wait(), FACTS_PATIENCE_S)
         keeper = EngineKeeper(self._parent, self, self._executor, self._first_master)
         for entry in wanted_engines(self._config):
-            self._background(keeper.keep(entry))
+            self._start_task(keeper.keep(entry))
 
     # --- the schedule --------------------------------------------------------------------------
 
@@ -636,7 +639,7 @@ class Minion:
                 clock=local_now,
                 random=random.random,
             )
-            self._background(self._scheduler.run())
+            self._start_task(self._scheduler.run())
         return self._scheduler
 
     async def _manage_schedule(self, data: dict[str, Any]) -> None:
@@ -681,7 +684,7 @@ class Minion:
             every_s = self._config.process.loop_interval
             configured = self._config.beacons.beacons
             self._beacons = Beacons(self, self._parent, configured, every_s=every_s)
-            self._background(self._beacons.run())
+            self._start_task(self._beacons.run())
         return self._beacons
 
     async def _begin_beacons_early(self) -> None:
@@ -732,7 +735,7 @@ class Minion:
             return
         from saltlite.minion.beacon_events import send_events
 
-        self._beacon_senders[key] = self._background(
+        self._beacon_senders[key] = self._start_task(
             send_events(queue, link, MAIN, lambda: self._links.get(link.name) is link)
         )
 
@@ -748,12 +751,12 @@ class Minion:
         command = load.get("cmd")
         if command not in COMMANDS:
             raise SaltliteError(f"a job may not ask the master for {command!r}")
-        link = self._link(master)
+        link = self._link_of(master)
         if command == "_pillar":
             return await link.pillar(load)
         return await link.request(load, text=command != "_serve_file")
 
-    def _link(self, master: str) -> Link:
+    def _link_of(self, master: str) -> Link:
         link = self._links.get(master) or next(iter(self._links.values()), None)
         if link is None:
             raise SaltliteError("there is no master")
@@ -774,7 +777,7 @@ class Minion:
         if gone is not None:
             log.error("the return of job %s is lost: too many wait for a master", gone)
             self._spool.remove(gone)
-        self._background(self._tell_senders())
+        self._start_task(self._tell_senders())
 
     async def _tell_senders(self) -> None:
         async with self._outbox_changed:
@@ -782,13 +785,13 @@ class Minion:
 
     # --- the minion's own bus ------------------------------------------------------------------
 
-    def _heard(self, event: Event) -> None:
+    def _take_event(self, event: Event) -> None:
         """Do what an event on the own bus asks for; most ask for nothing."""
-        ask = self._asks().get(event.tag)
+        ask = self._event_handlers().get(event.tag)
         if ask is not None:
-            self._background(ask(event.data))
+            self._start_task(ask(event.data))
 
-    def _asks(self) -> dict[str, Callable[[dict[str, Any]], Coroutine[Any, Any, None]]]:
+    def _event_handlers(self) -> dict[str, Callable[[dict[str, Any]], Coroutine[Any, Any, None]]]:
         return {
             "beacons_refresh": self._refresh_beacons,
             "fire_master": self._fire_master,
@@ -822,7 +825,7 @@ class Minion:
         self.fire("/salt/minion/minion_pillar_refresh_complete", {"complete": all(loaded)})
 
     async def _fire_master(self, data: dict[str, Any]) -> None:
-        """Events for the masters, in one of the forms of protocol.md 9.3, checked by tag."""
+        """Events for the masters, checked by tag. Source: docs/wire.md#_minion_event."""
         minion_id = self._setup.minion_id
         events = data.get("events") or [data]
         for event in events if isinstance(events, list) else []:

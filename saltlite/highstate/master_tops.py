@@ -47,12 +47,12 @@ def outer_tops_for(config: MasterConfig, minion_id: str, opts: Mapping[str, Any]
 def outer_tops(ctx: MinionContext, option: Mapping[str, Any], opts: Mapping[str, Any]) -> Names:
     """The same for the minion of ``ctx``. What fails is logged, and costs the others nothing."""
     found: Names = {}
-    for name, ask in _sources(ctx, option, opts):
-        _add(found, _asked(name, ask, ctx.config.identity.id))
+    for name, ask in _list_sources(ctx, option, opts):
+        _add_names(found, _ask_source(name, ask, ctx.config.identity.id))
     return found
 
 
-def _asked(name: str, ask: Callable[[], Any], minion_id: str) -> Mapping[str, Any]:
+def _ask_source(name: str, ask: Callable[[], Any], minion_id: str) -> Mapping[str, Any]:
     try:
         said = ask()
         if isinstance(said, Mapping):
@@ -65,7 +65,7 @@ def _asked(name: str, ask: Callable[[], Any], minion_id: str) -> Mapping[str, An
     return {}
 
 
-def _sources(
+def _list_sources(
     ctx: MinionContext, option: Mapping[str, Any], opts: Mapping[str, Any]
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     from saltlite.loader.user import UserModules
@@ -85,7 +85,7 @@ def _sources(
             yield name, partial(vars(module)["top"], ctx, option[name])
 
 
-def _add(found: Names, said: Mapping[str, Any]) -> None:
+def _add_names(found: Names, said: Mapping[str, Any]) -> None:
     for env, names in said.items():
         own = found.setdefault(str(env), [])
         listed = names if isinstance(names, (list, tuple)) else ()

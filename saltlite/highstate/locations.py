@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import SaltliteError
 from saltlite.highstate.sls import Place, StateTree
 
-_NAMED = re.compile(
+_NAMED = regex(
     r"""\b(?:state|State|ID)[ ](?:is[ ])?(?P<quote>['"]?)(?P<id>.+?)(?P=quote),?[ ]
     (?:and[ ]is[ ]found[ ])?
     in[ ](?:SLS[ ])?['"]?(?:(?P<env>[\w-]+):)?(?P<sls>[\w./-]*\w)['"]?(?=[ .]|$)""",
@@ -22,22 +23,22 @@ _NAMED = re.compile(
 def placed(tree: StateTree, errors: Sequence[str], saltenvs: Iterable[str]) -> list[str]:
     """``salt://path:line: error`` for each error that names an ID of an SLS."""
     envs = [*saltenvs, "base"]
-    return [f"{place}: {error}" for error in errors if (place := _place(tree, error, envs))]
+    return [f"{place}: {error}" for error in errors if (place := _locate_error(tree, error, envs))]
 
 
-def _place(tree: StateTree, error: str, envs: Sequence[str]) -> str:
+def _locate_error(tree: StateTree, error: str, envs: Sequence[str]) -> str:
     named = _NAMED.search(error)
     if named is None:
         return ""
     for env in [named["env"]] if named["env"] else envs:
         path = tree.file(Place(named["sls"], env))
         if path is not None:
-            line = _line(_text(tree, path, env), named["id"])
+            line = _find_line(_read_text(tree, path, env), named["id"])
             return f"salt://{path}:{line}" if line else f"salt://{path}"
     return ""
 
 
-def _text(tree: StateTree, path: str, env: str) -> str:
+def _read_text(tree: StateTree, path: str, env: str) -> str:
     try:
         found = tree.read(path, env)
     except (OSError, SaltliteError):
@@ -45,7 +46,7 @@ def _text(tree: StateTree, path: str, env: str) -> str:
     return found[1] if found else ""
 
 
-def _line(text: str, ident: str) -> int:
+def _find_line(text: str, ident: str) -> int:
     """The line on which an ID is declared, from 1; 0 if it is not written like that."""
     declared = re.compile(rf"""\s*(?P<quote>['"]?){re.escape(ident)}(?P=quote)\s*(?::|$)""")
     return next((n for n, line in enumerate(text.splitlines(), 1) if declared.match(line)), 0)

@@ -7,8 +7,9 @@ job whose master is lost, may be a master of Salt, whom a question of ours would
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from saltlite.core.dataclasses import dataclass
 
 _ASKED: Final = "_file_bundle"
 _TELLS: Final = "_master_opts"

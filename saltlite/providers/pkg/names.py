@@ -6,15 +6,15 @@ Pure. The forms are those of ``name``, ``pkgs`` and ``sources`` in Salt's ``pkg.
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 
 Compare = Callable[[str, str], "int | None"]
 
-_CONDITION = re.compile(r"(<=|>=|!=|==|=|<|>)?\s*(\S+)$")
+_CONDITION = regex(r"(<=|>=|!=|==|=|<|>)?\s*(\S+)$")
 
 
 def names_of(name: Any, pkgs: Any) -> list[str]:
