@@ -7,19 +7,19 @@ request is answered. Source: docs/api.md; tests/cases/api.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import email.utils
 import gzip
-import ipaddress
 import logging
-import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from saltlite.api import limits
+from saltlite.api.addresses import client_key, covers
 from saltlite.api.events import RETRY, EventStream
 from saltlite.api.keypairs import pack_pair, read_pair_request
 from saltlite.api.lowstate import (
@@ -28,6 +28,7 @@ from saltlite.api.lowstate import (
     Credentials,
     RunCall,
     as_chunk,
+    check_client,
     is_token,
     read_calls,
     read_credentials,
@@ -47,7 +48,10 @@ from saltlite.api.options import ServerOptions, allowed_origins
 from saltlite.api.own_page import serve_own_page
 from saltlite.api.sessions import Session, Sessions, is_session_id, make_cookie, shown_session
 from saltlite.api.static_files import serve_below, serve_file
+from saltlite.core.access import valid_login_name
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid
+from saltlite.core.lazyregex import regex
 from saltlite.errors import WireError
 
 if TYPE_CHECKING:
@@ -57,12 +61,13 @@ log = logging.getLogger(__name__)
 
 WELCOME: Final = {"return": "Welcome", "clients": list(CLIENTS)}
 WRONG_LOGIN: Final = "Could not authenticate using provided credentials"
+NOT_AUTHENTICATED: Final = "Authentication error occurred."
 LOGGED_OUT: Final = "Your token has been cleared"
 UNEXPECTED: Final = "An unexpected error occurred"
 NO_SUCH_JOB: Final = "Cannot contact returner or no job with this jid"
 HOOK_TAG: Final = "salt/netapi/hook"
 HOOK_TAG_MOST: Final = 256
-_TAG_PART = re.compile(r"[A-Za-z0-9._:@+-]+")
+_TAG_PART = regex(r"[A-Za-z0-9._:@+-]+")
 _HIDDEN_FROM_EVENTS: Final = frozenset(("x-auth-token", "cookie", "authorization"))
 CORS_HEADERS: Final = "Content-Type, X-Auth-Token, X-Requested-With, Cache-Control, Accept"
 GZIP_LEAST: Final = 1024
@@ -111,7 +116,11 @@ class App:
         self._clock = clock
         self._guard = limits.LoginGuard()
         self._hooks = limits.Rate(limits.HOOKS_PER_S)
-        self._logins = limits.CommandSlots(limits.LOGINS_AT_ONCE, wait_s=limits.LOGIN_WAIT_S)
+        self._logins = limits.LoginTurns()
+        self._login_tasks: set[asyncio.Task[Any]] = set()
+        self._streams: dict[str, set[EventStream]] = {}  # by the master's token
+        self._streams_of_user: Counter[tuple[str, str]] = Counter()
+        self._formatted: Counter[tuple[str, str]] = Counter()
         self._origins = allowed_origins(options)
         self._prefix = [part for part in options.root_prefix.split("/") if part]
         self._routes = self._make_routes()
@@ -195,9 +204,6 @@ class App:
             )
 
     async def _answer(self, request: Request) -> Answer:
-        authorized = self.options.authorized_ips
-        if authorized is not None and request.peer not in authorized:
-            raise HttpError(403, "Bad IP")
         if request.method == "OPTIONS":
             return self._preflight(request)
         parts = self.below_prefix(request)
@@ -206,6 +212,32 @@ class App:
             return page
         handler = self._find(request, parts)
         return await handler(request)
+
+    def check_address(self, request: Request) -> None:
+        """Refuse who may not connect, whatever he wants; before his body is read.
+
+        Raises:
+            HttpError: 403, ``authorized_ips`` does not have his address.
+        """
+        authorized = self.options.authorized_ips
+        if authorized is not None and not any(covers(one, request.peer) for one in authorized):
+            raise HttpError(403, "Bad IP")
+
+    def body_bytes_most(self, request: Request) -> int:
+        """How large the body of a request may be: small where anybody may send one."""
+        most = self.options.max_request_body_size
+        parts = request.parts
+        if parts[: len(self._prefix)] != self._prefix:
+            return min(most, limits.LOGIN_BYTES_MOST)
+        parts = parts[len(self._prefix) :]
+        if parts and parts[0] in ("login", "logout", "token", "keys"):
+            return min(most, limits.LOGIN_BYTES_MOST)
+        if (
+            self.options.webhook_disable_auth
+            and _below(parts, self.options.webhook_url) is not None
+        ):
+            return min(most, limits.HOOK_BYTES_MOST)
+        return most
 
     def below_prefix(self, request: Request) -> list[str]:
         """The parts of a path below ``root_prefix``.
@@ -386,33 +418,66 @@ class App:
     async def _check_login(
         self, request: Request, fields: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """The token of a login; ``None`` if it is wrong, which is counted."""
+        """The token of a login; ``None`` if it is wrong, which is counted.
+
+        A client that goes away does not get its place back before the master has answered.
+
+        Raises:
+            HttpError: 429, it comes too soon, or there are too many.
+        """
         names = ("username", "password", "eauth")
         if not all(isinstance(fields.get(name), str) for name in names):
             return None
         user = str(fields["username"])
+        if not valid_login_name(user):  # of megabytes, perhaps: it is not to be remembered
+            self._check_pace(request.peer, "")
+            self._note_login(request.peer, "", good=False)
+            return None
         if not self._may_log_in_from(user, request.peer):
             return None
-        with self._guarded(request, user) as note:
-            async with self._logins.turn(None):
-                token = await self.master.make_token(fields)
-            note(token is not None)
+        login = asyncio.create_task(self._log_in_by_turns(request.peer, user, fields))
+        self._login_tasks.add(login)
+        login.add_done_callback(self._login_tasks.discard)
+        try:
+            return await asyncio.shield(login)
+        except asyncio.CancelledError:
+            login.add_done_callback(self._forget_login)
+            raise
+
+    async def _log_in_by_turns(
+        self, address: str, user: str, fields: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        async with self._logins.turn(address, user):
+            self._check_pace(address, user)
+            token = await self.master.make_token(fields)
+            self._note_login(address, user, good=token is not None)
         return token
 
-    @contextlib.contextmanager
-    def _guarded(self, request: Request, user: str) -> Iterator[Callable[[bool], None]]:
-        """Around a check of a password: refuse it where it comes too soon, count how it ended."""
-        wait_s = self._guard.wait_s(request.peer, user, self._clock())
+    def _forget_login(self, done: asyncio.Task[dict[str, Any] | None]) -> None:
+        """Remove the token of a login that nobody waits for any more."""
+        if done.cancelled() or done.exception() is not None:
+            return
+        token = done.result()
+        if token is not None:
+            removal = asyncio.create_task(self.master.remove_token(str(token["token"])))
+            self._login_tasks.add(removal)
+            removal.add_done_callback(self._login_tasks.discard)
+
+    def _check_pace(self, address: str, user: str) -> None:
+        """Refuse a password that comes too soon after wrong ones.
+
+        Raises:
+            HttpError: 429, with the time to wait.
+        """
+        wait_s = self._guard.wait_s(address, user, self._clock())
         if wait_s > 0:
             raise too_many("Too many failed logins", wait_s)
 
-        def note(good: bool) -> None:
-            if good:
-                self._guard.note_success(request.peer, user)
-            else:
-                self._guard.note_failure(request.peer, user, self._clock())
-
-        yield note
+    def _note_login(self, address: str, user: str, *, good: bool) -> None:
+        if good:
+            self._guard.note_success(address, user)
+        else:
+            self._guard.note_failure(address, user, self._clock())
 
     def _may_log_in_from(self, user: str, peer: str) -> bool:
         """What ``api_acl`` says: the addresses of the user, or those of everybody."""
@@ -421,13 +486,14 @@ class App:
             return not self.options.api_acl
         allowed = users.get(user, users.get("*"))
         listed = [allowed] if isinstance(allowed, str) else allowed
-        return isinstance(listed, list) and any(_covers(str(one), peer) for one in listed)
+        return isinstance(listed, list) and any(covers(str(one), peer) for one in listed)
 
     async def _log_out(self, request: Request) -> Answer:
         session = self.require_session(request)
         read_body(request.header("content-type"), request.body)
         kind = choose_type(request.header("accept"))
         self.sessions.end(session)
+        self.end_streams(session.token)
         await self.master.remove_token(session.token)
         answer = Answer(body=encode({"return": LOGGED_OUT}, kind), headers=_private(kind))
         answer.headers.append(("Set-Cookie", self._cookie(request, None)))
@@ -447,43 +513,80 @@ class App:
         shown = [read_credentials(chunk) for chunk in chunks]
         calls = read_calls(chunks, self._enabled)
         results: list[Any] = []
-        for credentials in shown:  # all of them, before the first call runs
-            await self._check_credentials(request, credentials)
-        if len({tuple(sorted(one.items())) for one in shown}) == 1 and len(calls) > 1:
-            await self.master.authorize(calls, shown[0])
-        for call, credentials in zip(calls, shown, strict=True):
-            async with self.slots.turn(None):
-                results += await self._run_counted(request, call, credentials)
+        async with contextlib.AsyncExitStack() as stack:
+            proven = await self._prove_all(request, shown, stack)
+            await self._authorize_all(calls, proven)
+            for call, credentials in zip(calls, proven, strict=True):
+                async with self.slots.turn(_owner(credentials)):
+                    results += await self._run_counted(request, call, credentials)
         return self._encode(request, {"return": results})
 
-    async def _check_credentials(self, request: Request, credentials: Credentials) -> None:
-        """Refuse a password where it comes too soon or from the wrong place."""
+    async def _prove_all(
+        self, request: Request, shown: Sequence[Credentials], stack: contextlib.AsyncExitStack
+    ) -> list[Credentials]:
+        """Who asks for each chunk, proven once: a password becomes a token, which ends with it.
+
+        Raises:
+            HttpError: 401, one of them is wrong; 429 or 400, there are too many.
+        """
+        different = {tuple(sorted(one.items())): one for one in shown}
+        if sum("username" in one for one in different.values()) > limits.LOGINS_OF_REQUEST_MOST:
+            raise HttpError(400, f"At most {limits.LOGINS_OF_REQUEST_MOST} logins in one request")
+        proven: dict[Any, Credentials] = {}
+        for key, credentials in different.items():
+            proven[key] = await self._prove(request, credentials, stack)
+        return [proven[tuple(sorted(one.items()))] for one in shown]
+
+    async def _prove(
+        self, request: Request, credentials: Credentials, stack: contextlib.AsyncExitStack
+    ) -> Credentials:
         user = credentials.get("username")
         if user is None:
-            return
-        if not self._may_log_in_from(user, request.peer):
-            raise HttpError(401, "Authentication error occurred.")
-        with self._guarded(request, user):
-            pass
+            return credentials
+        if self.master.is_salts:  # real Salt cannot end a token; see _run_counted
+            if not self._may_log_in_from(user, request.peer):
+                raise HttpError(401, NOT_AUTHENTICATED)
+            self._check_pace(request.peer, user)
+            return credentials
+        token = await self._check_login(request, credentials)
+        if token is None:
+            raise HttpError(401, NOT_AUTHENTICATED)
+        stack.push_async_callback(self.master.remove_token, str(token["token"]))
+        return {"token": str(token["token"])}
+
+    async def _authorize_all(self, calls: Sequence[Call], shown: Sequence[Credentials]) -> None:
+        """Ensure that all calls are allowed to whoever asks for each.
+
+        Raises:
+            HttpError: 401, one of them is not.
+        """
+        if len(calls) < 2:
+            return  # it is looked at when it runs, and there is nothing before it
+        by_owner: dict[Any, list[int]] = {}
+        for number, credentials in enumerate(shown):
+            by_owner.setdefault(tuple(sorted(credentials.items())), []).append(number)
+        for numbers in by_owner.values():
+            await self.master.authorize([calls[one] for one in numbers], shown[numbers[0]])
 
     async def _run_counted(
         self, request: Request, call: Call, credentials: Credentials
     ) -> list[Any]:
-        """One call with its own credentials; a wrong password is counted."""
+        """One call; a password that goes to a real Salt master with it is counted as a login."""
         user = credentials.get("username")
-        try:
-            results = await self.master.run(call, credentials)
-        except HttpError as error:
-            if user is not None and error.status == 401 and "uthenticat" in error.text:
-                self._guard.note_failure(request.peer, user, self._clock())
-            raise
-        if user is not None:
-            self._guard.note_success(request.peer, user)
+        if user is None:
+            return await self.master.run(call, credentials)
+        with self._logins.place(request.peer):
+            try:
+                results = await self.master.run(call, credentials)
+            except HttpError as error:
+                if error.status == 401 and "uthenticat" in error.text:
+                    self._note_login(request.peer, user, good=False)
+                raise
+        self._note_login(request.peer, user, good=True)
         return results
 
     async def _run(self, session: Session, calls: list[Call], shown: Credentials) -> list[Any]:
-        if len(calls) > 1:
-            await self.master.authorize(calls, shown)
+        await self._authorize_all(calls, [shown] * len(calls))
         results: list[Any] = []
         for call in calls:
             async with self.slots.turn(session):
@@ -501,24 +604,34 @@ class App:
         for chunk in chunks:
             if not all(name in chunk for name in names):
                 raise HttpError(400, 'Require "username", "password", and "eauth" params')
-        tokens = []
-        for chunk in chunks[: limits.LOGINS_AT_ONCE * 50]:
-            token = await self._check_login(request, chunk)
-            if token is None:
-                user = str(chunk["username"])[:80]
-                raise HttpError(
-                    401, f'Authentication failure of type "eauth" occurred for user {user}.'
-                )
-            tokens.append({name: token[name] for name in _TOKEN_FIELDS if name in token})
+        if len(chunks) > limits.LOGINS_OF_REQUEST_MOST:
+            raise HttpError(400, f"At most {limits.LOGINS_OF_REQUEST_MOST} logins in one request")
+        tokens: list[dict[str, Any]] = []
+        try:
+            for chunk in chunks:
+                tokens.append(await self._make_token(request, chunk))  # noqa: PERF401 - see below
+        except BaseException:
+            for one in tokens:  # nobody gets them
+                await self.master.remove_token(one["token"])
+            raise
         answer = self._encode(request, tokens)
         answer.headers.append(("Cache-Control", "no-store"))
         return answer
+
+    async def _make_token(self, request: Request, chunk: Mapping[str, Any]) -> dict[str, Any]:
+        token = await self._check_login(request, chunk)
+        if token is None:
+            user = str(chunk["username"])[:80]
+            raise HttpError(
+                401, f'Authentication failure of type "eauth" occurred for user {user}.'
+            )
+        return {name: token[name] for name in _TOKEN_FIELDS if name in token}
 
     # --- minions, jobs, keys -------------------------------------------------------------
 
     async def _run_one(self, session: Session, **chunk: Any) -> Any:
         """One call of our own making, with the session's rights."""
-        calls = read_calls([chunk], CLIENTS)
+        calls = read_calls([chunk], self._enabled)
         return (await self._run(session, calls, {"token": session.token}))[0]
 
     async def _show_minions(self, request: Request) -> Answer:
@@ -568,9 +681,12 @@ class App:
         body = read_body(request.header("content-type"), request.body)
         wanted = read_pair_request(body)
         credentials = read_credentials(wanted.credentials)
-        await self._check_credentials(request, credentials)
+        check_client("wheel", self._enabled)
         call = RunCall(client="wheel", kind="wheel", fun="key.gen_accept", kwarg=wanted.arguments)
-        pair = (await self._run_counted(request, call, credentials))[0]["data"]["return"]
+        async with contextlib.AsyncExitStack() as stack:
+            proven = await self._prove(request, credentials, stack)
+            async with self.slots.turn(_owner(proven)):
+                pair = (await self._run_counted(request, call, proven))[0]["data"]["return"]
         return Answer(
             body=pack_pair(pair, int(self._clock())),
             headers=[
@@ -633,23 +749,67 @@ class App:
         """A stream of events for a session; it ends with it.
 
         Raises:
-            HttpError: 503, there are too many.
+            HttpError: 401, the session has ended meanwhile; 503, there are too many.
         """
+        if session.id and self.sessions.find(session.id, self._clock()) is not session:
+            raise HttpError(401, NO_PERMISSION)
+        user, own = (session.eauth, session.user), self._streams.get(session.token, set())
         if len(self.master.feed.streams) >= limits.STREAMS_MOST:
             raise HttpError(503, "Too many event streams are open")
-        if session.streams >= limits.STREAMS_OF_SESSION_MOST:
+        if self._streams_of_user[user] >= limits.STREAMS_OF_USER_MOST:
+            raise HttpError(503, "Too many event streams of this user are open")
+        if len(own) >= limits.STREAMS_OF_SESSION_MOST:
             raise HttpError(503, "Too many event streams of this session are open")
-        session.streams += 1
 
         def on_end() -> None:
-            session.streams -= 1
+            own.discard(stream)
+            if not own:
+                self._streams.pop(session.token, None)
+            self._streams_of_user[user] -= 1
+            if not self._streams_of_user[user]:
+                del self._streams_of_user[user]
             if stream.end in session.watchers:
                 session.watchers.remove(stream.end)
 
         heard = self._heard_by(session) if self._event_acl else None
         stream = EventStream(self.master.feed, on_end=on_end, heard_by=heard, expire=session.expire)
+        self._streams.setdefault(session.token, own).add(stream)
+        self._streams_of_user[user] += 1
         session.watchers.append(stream.end)
         return stream
+
+    @contextlib.contextmanager
+    def place_of_formatted_stream(self, session: Session) -> Iterator[None]:
+        """Have one of the few streams for each of which the master's jobs are put together.
+
+        Raises:
+            HttpError: 503, there are too many.
+        """
+        user = (session.eauth, session.user)
+        if (
+            self._formatted.total() >= limits.FORMATTED_STREAMS_MOST
+            or self._formatted[user] >= limits.FORMATTED_STREAMS_OF_USER_MOST
+        ):
+            raise HttpError(503, "Too many formatted event streams are open")
+        self._formatted[user] += 1
+        try:
+            yield
+        finally:
+            self._formatted[user] -= 1
+            if not self._formatted[user]:
+                del self._formatted[user]
+
+    def end_streams(self, token: str) -> None:
+        """End the event streams that were opened by a token, or by its session."""
+        for stream in list(self._streams.get(token, ())):
+            stream.end()
+
+    async def end_dead_streams(self) -> None:
+        """End the event streams whose token the master does not know any more."""
+        for token in list(self._streams):
+            with contextlib.suppress(HttpError):  # the master is away: nobody is locked out
+                if await self.master.look_up_token(token) is None:
+                    self.end_streams(token)
 
     @staticmethod
     def _heard_by(session: Session) -> str | None:
@@ -686,7 +846,7 @@ class App:
         return Answer(body=encode({"success": True}, kind), headers=_private(kind))
 
     def _check_open_hook(self, request: Request) -> None:
-        if not self._hooks.allows(request.peer, self._clock()):
+        if not self._hooks.allows(client_key(request.peer), self._clock()):
             raise too_many(f"At most {limits.HOOKS_PER_S} events a second may be fired here")
         if len(request.body) > limits.HOOK_BYTES_MOST:
             raise HttpError(413, f"At most {limits.HOOK_BYTES_MOST} bytes are taken here")
@@ -736,6 +896,11 @@ access = logging.getLogger("saltlite.api.access")
 _TOKEN_FIELDS: Final = ("start", "expire", "name", "eauth", "token", "groups", "auth_list")
 
 
+def _owner(credentials: Credentials) -> str:
+    """Whose command a call with its own credentials is."""
+    return credentials.get("token") or f"{credentials['eauth']} {credentials['username']}"
+
+
 def _takes_name(route: str) -> bool:
     return route in ("minions", "jobs", "keys", "ws", "all_events", "events")
 
@@ -764,12 +929,6 @@ def _allow(methods: str) -> list[tuple[str, str]]:
     return [("Allow", methods)]
 
 
-def _guess_type(request: Request) -> str:
-    """The type of a body that names none: none."""
-    del request
-    return ""
-
-
 def _accepts_gzip(request: Request) -> bool:
     wanted = request.header("accept-encoding").lower()
     return any(part.strip().partition(";")[0] == "gzip" for part in wanted.split(","))
@@ -777,13 +936,3 @@ def _accepts_gzip(request: Request) -> bool:
 
 def _return_of(one: Any) -> Any:
     return one.get("return") if isinstance(one, Mapping) else one
-
-
-def _covers(allowed: str, peer: str) -> bool:
-    """Whether an entry of an address list means an address: ``*``, the address, or its network."""
-    if allowed in ("*", peer):
-        return True
-    try:
-        return ipaddress.ip_address(peer) in ipaddress.ip_network(allowed, strict=False)
-    except ValueError:
-        return False

@@ -8,7 +8,6 @@ Source: docs/wire.md, docs/api.md.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 import random
 import socket
@@ -24,6 +23,7 @@ import zmq.asyncio
 
 from saltlite.api import limits, saltbus
 from saltlite.api.events import NOT_RUNNING, EventFeed, JobListener
+from saltlite.api.hearers import Hearers, Lookout
 from saltlite.api.lowstate import Call, Credentials, LocalCall, RunCall
 from saltlite.api.messages import HttpError
 from saltlite.api.results import (
@@ -44,6 +44,7 @@ from saltlite.client.local import (
     find_request_address,
     jid_as_text,
 )
+from saltlite.core import dataclasses
 from saltlite.core.messages import Envelope, PublishLoad, PublishReply, refusal
 from saltlite.errors import (
     ConnectionBroke,
@@ -52,6 +53,7 @@ from saltlite.errors import (
     RequestTimeout,
     WireError,
 )
+from saltlite.master.presence import connections_to
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.bus import EventPusher, pack_event
@@ -127,8 +129,14 @@ class MasterClient:
         self.feed = EventFeed(sockets.event_pub, self._plain)
         self._pool = RequestPool(find_request_address(config), self._context)
         self._open_store = store
+        self._lookout = Lookout(self._look_at_connections)
         self._seen_at = 0.0
         self._is_there = False
+
+    @property
+    def is_salts(self) -> bool:
+        """Whether the master is a real Salt's."""
+        return self.feed.is_salts
 
     def open(self) -> None:
         """Connect to the bus."""
@@ -199,7 +207,7 @@ class MasterClient:
         try:
             await self.send({"cmd": "del_token", "token": token}, CALL_TIMEOUT_S)
         except HttpError as error:
-            log.warning("A token was not removed at logout: %s", error.text)
+            log.warning("A token was not removed: %s", error.text)
 
     async def authorize(self, calls: Sequence[Call], credentials: Credentials) -> None:
         """Ensure that all of several calls are allowed before the first of them runs.
@@ -209,7 +217,7 @@ class MasterClient:
         Raises:
             HttpError: 401, one of them is not.
         """
-        loads = [self._load_of(call, credentials) for call in calls]
+        loads = [self._load_of(call, {}) for call in calls]
         answer = await self.send(
             {"cmd": "authorize", **credentials, "loads": loads}, CALL_TIMEOUT_S
         )
@@ -263,6 +271,7 @@ class MasterClient:
         self.require_master()
         await self.feed.wait_until_connected(CONNECT_S)
         listener = self.feed.listen_to_job()
+        hearers = Hearers(self._lookout.look)
         try:
             reply = await self.publish(call, credentials)
             if reply is None or reply.jid is None:
@@ -271,9 +280,15 @@ class MasterClient:
             collector = self._collector(call, listener)
             collector.add(reply.jid, reply.minions, missing=reply.missing)
             ask = partial(self._ask, credentials, listener)
-            return await _gather(collector, listener, ask)
+            return await _gather(collector, listener, ask, reply.jid, hearers)
         finally:
             listener.close()
+
+    def _look_at_connections(self) -> frozenset[str] | None:
+        """The connections of minions; not known of a real Salt master, who may have syndics."""
+        if self.feed.is_salts:
+            return None
+        return connections_to(self.config.network.publish_port)
 
     def _collector(self, call: LocalCall, listener: JobListener) -> Collector:
         jobs = self.config.jobs
@@ -428,6 +443,8 @@ async def _gather(
     collector: Collector,
     listener: JobListener,
     ask: Callable[[str, Sequence[str]], Any],
+    job: str,
+    hearers: Hearers,
 ) -> list[Outcome]:
     """Drive a collector to its end, in the loop; what its ``step`` does, blocking."""
     outcomes: list[Outcome] = []
@@ -435,7 +452,10 @@ async def _gather(
         outcomes += collector.finish()
         for jid, minions in collector.questions():
             collector.note_probe(jid, await ask(jid, minions))
-        outcomes += collector.take(await listener.wait(collector.patience()))
+        patience_s = hearers.patience(collector.patience())
+        outcomes += collector.take(await listener.wait(patience_s))
+        if not collector.done and await hearers.are_all(len(collector.gather(job).returned)):
+            outcomes += collector.give_up(job)
     return outcomes
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from tornado.netutil import bind_sockets
 
 from saltlite import process
+from saltlite.api import limits
 from saltlite.api.app import App, access
 from saltlite.api.clients import MasterClient
 from saltlite.api.options import ServerOptions, read_server_options
@@ -37,6 +38,12 @@ log = logging.getLogger(__name__)
 UMASK: Final = 0o077
 SWEEP_S: Final = 1.0
 CERTIFICATES_S: Final = 10.0
+RELEASE_S: Final = 30.0
+"""How often memory is given back that requests have left; it takes a few milliseconds."""
+
+TOKENS_S: Final = 60.0
+"""How long an event stream may outlive its token, where that was not ended by its own session."""
+
 DRAIN_S: Final = 5.0
 
 
@@ -65,6 +72,7 @@ class Api:
             SaltliteError: it cannot start; the text is the one line for the user.
         """
         os.umask(UMASK)
+        process.limit_heap()
         process.set_title("salt-api")
         check_options(self._options)
         if not self._options.disable_ssl:
@@ -101,7 +109,9 @@ class Api:
         master = MasterClient(self._config, store=self._store)
         app = self._make_app(master)
         server = ApiServer(
-            app, ssl_options=self._certificates.context if self._certificates else None
+            app,
+            ssl_options=self._certificates.context if self._certificates else None,
+            connections_most=find_connections_most(),
         )
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -111,11 +121,15 @@ class Api:
         master.open()
         server.add_sockets(sockets)
         self._say_ready()
-        chores = asyncio.create_task(self._do_chores(app, server))
+        chores = [
+            asyncio.create_task(self._do_chores(app, server)),
+            asyncio.create_task(self._watch_tokens(app)),
+        ]
         try:
             await stop.wait()
         finally:
-            chores.cancel()
+            for chore in chores:
+                chore.cancel()
             await self._end(server, master)
 
     def _make_app(self, master: MasterClient) -> App:
@@ -149,6 +163,7 @@ class Api:
 
     async def _do_chores(self, app: App, server: ApiServer) -> None:
         seconds = 0.0
+        served = 0
         while True:
             await asyncio.sleep(SWEEP_S)
             seconds += SWEEP_S
@@ -157,6 +172,14 @@ class Api:
             app.sessions.end_expired(app.now())
             if self._certificates is not None and seconds % CERTIFICATES_S < SWEEP_S:
                 self._certificates.reload_if_changed()
+            if seconds % RELEASE_S < SWEEP_S and served != app.counters.requests:
+                served = app.counters.requests
+                process.release_memory()
+
+    async def _watch_tokens(self, app: App) -> None:
+        while True:
+            await asyncio.sleep(TOKENS_S)
+            await app.end_dead_streams()
 
     def _on_hangup(self) -> None:
         self._reload()
@@ -187,14 +210,24 @@ def check_options(options: ServerOptions) -> None:
         log.warning("Anybody may fire events at %s: webhook_disable_auth", options.webhook_url)
 
 
+def find_connections_most() -> int:
+    """How many connections there may be: fewer than wanted where descriptors are short."""
+    wanted = limits.CONNECTIONS_MOST + limits.OTHER_FILES_MOST
+    allowed = process.raise_file_limit(wanted)
+    if allowed < wanted:
+        log.warning("%d descriptors are allowed, %d are wanted; see LimitNOFILE", allowed, wanted)
+    return max(1, min(allowed, wanted) - limits.OTHER_FILES_MOST)
+
+
 def listen(options: ServerOptions) -> list[socket.socket]:
     """The sockets that are listened on.
 
     Raises:
         SaltliteError: the address cannot be had.
     """
+    backlog = max(options.queue_size, limits.CONNECTIONS_WAITING_LEAST)
     try:
-        return bind_sockets(options.port, options.host, backlog=max(options.queue_size, 128))
+        return bind_sockets(options.port, options.host, backlog=backlog)
     except OSError as error:
         where = f"{options.host}:{options.port}"
         raise SaltliteError(f"cannot listen on {where}: {error.strerror or error}") from error

@@ -338,9 +338,10 @@ class JobListener:
 class StreamChunk:
     """One event as it is sent: as an SSE block, and as a text over a websocket."""
 
-    __slots__ = ("owner", "sse", "text")
+    __slots__ = ("owner", "sse", "tag", "text")
 
     def __init__(self, tag: str, text: bytes, owner: str | None) -> None:
+        self.tag = tag
         self.text = text
         self.sse = b"tag: " + tag.encode("utf-8", "replace") + b"\n" + text
         self.owner = owner

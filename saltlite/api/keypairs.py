@@ -8,10 +8,10 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from saltlite.api.messages import HttpError
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
 
 

@@ -1,26 +1,37 @@
 """How much of everything one client may have: logins, commands, streams, hooks.
 
 :class:`LoginGuard` and :class:`Rate` are pure, the time is an argument. :class:`CommandSlots` lets
-commands wait for their turn. Source: docs/api.md, "Limits".
+commands wait for their turn, :class:`LoginTurns` logins. Source: docs/api.md, "Limits".
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
+from saltlite.api.addresses import client_key
 from saltlite.api.messages import too_many
-from saltlite.api.sessions import Session
+from saltlite.core.access import name_key
+from saltlite.core.dataclasses import dataclass
 
 HEADER_BYTES_MOST: Final = 16 * 1024
 TARGET_BYTES_MOST: Final = 8 * 1024
 ANSWER_BYTES_MOST: Final = 64 * 1024 * 1024
 CONNECTIONS_MOST: Final = 2_000
 CONNECTIONS_OF_ADDRESS_MOST: Final = 200
+OTHER_FILES_MOST: Final = 200
+"""Descriptors for all but connections: logs, pages, and sockets to the master."""
+
+CONNECTIONS_WAITING_LEAST: Final = 1024
+"""The least that the kernel keeps of connections that are not accepted yet."""
+
+BODIES_BYTES_MOST: Final = 64 * 1024 * 1024
+BODIES_OF_ADDRESS_BYTES_MOST: Final = 16 * 1024 * 1024
+"""Bodies in hand at a time: those that are being read, and those whose answer is being made."""
+
 HEADERS_S: Final = 10.0
 BODY_S: Final = 30.0
 BODY_BYTES_PER_S_LEAST: Final = 1024
@@ -31,13 +42,21 @@ CALL_S: Final = 600.0
 COMMANDS_OF_SESSION_MOST: Final = 20
 COMMAND_WAIT_S: Final = 10.0
 STREAMS_MOST: Final = 500
+STREAMS_OF_USER_MOST: Final = 200
 STREAMS_OF_SESSION_MOST: Final = 10
+FORMATTED_STREAMS_MOST: Final = 20
+FORMATTED_STREAMS_OF_USER_MOST: Final = 5
 STREAM_EVENTS_MOST: Final = 1_000
 STREAM_BYTES_MOST: Final = 4 * 1024 * 1024
 HOOKS_PER_S: Final = 10
 HOOK_BYTES_MOST: Final = 64 * 1024
-LOGINS_AT_ONCE: Final = 2
+LOGIN_BYTES_MOST: Final = 64 * 1024
+"""Of a body that holds a name and a password, and hardly more."""
+
+LOGINS_MOST: Final = 200
+LOGINS_OF_ADDRESS_MOST: Final = 20
 LOGIN_WAIT_S: Final = 10.0
+LOGINS_OF_REQUEST_MOST: Final = 20
 
 FREE_FAILURES: Final = 2
 FREE_FAILURES_OF_ADDRESS: Final = 20
@@ -67,18 +86,19 @@ class LoginGuard:
 
     def wait_s(self, address: str, user: str, now: float) -> float:
         """How long a login has to wait; 0 if it may be tried now."""
-        keys = ((address, user), (address, None))
+        keys = _guard_keys(address, user)
         waits = [self._failures[key].closed_until - now for key in keys if key in self._failures]
         return max(0.0, *waits, 0.0)
 
     def note_failure(self, address: str, user: str, now: float) -> None:
         """Remember a wrong login."""
-        self._add((address, user), FREE_FAILURES, now)
-        self._add((address, None), FREE_FAILURES_OF_ADDRESS, now)
+        of_user, of_address = _guard_keys(address, user)
+        self._add(of_user, FREE_FAILURES, now)
+        self._add(of_address, FREE_FAILURES_OF_ADDRESS, now)
 
     def note_success(self, address: str, user: str) -> None:
         """Forget the wrong logins of this user from there."""
-        self._failures.pop((address, user), None)
+        self._failures.pop(_guard_keys(address, user)[0], None)
 
     def _add(self, key: Hashable, free: int, now: float) -> None:
         known = self._failures.pop(key, None)
@@ -92,6 +112,53 @@ class LoginGuard:
         self._failures[key] = known
         while len(self._failures) > REMEMBERED_MOST:
             self._failures.popitem(last=False)
+
+
+def _guard_keys(address: str, user: str) -> tuple[Hashable, Hashable]:
+    """What wrong logins of a user from an address are counted by: both, and the address alone."""
+    client = client_key(address)
+    return (client, name_key(user)), (client, None)
+
+
+class BodyRoom:
+    """How much of all bodies is in memory, and whose it is.
+
+    ``of_client_most`` counts for each client but those that speak for many.
+    """
+
+    def __init__(
+        self,
+        most: int = BODIES_BYTES_MOST,
+        of_client_most: int = BODIES_OF_ADDRESS_BYTES_MOST,
+    ) -> None:
+        self._most = most
+        self._of_client_most = of_client_most
+        self._of_client: Counter[str] = Counter()
+        self.size_bytes = 0
+
+    def fits(self, size_bytes: int) -> bool:
+        """Whether so much more fits in all."""
+        return self.size_bytes + size_bytes <= self._most
+
+    def fits_client(self, client: str, size_bytes: int) -> bool:
+        """Whether one client may have so much more."""
+        return self._of_client[client] + size_bytes <= self._of_client_most
+
+    def take(self, client: str, size_bytes: int) -> None:
+        """Count bytes that a client has sent."""
+        self.size_bytes += size_bytes
+        self._of_client[client] += size_bytes
+
+    def give_back(self, client: str, size_bytes: int) -> None:
+        """Count no more what is let go of."""
+        self.size_bytes -= size_bytes
+        self._of_client[client] -= size_bytes
+        if not self._of_client[client]:
+            del self._of_client[client]
+
+    def share_of(self, client: str) -> int:
+        """The bytes of one client."""
+        return self._of_client[client]
 
 
 class Rate:
@@ -116,36 +183,43 @@ class Rate:
 
 
 class CommandSlots:
-    """Turns for commands: ``most`` run at once, and ``COMMANDS_OF_SESSION_MOST`` of one session."""
+    """Turns for commands: ``most`` at once, ``COMMANDS_OF_SESSION_MOST`` of one owner."""
 
     def __init__(self, most: int, *, wait_s: float = COMMAND_WAIT_S) -> None:
         self._most = most
         self._wait_s = wait_s
         self.running = 0
+        self._of_owner: Counter[Hashable] = Counter()
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has a turn or waits for one."""
+        return not self._of_owner
+
     @asynccontextmanager
-    async def turn(self, session: Session | None) -> AsyncIterator[None]:
-        """Wait for a turn and have it.
+    async def turn(self, owner: Hashable) -> AsyncIterator[None]:
+        """Wait for a turn and have it; ``owner`` is a session, or who else asks.
 
         Raises:
             HttpError: 429, there is none in time.
         """
-        if session is not None and session.commands >= COMMANDS_OF_SESSION_MOST:
-            await self._wait_for_session(session)
-        await self._take()
-        if session is not None:
-            session.commands += 1
+        await self._wait_for_owner(owner)
+        self._of_owner[owner] += 1  # in one step with the look before it: nothing is awaited
         try:
-            yield
+            await self._take()
+            try:
+                yield
+            finally:
+                self._give_back()
         finally:
-            if session is not None:
-                session.commands -= 1
-            self._give_back()
+            self._of_owner[owner] -= 1
+            if not self._of_owner[owner]:
+                del self._of_owner[owner]
 
-    async def _wait_for_session(self, session: Session) -> None:
+    async def _wait_for_owner(self, owner: Hashable) -> None:
         deadline = asyncio.get_running_loop().time() + self._wait_s
-        while session.commands >= COMMANDS_OF_SESSION_MOST:
+        while self._of_owner[owner] >= COMMANDS_OF_SESSION_MOST:
             if asyncio.get_running_loop().time() >= deadline:
                 raise too_many("Too many commands of this session are running")
             await asyncio.sleep(0.05)
@@ -154,20 +228,76 @@ class CommandSlots:
         if self.running < self._most:
             self.running += 1
             return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
         try:
-            await asyncio.wait_for(turn, self._wait_s)
-        except asyncio.TimeoutError:
-            raise too_many("Too many commands are running") from None
-        finally:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
+            await asyncio.wait((place,), timeout=self._wait_s)
+        except BaseException:
+            self._leave(place)
+            raise
+        if not place.done():
+            self._leave(place)
+            raise too_many("Too many commands are running")
+
+    def _leave(self, place: asyncio.Future[None]) -> None:
+        """Wait no more; a place that was given in this very moment goes on to the next."""
+        if place.done():
+            self._give_back()
+        else:
+            self._waiting.remove(place)
 
     def _give_back(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)  # the place goes over, so the count stays
-                return
-        self.running -= 1
+        if self._waiting:
+            self._waiting.popleft().set_result(None)  # the place goes over, so the count stays
+        else:
+            self.running -= 1
+
+
+class LoginTurns:
+    """Turns for logins: one after another for a user of a client, and a bound on how many wait.
+
+    A client that tries a thousand passwords keeps nobody else waiting: its own logins are few.
+    """
+
+    def __init__(self, *, wait_s: float = LOGIN_WAIT_S) -> None:
+        self._wait_s = wait_s
+        self._pending = 0
+        self._of_client: Counter[str] = Counter()
+        self._slots: dict[Hashable, CommandSlots] = {}
+
+    @contextmanager
+    def place(self, address: str) -> Iterator[None]:
+        """Count a login as pending, without a turn.
+
+        Raises:
+            HttpError: 429, there are too many.
+        """
+        client = client_key(address)
+        if self._of_client[client] >= LOGINS_OF_ADDRESS_MOST or self._pending >= LOGINS_MOST:
+            raise too_many("Too many logins are under way")
+        self._pending += 1
+        self._of_client[client] += 1
+        try:
+            yield
+        finally:
+            self._pending -= 1
+            self._of_client[client] -= 1
+            if not self._of_client[client]:
+                del self._of_client[client]
+
+    @asynccontextmanager
+    async def turn(self, address: str, user: str) -> AsyncIterator[None]:
+        """Wait for the turn of a user's login from an address, and have it.
+
+        Raises:
+            HttpError: 429, there are too many, or those before it take too long.
+        """
+        key = (client_key(address), name_key(user))
+        with self.place(address):
+            slots = self._slots.setdefault(key, CommandSlots(1, wait_s=self._wait_s))
+            try:
+                async with slots.turn(object()):
+                    yield
+            finally:
+                if slots.is_idle:
+                    self._slots.pop(key, None)

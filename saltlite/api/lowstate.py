@@ -6,13 +6,13 @@ Salt drops is dropped. Source: docs/api.md, "Clients".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from saltlite.api.messages import HttpError
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_function, valid_jid
+from saltlite.core.lazyregex import regex
 from saltlite.loader.arguments import parse_argument, split_keyword
 
 CLIENTS: Final = (
@@ -25,7 +25,8 @@ _OTHERS_IN_SALT: Final = ("ssh", "destroy")
 CHUNKS_MOST: Final = 100
 TIMEOUT_MOST_S: Final = 600.0
 CREDENTIALS: Final = ("token", "username", "password", "eauth")
-_TOKEN = re.compile(r"[0-9a-f]{32,128}")
+_BATCH = regex(r"[0-9]{1,9}|%[0-9]{1,3}(\.[0-9]{1,6})?|[0-9]{1,3}(\.[0-9]{1,6})?%")
+_TOKEN = regex(r"[0-9a-f]{32,128}")
 
 _OPTIONS: Final = (
     "delimiter", "metadata", "ret_config", "ret_kwargs", "module_executors", "executor_opts",
@@ -81,7 +82,7 @@ Call: TypeAlias = LocalCall | RunCall
 
 
 def read_calls(chunks: Sequence[Any], enabled: Collection[str], *, client: str = "") -> list[Call]:
-    """The calls of a lowstate; ``client`` takes the place of what the chunks name.
+    """The calls of a lowstate; ``client`` takes the place of what the chunks name, if enabled.
 
     Raises:
         HttpError: 400 or 401, for the first chunk that cannot be run.
@@ -103,7 +104,7 @@ def as_chunk(chunk: Any) -> Mapping[str, Any]:
 
 
 def _read_call(chunk: Mapping[str, Any], enabled: Collection[str], client: str) -> Call:
-    name = client or check_client(chunk.get("client"), enabled)
+    name = check_client(client or chunk.get("client"), enabled)
     if chunk.get("raw_shell"):
         raise HttpError(401, "Raw shell option not allowed.")
     return _read_local(name, chunk) if name.startswith("local") else _read_run(name, chunk)
@@ -220,7 +221,7 @@ def _read_jid(jid: Any) -> str:
 
 def _read_batch(batch: Any) -> str:
     text = "10%" if batch in (None, "", 0) else str(batch).strip()
-    if not re.fullmatch(r"[0-9]{1,9}|%?[0-9]{1,3}(\.[0-9]{1,6})?%?", text) or text.count("%") > 1:
+    if not _BATCH.fullmatch(text):
         raise HttpError(400, "batch: a number or a share such as 10% is needed")
     return text
 

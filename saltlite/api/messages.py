@@ -6,11 +6,11 @@ No socket is here: the server makes requests of bytes and bytes of answers.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import SaltliteError
 
 NO_PERMISSION: Final = "No permission -- see authorization schemes"

@@ -8,12 +8,12 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from saltlite.api.messages import HttpError, reason_of
 from saltlite.config.yaml import dump, load_plain
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.datalimits import Size, measure
 from saltlite.errors import ConfigError
 from saltlite.loader.arguments import parse_argument
@@ -73,24 +73,10 @@ def _refuse_constant(name: str) -> None:
 
 def _read_yaml(text: str) -> Any:
     try:
-        value = load_plain(text)
-    except (ConfigError, RecursionError):
-        raise HttpError(400, INVALID_YAML) from None
-    if not _has_fewer_nodes(value, YAML_NODES_MOST):
-        raise HttpError(400, f"{INVALID_YAML}: more than {YAML_NODES_MOST} nodes")
-    return value
-
-
-def _has_fewer_nodes(value: Any, most: int) -> bool:
-    left, count = [value], 0
-    while left and count <= most:
-        one = left.pop()
-        count += 1
-        if isinstance(one, Mapping):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            left += one
-    return count <= most
+        return load_plain(text, nodes_most=YAML_NODES_MOST)
+    except (ConfigError, RecursionError) as error:
+        why = f": {error.problem}" if isinstance(error, ConfigError) else ""
+        raise HttpError(400, f"{INVALID_YAML}{why}") from None
 
 
 def _read_text(text: str) -> Any:

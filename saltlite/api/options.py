@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.config.schema import Source, check, option, option_name
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError
 
 if TYPE_CHECKING:

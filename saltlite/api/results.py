@@ -12,7 +12,7 @@ from saltlite.api.lowstate import LocalCall
 from saltlite.api.messages import HttpError
 from saltlite.client.collect import MinionReturn, Outcome
 from saltlite.client.local import LOOK_UP, NO_RESPONSE
-from saltlite.core.messages import PublishReply
+from saltlite.core.messages import LOGINS_BUSY, PublishReply
 from saltlite.errors import MasterRefused
 
 _NOT_ALLOWED: Final = frozenset(
@@ -22,9 +22,14 @@ _NOT_ALLOWED: Final = frozenset(
 
 
 def as_http_error(refused: MasterRefused) -> HttpError:
-    """The status of what the master refused: 401 for want of a right, 400 for the form."""
+    """The status of what the master refused: 401 for want of a right, 400 for the form.
+
+    503 where it was too busy to look.
+    """
     if refused.name in _NOT_ALLOWED:
         return HttpError(401, refused.message or "Authorization error occurred.")
+    if refused.name == LOGINS_BUSY:
+        return HttpError(503, refused.message, headers=(("Retry-After", "1"),))
     if refused.name == "SaltSystemError":
         return HttpError(503, refused.message)
     return HttpError(400, refused.message or "The master did not accept the command.")

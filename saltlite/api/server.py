@@ -9,18 +9,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tornado import httputil, iostream
 from tornado.http1connection import HTTP1Connection
 from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
 
 from saltlite.api import limits
+from saltlite.api.addresses import client_key
 from saltlite.api.app import App
 from saltlite.api.messages import Answer, HttpError, Request, reason_of
+from saltlite.core.numbers import is_digits
 
 if TYPE_CHECKING:
     import ssl
@@ -29,6 +34,9 @@ log = logging.getLogger(__name__)
 
 PARSED_HEADERS_MOST: Final = 4 * limits.HEADER_BYTES_MOST
 """What is read before a client is refused without an answer."""
+
+ACCEPTED_AT_ONCE: Final = 16
+"""Connections taken before other work gets its turn."""
 
 METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
 FULL: Final = (
@@ -41,12 +49,19 @@ _CLOSED = (iostream.StreamClosedError, asyncio.TimeoutError)
 class Gateway(httputil.HTTPServerConnectionDelegate):
     """Makes an :class:`Exchange` for each request of each connection."""
 
-    def __init__(self, app: App, *, on_headers: Callable[[iostream.IOStream], None]) -> None:
+    def __init__(
+        self,
+        app: App,
+        *,
+        on_wait: Callable[[iostream.IOStream], None],
+        on_headers: Callable[[iostream.IOStream], None],
+    ) -> None:
         self.app = app
+        self.on_wait = on_wait
         self.on_headers = on_headers
-        self.body_most = app.options.max_request_body_size
         self.trusted_proxies = frozenset(app.options.trusted_proxies)
-        self.reading: set[Exchange] = set()
+        self.reading: dict[Exchange, None] = {}
+        self.room = limits.BodyRoom()
         self.tasks: set[asyncio.Task[None]] = set()
 
     def start_request(
@@ -54,6 +69,7 @@ class Gateway(httputil.HTTPServerConnectionDelegate):
     ) -> httputil.HTTPMessageDelegate:
         """See tornado."""
         assert isinstance(request_conn, HTTP1Connection)  # noqa: S101 - the server makes no others
+        self.on_wait(request_conn.stream)
         return Exchange(self, server_conn, request_conn)
 
     def on_close(self, server_conn: object) -> None:
@@ -63,6 +79,30 @@ class Gateway(httputil.HTTPServerConnectionDelegate):
         """Close connections whose bodies come too slowly."""
         for exchange in list(self.reading):
             exchange.check_pace(now)
+
+    def make_room_for_body(self, exchange: Exchange, size: int) -> bool:
+        """Whether so much more of a body may be kept, if need be in the place of another.
+
+        Who has sent the most gives way, so that nobody keeps others out by what he sends.
+        """
+        client = exchange.client
+        if not exchange.is_of_proxy and not self.room.fits_client(client, size):
+            return False
+        while not self.room.fits(size):
+            most = max(self.reading, key=lambda one: self.room.share_of(one.client), default=None)
+            if most is None or self.room.share_of(most.client) <= self.room.share_of(client):
+                return False
+            most.refuse_for_room()
+        return True
+
+    def give_up_oldest_body(self) -> bool:
+        """Close the connection that has sent a body for the longest time; whether there is one."""
+        exchange = next(iter(self.reading), None)
+        if exchange is None:
+            return False
+        del self.reading[exchange]
+        exchange.close()
+        return True
 
 
 class Exchange(httputil.HTTPMessageDelegate):
@@ -74,7 +114,11 @@ class Exchange(httputil.HTTPMessageDelegate):
         self._server = server
         self._connection = connection
         self._stream: Any = connection.stream
+        self.client = ""
+        self.is_of_proxy = False
         self._body = bytearray()
+        self._body_most = 0
+        self._kept_bytes = 0
         self._began = 0.0
         self._request: Request | None = None
         self._task: asyncio.Task[None] | None = None
@@ -93,7 +137,12 @@ class Exchange(httputil.HTTPMessageDelegate):
         self._gateway.on_headers(self._stream)
         self._began = time.monotonic()
         self._request = self._make_request(start_line, headers)
+        self.client = client_key(self._request.peer)
+        # A proxy that does not say for whom it asks speaks for many.
+        self.is_of_proxy = self._request.peer in self._gateway.trusted_proxies
         try:
+            self._app.check_address(self._request)
+            self._body_most = self._app.body_bytes_most(self._request)
             self._check(start_line, headers)
             if _is_upgrade(self._request):
                 self._open_websocket(start_line, headers)
@@ -101,7 +150,7 @@ class Exchange(httputil.HTTPMessageDelegate):
         except HttpError as error:
             self._refuse(error)
             return
-        self._gateway.reading.add(self)
+        self._gateway.reading[self] = None
 
     def data_received(self, chunk: bytes) -> None:
         """Take a piece of the body."""
@@ -110,13 +159,18 @@ class Exchange(httputil.HTTPMessageDelegate):
         if self._other is not None:
             self._other.data_received(chunk)
             return
-        self._body += chunk
-        if len(self._body) > self._gateway.body_most:
-            self._refuse(_too_large(self._gateway.body_most))
+        if len(self._body) + len(chunk) > self._body_most:
+            self._refuse(_too_large(self._body_most))
+        elif not self._gateway.make_room_for_body(self, len(chunk)):
+            self.refuse_for_room()
+        else:
+            self._gateway.room.take(self.client, len(chunk))
+            self._kept_bytes += len(chunk)
+            self._body += chunk
 
     def finish(self) -> None:
         """Answer, now that all of the request is here."""
-        self._gateway.reading.discard(self)
+        self._gateway.reading.pop(self, None)
         if self._other is not None:
             self._other.finish()
         elif not self._is_refused:
@@ -124,11 +178,13 @@ class Exchange(httputil.HTTPMessageDelegate):
 
     def on_connection_close(self) -> None:
         """Give up what nobody waits for any more."""
-        self._gateway.reading.discard(self)
+        self._gateway.reading.pop(self, None)
         if self._other is not None:
             self._other.on_connection_close()
-        elif self._task is not None:
+            return
+        if self._task is not None:
             self._task.cancel()
+        self._drop_body()  # here, for a task that is cancelled before it begins does nothing at all
 
     # --- the request ---------------------------------------------------------------------
 
@@ -165,16 +221,32 @@ class Exchange(httputil.HTTPMessageDelegate):
         if "Transfer-Encoding" in headers and "Content-Length" in headers:
             raise HttpError(400, "Content-Length and Transfer-Encoding exclude one another")
         length = headers.get("Content-Length", "0")
-        if length.isdigit() and int(length[:20]) > self._gateway.body_most:
-            raise _too_large(self._gateway.body_most)
+        if is_digits(length) and int(length[:20]) > self._body_most:
+            raise _too_large(self._body_most)
 
     def check_pace(self, now: float) -> None:
         """Close the connection if the body comes too slowly."""
         took_s = now - self._began
         least = limits.BODY_BYTES_PER_S_LEAST * (took_s - limits.BODY_GRACE_S)
         if took_s > limits.BODY_S or (took_s > limits.BODY_GRACE_S and len(self._body) < least):
-            self._gateway.reading.discard(self)
-            self._stream.close()
+            self._gateway.reading.pop(self, None)
+            self.close()
+
+    def close(self) -> None:
+        """End the connection, whatever it was about."""
+        self._stream.close()
+
+    def refuse_for_room(self) -> None:
+        """Answer that there is too much in hand, and keep nothing of the body."""
+        self._refuse(
+            HttpError(503, "Too much is being sent at once", headers=(("Retry-After", "1"),))
+        )
+
+    def _drop_body(self) -> None:
+        """Let go of the body, and of the room that it takes."""
+        self._body = bytearray()
+        self._gateway.room.give_back(self.client, self._kept_bytes)
+        self._kept_bytes = 0
 
     # --- the answer ----------------------------------------------------------------------
 
@@ -187,7 +259,8 @@ class Exchange(httputil.HTTPMessageDelegate):
         """Answer at once; the rest of the request is not read, and the connection ends."""
         assert self._request is not None  # noqa: S101 - made before anything is refused
         self._is_refused = True
-        self._gateway.reading.discard(self)
+        self._gateway.reading.pop(self, None)
+        self._drop_body()
         answer = self._app.explain(self._request, error)
         self._app.finish(self._request, answer)
         answer.headers.append(("Connection", "close"))
@@ -207,7 +280,11 @@ class Exchange(httputil.HTTPMessageDelegate):
                 scheme=request.scheme,
             )
             self._body = bytearray()
-        answer = await self._app.answer(request)
+        try:
+            answer = await self._app.answer(request)
+        finally:
+            del request
+            self._drop_body()
         await self._write(answer)
 
     async def _write(self, answer: Answer) -> None:
@@ -248,16 +325,26 @@ class Exchange(httputil.HTTPMessageDelegate):
 
 
 class ApiServer(HTTPServer):
-    """The listening server: counts connections, and closes those that say nothing."""
+    """The listening server: counts connections, and closes those that say nothing.
+
+    Where there are too many, one gives way that has no request in hand: the one that has waited
+    longest, or else one that sends a body. So nobody keeps others out by being connected.
+    """
 
     def initialize(  # type: ignore[override]  # tornado's own constructor hands these on
-        self, app: App, *, ssl_options: ssl.SSLContext | None = None
+        self,
+        app: App,
+        *,
+        ssl_options: ssl.SSLContext | None = None,
+        connections_most: int = limits.CONNECTIONS_MOST,
     ) -> None:
         """Prepare; tornado calls this in the place of ``__init__``."""
         self._silent: dict[Any, float] = {}
+        self._waiting: dict[Any, None] = {}
         self._of_address: Counter[str] = Counter()
         self._count = 0
-        self.gateway = Gateway(app, on_headers=self._hear)
+        self._most = connections_most
+        self.gateway = Gateway(app, on_wait=self._note_waiting, on_headers=self._note_headers)
         super().initialize(
             self.gateway,
             ssl_options=ssl_options,
@@ -269,30 +356,74 @@ class ApiServer(HTTPServer):
             chunk_size=16 * 1024,
         )
 
-    def _hear(self, stream: iostream.IOStream) -> None:
+    def _note_waiting(self, stream: iostream.IOStream) -> None:
+        if not stream.closed():
+            self._waiting.setdefault(stream)
+
+    def _note_headers(self, stream: iostream.IOStream) -> None:
         self._silent.pop(stream, None)
+        self._waiting.pop(stream, None)
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Listen, with few connections accepted at once, so that requests in hand go on."""
+        loop = IOLoop.current()
+        for listener in sockets:
+            number = listener.fileno()
+            self._sockets[number] = listener
+            self._handlers[number] = partial(loop.remove_handler, number)
+            loop.add_handler(number, partial(self._accept_some, listener), IOLoop.READ)
+
+    def _accept_some(self, listener: socket.socket, _number: int, _events: int) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                connection, address = listener.accept()
+            except BlockingIOError:
+                return
+            except ConnectionAbortedError:
+                continue
+            except OSError as error:  # no descriptor is left, whatever was reckoned with
+                self._make_room()
+                log.warning("A connection cannot be accepted: %s", error.strerror)
+                return
+            self._handle_connection(connection, address)
 
     def handle_stream(self, stream: Any, address: Any) -> None:
         """Take a connection, unless there are too many."""
         peer = str(address[0]) if isinstance(address, tuple) else ""
-        too_many = self._of_address[peer] >= limits.CONNECTIONS_OF_ADDRESS_MOST
-        if self._count >= limits.CONNECTIONS_MOST or too_many:
+        client = client_key(peer)
+        is_proxy = peer in self.gateway.trusted_proxies  # it speaks for many
+        too_many = self._of_address[client] >= limits.CONNECTIONS_OF_ADDRESS_MOST and not is_proxy
+        if too_many or not self._has_room():
             _turn_away(stream)
             return
         self._count += 1
-        self._of_address[peer] += 1
+        self._of_address[client] += 1
         self._silent[stream] = time.monotonic()
+        self._waiting[stream] = None
 
         def on_close() -> None:
             self._count -= 1
-            self._of_address[peer] -= 1
-            if not self._of_address[peer]:
-                del self._of_address[peer]
+            self._of_address[client] -= 1
+            if not self._of_address[client]:
+                del self._of_address[client]
             self._silent.pop(stream, None)
+            self._waiting.pop(stream, None)
 
-        super().handle_stream(stream, address)
         # Tornado has one place for such a callback and uses it only while a request is answered.
         _on_close_too(stream, on_close)
+        super().handle_stream(stream, address)
+
+    def _has_room(self) -> bool:
+        """Whether one more connection fits, if need be in the place of another."""
+        return self._count < self._most or self._make_room()
+
+    def _make_room(self) -> bool:
+        """Close a connection without a request in hand; whether there is one."""
+        stream = next(iter(self._waiting), None)
+        if stream is None:
+            return self.gateway.give_up_oldest_body()
+        stream.close()
+        return True
 
     def sweep(self) -> None:
         """Close what has been silent or slow for too long; called every second."""

@@ -6,27 +6,25 @@ Source: docs/api.md, "Sessions".
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.lazyregex import regex
 
 SESSION_COOKIE: Final = "session_id"
 SESSIONS_OF_USER_MOST: Final = 50
 SESSIONS_MOST: Final = 10_000
 
-_SESSION_ID = re.compile(r"[0-9a-f]{40}")
-_COOKIE = re.compile(rf"(?:^|;)\s*{SESSION_COOKIE}=\"?([0-9a-f]{{40}})\"?\s*(?:;|$)")
+_SESSION_ID = regex(r"[0-9a-f]{40}")
+_COOKIE = regex(rf"(?:^|;)\s*{SESSION_COOKIE}=\"?([0-9a-f]{{40}})\"?\s*(?:;|$)")
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """Someone who is logged in. ``watchers`` are called when the session ends.
-
-    ``commands`` and ``streams`` count what runs for it now.
-    """
+    """Someone who is logged in. ``watchers`` are called when the session ends."""
 
     id: str
     token: str
@@ -35,8 +33,6 @@ class Session:
     start: float
     expire: float
     rights: list[Any] = field(default_factory=list)
-    commands: int = 0
-    streams: int = 0
     watchers: list[Callable[[], None]] = field(default_factory=list)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import email.utils
 import mimetypes
 import os
-import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from saltlite.api.messages import Answer, HttpError, Request
+from saltlite.core.lazyregex import regex
 
 FILE_BYTES_MOST: Final = 64 * 1024 * 1024
 _TYPES: Final = {
@@ -28,7 +28,7 @@ _TYPES: Final = {
     ".woff2": "font/woff2",
     ".ico": "image/x-icon",
 }
-_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+_RANGE = regex(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 def serve_below(directory: str, parts: Sequence[str], request: Request) -> Answer:

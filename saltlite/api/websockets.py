@@ -1,4 +1,4 @@
-"""``/ws``: events over a websocket. Loaded with the first client that wants one.
+"""``/ws``: events over a websocket, plain or formatted. Loaded with the first that wants one.
 
 Source: docs/api.md, "Websockets".
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from typing import Any, Final
 
 from tornado import httputil
@@ -15,14 +16,26 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from saltlite.api import limits
 from saltlite.api.app import App
-from saltlite.api.events import KEEPALIVE_S
+from saltlite.api.events import KEEPALIVE_S, EventStream
+from saltlite.api.formatted_events import JobsAndMinions, is_shown
 from saltlite.api.messages import NO_PERMISSION, HttpError, Request
 from saltlite.api.sessions import Session
 
 READY: Final = "websocket client ready"
 RECEIVED: Final = "server received message"
 MESSAGE_BYTES_MOST: Final = 4096
-PATHS: Final = ("ws", "all_events")
+READY_WITHIN_S: Final = 60.0
+"""How long a websocket may be open without events."""
+
+FORMATTED_PATH: Final = "formatted_events"
+PATHS: Final = ("ws", "all_events", FORMATTED_PATH)
+FORMAT: Final = "format_events"
+
+PAUSE_S: Final = 0.1
+"""The least between two messages of a formatted stream; what came meanwhile is in the next one."""
+
+PAUSE_FACTOR: Final = 50
+"""So many times longer than a message took is the pause after it: 2 % of a core for a stream."""
 
 
 def start_websocket(
@@ -78,6 +91,16 @@ class EventSocket(WebSocketHandler):
         self._session = session
         self._task: asyncio.Task[None] | None = None
 
+    def open(self, *_args: str, **_kwargs: str) -> None:
+        """End with the session, and where the client never says that it is ready."""
+        loop = asyncio.get_running_loop()
+        self._session.watchers.append(self.close)
+        self._ready_timer = loop.call_later(READY_WITHIN_S, self._close_unless_ready)
+
+    def _close_unless_ready(self) -> None:
+        if self._task is None:
+            self.close(1008, "Not ready in time")
+
     def check_origin(self, origin: str) -> bool:
         """Always: it was checked before."""
         del origin
@@ -92,19 +115,47 @@ class EventSocket(WebSocketHandler):
             self._task = asyncio.get_running_loop().create_task(self._send_events())
 
     async def _send_events(self) -> None:
+        send = self._send_formatted if self._is_formatted() else self._send_plain
         try:
-            stream = self._app.open_stream(self._session)
+            with contextlib.ExitStack() as stack:
+                if self._is_formatted():
+                    stack.enter_context(self._app.place_of_formatted_stream(self._session))
+                stream = self._app.open_stream(self._session)
+                stack.callback(stream.end)
+                await send(stream)
         except HttpError as error:
             self.close(1013, error.text)
-            return
-        try:
-            while not stream.ended:
-                chunk = await stream.next(KEEPALIVE_S)
-                if chunk is not None:
-                    await self._send(chunk.text.decode())
         finally:
-            stream.end()
             self.close()
+
+    def _is_formatted(self) -> bool:
+        query = self.request.query_arguments
+        return FORMAT in query or FORMATTED_PATH in self.request.path.split("/")
+
+    async def _send_plain(self, stream: EventStream) -> None:
+        while not stream.ended:
+            chunk = await stream.next(KEEPALIVE_S)
+            if chunk is not None:
+                await self._send(chunk.text.decode())
+
+    async def _send_formatted(self, stream: EventStream) -> None:
+        """Send all jobs, or all minions, when some have changed; a client that is slow misses none.
+
+        Events are taken as they come, also during a pause, so that the queue does not run over.
+        """
+        shown, next_s = JobsAndMinions(), 0.0
+        while not stream.ended:
+            now_s = time.monotonic()
+            chunk = await stream.next(max(0.0, next_s - now_s) if shown.has_news else KEEPALIVE_S)
+            started_s = time.monotonic()
+            if chunk is not None and is_shown(chunk.tag):
+                shown.take_text(chunk.text)
+            if shown.has_news and started_s >= next_s:
+                messages = [one.decode() for one in shown.messages()]
+                took_s = time.monotonic() - started_s
+                for message in messages:
+                    await self._send(message)
+                next_s = time.monotonic() + max(PAUSE_S, took_s * PAUSE_FACTOR)
 
     async def _send(self, text: str) -> None:
         with contextlib.suppress(WebSocketClosedError):
@@ -112,6 +163,9 @@ class EventSocket(WebSocketHandler):
 
     def on_close(self) -> None:
         """Stop sending."""
+        self._ready_timer.cancel()
+        if self.close in self._session.watchers:
+            self._session.watchers.remove(self.close)
         if self._task is not None:
             self._task.cancel()
 

@@ -1,7 +1,7 @@
 """The commands: what is typed and what is printed. Nothing else prints or exits."""
 
-from saltlite.cli.lazy import put_off
+from saltlite.cli.deferred_imports import defer_imports
 from saltlite.cli.process_start import prepare
 
 prepare()
-put_off()
+defer_imports()

@@ -1,7 +1,7 @@
 """How the commands that are no daemons begin and end: version, signals, errors as exit codes.
 
 Used by ``salt``, ``salt-cp``, ``salt-key`` and ``salt-run``. Imports little, since ``--version`` is
-answered here. Source: cli.md 2.
+answered here. Source: docs/command-line.md#exit-codes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.version import answered
+from saltlite.cli.version import answer_version
 from saltlite.core.terminal import sanitize
 from saltlite.errors import (
     AccessDenied,
@@ -55,7 +55,7 @@ def run(
     """
     if argv is None:  # an end of output is no error: the reader of the pipe had enough
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    return printing(name, lambda: _run(name, argv, make_parser, work))
+    return printing(name, lambda: _run_command(name, argv, make_parser, work))
 
 
 def printing(name: str, command: Callable[[], int]) -> int:
@@ -82,11 +82,11 @@ def _give_up_output(name: str, error: OSError) -> int:
         return EX_FAILED
 
 
-def _run(
+def _run_command(
     name: str, argv: Sequence[str] | None, make_parser: Callable[[], CommandParser], work: Work
 ) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    if answered(name, words):
+    if answer_version(name, words):
         return EX_OK
     parser = make_parser()
     options, arguments = parser.parse_command(words)
@@ -161,13 +161,17 @@ def explain_denial(name: str, path: str) -> str:
 def end_of(error: SaltliteError) -> int:
     """Print Salt's sentence for an error; the exit code, 69 where no master answers."""
     if isinstance(error, MasterRefused):
-        return _say(error.message, EX_OK)
+        from saltlite.core.messages import LOGINS_BUSY
+
+        if error.name == LOGINS_BUSY:
+            return complain(f"ERROR: {error.message}", EX_UNAVAILABLE)
+        return _print_and_return(error.message, EX_OK)
     if isinstance(error, RequestTimeout):
         from saltlite.client.local import TIMED_OUT
 
-        return _say(TIMED_OUT, EX_UNAVAILABLE)
+        return _print_and_return(TIMED_OUT, EX_UNAVAILABLE)
     if isinstance(error, MasterAbsent):
-        return _say(str(error), EX_UNAVAILABLE)
+        return _print_and_return(str(error), EX_UNAVAILABLE)
     return complain(str(error))
 
 
@@ -179,6 +183,6 @@ def complain(text: Any, code: int = EX_FAILED) -> int:
     return code
 
 
-def _say(text: str, code: int) -> int:
+def _print_and_return(text: str, code: int) -> int:
     sys.stdout.write(f"{sanitize(text)}\n")
     return code

@@ -9,8 +9,9 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
+
+from saltlite.core.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from saltlite.client.batch import BatchOutcome
@@ -42,7 +43,7 @@ class Progress:
 def status(progress: Progress, width: int) -> str:
     """``2/5 returned, 12 s, waiting for db1 (3/7 motd), web1 and 1 more``, cut to ``width``."""
     head = f"{progress.returned}/{progress.expected} returned, {progress.elapsed_s:.0f} s"
-    return cut(f"{head}{_waiting(progress)}", width)
+    return cut(f"{head}{_describe_missing(progress)}", width)
 
 
 def bar(progress: Progress, width: int) -> str:
@@ -53,17 +54,17 @@ def bar(progress: Progress, width: int) -> str:
     return cut(f"{filled} {status(progress, width)}", width)
 
 
-def _waiting(progress: Progress) -> str:
+def _describe_missing(progress: Progress) -> str:
     if not progress.missing:
         return ""
     # those that tell where they are come first: it is news
     order = sorted(progress.missing, key=lambda minion: (minion not in progress.steps, minion))
-    names = [_named(minion, progress.steps.get(minion)) for minion in order[:NAMED]]
+    names = [_describe_step(minion, progress.steps.get(minion)) for minion in order[:NAMED]]
     more = f" and {len(order) - NAMED} more" if len(order) > NAMED else ""
     return f", waiting for {', '.join(names)}{more}"
 
 
-def _named(minion: str, step: Step | None) -> str:
+def _describe_step(minion: str, step: Step | None) -> str:
     if step is None:
         return minion
     count = f"{step.done}/{step.total}" if step.total else str(step.done)
@@ -100,7 +101,7 @@ class StatusLine:
         self._shown = ""
 
     @property
-    def elapsed_s(self) -> float:
+    def age_s(self) -> float:
         """Since it was made."""
         return self._clock() - self._begun_s
 
@@ -116,13 +117,13 @@ class StatusLine:
         text = self._draw(progress, shutil.get_terminal_size().columns - 1)
         if text != self._shown:
             self._shown = text
-            self._write(f"{ERASE}{text}")
+            self._write_text(f"{ERASE}{text}")
 
     def clear(self) -> None:
         """Make room for what is to be printed."""
         if self._shown:
             self._shown = ""
-            self._write(ERASE)
+            self._write_text(ERASE)
 
     def __enter__(self) -> StatusLine:
         return self
@@ -130,12 +131,12 @@ class StatusLine:
     def __exit__(self, *_exc: object) -> None:
         self.clear()
 
-    def _write(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
 
 
-def followed(run: Run, line: StatusLine | None) -> Iterator[Outcome]:
+def follow_job(run: Run, line: StatusLine | None) -> Iterator[Outcome]:
     """What comes of a job; while nothing does, ``line`` shows how far it is."""
     if line is None:
         yield from run
@@ -146,13 +147,11 @@ def followed(run: Run, line: StatusLine | None) -> Iterator[Outcome]:
                 line.clear()
                 yield outcome
             if line.is_due():
-                line.show(_progress(run, line.elapsed_s))
+                line.show(_progress_of(run, line.age_s))
 
 
-def followed_batch(
-    batch: Iterable[BatchOutcome], line: StatusLine | None
-) -> Iterator[BatchOutcome]:
-    """As :func:`followed`, for a job in batches."""
+def follow_batch(batch: Iterable[BatchOutcome], line: StatusLine | None) -> Iterator[BatchOutcome]:
+    """As :func:`follow_job`, for a job in batches."""
     if line is None:
         yield from batch
         return
@@ -164,14 +163,14 @@ def followed_batch(
         for outcome in batch:
             if isinstance(outcome, Waiting):
                 total = ended + len(outcome.active) + outcome.pending
-                line.show(Progress(total, ended, line.elapsed_s, outcome.active))
+                line.show(Progress(total, ended, line.age_s, outcome.active))
                 continue
             line.clear()
             ended += isinstance(outcome, (MinionReturn, NotReturned))
             yield outcome
 
 
-def _progress(run: Run, elapsed_s: float) -> Progress:
+def _progress_of(run: Run, elapsed_s: float) -> Progress:
     expected = len(run.minions) + len(run.missing)
     missing = run.outstanding
     return Progress(expected, max(expected - len(missing), 0), elapsed_s, missing, run.steps)

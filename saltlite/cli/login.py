@@ -1,18 +1,19 @@
 """Who the user of a command says that he is: ``--eauth``, ``--username``, ``-T`` and stored tokens.
 
 Used by ``salt``, ``salt-run`` and ``salt-key``. Who asks by a login is judged by that login alone:
-nothing else that this user could show goes along. Source: api.md 1.6, cli.md 2.
+nothing else that this user could show goes along. Source: docs/access.md,
+docs/command-line.md#exit-codes.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.cli.command import complain
+from saltlite.core.messages import LOGINS_BUSY
 from saltlite.errors import AccessDenied, MasterRefused, StoreError
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ def credentials(config: MasterConfig, options: optparse.Values) -> dict[str, str
         LoginFailed: the module is not there, or no token was given for the login.
     """
     if not options.eauth:
-        return _stored(config)
+        return _read_stored_token(config)
     _check_module(config, options.eauth)
-    username = options.username if options.username is not None else _ask("username: ")
+    username = options.username if options.username is not None else _read_line("username: ")
     shown = {
         "eauth": options.eauth,
         "username": username or _process_user(),
@@ -69,16 +70,22 @@ def credentials(config: MasterConfig, options: optparse.Values) -> dict[str, str
     return _make_token(config, shown) if options.mktoken else shown
 
 
-def end_refused(error: MasterRefused, shown: Mapping[str, str]) -> int:
-    """Print that the master refused what was shown; the exit code.
+def end_refused(
+    error: MasterRefused,
+    shown: Mapping[str, str],
+    config: MasterConfig,
+    options: optparse.Values,
+) -> int:
+    """Print, by the user's outputter, that the master refused what was shown; the exit code.
 
     Raises:
         MasterRefused: it is about something else.
     """
     if not shown or error.name not in _NOT_KNOWN:
         raise error
-    sys.stdout.write(f"{error.message}\n")
-    sys.stdout.flush()
+    from saltlite.cli.show import Screen
+
+    Screen.of(config, options).show(error.message)
     return EX_LOGIN
 
 
@@ -95,7 +102,7 @@ def _check_module(config: MasterConfig, name: str) -> None:
         raise LoginFailed
 
 
-def _ask(words: str) -> str:
+def _read_line(words: str) -> str:
     sys.stdout.write(words)
     sys.stdout.flush()
     return sys.stdin.readline().rstrip("\n")
@@ -103,7 +110,7 @@ def _ask(words: str) -> str:
 
 def _ask_secretly() -> str:
     if not sys.stdin.isatty():
-        return _ask("password: ")
+        return _read_line("password: ")
     from getpass import getpass
 
     return getpass("password: ")
@@ -130,7 +137,7 @@ def token_path(config: MasterConfig) -> Path:
     return (own if os.path.isdir(own) else home) / TOKEN_FILE
 
 
-def _stored(config: MasterConfig) -> dict[str, str]:
+def _read_stored_token(config: MasterConfig) -> dict[str, str]:
     """A token of before, for who has no key of his own on this machine."""
     path = token_path(config)
     if not os.path.exists(path) or _has_key(config):
@@ -167,8 +174,12 @@ def _make_token(config: MasterConfig, shown: Mapping[str, str]) -> dict[str, str
     from saltlite.client.local import LocalClient
 
     found: Any = None
-    with LocalClient(config) as client, contextlib.suppress(MasterRefused):
-        found = client.send({"cmd": "mk_token", **shown}, timeout_s=LOGIN_TIMEOUT_S)
+    with LocalClient(config) as client:
+        try:
+            found = client.send({"cmd": "mk_token", **shown}, timeout_s=LOGIN_TIMEOUT_S)
+        except MasterRefused as error:
+            if error.name == LOGINS_BUSY:
+                raise
     if not isinstance(found, Mapping) or not isinstance(found.get("token"), str):
         sys.stdout.write(f"{REFUSED}\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Where log records go: the console, a file or syslog, by the options of config.md "Logging".
+"""Where log records go: the console, a file or syslog, by the options of docs/config.md#log.
 
 Commands call :func:`early` before they read their configuration and :func:`setup` after it. A
 record is one line whatever a peer put into it: control characters are shown, not sent to the
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.display import LOG_LEVELS
+from saltlite.core.lazyregex import regex
 from saltlite.core.terminal import UNSAFE
 from saltlite.errors import StoreError
 
@@ -33,8 +34,8 @@ else:
 LOG_FILE_MODE = 0o640
 EARLY_FORMAT = "[%(levelname)-8s] %(message)s"
 
-_UNPRINTABLE = re.compile(f"[\t\n{UNSAFE}]")
-_UNPRINTABLE_IN_TRACES = re.compile(f"[{UNSAFE}]")
+_UNPRINTABLE = regex(f"[\t\n{UNSAFE}]")
+_UNPRINTABLE_IN_TRACES = regex(f"[{UNSAFE}]")
 
 _COLOURS = (
     (logging.CRITICAL, "\x1b[0;1;31m"),
@@ -54,11 +55,11 @@ _ours: list[logging.Handler] = []
 def early(level: str = "warning") -> None:
     """Log to the console until the configuration says more; keep warnings for the log file."""
     _name_levels()
-    console = _console(EARLY_FORMAT, "%H:%M:%S", _Threshold(LOG_LEVELS[level], {}))
-    _install([console, _Kept()])
+    console = _console_handler(EARLY_FORMAT, "%H:%M:%S", _Threshold(LOG_LEVELS[level], {}))
+    _install_handlers([console, _Kept()])
 
 
-def kept() -> list[dict[str, Any]]:
+def early_records() -> list[dict[str, Any]]:
     """What was logged since :func:`early`, as plain values that another process can take over."""
     return [each for handler in _ours if isinstance(handler, _Kept) for each in handler.records]
 
@@ -87,13 +88,13 @@ def setup(
     commands open it with the first record.
     """
     _name_levels()
-    granular = _granular(options.log_granular_levels)
+    granular = _read_levels(options.log_granular_levels)
     level = LOG_LEVELS[options.log_level]
     handlers: list[logging.Handler] = []
     if console and options.log_level != "quiet":
         datefmt = options.log_datefmt_console or options.log_datefmt
         handlers.append(
-            _console(
+            _console_handler(
                 options.log_fmt_console,
                 datefmt,
                 _Threshold(level, granular),
@@ -104,7 +105,7 @@ def setup(
     file_level = LOG_LEVELS[options.log_level_logfile or options.log_level]
     target = options.log_file if log_file is None else log_file
     if file_level < LOG_LEVELS["quiet"]:
-        handler = _file(target, at_once=at_once)
+        handler = _file_handler(target, at_once=at_once)
         if handler is not None:
             handler.setFormatter(
                 LineFormatter(
@@ -113,7 +114,7 @@ def setup(
             )
             handler.addFilter(_Threshold(file_level, granular))
             handlers.append(handler)
-    _install(handlers)
+    _install_handlers(handlers)
 
 
 def prepare_for(user: str, target: str) -> None:
@@ -149,10 +150,10 @@ def reopen() -> None:
 
 def close() -> None:
     """Take down what :func:`early` or :func:`setup` put up."""
-    _install([])
+    _install_handlers([])
 
 
-def _install(handlers: list[logging.Handler]) -> None:
+def _install_handlers(handlers: list[logging.Handler]) -> None:
     root = logging.getLogger()
     for handler in _ours:
         root.removeHandler(handler)
@@ -189,7 +190,7 @@ class _Threshold(logging.Filter):
         return record.levelno >= self._level
 
 
-def _granular(levels: Mapping[str, Any]) -> dict[str, int]:
+def _read_levels(levels: Mapping[str, Any]) -> dict[str, int]:
     """Levels by our loggers' names; ``salt.channel`` means ``saltlite.channel`` too."""
     named: dict[str, int] = {}
     for logger, level in levels.items():
@@ -223,8 +224,8 @@ class LineFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The record's line, without its traceback."""
-        record.message = escaped(record.message)
-        fields = {**record.__dict__, **self._more(record)}
+        record.message = escape_controls(record.message)
+        fields = {**record.__dict__, **self._extra_fields(record)}
         try:
             return (self._fmt or "%(message)s") % _Lenient(fields)
         except (ValueError, TypeError):  # a format that the user got wrong loses no record
@@ -232,13 +233,13 @@ class LineFormatter(logging.Formatter):
 
     def formatException(self, ei: Any) -> str:
         """The traceback; several lines, harmless on a terminal."""
-        return _UNPRINTABLE_IN_TRACES.sub(_escape, super().formatException(ei))
+        return _UNPRINTABLE_IN_TRACES.sub(_escape_character, super().formatException(ei))
 
-    def _more(self, record: logging.LogRecord) -> dict[str, str]:
+    def _extra_fields(self, record: logging.LogRecord) -> dict[str, str]:
         jid = getattr(record, "jid", "")
         start, end = (_colour_of(record.levelno), _PLAIN) if self._colour else ("", "")
         return {
-            "jid": self._jid % {"jid": escaped(str(jid))} if jid else "",
+            "jid": self._jid % {"jid": escape_controls(str(jid))} if jid else "",
             "offset": time.strftime("%z", time.localtime(record.created)),
             "colorlevel": f"{start}[{record.levelname:<8}]{end}",
             "colormsg": f"{start}{record.message}{end}",
@@ -254,12 +255,12 @@ class _Lenient(dict[str, Any]):
         return ""
 
 
-def escaped(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""``text`` on one line, its control characters as ``\n``, ``\x1b``, ``\u202e``."""
-    return _UNPRINTABLE.sub(_escape, text)
+    return _UNPRINTABLE.sub(_escape_character, text)
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode("ascii")
 
 
@@ -270,7 +271,7 @@ def _colour_of(level: int) -> str:
 # --- where records go ----------------------------------------------------------------------------
 
 
-def _console(
+def _console_handler(
     form: str, datefmt: str, threshold: _Threshold, *, jid: str = "", colour: bool = False
 ) -> logging.Handler:
     handler = _QuietStream(sys.stderr)
@@ -324,9 +325,9 @@ class LogFile(logging.FileHandler):
 
     def _open(self) -> TextIOWrapper:
         stream = open(  # noqa: SIM115 - closed by the handler
-            self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_opener
+            self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_open_private
         )
-        self._identity = _identity(os.fstat(stream.fileno()))
+        self._identity = _file_identity(os.fstat(stream.fileno()))
         return stream
 
     def open_now(self) -> None:
@@ -335,7 +336,7 @@ class LogFile(logging.FileHandler):
             self._reopen_if_moved()
             self.stream = self.stream or self._open()
         except OSError as error:
-            self._complain(error)
+            self._complain_once(error)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record; the first failure is told on stderr, later ones are passed over."""
@@ -343,7 +344,7 @@ class LogFile(logging.FileHandler):
             self._reopen_if_moved()
             super().emit(record)
         except OSError as error:
-            self._complain(error)
+            self._complain_once(error)
 
     def close(self) -> None:
         """Close the file; what could not be written is lost, and was told."""
@@ -352,20 +353,20 @@ class LogFile(logging.FileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:
         """The first failure is told on stderr, later ones are passed over."""
-        self._complain(sys.exc_info()[1])
+        self._complain_once(sys.exc_info()[1])
 
     def _reopen_if_moved(self) -> None:
         if self.stream is None:
             return
         try:
-            there = _identity(os.stat(self.baseFilename))
+            there = _file_identity(os.stat(self.baseFilename))
         except FileNotFoundError:
             there = None
         if there != self._identity:
             self.stream.close()
             self.stream = self._open()
 
-    def _complain(self, error: BaseException | None) -> None:
+    def _complain_once(self, error: BaseException | None) -> None:
         if self._said:
             return
         self._said = True
@@ -374,11 +375,11 @@ class LogFile(logging.FileHandler):
             sys.stderr.write(f"[WARNING ] Failed to open log file {self.baseFilename}: {reason}\n")
 
 
-def _identity(status: os.stat_result) -> tuple[int, int]:
+def _file_identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _opener(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     from saltlite import disk
 
     with contextlib.suppress(StoreError), disk.masked(0o022):
@@ -386,7 +387,7 @@ def _opener(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, LOG_FILE_MODE)
 
 
-def _file(target: str, *, at_once: bool) -> logging.Handler | None:
+def _file_handler(target: str, *, at_once: bool) -> logging.Handler | None:
     if not target or target == os.devnull:
         return None
     if "://" in target:

@@ -9,7 +9,8 @@ A command composes its parser from groups, adds what it has alone, and parses::
     options, arguments = parser.parse_command(argv)
     config = load_config(load_master, options)
 
-Messages, exit codes and destinations are Salt's. Source: cli.md 1 and 2.
+Messages, exit codes and destinations are Salt's. Source: docs/cli.md,
+docs/command-line.md#exit-codes.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class CommandParser(optparse.OptionParser):
     # --- Saltfile ------------------------------------------------------------------------------
 
     def _from_saltfile(self, given: optparse.Values, environ: Mapping[str, str]) -> dict[str, Any]:
-        path = self._saltfile(given, environ)
+        path = self._find_saltfile(given, environ)
         if path is None or not self.has_option("--saltfile"):
             return {}
         from saltlite.config.files import read_file
@@ -106,7 +107,7 @@ class CommandParser(optparse.OptionParser):
         try:
             section = (read_file(path) or {}).get(self.command)
         except UntrustedFile as error:
-            if self._named(given, environ):
+            if self._find_saltfile_name(given, environ):
                 self.exit(EX_GENERIC, f"{error}\n")
             sys.stderr.write(f"WARNING: not used: {error}\n")
             return {}
@@ -116,17 +117,17 @@ class CommandParser(optparse.OptionParser):
             return {}
         options = {option.dest: option for option in self._all_options() if option.dest}
         return {
-            name: self._converted(options[name], value)
+            name: self._convert_value(options[name], value)
             for name, value in section.value.items()
             if name in options and name != "saltfile"
         }
 
     @staticmethod
-    def _named(given: optparse.Values, environ: Mapping[str, str]) -> str | None:
+    def _find_saltfile_name(given: optparse.Values, environ: Mapping[str, str]) -> str | None:
         return getattr(given, "saltfile", None) or environ.get("SALT_SALTFILE")
 
-    def _saltfile(self, given: optparse.Values, environ: Mapping[str, str]) -> str | None:
-        named = self._named(given, environ)
+    def _find_saltfile(self, given: optparse.Values, environ: Mapping[str, str]) -> str | None:
+        named = self._find_saltfile_name(given, environ)
         if named:
             path = os.path.expanduser(named)
             if not os.path.isfile(path):
@@ -141,7 +142,7 @@ class CommandParser(optparse.OptionParser):
         grouped = [option for group in self.option_groups for option in group.option_list]
         return [*self.option_list, *grouped]
 
-    def _converted(self, option: optparse.Option, value: Any) -> Any:
+    def _convert_value(self, option: optparse.Option, value: Any) -> Any:
         if option.action in ("store_true", "store_false") or option.type is None:
             return value
         try:

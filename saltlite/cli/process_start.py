@@ -33,10 +33,10 @@ def prepare() -> None:
     if command not in COMMANDS and command != _RUN_AS_MODULE:
         return
     open_missing_streams(is_daemon=command in DAEMONS)
-    sys.path[:] = trusted_path(sys.path, _own_directory(command), _from_user())
+    sys.path[:] = build_trusted_path(sys.path, _own_directory(command), _from_user())
 
 
-def trusted_path(path: Sequence[str], own: str | None, from_user: Sequence[str]) -> list[str]:
+def build_trusted_path(path: Sequence[str], own: str | None, from_user: Sequence[str]) -> list[str]:
     """``path`` without what others may have filled; what the user added comes last.
 
     ``own`` is the entry that Python made of the script or the working directory. So neither can
@@ -45,7 +45,7 @@ def trusted_path(path: Sequence[str], own: str | None, from_user: Sequence[str])
     # Python has made relative entries absolute by now: "" has become the working directory
     added = {
         absolute: entry
-        for absolute, entry in ((_absolute(entry), entry) for entry in from_user)
+        for absolute, entry in ((_make_absolute(entry), entry) for entry in from_user)
         if absolute in path and absolute != PACKAGE_PARENT
     }
     kept = [entry for entry in path if entry not in added]
@@ -55,7 +55,7 @@ def trusted_path(path: Sequence[str], own: str | None, from_user: Sequence[str])
     return [*kept, *(entry for entry in added.values() if _is_trusted(entry))]
 
 
-def _absolute(entry: str) -> str:
+def _make_absolute(entry: str) -> str:
     try:
         return os.path.abspath(entry)
     except OSError:  # the working directory is gone
@@ -79,13 +79,13 @@ def _from_user() -> list[str]:
 
 
 def _is_trusted(directory: str) -> bool:
-    reason = next(_doubts(directory), None)
+    reason = next(_find_doubts(directory), None)
     if reason is not None and directory:
         sys.stderr.write(f"WARNING: no modules are loaded from {directory}: {reason}\n")
     return reason is None
 
 
-def _doubts(directory: str) -> Iterator[str]:
+def _find_doubts(directory: str) -> Iterator[str]:
     if not os.path.isabs(directory):
         yield "it depends on the working directory"
         return

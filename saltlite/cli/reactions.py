@@ -81,7 +81,7 @@ class ReactorClient:
         report = {
             "entries": [entry.as_map() for entry in entries],
             "rendered": dict(rendered),
-            "reactions": [self._describe(one) for one in made.reactions],
+            "reactions": [self._describe_reaction(one) for one in made.reactions],
             "warnings": [*found.problems, *made.warnings],
             "errors": errors,
         }
@@ -96,7 +96,7 @@ class ReactorClient:
                 for path in renderer.locate(file, tag):
                     yield path, renderer.render(path, tag, data)
 
-    def _describe(self, reaction: Reaction) -> dict[str, Any]:
+    def _describe_reaction(self, reaction: Reaction) -> dict[str, Any]:
         """The call as it would be made; arguments of the old form are laid out."""
         shown = reaction.as_map()
         if not reaction.by_signature:
@@ -123,7 +123,7 @@ class ReactorClient:
         for file in dict.fromkeys(file for entry in found.entries for file in entry.files):
             with _collect_error(errors):
                 for path in renderer.locate(file, "any"):
-                    warnings += _unquoted(path)
+                    warnings += _find_unquoted_words(path)
         report: dict[str, Any] = {"entries": len(found.entries), "errors": errors}
         if warnings and not config.reactor.reactor_strict:
             report["warnings"] = warnings
@@ -168,7 +168,7 @@ def _collect_error(errors: list[str]) -> Iterator[None]:
         errors.append(str(error))
 
 
-def _unquoted(path: str) -> Iterator[str]:
+def _find_unquoted_words(path: str) -> Iterator[str]:
     """A line for each place of a file where an event's word becomes YAML."""
     from saltlite.reactor.render import RENDERER
     from saltlite.templates.pipe import pipe

@@ -9,10 +9,12 @@ from saltlite.core import patterns
 
 def match_outside() -> None:
     """Have such expressions matched in a process of their own, from now on and in all forks."""
-    patterns.match_outside_with(_ask)
+    patterns.match_outside_with(_ask_child)
 
 
-def _ask(how: str, expression: str, flags: int, text: str, value: str, limit_s: float, /) -> Any:
+def _ask_child(
+    how: str, expression: str, flags: int, text: str, value: str, limit_s: float, /
+) -> Any:
     from saltlite import regex_process
 
     return regex_process.ask(how, expression, flags, text, value, limit_s)

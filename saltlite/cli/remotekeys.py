@@ -22,40 +22,40 @@ class RemoteKeys:
     def list(self, state: str) -> list[str]:
         """The ids in a state, sorted."""
         if self._listed is None:
-            self._listed = self._call("key.list_all")
+            self._listed = self._call_wheel("key.list_all")
         return sorted(self._listed.get(state, ()))
 
     def key(self, minion_id: str, state: str) -> str | None:
         """The key's PEM text."""
-        found = self._call("key.key_str", match=minion_id).get(state, {}).get(minion_id)
+        found = self._call_wheel("key.key_str", match=minion_id).get(state, {}).get(minion_id)
         return found if isinstance(found, str) else None
 
     def accept(self, minion_id: str, state: str) -> bool:
         """Accept a key that is in ``state``."""
         included = {"include_rejected": state == REJECTED, "include_denied": state == DENIED}
-        return minion_id in self._change("key.accept", minion_id, included).get(ACCEPTED, ())
+        return minion_id in self._change_key("key.accept", minion_id, included).get(ACCEPTED, ())
 
     def reject(self, minion_id: str, state: str) -> bool:
         """Reject a key that is in ``state``."""
         included = {"include_accepted": state == ACCEPTED, "include_denied": state == DENIED}
-        return minion_id in self._change("key.reject", minion_id, included).get(REJECTED, ())
+        return minion_id in self._change_key("key.reject", minion_id, included).get(REJECTED, ())
 
     def delete(self, minion_id: str, state: str) -> bool:
         """Forget a key, whatever its state."""
         return not any(
-            minion_id in names for names in self._change("key.delete", minion_id, {}).values()
+            minion_id in names for names in self._change_key("key.delete", minion_id, {}).values()
         )
 
     def finger(self, match: str) -> dict[str, Any]:
         """The fingerprints of the ids that fit, by state."""
-        return dict(self._call("key.finger", match=match))
+        return dict(self._call_wheel("key.finger", match=match))
 
-    def _change(self, fun: str, minion_id: str, included: Mapping[str, bool]) -> Keys:
+    def _change_key(self, fun: str, minion_id: str, included: Mapping[str, bool]) -> Keys:
         self._listed = None
         wanted = {name: True for name, value in included.items() if value}
-        return dict(self._call(fun, match=minion_id, **wanted))
+        return dict(self._call_wheel(fun, match=minion_id, **wanted))
 
-    def _call(self, fun: str, **kwargs: Any) -> Mapping[str, Any]:
+    def _call_wheel(self, fun: str, **kwargs: Any) -> Mapping[str, Any]:
         answer = self._client.call_master({"cmd": "wheel", "fun": fun, "kwarg": kwargs})
         value = answer["data"]["return"]
         if not answer["data"]["success"] or not isinstance(value, Mapping):

@@ -42,7 +42,7 @@ class RunLine(logging.Filter):
         if self._now is None or self._is_busy:
             return
         name, number, total = self._now
-        self._line.show(Progress(total, number, self._line.elapsed_s, (name,)))
+        self._line.show(Progress(total, number, self._line.age_s, (name,)))
 
     def filter(self, _record: logging.LogRecord) -> bool:
         """Erase the line before a log line is written."""
@@ -57,7 +57,7 @@ class RunLine(logging.Filter):
 
 
 @contextmanager
-def shown(ctx: MinionContext, stream: TextIO | None = None) -> Iterator[None]:
+def show_progress(ctx: MinionContext, stream: TextIO | None = None) -> Iterator[None]:
     """Show which state runs meanwhile, if standard error is a terminal."""
     stream = stream or sys.stderr
     if not on_terminal(stream):

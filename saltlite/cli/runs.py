@@ -6,7 +6,6 @@ other; here they meet.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core import dataclasses
 from saltlite.errors import MasterAbsent, StoreError
 
 if TYPE_CHECKING:
@@ -41,18 +41,25 @@ def runner_context(
     from saltlite.client.local import LocalClient
     from saltlite.core.targets import Target
     from saltlite.loader.master_functions import RunnerFunctions
+    from saltlite.master.presence import connections_to
     from saltlite.runner_context import RunnerContext
 
     regexes.match_outside()
     with ExitStack() as stack:
         store = stores.open_jobs(config, read_only=False)
         stack.callback(store.close)
-        local = stack.enter_context(LocalClient(config, store=lambda: store))
+        local = stack.enter_context(
+            LocalClient(
+                config,
+                store=lambda: store,
+                connections=lambda: connections_to(config.network.publish_port),
+            )
+        )
         events = stores.LazyEvents(config)
         stack.callback(events.close)
 
-        def expected(tgt: str | list[str], kind: str, *, greedy: bool = True) -> list[str]:
-            return stores.expected_minions(config, Target(tgt, kind), greedy=greedy)
+        def expected_ids(tgt: str | list[str], kind: str, *, greedy: bool = True) -> list[str]:
+            return stores.list_expected_minions(config, Target(tgt, kind), greedy=greedy)
 
         context = RunnerContext(
             config=config,
@@ -63,10 +70,10 @@ def runner_context(
             events=events,
             local=local,
             listen=lambda prefix: listen(config, prefix),
-            accepted=lambda: stores.accepted_minions(config),
-            connected=lambda: stores.connected_addresses(config),
-            expected=expected,
-            cached=lambda tgt, kind: expected(tgt, kind, greedy=False),
+            accepted=lambda: stores.list_accepted_minions(config),
+            connected=lambda: stores.find_connected_addresses(config),
+            expected=expected_ids,
+            cached=lambda tgt, kind: expected_ids(tgt, kind, greedy=False),
             write=write,
             forget_token=lambda token: stores.forget_token(config, token),
             user=user or sender(),

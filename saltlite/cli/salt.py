@@ -1,4 +1,6 @@
-"""``salt``: run functions on minions and print what they return. Source: cli.md 1.4, 2 to 5.
+"""``salt``: run functions on minions and print what they return.
+
+Source: docs/cli.md#salt, docs/command-line.md#exit-codes.
 
 Only here is known what is printed when and which exit code says what. Everything costly is imported
 when it is needed.
@@ -10,7 +12,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import login
@@ -28,7 +29,8 @@ from saltlite.cli.options import (
     CommandParser,
     target_type,
 )
-from saltlite.cli.salt_options import parser as _parser
+from saltlite.cli.salt_options import build_parser as _build_parser
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.terminal import sanitize
 from saltlite.errors import MasterRefused, PatternTooSlow, TargetError
 
@@ -66,16 +68,16 @@ class _Ended(Exception):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code of cli.md 2."""
+    """Run the command; the exit code of docs/command-line.md#exit-codes."""
     if argv is None:
         gc.disable()  # a tenth of the time of a short command would go into looking for cycles
-    code = run("salt", argv, _parser, _work)
+    code = run("salt", argv, _build_parser, _run_command)
     if argv is None:
-        _leave(code)
+        _exit_at_once(code)
     return code
 
 
-def _leave(code: int) -> None:
+def _exit_at_once(code: int) -> None:
     """End at once: taking the interpreter apart would take longer than asking a minion."""
     if "logging" in sys.modules:
         sys.modules["logging"].shutdown()
@@ -84,11 +86,11 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _work(parser: CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+def _run_command(parser: CommandParser, options: optparse.Values, arguments: list[str]) -> int:
     login.check_options(parser, options)
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
-    if options.doc and len(_documentation(arguments)) > 3:
+    if options.doc and len(_docs_arguments(arguments)) > 3:
         parser.error(ONE_METHOD)
     config = master_config(options)
     shown: dict[str, str] = {}
@@ -98,7 +100,7 @@ def _work(parser: CommandParser, options: optparse.Values, arguments: list[str])
     except login.LoginFailed:
         return login.EX_LOGIN
     except MasterRefused as error:
-        return login.end_refused(error, shown)
+        return login.end_refused(error, shown, config, options)
     except _Ended as end:
         if end.out:
             sys.stdout.write(f"{sanitize(end.out)}\n")
@@ -108,7 +110,7 @@ def _work(parser: CommandParser, options: optparse.Values, arguments: list[str])
 # --- from words to a job -------------------------------------------------------------------------
 
 
-def _documentation(arguments: list[str]) -> list[str]:
+def _docs_arguments(arguments: list[str]) -> list[str]:
     """``salt -d [target] [what]`` is ``sys.doc``."""
     target, *rest = arguments or ["*"]
     if rest[:1] != ["sys.doc"]:
@@ -141,7 +143,7 @@ def compound(names: str, words: Sequence[str], separator: str) -> tuple[list[str
     return functions, found
 
 
-def _listed(words: str) -> list[str]:
+def _parse_words(words: str) -> list[str]:
     return [one for one in words.replace(",", " ").split() if one]
 
 
@@ -188,40 +190,40 @@ class _Salt:
         if options.args_stdin:
             self.arguments += sys.stdin.read().splitlines()
         if options.doc:
-            self.arguments = _documentation(self.arguments)
+            self.arguments = _docs_arguments(self.arguments)
         if options.preview_target:
-            return self._preview()
-        request = self._request()
+            return self._show_preview()
+        request = self._make_request()
         try:
-            with self._client() as client:
-                return self._dispatch(client, request)
+            with self._make_client() as client:
+                return self._dispatch_request(client, request)
         except KeyboardInterrupt:
-            return self._interrupted()
+            return self._report_interrupt()
 
-    def _dispatch(self, client: LocalClient, request: JobRequest) -> int:
+    def _dispatch_request(self, client: LocalClient, request: JobRequest) -> int:
         options = self.options
         if options.async_:
             return self._publish_only(client, request)
         if options.subset:
-            request = self._subset(client, request)
+            request = self._choose_subset(client, request)
         batch = options.batch or self._safe_batch(request)
         if batch:
-            return self._batch(client, request, batch)
+            return self._run_batch(client, request, batch)
         run = client.start(request)
         if run is None:
-            return self._nobody(client.malformed)
+            return self._report_nobody(client.malformed)
         with run:
             self._jid = run.jid
-            self._head(run)
+            self._show_head(run)
             if options.doc or request.fun == "sys.doc":
-                return self._docs(run)
+                return self._show_docs(run)
             if options.static:
-                return self._static(run)
+                return self._show_static(run)
             return self._as_they_come(client, run)
 
     # --- before anything is sent --------------------------------------------------------------
 
-    def _request(self) -> JobRequest:
+    def _make_request(self) -> JobRequest:
         from saltlite.client.local import JobRequest, jid_as_text
         from saltlite.loader.arguments import parse_arguments
 
@@ -232,9 +234,9 @@ class _Salt:
             self._show_help()
             raise _Ended(EX_INCOMPLETE, err=f"\n{NO_FUNCTION}\n")
         options = self.options
-        _target, name, *words = self.arguments
-        no_parse = _listed(options.no_parse)
-        tgt, tgt_type = self._target()
+        _read_target, name, *words = self.arguments
+        no_parse = _parse_words(options.no_parse)
+        tgt, tgt_type = self._read_target()
         fun: str | list[str] = name
         arg: list[Any] = [jid_as_text(one) for one in parse_arguments(words, no_parse)]
         if "," in name:
@@ -250,18 +252,18 @@ class _Salt:
             options=self._publish_options(),
         )
 
-    def _target(self) -> tuple[str | list[str], str]:
+    def _read_target(self) -> tuple[str | list[str], str]:
         kind = target_type(self.options)
         tgt = self.arguments[0] if self.arguments else "*"
         if kind == "list":
-            return _listed(tgt), kind
+            return _parse_words(tgt), kind
         if kind == "nodegroup":
-            return self._nodegroup(tgt), "compound"
+            return self._expand_nodegroup(tgt), "compound"
         if kind == "compound" and "N@" in tgt:
             return self._without_nodegroups(tgt), kind
         return tgt, kind
 
-    def _nodegroup(self, name: str) -> str:
+    def _expand_nodegroup(self, name: str) -> str:
         from saltlite.core.targets import expand_nodegroup
 
         if name not in self.config.targets.nodegroups:
@@ -271,14 +273,14 @@ class _Salt:
         try:
             return expand_nodegroup(name, self.config.targets.nodegroups)
         except TargetError as error:
-            raise _Ended(self._nobody(str(error))) from error
+            raise _Ended(self._report_nobody(str(error))) from error
 
     def _without_nodegroups(self, expression: str) -> str:
         """A compound expression with the words of its nodegroups: minions do not know them."""
         words = expression.split()
         groups = (word.removeprefix("N@") for word in words)
         return " ".join(
-            self._nodegroup(group) if word.startswith("N@") and group else word
+            self._expand_nodegroup(group) if word.startswith("N@") and group else word
             for word, group in zip(words, groups, strict=True)
         )
 
@@ -290,16 +292,18 @@ class _Salt:
         for name in ("metadata", "return_kwargs", "executor_opts"):
             text = getattr(options, name)
             if text:
-                found[{"return_kwargs": "ret_kwargs"}.get(name, name)] = self._mapping(name, text)
+                found[{"return_kwargs": "ret_kwargs"}.get(name, name)] = self._parse_mapping(
+                    name, text
+                )
         if options.return_config:
             found["ret_config"] = options.return_config
         if options.module_executors:
-            found["module_executors"] = _listed(options.module_executors)
+            found["module_executors"] = _parse_words(options.module_executors)
         if options.start_event:
             found["start_event"] = True
         return {name: value for name, value in found.items() if value is not None}
 
-    def _mapping(self, name: str, text: str) -> Mapping[str, Any] | None:
+    def _parse_mapping(self, name: str, text: str) -> Mapping[str, Any] | None:
         from saltlite.loader.arguments import parse_argument
 
         value = parse_argument(text)
@@ -310,22 +314,22 @@ class _Salt:
         logging.getLogger(__name__).warning("--%s is not a dictionary, and is left out", name)
         return None
 
-    def _client(self) -> LocalClient:
+    def _make_client(self) -> LocalClient:
         from saltlite.client.local import LocalClient
 
         return LocalClient(
             self.config,
-            store=self._store,
-            connected=self._connected,
+            store=self._open_store,
+            connected=self._find_connected_minions,
             credentials=self._credentials,
         )
 
-    def _store(self) -> ReturnStore:
+    def _open_store(self) -> ReturnStore:
         from saltlite.cli.stores import open_jobs
 
         return open_jobs(self.config)
 
-    def _connected(self) -> frozenset[str] | None:
+    def _find_connected_minions(self) -> frozenset[str] | None:
         from saltlite.cli.stores import maybe_connected
 
         return maybe_connected(self.config)
@@ -337,20 +341,20 @@ class _Salt:
         sys.stdout.write(dump(flat_opts(self.config)))
         return EX_OK
 
-    def _preview(self) -> int:
-        minions = self._expected()
+    def _show_preview(self) -> int:
+        minions = self._list_expected_minions()
         if not minions:
             raise _Ended(EX_NOBODY, err=NOBODY_RETURNED)
         self.screen.show(minions)
         return EX_OK
 
-    def _expected(self) -> list[str]:
-        from saltlite.cli.stores import expected_minions
+    def _list_expected_minions(self) -> list[str]:
+        from saltlite.cli.stores import list_expected_minions
         from saltlite.core.targets import Target
 
-        tgt, tgt_type = self._target()
+        tgt, tgt_type = self._read_target()
         try:
-            return expected_minions(self.config, Target(tgt, tgt_type, self.options.delimiter))
+            return list_expected_minions(self.config, Target(tgt, tgt_type, self.options.delimiter))
         except PatternTooSlow:
             raise
         except TargetError:
@@ -361,12 +365,12 @@ class _Salt:
     def _publish_only(self, client: LocalClient, request: JobRequest) -> int:
         reply = client.publish(request)
         if reply is None:
-            return self._nobody(client.malformed)
+            return self._report_nobody(client.malformed)
         self.screen.line(f"Executed command with job ID: {reply.jid}")
         return EX_OK
 
-    def _subset(self, client: LocalClient, request: JobRequest) -> JobRequest:
-        import dataclasses
+    def _choose_subset(self, client: LocalClient, request: JobRequest) -> JobRequest:
+        from saltlite.core import dataclasses
 
         chosen = client.subset_of(
             request.tgt,
@@ -379,20 +383,20 @@ class _Salt:
 
     def _safe_batch(self, request: JobRequest) -> str:
         limit = self.options.batch_safe_limit
-        if limit <= 0 or len(self._expected()) < limit:
+        if limit <= 0 or len(self._list_expected_minions()) < limit:
             return ""
         if not self.options.static:
             self.screen.line(f"\n{MANY_MINIONS}")
         return str(self.options.batch_safe_size)
 
-    def _nobody(self, reason: str) -> int:
+    def _report_nobody(self, reason: str) -> int:
         self.screen.line(NOBODY_MATCHED)
         self.screen.show({})
         if reason:
             complain(f"ERROR: {reason}", EX_NOBODY)
         return complain(NOBODY_RETURNED, EX_NOBODY)
 
-    def _head(self, run: Run) -> None:
+    def _show_head(self, run: Run) -> None:
         if self.options.verbose:
             line = f"Executing job with jid {run.jid}"
             self.screen.line(f"{line}\n{'-' * len(line)}\n")
@@ -406,7 +410,7 @@ class _Salt:
         show_lost = self.options.verbose or (
             self.config.output.show_timeout and not self.options.hide_timeout
         )
-        for outcome in self._outcomes(run):
+        for outcome in self._follow_outcomes(run):
             if isinstance(outcome, MinionReturn):
                 seen.returned += 1
                 seen.failed += bool(outcome.exit_code)
@@ -416,20 +420,20 @@ class _Salt:
             seen.lost.append(outcome.id)
             if show_lost:
                 self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
-        self._summary(seen)
+        self._show_summary(seen)
         if show_lost:
-            self._reasons(run, seen.lost)
+            self._show_reasons(run, seen.lost)
         if seen.failed or (seen.lost and show_lost):
             return complain(FAILED, EX_FAILED)
         return EX_OK
 
-    def _outcomes(self, run: Run) -> Iterator[Outcome]:
+    def _follow_outcomes(self, run: Run) -> Iterator[Outcome]:
         """What comes of the job, with a line on the terminal while nothing does."""
-        from saltlite.cli.live import followed
+        from saltlite.cli.live import follow_job
 
-        return followed(run, self._line())
+        return follow_job(run, self._status_line())
 
-    def _line(self) -> StatusLine | None:
+    def _status_line(self) -> StatusLine | None:
         from saltlite.cli.live import StatusLine, bar, on_terminal
 
         if self._status is None and on_terminal(sys.stdout):
@@ -439,7 +443,7 @@ class _Salt:
             )
         return self._status
 
-    def _reasons(self, run: Run, lost: Sequence[str]) -> None:
+    def _show_reasons(self, run: Run, lost: Sequence[str]) -> None:
         """Say on a terminal why minions did not return."""
         from saltlite.cli.live import on_terminal
 
@@ -447,29 +451,29 @@ class _Salt:
             return
         from saltlite.cli.runs import why_missing
 
-        silent = frozenset(lost) - run.answered
+        silent = frozenset(lost) - run.who_answered
         for minion, reason in why_missing(self.config, run.jid, lost, silent=silent).items():
             complain(f"{minion}: {reason['text']}")
 
-    def _static(self, run: Run) -> int:
+    def _show_static(self, run: Run) -> int:
         from saltlite.client.collect import MinionReturn
 
         seen = _Seen(expected=len(run.minions) + len(run.missing))
-        for outcome in self._outcomes(run):
+        for outcome in self._follow_outcomes(run):
             if isinstance(outcome, MinionReturn):
                 seen.returned += 1
                 seen.failed += bool(outcome.exit_code)
                 seen.together[outcome.id] = outcome.return_
                 seen.outputter = outcome.out or seen.outputter
         self.screen.show(dict(sorted(seen.together.items())), seen.outputter)
-        self._summary(seen)
+        self._show_summary(seen)
         return EX_OK if seen.together else complain(NOBODY_RETURNED, EX_NOBODY)
 
-    def _docs(self, run: Run) -> int:
+    def _show_docs(self, run: Run) -> int:
         from saltlite.client.collect import MinionReturn
 
         docs: dict[str, Any] = {}
-        for outcome in self._outcomes(run):
+        for outcome in self._follow_outcomes(run):
             if isinstance(outcome, MinionReturn) and isinstance(outcome.return_, Mapping):
                 docs.update(outcome.return_)
             elif isinstance(outcome, MinionReturn):
@@ -481,7 +485,7 @@ class _Salt:
             self.screen.line(f"{name}:\n{docs[name]}\n")
         return EX_OK
 
-    def _batch(self, client: LocalClient, request: JobRequest, size: str) -> int:
+    def _run_batch(self, client: LocalClient, request: JobRequest, size: str) -> int:
         from saltlite.cli.live import REFRESH_S
         from saltlite.client.batch import Batch
 
@@ -493,7 +497,7 @@ class _Salt:
                 size,
                 wait_s=options.batch_wait,
                 failhard=options.failhard,
-                pulse_s=REFRESH_S if self._line() else None,
+                pulse_s=REFRESH_S if self._status_line() else None,
             )
         except ValueError:
             raise _Ended(EX_FAILED, out=BAD_BATCH.format(size)) from None
@@ -501,7 +505,7 @@ class _Salt:
             seen = self._batch_outcomes(client, batch)
         if options.static:
             self.screen.show(dict(sorted(seen.together.items())), seen.outputter)
-        self._summary(seen)
+        self._show_summary(seen)
         if not seen.returned:
             if not seen.expected:
                 self.screen.line(NOBODY_MATCHED)
@@ -511,13 +515,13 @@ class _Salt:
         return EX_OK if options.static else seen.highest
 
     def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
-        from saltlite.cli.live import followed_batch
+        from saltlite.cli.live import follow_batch
         from saltlite.client.batch import Silent, Started, Stopped
         from saltlite.client.collect import MinionReturn, NotReturned
 
         seen = _Seen()
         loud = not self.options.static
-        for outcome in followed_batch(batch, self._line()):
+        for outcome in follow_batch(batch, self._status_line()):
             if isinstance(outcome, MinionReturn):
                 self._batch_return(outcome, seen)
             elif isinstance(outcome, Started):
@@ -526,7 +530,7 @@ class _Salt:
                 if loud:
                     self.screen.line(f"\nExecuting run on {list(outcome.minions)}\n")
             elif isinstance(outcome, Stopped):
-                complain(_stopped(outcome.id), 0)
+                complain(_describe_failhard(outcome.id), 0)
             elif isinstance(outcome, Silent):
                 seen.expected += 1
                 if loud:
@@ -548,7 +552,7 @@ class _Salt:
         data = {"retcode": outcome.exit_code, "jid": outcome.jid, outcome.id: outcome.return_}
         self.screen.show(data, outcome.out, retcode=outcome.exit_code)
 
-    def _summary(self, seen: _Seen) -> None:
+    def _show_summary(self, seen: _Seen) -> None:
         if not (self.options.summary or self.config.output.cli_summary):
             return
         dashes = "-" * 43
@@ -560,7 +564,7 @@ class _Salt:
             f"# of minions with errors: {seen.failed}\n{dashes}"
         )
 
-    def _interrupted(self) -> int:
+    def _report_interrupt(self) -> int:
         from saltlite.client.local import LOOK_UP
 
         if self._status is not None:
@@ -571,7 +575,7 @@ class _Salt:
         return complain(text)
 
 
-def _stopped(minion: str) -> str:
+def _describe_failhard(minion: str) -> str:
     return (
         f"[ERROR   ] Minion {minion} returned with non-zero exit code. "
         "Batch run stopped due to failhard"

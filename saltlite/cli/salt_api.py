@@ -1,4 +1,4 @@
-"""``salt-api``: the daemon's command line. Source: docs/api.md; cli.md 2."""
+"""``salt-api``: the daemon's command line. Source: docs/api.md; docs/command-line.md#exit-codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.version import answered
+from saltlite.cli.version import answer_version
 from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ EX_NO_USER = 67
 def main(argv: Sequence[str] | None = None) -> int:
     """Run salt-api; the exit code is 1, after one line, if it cannot start."""
     arguments = sys.argv[1:] if argv is None else argv
-    if answered("salt-api", arguments):
+    if answer_version("salt-api", arguments):
         return 0
     from saltlite.cli import logs
 
-    options, _ = _parser().parse_command(arguments)
+    options, _ = _build_parser().parse_command(arguments)
     own_files = _own_files(options)
-    config = _load(options, own_files)
+    config = _load_config(options, own_files)
     from saltlite import process
 
     if options.daemon:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             log_file=config.api.api_logfile,
             at_once=True,
         )
-        return _run(config, lambda: _reload_logs(options, own_files))
+        return _run_api(config, lambda: _reload_logs(options, own_files))
     except SaltliteError as error:
         if options.daemon:  # nobody sees standard error any more
             log.critical("%s", error)
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
 
 
-def _run(config: MasterConfig, reload: Callable[[], None]) -> int:
+def _run_api(config: MasterConfig, reload: Callable[[], None]) -> int:
     from saltlite.api.daemon import Api
 
     rights = partial(_list_rights, config)
@@ -82,20 +82,23 @@ def _list_rights(
 
 
 def _open_store(config: MasterConfig) -> Callable[[], ReturnStore]:
-    """The job store, opened with the first need."""
-    kept: list[ReturnStore] = []
+    """The job store, opened with the first need in each thread: SQLite serves one thread alone."""
+    import threading
+
+    kept = threading.local()
 
     def open_store() -> ReturnStore:
-        if not kept:
+        store: ReturnStore | None = getattr(kept, "store", None)
+        if store is None:
             from saltlite.cli.stores import open_jobs
 
-            kept.append(open_jobs(config))
-        return kept[0]
+            store = kept.store = open_jobs(config)
+        return store
 
     return open_store
 
 
-def _load(options: optparse.Values, own_files: Mapping[str, str]) -> MasterConfig:
+def _load_config(options: optparse.Values, own_files: Mapping[str, str]) -> MasterConfig:
     from saltlite.cli.options import load_config
     from saltlite.config.load import load_master
 
@@ -124,10 +127,10 @@ def _reload_logs(options: optparse.Values, own_files: Mapping[str, str]) -> None
     logs.setup(config.log, console=not options.daemon, log_file=config.api.api_logfile)
 
 
-def _parser() -> CommandParser:
+def _build_parser() -> CommandParser:
     from saltlite.cli.options import daemon_parser
 
-    return daemon_parser("api", "The Salt API system manages network API connectors for Salt")
+    return daemon_parser("api", "salt-api serves the master's HTTP interface.")
 
 
 if __name__ == "__main__":

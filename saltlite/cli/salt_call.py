@@ -1,4 +1,6 @@
-"""``salt-call``: run one function here and print what it gives back. Source: cli.md 1.5, 2, 4, 9.
+"""``salt-call``: run one function here and print what it gives back.
+
+Source: docs/cli.md#salt-call, docs/command-line.md#exit-codes.
 
 Without a master nothing of the network, of cryptography or of asyncio is imported, and grains are
 collected only if the function looks at them.
@@ -52,11 +54,11 @@ LOCAL = "local"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
-    return printing("salt-call", lambda: _main(argv))
+    return printing("salt-call", lambda: _parse_and_run(argv))
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    parser = _parser()
+def _parse_and_run(argv: Sequence[str] | None) -> int:
+    parser = _build_parser()
     options, words = parser.parse_command(sys.argv[1:] if argv is None else argv)
     if options.args_stdin:
         words = [*words, *sys.stdin.read().splitlines()]
@@ -71,7 +73,7 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error("--priv and --proxyid are not supported yet")
     from saltlite.config.load import load_minion
 
-    config = _with_cachedir(load_config(load_minion, options, _overrides(options)), options)
+    config = _with_cachedir(load_config(load_minion, options, _config_overrides(options)), options)
     from saltlite.cli import logs, regexes
 
     logs.setup(config.log, console=True)
@@ -84,7 +86,7 @@ def _run_guarded(config: MinionConfig, options: optparse.Values, words: Sequence
     from saltlite.errors import ConfigError, KeyPending, SaltliteError
 
     try:
-        return _run(config, options, words)
+        return _run_function(config, options, words)
     except KeyPending:
         sys.stdout.write(f"{NOT_ACCEPTED}\n")
         return EX_NOT_ACCEPTED
@@ -100,39 +102,39 @@ def _run_guarded(config: MinionConfig, options: optparse.Values, words: Sequence
         return complain(INTERRUPTED)
 
 
-def _run(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
+def _run_function(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
     import gc
 
     from saltlite.cli.show import Screen
 
     gc.set_threshold(100_000, 20, 20)  # a tenth of a large run would go into looking for cycles
-    caller = None if _masterless(config) else _connect(config, options)
+    caller = None if _is_masterless(config) else _connect_to_master(config, options)
     try:
-        ctx = _context(config, options, caller)
+        ctx = _make_context(config, options, caller)
         if options.doc:
             return _print_docs(ctx, words)
         screen = Screen.of(config, options)
         if options.grains_run:
             screen.show({LOCAL: dict(ctx.grains)})
             return EX_OK
-        return _call(ctx, screen, options, words, caller)
+        return _call_function(ctx, screen, options, words, caller)
     finally:
         if caller is not None:
             caller.close()
 
 
-def _masterless(config: MinionConfig) -> bool:
+def _is_masterless(config: MinionConfig) -> bool:
     files = config.files
     return files.file_client == "local" and not files.use_master_when_local
 
 
-def _connect(config: MinionConfig, options: optparse.Values) -> Caller:
+def _connect_to_master(config: MinionConfig, options: optparse.Values) -> Caller:
     from saltlite.minion.caller import connect
 
     return connect(config, options.auth_timeout)
 
 
-def _context(
+def _make_context(
     config: MinionConfig, options: optparse.Values, caller: Caller | None
 ) -> MinionContext:
     from saltlite.cli.minionbus import NotedJobs, listen_to_minion, minion_bus
@@ -176,7 +178,7 @@ def _print_docs(ctx: MinionContext, words: Sequence[str]) -> int:
     return EX_OK
 
 
-def _call(
+def _call_function(
     ctx: MinionContext,
     screen: Screen,
     options: optparse.Values,
@@ -190,42 +192,42 @@ def _call(
     from saltlite.minion.job import call_function
 
     fun = words[0]
-    arguments = parse_arguments(words[1:], _names(options.no_parse))
+    arguments = parse_arguments(words[1:], _parse_names(options.no_parse))
     jid = new_jid(datetime.now(timezone.utc), None)
     job: dict[str, Any] = {"fun": fun, "jid": jid, "pid": os.getpid(), "tgt": "salt-call"}
     if options.module_executors:
         job["module_executors"] = options.module_executors
     if options.executor_opts:
-        job["executor_opts"] = _metadata(options.executor_opts)
+        job["executor_opts"] = _parse_metadata(options.executor_opts)
     ctx.job = job
     try:
-        with _watched(ctx, fun):
+        with _show_progress(ctx, fun):
             outcome = call_function(fun, arguments, job, ctx)
     except Exception as error:
         if options.hard_crash:
             raise
         begun = _documentation_of_beginning(fun, error, ctx)
         if begun is None:
-            return _explain(fun, error, ctx)
+            return _explain_error(fun, error, ctx)
         outcome = begun
     fields = _return_fields(ctx, outcome, words, jid, options)
-    _deliver(ctx, options.returner, fields, outcome)
-    _print(screen, options, fields, outcome)
+    _deliver_return(ctx, options.returner, fields, outcome)
+    _print_return(screen, options, fields, outcome)
     if caller is not None and not options.no_return_event:
         _send_return(caller, fields, outcome)
     return _exit_code(outcome.retcode, passthrough=options.retcode_passthrough)
 
 
-def _watched(ctx: MinionContext, fun: str) -> AbstractContextManager[None]:
+def _show_progress(ctx: MinionContext, fun: str) -> AbstractContextManager[None]:
     """On a terminal a run of states shows how far it is."""
     if not fun.startswith("state.") or not sys.stderr.isatty():
         return nullcontext()
-    from saltlite.cli.runline import shown
+    from saltlite.cli.runline import show_progress
 
-    return shown(ctx)
+    return show_progress(ctx)
 
 
-def _names(text: str | None) -> list[str]:
+def _parse_names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
@@ -248,11 +250,11 @@ def _return_fields(
     if outcome.out is not None:
         fields["out"] = outcome.out
     if options.set_metadata:
-        fields["metadata"] = _metadata(options.set_metadata)
+        fields["metadata"] = _parse_metadata(options.set_metadata)
     return fields
 
 
-def _metadata(text: str) -> Any:
+def _parse_metadata(text: str) -> Any:
     from saltlite.loader.arguments import parse_argument
 
     return parse_argument(text)
@@ -268,7 +270,7 @@ def _send_return(caller: Caller, fields: Mapping[str, Any], outcome: Outcome) ->
         complain(f"salt-call: the master did not get the return: {error}")
 
 
-def _deliver(
+def _deliver_return(
     ctx: MinionContext, wanted: str | None, fields: Mapping[str, Any], outcome: Outcome
 ) -> None:
     """Hand the return to the returners of ``--return`` and of the configuration."""
@@ -280,7 +282,7 @@ def _deliver(
     deliver(names, {**fields, "success": outcome.success}, ctx)
 
 
-def _print(
+def _print_return(
     screen: Screen, options: optparse.Values, fields: Mapping[str, Any], outcome: Outcome
 ) -> None:
     if options.metadata:
@@ -306,7 +308,7 @@ def _documentation_of_beginning(fun: str, error: Exception, ctx: MinionContext) 
     return Outcome({**docs, fun: str(error)}, 1, False) if docs else None
 
 
-def _explain(fun: str, error: Exception, ctx: MinionContext) -> int:
+def _explain_error(fun: str, error: Exception, ctx: MinionContext) -> int:
     """Say on stderr what went wrong, in Salt's words; the exit code."""
     from saltlite.errors import (
         CommandError,
@@ -344,15 +346,14 @@ def _with_cachedir(config: MinionConfig, options: optparse.Values) -> MinionConf
     """
     if not options.cachedir:
         return config
-    import dataclasses
-
     from saltlite.config.load import absolute
+    from saltlite.core import dataclasses
 
     paths = dataclasses.replace(config.paths, cachedir=absolute(options.cachedir))
     return dataclasses.replace(config, paths=paths)
 
 
-def _overrides(options: optparse.Values) -> dict[str, Any]:
+def _config_overrides(options: optparse.Values) -> dict[str, Any]:
     """The options of the configuration that only this command sets."""
     given: dict[str, Any] = {
         "file_client": "local" if options.local else None,
@@ -366,7 +367,7 @@ def _overrides(options: optparse.Values) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _parser() -> CommandParser:
+def _build_parser() -> CommandParser:
     parser = CommandParser(
         "salt-call",
         "%prog [options] <function> [arguments]",

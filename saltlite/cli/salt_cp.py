@@ -1,16 +1,19 @@
-"""``salt-cp``: copy files from here to minions, in one job or in pieces. Source: cli.md 1.8, 10."""
+"""``salt-cp``: copy files from here to minions, in one job or in pieces.
+
+Source: docs/cli.md, #salt-cp.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import options as groups
 from saltlite.cli.command import EX_FAILED, EX_OK, complain, master_config, run
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import TargetError
 
 if TYPE_CHECKING:
@@ -30,11 +33,13 @@ ONLY_TEXT = '{} is not a text file. Use "--chunked" command line argument.'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code of cli.md 10."""
-    return run("salt-cp", argv, _parser, _work)
+    """Run the command; the exit code of docs/cli.md#salt-cp."""
+    return run("salt-cp", argv, _build_parser, _copy_files)
 
 
-def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+def _copy_files(
+    parser: groups.CommandParser, options: optparse.Values, arguments: list[str]
+) -> int:
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
     if len(arguments) < 3:
@@ -44,12 +49,12 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
     return _SaltCp(master_config(options), options, arguments).run()
 
 
-def _parser() -> groups.CommandParser:
+def _build_parser() -> groups.CommandParser:
     parser = groups.CommandParser(
         "salt-cp",
         "%prog [options] '<target>' SOURCE DEST",
-        "salt-cp is NOT intended to broadcast large files, it is intended to handle text files. "
-        "salt-cp can be used to distribute configuration files.",
+        "salt-cp copies files of this machine to minions. It is meant for small ones, such as "
+        "configuration files; for large ones use the file server.",
     )
     groups.common_options(parser)
     groups.timeout_option(parser, 5)
@@ -92,7 +97,7 @@ class _SaltCp:
         from saltlite.client.local import LocalClient
 
         with LocalClient(self.config) as client:
-            return self._chunked(client) if self.options.chunked else self._at_once(client)
+            return self._copy_in_pieces(client) if self.options.chunked else self._at_once(client)
 
     def _at_once(self, client: LocalClient) -> int:
         files: dict[str, str] = {}
@@ -106,22 +111,24 @@ class _SaltCp:
                 except UnicodeDecodeError:
                     self.screen.line(ONLY_TEXT.format(source))
                     return EX_FAILED
-        tgt, tgt_type = self._target()
-        return self._show(self._cmd(client, tgt, tgt_type, "cp.recv", [files, self.dest]))
+        tgt, tgt_type = self._read_target()
+        return self._show_returns(
+            self._run_on_minions(client, tgt, tgt_type, "cp.recv", [files, self.dest])
+        )
 
-    def _chunked(self, client: LocalClient) -> int:
+    def _copy_in_pieces(self, client: LocalClient) -> int:
         for source in self.sources:
             if not source.exists():
                 return complain(f"{source} does not exist", EX_NO_SOURCE)
         found: dict[str, dict[str, Any]] | None = None
-        for file in self._files():
-            sent = self._send(client, file)
+        for file in self._list_files():
+            sent = self._send_file(client, file)
             for minion, said in (sent or {}).items():
                 found = {} if found is None else found
                 found.setdefault(minion, {})[file.dest] = said
-        return self._show(found)
+        return self._show_returns(found)
 
-    def _files(self) -> Iterator[_File]:
+    def _list_files(self) -> Iterator[_File]:
         into_folder = self.dest.endswith("/") or len(self.sources) > 1
         for source in self.sources:
             if not source.is_dir():
@@ -137,14 +144,14 @@ class _SaltCp:
                         path, str(PurePosixPath(self.dest) / path.absolute().relative_to(base))
                     )
 
-    def _send(self, client: LocalClient, file: _File) -> dict[str, Any] | None:
+    def _send_file(self, client: LocalClient, file: _File) -> dict[str, Any] | None:
         """Send one file; what each minion said last. Who failed gets no more pieces."""
-        tgt, tgt_type = self._target()
+        tgt, tgt_type = self._read_target()
         said: dict[str, Any] | None = None
         number = 0
-        for number, (piece, mode) in enumerate(self._pieces(file.source)):
+        for number, (piece, mode) in enumerate(self._read_pieces(file.source)):
             arg = [file.dest, piece, number > 0, not self.options.no_compression, mode]
-            answers = self._cmd(client, tgt, tgt_type, "cp.recv_chunked", arg)
+            answers = self._run_on_minions(client, tgt, tgt_type, "cp.recv_chunked", arg)
             if answers is None:
                 return said
             said = {**(said or {}), **answers}
@@ -152,10 +159,10 @@ class _SaltCp:
             if not tgt:
                 return said
         if said is not None and number > 0:
-            self._check(client, file, said)
+            self._check_hash(client, file, said)
         return said
 
-    def _check(self, client: LocalClient, file: _File, said: dict[str, Any]) -> None:
+    def _check_hash(self, client: LocalClient, file: _File, said: dict[str, Any]) -> None:
         """Ask who got several pieces for the hash of the whole; ``False`` where it is another."""
         import hashlib
 
@@ -164,14 +171,16 @@ class _SaltCp:
             while piece := source.read(1 << 20):
                 digest.update(piece)
         got = [minion for minion, ok in said.items() if ok is True]
-        hashes = self._cmd(client, got, "list", "file.get_hash", [file.dest, "sha256"]) or {}
+        hashes = (
+            self._run_on_minions(client, got, "list", "file.get_hash", [file.dest, "sha256"]) or {}
+        )
         for minion in got:
             found = hashes.get(minion)
             if found != digest.hexdigest():
                 complain(f"{minion}: {file.dest} is not what was sent ({found!r})", EX_FAILED)
                 said[minion] = False
 
-    def _pieces(self, path: Path) -> Iterator[tuple[str, int]]:
+    def _read_pieces(self, path: Path) -> Iterator[tuple[str, int]]:
         """The file in base64, and its mode; at least one piece."""
         import base64
         import gzip
@@ -186,7 +195,7 @@ class _SaltCp:
                 if not data:
                     return
 
-    def _cmd(
+    def _run_on_minions(
         self, client: LocalClient, tgt: str | list[str], tgt_type: str, fun: str, arg: list[Any]
     ) -> dict[str, Any] | None:
         """What the minions returned, ``None`` if nobody matches."""
@@ -208,7 +217,7 @@ class _SaltCp:
         with run:
             return {one.id: one.return_ for one in run if isinstance(one, MinionReturn)}
 
-    def _target(self) -> tuple[str | list[str], str]:
+    def _read_target(self) -> tuple[str | list[str], str]:
         kind = groups.target_type(self.options)
         if kind == "list":
             return [one for one in self.target.replace(",", " ").split() if one], kind
@@ -221,7 +230,7 @@ class _SaltCp:
                 return "", "list"
         return self.target, kind
 
-    def _show(self, returned: dict[str, Any] | None) -> int:
+    def _show_returns(self, returned: dict[str, Any] | None) -> int:
         if returned is None:
             from saltlite.cli.salt import NOBODY_MATCHED
 

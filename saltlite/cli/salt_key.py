@@ -1,4 +1,7 @@
-"""``salt-key``: list, show, accept, reject and delete minion keys. Source: cli.md 1.6, 7."""
+"""``salt-key``: list, show, accept, reject and delete minion keys.
+
+Source: docs/cli.md, #salt-key.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,19 @@ LOCAL_FILES = ("master.pem", "master.pub")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code of cli.md 2."""
-    return run("salt-key", argv, _parser, _work)
+    """Run the command; the exit code of docs/command-line.md#exit-codes."""
+    return run("salt-key", argv, _build_parser, _run_action)
 
 
-def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
-    _check(parser, options)
+def _run_action(
+    parser: groups.CommandParser, options: optparse.Values, arguments: list[str]
+) -> int:
+    _check_options(parser, options)
     if arguments and options.delete_all:
         parser.error("Delete all takes no arguments")
     from saltlite.config.load import load_master
 
-    config = groups.load_config(load_master, options, _more(options))
+    config = groups.load_config(load_master, options, _config_overrides(options))
     from saltlite.cli import logs
 
     if options.eauth or options.mktoken:
@@ -68,15 +73,17 @@ def _work_by_login(
     except login.LoginFailed:
         return login.EX_LOGIN
     except MasterRefused as error:
-        return login.end_refused(error, shown)
+        return login.end_refused(error, shown, config, options)
 
 
 # --- options -------------------------------------------------------------------------------------
 
 
-def _parser() -> groups.CommandParser:
+def _build_parser() -> groups.CommandParser:
     parser = groups.CommandParser(
-        "salt-key", "%prog [options]", "salt-key is used to manage Salt authentication keys"
+        "salt-key",
+        "%prog [options]",
+        "salt-key lists, accepts, rejects and deletes the keys of minions.",
     )
     groups.common_options(parser)
     parser.add_option("-u", "--user", help="Specify user to run salt-key.")
@@ -133,7 +140,7 @@ def _generation_options(parser: groups.CommandParser) -> None:
     groups.flag(group, "--auto-create", help="Create a signing key pair if there is none.")
 
 
-def _check(parser: groups.CommandParser, options: optparse.Values) -> None:
+def _check_options(parser: groups.CommandParser, options: optparse.Values) -> None:
     from saltlite.keyring import states_of
 
     if options.list and not states_of(options.list):
@@ -144,7 +151,7 @@ def _check(parser: groups.CommandParser, options: optparse.Values) -> None:
         parser.error(f"The maximum value for keysize is {LARGEST_KEY}")
 
 
-def _more(options: optparse.Values) -> dict[str, Any]:
+def _config_overrides(options: optparse.Values) -> dict[str, Any]:
     more: dict[str, Any] = {}
     for name, option in (
         ("rotate_aes_key", options.rotate_aes_key),
@@ -190,30 +197,30 @@ class _SaltKey:
 
         options = self.options
         if options.finger or options.finger_all:
-            return self._show(files.finger(options.finger or "*"))
+            return self._show_keys(files.finger(options.finger or "*"))
         return self._on_keys(KeyClient(files, refuse=_say_invalid))
 
     def _on_keys(self, keys: KeyClient) -> int:
         options = self.options
         if options.accept or options.accept_all:
-            return self._accept(keys, options.accept or "*")
+            return self._accept_keys(keys, options.accept or "*")
         if options.reject or options.reject_all:
-            return self._reject(keys, options.reject or "*")
+            return self._reject_keys(keys, options.reject or "*")
         if options.delete or options.delete_all:
-            return self._delete(keys, options.delete or "*")
+            return self._delete_keys(keys, options.delete or "*")
         if options.print_ or options.print_all:
-            return self._show(keys.key_str(options.print_ or "*"))
+            return self._show_keys(keys.key_str(options.print_ or "*"))
         if options.finger or options.finger_all:
-            return self._finger(keys)
+            return self._show_fingerprints(keys)
         from saltlite.keyring import STATES, states_of
 
-        return self._show(keys.list_all(states_of(options.list) if options.list else STATES))
+        return self._show_keys(keys.list_all(states_of(options.list) if options.list else STATES))
 
-    def _show(self, data: Mapping[str, Any]) -> int:
+    def _show_keys(self, data: Mapping[str, Any]) -> int:
         self.screen.show(dict(data), "key")
         return EX_OK
 
-    def _finger(self, keys: KeyClient) -> int:
+    def _show_fingerprints(self, keys: KeyClient) -> int:
         from saltlite.crypto.keys import pem_fingerprint
 
         hash_type = self.config.files.hash_type
@@ -223,12 +230,12 @@ class _SaltKey:
 
         found: dict[str, Any] = dict(keys.finger(self.options.finger or "*", fingerprint))
         if self.options.finger_all:
-            local = self._local()
+            local = self._local_keys()
             if local:
                 found["local"] = {name: fingerprint(text) for name, text in local.items()}
-        return self._show(found)
+        return self._show_keys(found)
 
-    def _local(self) -> dict[str, str]:
+    def _local_keys(self) -> dict[str, str]:
         from saltlite import disk
 
         found = {}
@@ -238,43 +245,43 @@ class _SaltKey:
                 found[name] = data.decode("utf-8", "replace")
         return found
 
-    def _accept(self, keys: KeyClient, match: str) -> int:
+    def _accept_keys(self, keys: KeyClient, match: str) -> int:
         options = self.options
         rejected = options.include_all or options.include_rejected
         denied = options.include_all or options.include_denied
         chosen = keys.to_accept(match, include_rejected=rejected, include_denied=denied)
         if not chosen:
             return self._no_match(match, rejected=rejected, denied=options.include_denied)
-        if not self._agreed(chosen, "accepted", default=True):
+        if not self._ask_for_consent(chosen, "accepted", default=True):
             return EX_OK
-        return self._done(keys.accept(chosen), "accepted")
+        return self._report_done(keys.accept(chosen), "accepted")
 
-    def _reject(self, keys: KeyClient, match: str) -> int:
+    def _reject_keys(self, keys: KeyClient, match: str) -> int:
         options = self.options
         accepted = options.include_all or options.include_accepted
         denied = options.include_all or options.include_denied
         chosen = keys.to_reject(match, include_accepted=accepted, include_denied=denied)
         if not chosen:
             return self._no_match(match, accepted=accepted, denied=options.include_denied)
-        if not self._agreed(chosen, "rejected", default=True):
+        if not self._ask_for_consent(chosen, "rejected", default=True):
             return EX_OK
-        return self._done(keys.reject(chosen), "rejected")
+        return self._report_done(keys.reject(chosen), "rejected")
 
-    def _delete(self, keys: KeyClient, match: str) -> int:
+    def _delete_keys(self, keys: KeyClient, match: str) -> int:
         chosen = keys.name_match(match)
         if not chosen:
             return self._no_match(match)
-        if not self._agreed(chosen, "deleted", default=False):
+        if not self._ask_for_consent(chosen, "deleted", default=False):
             return EX_OK
-        return self._done(keys.delete(chosen), "deleted")
+        return self._report_done(keys.delete(chosen), "deleted")
 
     def _no_match(self, match: str, **included: bool) -> int:
         words = ["unaccepted", *(word for word, wanted in included.items() if wanted)]
         kinds = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-        self._line(NO_MATCH.format(match, kinds))
+        self._print_line(NO_MATCH.format(match, kinds))
         return EX_OK
 
-    def _agreed(self, chosen: Mapping[str, Any], done: str, *, default: bool) -> bool:
+    def _ask_for_consent(self, chosen: Mapping[str, Any], done: str, *, default: bool) -> bool:
         """Say what is going to happen and ask; ``default`` is what Enter means."""
         if not (self.options.quiet and self.options.yes):
             self.screen.line(f"The following keys are going to be {done}:")
@@ -290,12 +297,12 @@ class _SaltKey:
         answer = answer.strip().lower()
         return default if not answer else answer.startswith("y")
 
-    def _done(self, minions: Sequence[str], done: str) -> int:
+    def _report_done(self, minions: Sequence[str], done: str) -> int:
         for minion in minions:
-            self._line(f"Key for minion {minion} {done}.")
+            self._print_line(f"Key for minion {minion} {done}.")
         return EX_OK
 
-    def _line(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         if not self.options.quiet:
             self.screen.line(text)
 

@@ -1,4 +1,4 @@
-"""``salt-master``: the daemon's command line. Source: cli.md 2."""
+"""``salt-master``: the daemon's command line. Source: docs/command-line.md#exit-codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.aside import read_aside, remake_master
+from saltlite.cli.config_child import read_aside, remake_master
 from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ EX_NO_USER = 67
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the master; the exit code is 1, after one line, if it cannot start."""
     arguments = sys.argv[1:] if argv is None else argv
-    config, options = read_aside(lambda: _read(arguments), remake_master)
+    config, options = read_aside(lambda: _read_config(arguments), remake_master)
     from saltlite import process
     from saltlite.cli import logs, regexes
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return Master(
             config,
-            execute=_execute,
+            execute=_execute_run,
             make_renderer=_make_renderer,
             engine_context=_engine_context,
             reload=lambda: _reload_logs(options),
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
 
 
-def _execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
+def _execute_run(config: MasterConfig, request: RunRequest) -> RunOutcome:
     """Run a runner or wheel function, in a process of the master's that does nothing else."""
     from saltlite.cli.runs import execute
 
@@ -87,22 +87,22 @@ def _warn_of_unread(config: MasterConfig) -> None:
         log.warning("%s", warning)
 
 
-def _read(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
+def _read_config(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
     from saltlite.cli import logs
     from saltlite.cli.options import load_config, overrides
 
-    options, _ = _parser().parse_command(arguments)
+    options, _ = _build_parser().parse_command(arguments)
     values = {
         "daemon": options.daemon,
         "config_dir": options.config_dir,
         "overrides": overrides(options),
     }
-    config = load_config(_load, options)
-    return config, {**values, "kept": logs.kept()}
+    config = load_config(_load_config, options)
+    return config, {**values, "kept": logs.early_records()}
 
 
-def _load(config_dir: str, given: Mapping[str, Any]) -> MasterConfig:
+def _load_config(config_dir: str, given: Mapping[str, Any]) -> MasterConfig:
     from saltlite.config.load import load_master
 
     config = load_master(config_dir, given, daemon=True)
@@ -142,10 +142,12 @@ def _reload_logs(options: Mapping[str, Any]) -> None:
     logs.setup(config.log, console=not options["daemon"])
 
 
-def _parser() -> CommandParser:
+def _build_parser() -> CommandParser:
     from saltlite.cli.options import daemon_parser
 
-    return daemon_parser("master", "The Salt Master, used to control the Salt Minions")
+    return daemon_parser(
+        "master", "salt-master publishes jobs to minions and collects their returns."
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``salt-minion``: the daemon's command line. Source: cli.md 1.3."""
+"""``salt-minion``: the daemon's command line. Source: docs/cli.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from saltlite.cli.aside import read_aside, remake_minion
+from saltlite.cli.config_child import read_aside, remake_minion
 from saltlite.errors import NoSuchUser, SaltliteError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     asks = not WORDS.isdisjoint(arguments)
     config, options = read_aside(
-        lambda: _read(arguments), remake_minion, (lambda: None) if asks else _load
+        lambda: _read_config(arguments), remake_minion, (lambda: None) if asks else _load_modules
     )
     from saltlite.cli import logs, regexes
     from saltlite.minion import daemon
@@ -51,13 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
 
 
-def _load() -> None:
+def _load_modules() -> None:
     """Load what will be needed, while the configuration is being read."""
     import saltlite.cli.logs
     import saltlite.minion.daemon  # noqa: F401 - loading it is the point
 
 
-def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
+def _read_config(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
     from functools import partial
 
@@ -66,16 +66,16 @@ def _read(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]]:
     from saltlite.config.known import without_effect
     from saltlite.config.load import load_minion
 
-    options, _ = _parser().parse_command(arguments)
+    options, _ = _build_parser().parse_command(arguments)
     config = load_config(partial(load_minion, daemon=True), options)
     unread = without_effect(config.source, "minion")
-    return config, {"daemon": options.daemon, "unread": unread, "kept": logs.kept()}
+    return config, {"daemon": options.daemon, "unread": unread, "kept": logs.early_records()}
 
 
-def _parser() -> CommandParser:
+def _build_parser() -> CommandParser:
     from saltlite.cli.options import daemon_parser
 
-    return daemon_parser("minion", "The Salt Minion, receives commands from a remote Salt Master")
+    return daemon_parser("minion", "salt-minion runs the jobs that a master publishes.")
 
 
 if __name__ == "__main__":

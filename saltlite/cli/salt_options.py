@@ -1,4 +1,4 @@
-"""The options of ``salt``. Source: cli.md 1.4."""
+"""The options of ``salt``. Source: docs/cli.md."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from saltlite.cli import options as groups
 from saltlite.cli.options import CommandParser
 
 
-def parser() -> CommandParser:
+def build_parser() -> CommandParser:
     """All of them, with those that other commands have as well."""
     made = CommandParser(
         "salt",
         "%prog [options] '<target>' <function> [arguments]",
-        "Salt allows for commands to be executed across a swath of remote systems in parallel, so "
-        "they can be both controlled and queried with ease.",
+        "salt runs a function on all minions that the target names, at the same time, and shows "
+        "what each of them returns.",
     )
     groups.common_options(made)
     groups.timeout_option(made, 5)

@@ -1,4 +1,7 @@
-"""``salt-run``: run a runner on the master and print what it returns. Source: cli.md 1.7, 8."""
+"""``salt-run``: run a runner on the master and print what it returns.
+
+Source: docs/cli.md, #salt-run.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,13 @@ UNKNOWN_KEYWORD = "got an unexpected keyword argument"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code of cli.md 2."""
-    return run("salt-run", argv, _parser, _work)
+    """Run the command; the exit code of docs/command-line.md#exit-codes."""
+    return run("salt-run", argv, _build_parser, _run_command)
 
 
-def _work(parser: groups.CommandParser, options: optparse.Values, arguments: list[str]) -> int:
+def _run_command(
+    parser: groups.CommandParser, options: optparse.Values, arguments: list[str]
+) -> int:
     if options.eauth or options.mktoken:
         from saltlite.cli import login
 
@@ -38,7 +43,7 @@ def _work(parser: groups.CommandParser, options: optparse.Values, arguments: lis
         parser.error(groups.ONE_METHOD)
     _check_jid(parser, options.jid)
     if not options.eauth:
-        return _run(master_config(options, own_files=True), options, arguments)
+        return _run_runner(master_config(options, own_files=True), options, arguments)
     return _run_by_login(master_config(options), options, arguments)
 
 
@@ -48,7 +53,7 @@ def _run_by_login(config: MasterConfig, options: optparse.Values, arguments: lis
     from saltlite.cli.show import Screen
     from saltlite.errors import MasterRefused
 
-    name, args, kwargs = _words(options, arguments)
+    name, args, kwargs = _read_words(options, arguments)
     if not name:
         complain("salt-run: error: with --eauth a function is needed")
         return groups.EX_USAGE
@@ -60,10 +65,10 @@ def _run_by_login(config: MasterConfig, options: optparse.Values, arguments: lis
     except login.LoginFailed:
         return login.EX_LOGIN
     except MasterRefused as error:
-        return login.end_refused(error, shown)
+        return login.end_refused(error, shown, config, options)
     if ran is None:
         return EX_OK
-    return _show(screen, name, ran)
+    return _show_return(screen, name, ran)
 
 
 def _ask_master(
@@ -76,27 +81,16 @@ def _ask_master(
     wait: bool,
 ) -> Ran | None:
     """What came of a run on the master; ``None`` if nobody waits for it."""
-    from saltlite.cli.runs import listen
     from saltlite.client.local import LocalClient
     from saltlite.client.runner import Ran
 
     load = {"cmd": "runner", "fun": name, "arg": list(args), "kwarg": dict(kwargs)}
     with LocalClient(config, credentials=shown) as client:
-        listener = listen(config, "salt/run/") if wait else None
-        try:
-            told = client.call_master(load)
-            if listener is None:
-                sys.stderr.write(_in_background_words(told["tag"]))
-                return None
-            while True:
-                event = listener.get(60.0)
-                if event is not None and event.tag == f"{told['tag']}/ret":
-                    data = event.data
-                    success = bool(data.get("success"))
-                    return Ran(told["jid"], data.get("return"), success=success)
-        finally:
-            if listener is not None:
-                listener.close()
+        if not wait:
+            sys.stderr.write(_in_background_words(client.call_master(load)["tag"]))
+            return None
+        jid, data = client.run_on_master(load)
+        return Ran(jid, data.get("return"), success=bool(data.get("success")))
 
 
 def _check_jid(parser: groups.CommandParser, jid: str) -> None:
@@ -111,12 +105,11 @@ def _check_jid(parser: groups.CommandParser, jid: str) -> None:
         parser.error(f"--jid: {jid} is not the time of a job (20 digits, UTC), or in the future")
 
 
-def _parser() -> groups.CommandParser:
+def _build_parser() -> groups.CommandParser:
     parser = groups.CommandParser(
         "salt-run",
         "%prog [options] <function> [arguments]",
-        "salt-run is the frontend command for executing Salt Runners. Salt Runners are modules "
-        "used to execute convenience functions on the Salt Master.",
+        "salt-run runs functions on the master: runners, such as jobs, manage and state.",
     )
     groups.common_options(parser)
     groups.timeout_option(parser, 1)
@@ -142,19 +135,19 @@ def _parser() -> groups.CommandParser:
     return parser
 
 
-def _run(config: MasterConfig, options: optparse.Values, arguments: list[str]) -> int:
+def _run_runner(config: MasterConfig, options: optparse.Values, arguments: list[str]) -> int:
     from saltlite.cli.show import Screen
 
     screen = Screen.of(config, options)
     if options.doc or not (arguments or options.args_stdin):
-        return _docs(config, screen, arguments, whole=not options.doc)
-    name, args, kwargs = _words(options, arguments)
+        return _show_docs(config, screen, arguments, whole=not options.doc)
+    name, args, kwargs = _read_words(options, arguments)
     if options.async_:
         return _in_background(config, screen, options, name, args, kwargs)
-    return _here(config, screen, name, args, kwargs, options.jid)
+    return _run_here(config, screen, name, args, kwargs, options.jid)
 
 
-def _words(
+def _read_words(
     options: optparse.Values, arguments: Sequence[str]
 ) -> tuple[str, list[Any], dict[str, Any]]:
     """The function, its arguments and its keywords; ``""`` where there is no function."""
@@ -167,7 +160,7 @@ def _words(
     return name, args, kwargs
 
 
-def _docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
+def _show_docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:
     from saltlite.cli.runs import runner_context
     from saltlite.loader.master_functions import docs
 
@@ -181,7 +174,7 @@ def _docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole:
     return EX_OK
 
 
-def _here(
+def _run_here(
     config: MasterConfig,
     screen: Screen,
     name: str,
@@ -201,10 +194,10 @@ def _here(
         except FunctionUnavailable as error:
             screen.line(str(error))
             return EX_FAILED
-    return _show(screen, name, ran)
+    return _show_return(screen, name, ran)
 
 
-def _show(screen: Screen, name: str, ran: Ran) -> int:
+def _show_return(screen: Screen, name: str, ran: Ran) -> int:
     if ran.wrong is not None and UNKNOWN_KEYWORD in ran.wrong:
         complain(f"Passed invalid arguments: {ran.wrong}")
         screen.show({name: ran.doc}, None)
@@ -261,7 +254,7 @@ def _in_background(
         os.dup2(null, fd)
     code = EX_FAILED
     try:
-        code = _here(config, screen, name, args, kwargs, jid)
+        code = _run_here(config, screen, name, args, kwargs, jid)
     finally:
         os._exit(code)
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def report(ctx: RunnerContext, request: RunRequest, ran: Ran) -> None:
     """Fire the event, and give the return to the returners of the job."""
-    ret = scheduled_return(ctx, request, ran)
+    ret = return_of_schedule(ctx, request, ran)
     if request.schedule.get("return_job", True):
         ctx.events.fire(tags.SCHEDULE_RETURN, {**ret, "jid": "req"})
     if request.schedule.get("returners"):
         from saltlite.jobs.deliver import deliver
-        from saltlite.master.mirror import Given
+        from saltlite.master.job_mirror import Given
 
         named: dict[str, Any] = {
             key: request.schedule[key]
@@ -34,7 +34,7 @@ def report(ctx: RunnerContext, request: RunRequest, ran: Ran) -> None:
         deliver(request.schedule["returners"], {**ret, **named}, Given(ctx.config))
 
 
-def scheduled_return(ctx: RunnerContext, request: RunRequest, ran: Ran) -> dict[str, Any]:
+def return_of_schedule(ctx: RunnerContext, request: RunRequest, ran: Ran) -> dict[str, Any]:
     """The return as a minion's is, of ``<id>_master``."""
     from saltlite.masterside.context import master_id
 

@@ -1,4 +1,7 @@
-"""Prints what functions return: outputter, colours, file or terminal. Source: cli.md 1.2, 3."""
+"""Prints what functions return: outputter, colours, file or terminal.
+
+Source: docs/cli.md, tests/cases/cli_samples.yaml.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ class Screen:
         """
         section = config.output
         wanted = {name: getattr(section, name, None) for name in OutputOptions.__slots__}
-        stream = _stream(section.output_file, bool(getattr(options, "output_file_append", False)))
+        stream = _open_stream(
+            section.output_file, bool(getattr(options, "output_file_append", False))
+        )
         color = section.color and stream.isatty() and not section.output_file
         wanted["color"] = color or bool(getattr(options, "force_color", False))
         if "strip_colors" not in config.source:
@@ -65,7 +70,7 @@ class Screen:
         """Print ``data``; the user's outputter goes before ``outputter``."""
         options = self.options
         if retcode:
-            import dataclasses
+            from saltlite.core import dataclasses
 
             options = dataclasses.replace(options, retcode=retcode)
         text = render(data, self.outputter or outputter, options, self._config)
@@ -78,7 +83,7 @@ class Screen:
         self._stream.flush()
 
 
-def _stream(path: str | None, append: bool) -> TextIO:
+def _open_stream(path: str | None, append: bool) -> TextIO:
     if not path:
         return sys.stdout
     return open(path, "a" if append else "w", encoding="utf-8")

@@ -27,25 +27,25 @@ def open_jobs(config: MasterConfig, *, read_only: bool = True) -> SqliteJobStore
     return SqliteJobStore(Path(config.paths.cachedir), read_only=read_only)
 
 
-def accepted_minions(config: MasterConfig) -> list[str]:
+def list_accepted_minions(config: MasterConfig) -> list[str]:
     """The minions with accepted keys, sorted."""
     from saltlite.master.keystore import KeyState, KeyStore
 
     return KeyStore(Path(config.paths.pki_dir)).list(KeyState.ACCEPTED)
 
 
-def connected_minions(config: MasterConfig) -> frozenset[str]:
+def find_connected_minions(config: MasterConfig) -> frozenset[str]:
     """The minions that have a connection to the publish port, as far as grains tell."""
-    return frozenset(connected_addresses(config))
+    return frozenset(find_connected_addresses(config))
 
 
-def connected_addresses(config: MasterConfig) -> dict[str, str]:
+def find_connected_addresses(config: MasterConfig) -> dict[str, str]:
     """The minions that are connected, as far as grains tell, and where they come from."""
     from saltlite.master.minioncache import MinionCache
     from saltlite.master.presence import addresses_of_connected
 
     cache = MinionCache(Path(config.paths.cachedir))
-    return addresses_of_connected(config.network.publish_port, accepted_minions(config), cache)
+    return addresses_of_connected(config.network.publish_port, list_accepted_minions(config), cache)
 
 
 def data_cache(config: MasterConfig) -> DataCache:
@@ -65,31 +65,33 @@ def maybe_connected(config: MasterConfig) -> frozenset[str] | None:
     from saltlite.master.minioncache import GRAINS, MinionCache
 
     try:
-        connected = connected_minions(config)
+        connected = find_connected_minions(config)
         if not connected:
             return None
         known = MinionCache(Path(config.paths.cachedir)).ids(GRAINS)
-        return connected | (frozenset(accepted_minions(config)) - frozenset(known))
+        return connected | (frozenset(list_accepted_minions(config)) - frozenset(known))
     except (OSError, StoreError):
         return None
 
 
-def expected_minions(config: MasterConfig, target: Target, *, greedy: bool = True) -> list[str]:
-    """Whom the master would expect to return, sorted; see ``targets.expected`` for ``greedy``.
+def list_expected_minions(
+    config: MasterConfig, target: Target, *, greedy: bool = True
+) -> list[str]:
+    """Whom the master would expect to return, sorted; see ``targets.find_expected`` for ``greedy``.
 
     Raises:
         TargetError: the target is not well formed.
     """
     from saltlite.cli import regexes
-    from saltlite.core.targets import expected, looks_at
+    from saltlite.core.targets import find_expected, looks_at
     from saltlite.master.minioncache import MinionCache
 
     grains, pillar = looks_at(target.tgt_type)
     regexes.match_outside()
     cache = MinionCache(Path(config.paths.cachedir))
-    facts = cache.facts(accepted_minions(config), grains=grains, pillar=pillar)
+    facts = cache.facts(list_accepted_minions(config), grains=grains, pillar=pillar)
     groups = config.targets.nodegroups
-    return sorted(expected(target, facts, greedy=greedy, nodegroups=groups).minions)
+    return sorted(find_expected(target, facts, greedy=greedy, nodegroups=groups).minions)
 
 
 class JobReader:
@@ -135,7 +137,9 @@ class JobReader:
             )
         )
 
-    def returned(self, minion: str, *, since: str = "") -> Iterator[tuple[Job, Mapping[str, Any]]]:
+    def returns_of(
+        self, minion: str, *, since: str = ""
+    ) -> Iterator[tuple[Job, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
         yield from self._store.returned(minion, since=since)
 
@@ -143,7 +147,7 @@ class JobReader:
         self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
     ) -> None:
         """Keep a job that is done already, with its one return; also where jobs are mirrored."""
-        from saltlite.master.mirror import JobMirror
+        from saltlite.master.job_mirror import JobMirror
 
         self._store.new_job(jid, load, [])
         self._store.add_return(jid, minion, ret)

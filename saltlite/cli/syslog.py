@@ -40,26 +40,26 @@ class Syslog(SysLogHandler):
         if self._said:
             return
         self._said = True
-        _complain(self._target, sys.exc_info()[1])
+        _complain_of_target(self._target, sys.exc_info()[1])
 
 
 def syslog_handler(target: str) -> logging.Handler | None:
     """The handler for an address; ``None``, after a line on stderr, if that is not one."""
     try:
         parts = urlsplit(target)
-        path, facility = _facility(parts.path)
+        path, facility = _read_facility(parts.path)
         if parts.scheme == "file":
-            return _local(target, path, facility)
+            return _local_handler(target, path, facility)
         if parts.scheme not in _KINDS:
             raise ValueError("no such kind of log")
         address = (parts.hostname or "localhost", parts.port or 514)
         return Syslog(target, address, facility, _KINDS[parts.scheme])
     except (OSError, ValueError) as error:
-        _complain(target, error)
+        _complain_of_target(target, error)
         return None
 
 
-def _local(target: str, path: str, facility: int) -> logging.Handler | None:
+def _local_handler(target: str, path: str, facility: int) -> logging.Handler | None:
     if os.path.exists(path):
         return Syslog(target, path, facility)
     with contextlib.suppress(OSError, ValueError):
@@ -67,12 +67,12 @@ def _local(target: str, path: str, facility: int) -> logging.Handler | None:
     return None
 
 
-def _complain(target: str, error: BaseException | None) -> None:
+def _complain_of_target(target: str, error: BaseException | None) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"[WARNING ] Failed to log to {target}: {error}\n")
 
 
-def _facility(path: str) -> tuple[str, int]:
+def _read_facility(path: str) -> tuple[str, int]:
     head, _, last = path.rpartition("/")
     if last.startswith("LOG_"):
         name = last.removeprefix("LOG_").lower()

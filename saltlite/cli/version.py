@@ -15,7 +15,7 @@ def version_line(prog: str) -> str:
     return f"{prog} {__version__} ({CODE_NAME})"
 
 
-def answered(prog: str, argv: Sequence[str]) -> bool:
+def answer_version(prog: str, argv: Sequence[str]) -> bool:
     """Answer if all that is asked for is the version; the first thing each command does."""
     if list(argv) != ["--version"]:
         return False
@@ -38,8 +38,8 @@ def versions() -> dict[str, dict[str, str | None]]:
     """The versions of saltlite, Python, libraries and system; ``None`` for what is not there."""
     import platform
 
-    libraries = {name: _installed(package) for name, package in LIBRARIES}
-    libraries["ZMQ"] = _libzmq()
+    libraries = {name: _read_installed_version(package) for name, package in LIBRARIES}
+    libraries["ZMQ"] = _libzmq_version()
     return {
         "Salt Version": {"Salt": __version__},
         "Python Version": {"Python": sys.version.replace("\n", "")},
@@ -48,7 +48,7 @@ def versions() -> dict[str, dict[str, str | None]]:
             "machine": platform.machine(),
             "release": platform.release(),
             "system": platform.system(),
-            "version": _distribution(),
+            "version": _distribution_name(),
         },
     }
 
@@ -67,7 +67,7 @@ def versions_report() -> str:
     return "\n".join(lines[:-1])
 
 
-def _installed(package: str) -> str | None:
+def _read_installed_version(package: str) -> str | None:
     from importlib import metadata
 
     try:
@@ -76,7 +76,7 @@ def _installed(package: str) -> str | None:
         return None
 
 
-def _libzmq() -> str | None:
+def _libzmq_version() -> str | None:
     try:
         import zmq
     except ImportError:
@@ -84,7 +84,7 @@ def _libzmq() -> str | None:
     return zmq.zmq_version()
 
 
-def _distribution() -> str:
+def _distribution_name() -> str:
     import platform
 
     try:

@@ -1,15 +1,15 @@
-"""A job in batches: at most so many minions are at work at a time. Source: cli.md 5."""
+"""A job in batches: at most so many minions are at work at a time. Source: docs/cli.md#salt."""
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from saltlite.client.collect import Collector, MinionReturn, NotReturned, Outcome
 from saltlite.client.local import JobRequest, credentials_of
+from saltlite.core import dataclasses
+from saltlite.core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from saltlite.client.local import LocalClient
@@ -110,21 +110,21 @@ class Batch:
     def __iter__(self) -> Iterator[BatchOutcome]:
         """What happens, in order; nothing if no minion matches."""
         minions: list[str] = []
-        for outcome in self._ping():
+        for outcome in self._ping_targets():
             if isinstance(outcome, MinionReturn):
                 minions.append(outcome.id)
             else:
                 yield Silent(outcome.id)
-        yield from self._work(sorted(minions))
+        yield from self._run_chunks(sorted(minions))
 
-    def _ping(self) -> Iterator[Outcome]:
+    def _ping_targets(self) -> Iterator[Outcome]:
         request = dataclasses.replace(
             self._request,
             fun="test.ping",
             arg=(),
             jid="",
             ret="",
-            options=_credentials(self._request),
+            options=_without_function(self._request),
         )
         run = self._client.start(request)
         if run is None:
@@ -132,7 +132,7 @@ class Batch:
         with run:
             yield from run
 
-    def _work(self, pending: list[str]) -> Iterator[BatchOutcome]:
+    def _run_chunks(self, pending: list[str]) -> Iterator[BatchOutcome]:
         size = batch_size(self._size, len(pending))
         shown = credentials_of(self._request.options)
         collector = self._client.collector(self._events, self._request.timeout_s, shown)
@@ -144,8 +144,8 @@ class Batch:
             free = size - len(active) - len(closed_until)
             if pending and free > 0:
                 chunk, pending = pending[:free], pending[free:]
-                yield from self._send(collector, chunk, active)
-            outcomes = collector.step(self._patience(closed_until if pending else [], now))
+                yield from self._send_chunk(collector, chunk, active)
+            outcomes = collector.step(self._time_to_wait(closed_until if pending else [], now))
             while outcomes and not collector.done and (more := collector.step(0.0)):
                 outcomes += more  # one job for all whose place is free, not one for each
             if self._pulse_s is not None and not outcomes:
@@ -158,14 +158,14 @@ class Batch:
                     yield Stopped(outcome.id)
                     return
 
-    def _patience(self, closed_until: Sequence[float], now_s: float) -> float | None:
+    def _time_to_wait(self, closed_until: Sequence[float], now_s: float) -> float | None:
         """How long to wait for returns: at most until a place is free again."""
         waits = [moment - now_s for moment in closed_until]
         if self._pulse_s is not None:
             waits.append(self._pulse_s)
         return min(waits, default=None)
 
-    def _send(
+    def _send_chunk(
         self, collector: Collector, chunk: Sequence[str], active: set[str]
     ) -> Iterator[BatchOutcome]:
         request = dataclasses.replace(self._request, tgt=list(chunk), tgt_type="list", jid="")
@@ -178,7 +178,7 @@ class Batch:
         collector.add(reply.jid, list(chunk))
 
 
-def _credentials(request: JobRequest) -> dict[str, object]:
+def _without_function(request: JobRequest) -> dict[str, object]:
     """Who asks and how, but not what."""
     how = {name: request.options[name] for name in ("delimiter",) if name in request.options}
     return {**credentials_of(request.options), **how}

@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from saltlite.client.gather import (
+    Absent,
     Answered,
     Asked,
     Gather,
@@ -22,6 +22,7 @@ from saltlite.client.gather import (
     Returned,
     Tick,
 )
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.numbers import is_digits
 from saltlite.core.tags import JobTag, parse_job
 
@@ -68,10 +69,10 @@ class MinionReturn:
             codes = list(self.retcode.values())
         elif isinstance(self.retcode, (list, tuple)):
             codes = self.retcode
-        return max((_code(code) for code in codes), default=0)
+        return max((_exit_code(code) for code in codes), default=0)
 
 
-def _code(code: Any) -> int:
+def _exit_code(code: Any) -> int:
     if code is None:
         return 0
     return int(code) if isinstance(code, int) else 1
@@ -226,17 +227,17 @@ class Collector:
 
     def gather(self, jid: str) -> Gather:
         """The state of one job; of those that have ended the last few are known."""
-        return self._job(jid).gather
+        return self._job_of(jid).gather
 
     def steps(self, jid: str) -> Mapping[str, Step]:
         """Where the minions of a job are that say it."""
-        return self._job(jid).steps
+        return self._job_of(jid).steps
 
-    def answered(self, jid: str) -> frozenset[str]:
+    def who_answered(self, jid: str) -> frozenset[str]:
         """The minions that have answered ``find_job`` for a job."""
-        return frozenset(self._job(jid).answered)
+        return frozenset(self._job_of(jid).answered)
 
-    def _job(self, jid: str) -> _Job:
+    def _job_of(self, jid: str) -> _Job:
         job = self._jobs.get(jid)
         return self._ended[jid] if job is None else job
 
@@ -258,15 +259,15 @@ class Collector:
         """Take in what came, ``None`` for no more than time; what came of it."""
         outcomes = self._on_event(event) if event is not None else []
         now = self._clock()
-        for job in self._open():
+        for job in self._open_jobs():
             if now >= job.status.deadline_s:
-                outcomes += self._reread(job)
-            self._feed(job, Tick())
+                outcomes += self._reread_store(job)
+            self._feed_gather(job, Tick())
         if (self._events.lost, self._events.connections) != self._seen:
             outcomes += self._reread_all()
         return outcomes + self.finish()
 
-    def _open(self) -> list[_Job]:
+    def _open_jobs(self) -> list[_Job]:
         return list(self._jobs.values())
 
     def patience(self, wait_s: float | None = None) -> float:
@@ -274,15 +275,15 @@ class Collector:
         if self.done:
             return wait_s or 0.0
         now = self._clock()
-        moments = [job.status.deadline_s for job in self._open()]
-        moments += [job.ask_at_s for job in self._open() if job.status.ask]
+        moments = [job.status.deadline_s for job in self._open_jobs()]
+        moments += [job.ask_at_s for job in self._open_jobs() if job.status.ask]
         patience = min(moments) - now
         return max(0.0, patience if wait_s is None else min(wait_s, patience))
 
     def questions(self) -> list[tuple[str, Sequence[str]]]:
         """Jobs and the minions that are to be asked now with ``find_job``, then noted."""
         now = self._clock()
-        open_jobs = self._open()
+        open_jobs = self._open_jobs()
         return [(job.jid, job.status.ask) for job in open_jobs if job.is_to_ask(now)]
 
     def note_probe(self, jid: str, probe: str | None) -> None:
@@ -293,9 +294,9 @@ class Collector:
             return
         job.probes.add(probe)
         self._by_probe[probe] = job
-        self._feed(job, Asked())
+        self._feed_gather(job, Asked())
 
-    def _feed(self, job: _Job, event: GatherEvent) -> None:
+    def _feed_gather(self, job: _Job, event: GatherEvent) -> None:
         job.status = job.gather.on(event, self._clock())
 
     def _on_event(self, event: BusEvent) -> list[Outcome]:
@@ -312,20 +313,20 @@ class Collector:
         asked = self._by_probe.get(tag.jid)
         if asked is not None:
             asked.answered.add(tag.minion_id)
-            self._feed(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
+            self._feed_gather(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
         return []
 
     def _on_return(self, job: _Job, minion: str, data: Mapping[str, Any]) -> list[Outcome]:
         if minion in job.gather.returned or "return" not in data:
             return []
-        self._feed(job, Returned(minion))
+        self._feed_gather(job, Returned(minion))
         return [MinionReturn.of(job.jid, minion, data)]
 
     def _reread_all(self) -> list[Outcome]:
         self._seen = (self._events.lost, self._events.connections)
-        return [outcome for job in self._open() for outcome in self._reread(job)]
+        return [outcome for job in self._open_jobs() for outcome in self._reread_store(job)]
 
-    def _reread(self, job: _Job) -> list[Outcome]:
+    def _reread_store(self, job: _Job) -> list[Outcome]:
         if self._store is None:
             return []
         outcomes: list[Outcome] = []
@@ -333,17 +334,24 @@ class Collector:
             outcomes += self._on_return(job, minion, data)
         return outcomes
 
+    def give_up(self, jid: str) -> list[Outcome]:
+        """Wait no longer for who has not returned: they are not there. What came of it."""
+        job = self._jobs[jid]
+        outcomes = self._reread_store(job)
+        self._feed_gather(job, Absent(frozenset(job.gather.outstanding)))
+        return outcomes + self.finish()
+
     def finish(self) -> list[Outcome]:
         """Close the jobs that are done; their lost minions come last, in order."""
         lost: list[Outcome] = []
-        for job in self._open():
+        for job in self._open_jobs():
             if job.status.done:
-                self._close(job)
+                self._close_job(job)
                 lost += [NotReturned(job.jid, minion) for minion in sorted(job.gather.given_up)]
                 lost += [NotReturned(job.jid, minion, unknown=True) for minion in job.missing]
         return lost
 
-    def _close(self, job: _Job) -> None:
+    def _close_job(self, job: _Job) -> None:
         """What a job took is given back; a batch may have thousands, one after the other."""
         del self._jobs[job.jid]
         for probe in job.probes:

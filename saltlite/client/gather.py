@@ -6,15 +6,17 @@ event bus. The rule is Salt's: wait ``timeout``, then ask those who are missing 
 runs is waited for and asked again after another ``timeout``; who says that it does not, or says
 nothing, is given up. So without a live answer nobody waits longer than the two together.
 
-Source: protocol.md 10.3 at its end, cli.md 4, reliability.md P-cli.
+Source: docs/wire.md#publications, docs/command-line.md#missing-returns,
+docs/reliability.md#promises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+from saltlite.core.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,13 @@ class Returned:
     """A minion returned."""
 
     minion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """It is known that minions are not there, so that they are not waited for."""
+
+    minions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Tick:
     """Time has passed."""
 
 
-GatherEvent: TypeAlias = Expected | Returned | Asked | Answered | Tick
+GatherEvent: TypeAlias = Expected | Returned | Absent | Asked | Answered | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +113,14 @@ class Gather:
 
     def on(self, event: GatherEvent, now_s: float) -> GatherStatus:
         """Take in one event that happened at ``now_s`` (any clock that does not go backwards)."""
-        self._take(event)
+        self._take_event(event)
         if self._phase is not _Phase.DONE:
-            self._advance(now_s)
+            self._advance_phase(now_s)
         if not self.outstanding:
             self._phase = _Phase.DONE
-        return self._status()
+        return self._make_status()
 
-    def _take(self, event: GatherEvent) -> None:
+    def _take_event(self, event: GatherEvent) -> None:
         if isinstance(event, Returned):
             self.expected.add(event.minion)
             self.returned.add(event.minion)
@@ -120,15 +129,18 @@ class Gather:
         elif isinstance(event, Expected):
             self.outstanding |= event.minions - self.expected
             self.expected |= event.minions
+        elif isinstance(event, Absent):
+            self.given_up |= event.minions & self.outstanding
+            self.outstanding -= event.minions
         elif isinstance(event, Asked):
             self._asked = True
         elif isinstance(event, Answered) and self._phase is _Phase.ASKING and event.running:
             self._running.add(event.minion)
 
-    def _advance(self, now_s: float) -> None:
+    def _advance_phase(self, now_s: float) -> None:
         outstanding = self.outstanding
         if self._phase is _Phase.ASKING and outstanding <= self._running:
-            self._wait(now_s)
+            self._start_waiting(now_s)
         if now_s < self._deadline_s or not outstanding:
             return
         if self._phase is _Phase.WAITING:
@@ -139,13 +151,13 @@ class Gather:
         else:
             self.given_up |= outstanding - self._running
             self.outstanding = outstanding & self._running
-            self._wait(now_s)
+            self._start_waiting(now_s)
 
-    def _wait(self, now_s: float) -> None:
+    def _start_waiting(self, now_s: float) -> None:
         self._phase = _Phase.WAITING
         self._deadline_s = now_s + self._timeout_s
 
-    def _status(self) -> GatherStatus:
+    def _make_status(self) -> GatherStatus:
         asking = self._phase is _Phase.ASKING and not self._asked
         ask = tuple(sorted(self.outstanding)) if asking else ()
         return GatherStatus(self._phase is _Phase.DONE, ask, self._deadline_s)

@@ -1,4 +1,7 @@
-"""Who asks: the local user's name and key for the master. Source: protocol.md 11, 14.1."""
+"""Who asks: the local user's name and key for the master.
+
+Source: docs/wire.md#clear-commands, docs/architecture.md#who-owns-which-file-on-disk.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Names, arguments and results are those of Salt's documented ``LocalClient``. Eve
 for first and published second, so that no return is missed. Who wants typed outcomes instead of
 Salt's dicts uses :meth:`LocalClient.start`.
 
-Source: protocol.md 11; the client is told of results on the event bus (protocol.md 12.2).
+Source: docs/wire.md#clear-commands; the client is told of results on the event bus
+(docs/wire.md#events).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -24,20 +24,24 @@ from saltlite.channel.client import ClearChannel
 from saltlite.client.collect import (
     JOB_PREFIX,
     Collector,
+    Events,
     MinionReturn,
     NotReturned,
     Outcome,
     ReturnStore,
     Step,
 )
+from saltlite.client.hearers import BlockingHearers, Connections
 from saltlite.client.identity import local_key, sender
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid
-from saltlite.core.messages import NO_MINIONS, PublishLoad, PublishReply, refusal
-from saltlite.errors import AccessDenied, MasterAbsent, MasterRefused, RequestTimeout, StoreError
+from saltlite.core.messages import FOLLOW, NO_MINIONS, PublishLoad, PublishReply, refusal
+from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
 from saltlite.transport.addresses import MasterSockets, tcp
 from saltlite.transport.bus import EventSubscriber
 
 if TYPE_CHECKING:
+    from saltlite.client.follow import FollowedJobs
     from saltlite.config.master import MasterConfig
 
 log = logging.getLogger(__name__)
@@ -52,6 +56,9 @@ CALL_TIMEOUT_S = 60.0
 """How long the master may take to answer ``runner``, or to do what ``wheel`` asks."""
 
 ASK_TIMEOUT_S = 5.0
+RUN_PREFIX = "salt/run/"
+RUN_PATIENCE_S = 60.0
+"""Between two looks whether a run has ended; it may take for ever."""
 LISTENING_KEPT = 16
 """Jobs that were published with ``listen`` and are not asked for yet; each has a socket."""
 
@@ -64,7 +71,13 @@ TIMED_OUT = (
     "the job id (jid) and exit immediately without listening for responses. You can then use "
     "`salt-run jobs.lookup_jid` to look up the results of the job in the job cache later."
 )
-"""Salt's sentences. Source: cli.md 4."""
+"""Salt's sentences. Source: docs/command-line.md#missing-returns."""
+
+SENT = "Executed command with job ID: {jid}"
+NOT_TOLD = (
+    "The master keeps no returns of its own (job_cache, ext_job_cache), so only who may listen to "
+    "its event bus can wait for them."
+)
 
 NO_RESPONSE = "Minion did not return. [No response]"
 NOT_CONNECTED = "Minion did not return. [Not connected]"
@@ -80,7 +93,7 @@ Returns: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """What to publish. ``options`` go into the load's ``kwargs`` (protocol.md 11.1)."""
+    """What to publish. ``options`` go into the load's ``kwargs`` (docs/wire.md#clear-commands)."""
 
     tgt: Target
     fun: str | list[str]
@@ -103,7 +116,7 @@ def credentials_of(options: Mapping[str, Any]) -> dict[str, Any]:
 class Run:
     """A published job that is being listened to. Iterate over it, then close it."""
 
-    def __init__(self, reply: PublishReply, events: EventSubscriber, collector: Collector) -> None:
+    def __init__(self, reply: PublishReply, events: Events, collector: Collector) -> None:
         self.jid = reply.jid or ""
         self.minions = reply.minions
         self.missing = reply.missing
@@ -124,6 +137,15 @@ class Run:
         return self._collector.done
 
     @property
+    def returned(self) -> int:
+        """How many minions have returned."""
+        return len(self._collector.gather(self.jid).returned)
+
+    def give_up(self) -> list[Outcome]:
+        """Wait no longer: who has not returned has not heard of it."""
+        return self._collector.give_up(self.jid)
+
+    @property
     def outstanding(self) -> frozenset[str]:
         """The minions that are still waited for."""
         return frozenset(self._collector.gather(self.jid).outstanding)
@@ -134,9 +156,9 @@ class Run:
         return self._collector.steps(self.jid)
 
     @property
-    def answered(self) -> frozenset[str]:
+    def who_answered(self) -> frozenset[str]:
         """The minions that answered the question whether they still run it."""
-        return self._collector.answered(self.jid)
+        return self._collector.who_answered(self.jid)
 
     def close(self) -> None:
         """Stop listening."""
@@ -154,7 +176,9 @@ class LocalClient:
 
     ``store`` opens the job store when it is needed first (``None``: results come from the event bus
     alone). ``connected`` tells which minions have a connection to the publish port, ``None`` if
-    that cannot be known. ``credentials``, a token or a login, are shown instead of the local key.
+    that cannot be known. ``connections`` are those to the publish port: with it, who cannot have
+    heard a job is not waited for by the methods that return no sooner than it is over.
+    ``credentials``, a token or a login, are shown instead of the local key.
     """
 
     def __init__(
@@ -163,15 +187,18 @@ class LocalClient:
         *,
         store: Callable[[], ReturnStore] | None = None,
         connected: Callable[[], frozenset[str] | None] | None = None,
+        connections: Callable[[], Connections] | None = None,
         credentials: Mapping[str, str] | None = None,
     ) -> None:
         self.config = config
-        self._open_store = store
+        self._store_opener = store
         self._connected = connected
+        self._connections = connections
         self._credentials = dict(credentials or {})
         self._store_opened: ReturnStore | None = None
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
-        self._listening: dict[str, EventSubscriber] = {}
+        self._listening: dict[str, Events] = {}
+        self._followed: list[FollowedJobs] = []
         self.malformed = ""
         """What is wrong with the last target, in the words of the master."""
 
@@ -214,7 +241,7 @@ class LocalClient:
 
     def follow(
         self,
-        events: EventSubscriber,
+        events: Events,
         reply: PublishReply,
         timeout_s: float | None = None,
         credentials: Mapping[str, Any] = MappingProxyType({}),
@@ -229,46 +256,56 @@ class LocalClient:
 
     def collector(
         self,
-        events: EventSubscriber,
+        events: Events,
         timeout_s: float | None = None,
         credentials: Mapping[str, Any] = MappingProxyType({}),
     ) -> Collector:
         """A collector without jobs that reads ``events`` and asks ``find_job`` through here."""
+        # Who may not open the bus may not open the store either; he is told what is on record.
+        has_store = self._store_opener is not None and events not in self._followed
         return Collector(
             events,
             timeout_s=self._timeout_s(timeout_s),
             gather_job_timeout_s=self.config.jobs.gather_job_timeout,
-            ask=partial(self._ask, credentials),
-            store=LateStore(self._store) if self._open_store is not None else None,
+            ask=partial(self._ask_running, credentials),
+            store=LateStore(self._open_job_store) if has_store else None,
         )
 
-    def listen(self) -> EventSubscriber:
-        """Listen to the returns of all jobs.
+    def listen(self, prefix: str = JOB_PREFIX) -> Events:
+        """Listen to the returns of all jobs; who may not, of his own from now on.
 
         Raises:
             MasterAbsent: nobody publishes events here.
-            AccessDenied: the event bus is closed to us.
         """
         path = MasterSockets(Path(self.config.paths.sock_dir)).event_pub
         try:
             path.stat()
         except PermissionError:
-            raise AccessDenied(path) from None
+            return self._follow_own()
         except OSError:
             raise MasterAbsent(NOT_RUNNING) from None
         if not os.access(path, os.R_OK | os.W_OK):  # ZeroMQ would try for ever, without a word
-            raise AccessDenied(path)
-        events = EventSubscriber(path, (JOB_PREFIX,), context=self._zmq())
+            return self._follow_own()
+        events = EventSubscriber(path, (prefix,), context=self._zmq_context())
         if not events.connect_confirmed(CONNECT_TIMEOUT_S):
             events.close()
             raise MasterAbsent(TIMED_OUT)
         return events
+
+    def _follow_own(self) -> FollowedJobs:
+        """In place of the bus: the master is asked for what jobs of our own return."""
+        from saltlite.client.follow import FollowedJobs
+
+        followed = FollowedJobs(partial(self.send, timeout_s=ASK_TIMEOUT_S))
+        self._followed = [*(one for one in self._followed if not one.closed), followed]
+        return followed
 
     def publish(
         self, request: JobRequest, *, timeout_s: float = PUBLISH_TIMEOUT_S
     ) -> PublishReply | None:
         """Publish without listening; ``None`` if no minion matches. Raises as :meth:`start`."""
         options = {**self._credentials, **request.options}
+        followed = [one for one in self._followed if not one.closed]
         load = PublishLoad(
             tgt=request.tgt,
             fun=request.fun,
@@ -277,16 +314,29 @@ class LocalClient:
             ret=request.ret,
             jid=request.jid,
             user=sender(),
-            key=self._key(options),
+            key=self._local_key(options),
             kwargs=options,
+            extra={FOLLOW: True} if followed else {},
         )
         answer = self.send(load.to_wire(), timeout_s=timeout_s)
         reply = PublishReply.from_wire(answer)
         is_told = reply.jid is None and not (reply.error or NO_MINIONS).startswith(NO_MINIONS)
         self.malformed = reply.error or "" if is_told else ""
-        return None if reply.jid is None else reply
+        if reply.jid is None:
+            return None
+        if followed:
+            self._follow_job(reply.jid, reply.ticket, len(reply.minions))
+        return reply
 
-    def _key(self, options: Mapping[str, Any]) -> str | None:
+    def _follow_job(self, jid: str, ticket: str | None, expected: int) -> None:
+        """Have the returns of a job of ours asked for."""
+        if not ticket:
+            raise MasterRefused("", f"{SENT.format(jid=jid)}\n{NOT_TOLD}")
+        for one in self._followed:
+            if not one.closed:
+                one.add(jid, ticket, expected)
+
+    def _local_key(self, options: Mapping[str, Any]) -> str | None:
         """The local key; ``None`` for who shows other credentials, which are to be judged alone."""
         if "token" in options or "eauth" in options:
             return None
@@ -300,7 +350,7 @@ class LocalClient:
             RequestTimeout: there is none.
         """
         address = find_request_address(self.config)
-        with ClearChannel(address, timeout_s, context=self._zmq()) as channel:
+        with ClearChannel(address, timeout_s, context=self._zmq_context()) as channel:
             answer = channel.send(load)
         refused = refusal(answer)
         if refused is not None:
@@ -310,15 +360,44 @@ class LocalClient:
     def call_master(self, load: Mapping[str, Any]) -> Any:
         """One clear command (``runner``, ``wheel``), with the local key unless it has credentials.
 
+        Beside credentials nothing of the local user goes along: a real master would take it for
+        arguments of the function.
+
         Raises:
             MasterRefused: the answer is an error.
             RequestTimeout: there is none.
         """
-        own = {"user": sender(), "key": self._key({**self._credentials, **load})}
+        shown = {**self._credentials, **load}
+        has_login = "token" in shown or "eauth" in shown
+        own = {} if has_login else {"user": sender(), "key": self._local_key(shown)}
         return self.send({**own, **self._credentials, **load}, timeout_s=CALL_TIMEOUT_S)
 
+    def run_on_master(self, load: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Have the master run a runner, and wait for it: its jid, and the data of its last event.
+
+        Raises as :meth:`call_master`.
+        """
+        events = self.listen(RUN_PREFIX)
+        try:
+            is_followed = events in self._followed
+            told = self.call_master({**load, FOLLOW: True} if is_followed else load)
+            jid, tag = told["jid"], f"{told['tag']}/ret"
+            if is_followed:
+                self._follow_job(jid, told.get(FOLLOW), 1)
+            while True:
+                event = events.get(RUN_PATIENCE_S)
+                if event is not None and is_followed:
+                    return jid, event.data["return"]  # on record: the data of the last event
+                if event is not None and event.tag == tag:
+                    return jid, event.data
+        finally:
+            events.close()
+
     def lost_text(self, outcome: NotReturned) -> str:
-        """Salt's words about a minion that was given up. Source: cli.md 4."""
+        """Salt's words about a minion that was given up.
+
+        Source: docs/command-line.md#missing-returns.
+        """
         connected = self._connected() if self._connected is not None else None
         if connected and not outcome.unknown and outcome.id not in connected:
             return NOT_CONNECTED
@@ -327,18 +406,20 @@ class LocalClient:
     def _timeout_s(self, timeout_s: float | None) -> float:
         return float(self.config.jobs.timeout if timeout_s is None else timeout_s)
 
-    def _zmq(self) -> zmq.Context[zmq.Socket[bytes]]:
+    def _zmq_context(self) -> zmq.Context[zmq.Socket[bytes]]:
         if self._context is None:
             self._context = zmq.Context()
         return self._context
 
-    def _store(self) -> ReturnStore:
+    def _open_job_store(self) -> ReturnStore:
         if self._store_opened is None:
-            assert self._open_store is not None  # noqa: S101 - only called when there is one
-            self._store_opened = self._open_store()
+            assert self._store_opener is not None  # noqa: S101 - only called when there is one
+            self._store_opened = self._store_opener()
         return self._store_opened
 
-    def _ask(self, credentials: Mapping[str, Any], jid: str, minions: Sequence[str]) -> str | None:
+    def _ask_running(
+        self, credentials: Mapping[str, Any], jid: str, minions: Sequence[str]
+    ) -> str | None:
         request = JobRequest(
             tgt=list(minions),
             fun="saltutil.find_job",
@@ -369,7 +450,7 @@ class LocalClient:
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Publish; ``{"jid": …, "minions": […]}``, ``{}`` if nobody matches."""
-        request = _request(tgt, fun, arg, tgt_type, ret, timeout, jid, kwarg, kwargs)
+        request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, jid, kwarg, kwargs)
         events = self.listen() if listen else None
         try:
             reply = self.publish(request)
@@ -385,7 +466,7 @@ class LocalClient:
             self._keep_listening(reply.jid, events)
         return {"jid": reply.jid, "minions": [*reply.minions, *reply.missing]}
 
-    def _keep_listening(self, jid: str, events: EventSubscriber) -> None:
+    def _keep_listening(self, jid: str, events: Events) -> None:
         """For :meth:`get_iter_returns`; whoever never asks does not collect sockets for ever."""
         before = self._listening.pop(jid, None)
         if before is not None:
@@ -442,11 +523,11 @@ class LocalClient:
         **kwargs: Any,
     ) -> Returns:
         """Publish, wait, and give back ``{minion id: return}`` of those who returned."""
-        request = _request(tgt, fun, arg, tgt_type, ret, timeout, jid, kwarg, kwargs)
+        request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, jid, kwarg, kwargs)
         returns: Returns = {}
-        for outcome in self._outcomes(request):
+        for outcome in self._yield_outcomes(request):
             if isinstance(outcome, MinionReturn):
-                returns[outcome.id] = _full(outcome) if full_return else outcome.return_
+                returns[outcome.id] = _full_return(outcome) if full_return else outcome.return_
         return returns
 
     def cmd_subset(
@@ -515,11 +596,11 @@ class LocalClient:
         """
         from saltlite.client.batch import Batch
 
-        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
         with Batch(self, request, str(batch), failhard=failhard) as run:
             for outcome in run:
                 if isinstance(outcome, MinionReturn):
-                    yield {outcome.id: _full(outcome) if full_return else outcome.return_}
+                    yield {outcome.id: _full_return(outcome) if full_return else outcome.return_}
 
     def cmd_iter(
         self,
@@ -533,10 +614,10 @@ class LocalClient:
         **kwargs: Any,
     ) -> Iterator[Returns]:
         """``{minion id: {"ret": …, "retcode": …, "jid": …}}`` as the minions return."""
-        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
-        for outcome in self._outcomes(request):
+        request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        for outcome in self._yield_outcomes(request):
             if isinstance(outcome, MinionReturn):
-                yield {outcome.id: _full(outcome)}
+                yield {outcome.id: _full_return(outcome)}
 
     def cmd_iter_no_block(
         self,
@@ -553,14 +634,14 @@ class LocalClient:
     ) -> Iterator[Returns | None]:
         """As :meth:`cmd_iter`, but yields ``None`` while nothing comes."""
         del show_jid, verbose  # only the command line prints
-        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
         run = self.start(request)
         if run is None:
             return
         with run:
             while not run.done:
                 outcomes = [one for one in run.step(POLL_S) if isinstance(one, MinionReturn)]
-                yield from ({one.id: _full(one)} for one in outcomes)
+                yield from ({one.id: _full_return(one)} for one in outcomes)
                 if not outcomes and not run.done:
                     yield None
 
@@ -597,10 +678,10 @@ class LocalClient:
     ) -> Iterator[Returns]:
         """As :meth:`cmd_iter`, and at the end those who did not return, as ``salt`` shows them."""
         del verbose, progress
-        request = _request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
-        for outcome in self._outcomes(request):
+        request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        for outcome in self._yield_outcomes(request):
             if isinstance(outcome, MinionReturn):
-                yield {outcome.id: _full(outcome)}
+                yield {outcome.id: _full_return(outcome)}
             else:
                 text = self.lost_text(outcome)
                 yield {outcome.id: {"out": "no_return", "ret": text, "jid": outcome.jid}}
@@ -627,7 +708,7 @@ class LocalClient:
         with run:
             for outcome in _with_pauses(run, block):
                 if isinstance(outcome, MinionReturn):
-                    yield {outcome.id: _full(outcome)}
+                    yield {outcome.id: _full_return(outcome)}
                 elif outcome is None:
                     yield None
                 elif expect_minions:
@@ -661,10 +742,12 @@ class LocalClient:
 
     def get_cache_returns(self, jid: str) -> Returns:
         """What is on record of a job; does not wait."""
-        if self._open_store is None:
+        if self._store_opener is None:
             return {}
-        records = self._store().returns(jid).items()
-        return {minion: _full(MinionReturn.of(jid, minion, data)) for minion, data in records}
+        records = self._open_job_store().returns(jid).items()
+        return {
+            minion: _full_return(MinionReturn.of(jid, minion, data)) for minion, data in records
+        }
 
     def gather_job_info(
         self, jid: str, tgt: Target, tgt_type: str, listen: bool = True, **kwargs: Any
@@ -674,12 +757,19 @@ class LocalClient:
             tgt, "saltutil.find_job", [jid], tgt_type=tgt_type, listen=listen, **kwargs
         )
 
-    def _outcomes(self, request: JobRequest) -> Iterator[Outcome]:
+    def _yield_outcomes(self, request: JobRequest) -> Iterator[Outcome]:
+        hearers = BlockingHearers(self._connections) if self._connections is not None else None
         run = self.start(request)
         if run is None:
             return
         with run:
-            yield from run
+            if hearers is None:
+                yield from run
+                return
+            while not run.done:
+                yield from run.step(hearers.patience())
+                if not run.done and hearers.are_all(run.returned):
+                    yield from run.give_up()
 
 
 def find_request_address(config: MasterConfig) -> str:
@@ -715,7 +805,7 @@ def _with_pauses(run: Run, block: bool) -> Iterator[Outcome | None]:
             yield None
 
 
-def _request(
+def _make_request(
     tgt: Target,
     fun: str | list[str],
     arg: Iterable[Any],
@@ -751,7 +841,7 @@ def jid_as_text(value: Any) -> Any:
     return value
 
 
-def _full(outcome: MinionReturn) -> dict[str, Any]:
+def _full_return(outcome: MinionReturn) -> dict[str, Any]:
     full = {"ret": outcome.return_, "retcode": outcome.retcode, "jid": outcome.jid}
     if outcome.out is not None:
         full["out"] = outcome.out

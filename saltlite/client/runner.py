@@ -2,7 +2,7 @@
 
 ``cmd_async`` and ``cmd_sync`` have the running master do it instead.
 
-Source: protocol.md 12.2 (``salt/run/<jid>/new``, ``/ret``), modules.md 4.
+Source: docs/wire.md#events (``salt/run/<jid>/new``, ``/ret``), docs/cli.md#salt-run.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, ClassVar, Final
 
 from saltlite.core import tags
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.jid import new_jid
 from saltlite.errors import MasterAbsent, RequestTimeout, SaltliteError, StoreError, WireError
 from saltlite.loader.master_functions import (
@@ -101,21 +101,23 @@ class RunnerClient:
         wrong = wrong_arguments(runner, arg, kwarg)
         if wrong is not None:
             return Ran(jid, None, success=False, wrong=wrong, doc=runner.doc)
-        started = self._started(runner.name, jid, arg, kwarg)
-        self._fire(self.kind.new(jid), started)
-        ran = self._call(runner, jid, arg, kwarg)
-        self._finish(started, ran)
+        started = self._fire_start(runner.name, jid, arg, kwarg)
+        self._fire_event(self.kind.new(jid), started)
+        ran = self._call_function(runner, jid, arg, kwarg)
+        self._finish_run(started, ran)
         return ran
 
     def fail(
         self, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any], jid: str, why: str
     ) -> None:
         """Tell whoever waits for a run that did not come about; it goes on record too."""
-        started = self._started(fun, jid, arg, kwarg)
-        self._fire(self.kind.new(jid), started)
-        self._finish(started, Ran(jid, why, success=False))
+        started = self._fire_start(fun, jid, arg, kwarg)
+        self._fire_event(self.kind.new(jid), started)
+        self._finish_run(started, Ran(jid, why, success=False))
 
-    def _call(self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> Ran:
+    def _call_function(
+        self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+    ) -> Ran:
         self._ctx.state.pop("retcode", None)
         try:
             value = call(runner, arg, kwarg)
@@ -131,10 +133,10 @@ class RunnerClient:
             text = f"Exception occurred in {self.kind.name} {runner.name}: {traceback.format_exc()}"
             return Ran(jid, text.rstrip("\n"), success=False)
 
-    def _finish(self, started: dict[str, Any], ran: Ran) -> None:
-        told = _told(self.kind.name, started["fun"], _shown(ran.return_))
+    def _finish_run(self, started: dict[str, Any], ran: Ran) -> None:
+        told = _hide_secrets(self.kind.name, started["fun"], _without_hint(ran.return_))
         done = {**started, "return": told, "success": ran.success}
-        self._fire(self.kind.ret(ran.jid), done)
+        self._fire_event(self.kind.ret(ran.jid), done)
         master_id = self._ctx.config.process.id
         load = {
             "fun": started["fun"],
@@ -154,13 +156,13 @@ class RunnerClient:
         except StoreError as error:
             log.warning("The run %s of %s is not on record: %s", ran.jid, started["fun"], error)
 
-    def _fire(self, tag: str, data: dict[str, Any]) -> None:
+    def _fire_event(self, tag: str, data: dict[str, Any]) -> None:
         try:
             self._ctx.events.fire(tag, data)
         except WireError as error:
             log.warning("Event %s was not fired: %s", tag, error)
 
-    def _started(
+    def _fire_start(
         self, name: str, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
     ) -> dict[str, Any]:
         fun_args = _without_secrets(f"{self.kind.name}.{name}", arg, kwarg)
@@ -180,8 +182,8 @@ class RunnerClient:
         """Have the master run ``low["fun"]``; ``{"tag", "jid"}`` of a runner, at once.
 
         ``low`` has ``fun``, ``arg``, ``kwarg`` and, unless the local key is to be shown,
-        credentials. A wheel function is waited for and its answer given back. Source: protocol.md
-        11.2.
+        credentials. A wheel function is waited for and its answer given back. Source:
+        docs/wire.md#clear-commands.
 
         Raises:
             MasterRefused: the master does not allow it.
@@ -201,7 +203,7 @@ class RunnerClient:
             answer = self.cmd_async(low)
             if self.kind is WHEEL:
                 return answer["data"]["return"]
-            return _awaited(listener, f"{answer['tag']}/ret", timeout)
+            return _wait_for_event(listener, f"{answer['tag']}/ret", timeout)
         finally:
             listener.close()
 
@@ -212,7 +214,7 @@ class WheelClient(RunnerClient):
     kind: ClassVar[Kind] = WHEEL
 
 
-def _awaited(listener: Listener, tag: str, timeout_s: float) -> Any:
+def _wait_for_event(listener: Listener, tag: str, timeout_s: float) -> Any:
     until_s = time.monotonic() + timeout_s
     while (left_s := until_s - time.monotonic()) > 0:
         event = listener.get(left_s)
@@ -221,7 +223,7 @@ def _awaited(listener: Listener, tag: str, timeout_s: float) -> Any:
     raise RequestTimeout(tag, timeout_s)
 
 
-def _shown(value: Any) -> Any:
+def _without_hint(value: Any) -> Any:
     """What a runner returned, without the hint for the printer."""
     if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
         return value["data"]
@@ -237,7 +239,7 @@ def _without_secrets(fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> 
     return [*arg, dict(kwarg)] if kwarg else list(arg)
 
 
-def _told(kind: str, fun: str, value: Any) -> Any:
+def _hide_secrets(kind: str, fun: str, value: Any) -> Any:
     """What goes on the bus and on record of a value: never a private key, or a token."""
     if fun == MAKE_TOKEN and isinstance(value, Mapping):
         return {name: MASK if name == "token" else one for name, one in value.items()}

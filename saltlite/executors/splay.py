@@ -22,10 +22,10 @@ def execute(
     kwargs: Mapping[str, Any],
 ) -> Any:
     """Wait, and leave the call to the next executor."""
-    time.sleep(splay_s(_splaytime(job, ctx), ctx.config.identity.id))
+    time.sleep(splay_s(_read_splaytime(job, ctx), ctx.config.identity.id))
 
 
-def _splaytime(job: Mapping[str, Any], ctx: MinionContext) -> float:
+def _read_splaytime(job: Mapping[str, Any], ctx: MinionContext) -> float:
     given = job.get("executor_opts")
     wanted = given.get("splaytime") if isinstance(given, Mapping) else None
     wanted = ctx.config.extra.get("splaytime", SPLAY_S) if wanted is None else wanted

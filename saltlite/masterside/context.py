@@ -17,20 +17,24 @@ from saltlite.errors import FunctionError
 from saltlite.runner_context import RunnerContext
 
 
-def execution_context(ctx: RunnerContext) -> MinionContext:
-    """What execution functions get on the master: its files, its grains, no pillar, no minion."""
+def execution_context(ctx: RunnerContext, *, with_pillar: bool = False) -> MinionContext:
+    """What execution functions get on the master: its files and grains, no minion.
+
+    ``with_pillar`` also the pillar of the master itself.
+    """
     from saltlite.config.asminion import as_minion
     from saltlite.grains import load_grains
     from saltlite.host import Host
     from saltlite.loader.registry import with_functions
 
     config, host = as_minion(ctx.config, ctx.config.process.id), Host()
+    grains = load_grains(config, host)
     return with_functions(
         MinionContext(
             config=config,
             host=host,
-            grains=load_grains(config, host),
-            pillar={},
+            grains=grains,
+            pillar=master_pillar(ctx.config, grains) if with_pillar else {},
             events=ctx.events,
             job={"jid": ctx.jid},
             master_side=ctx,

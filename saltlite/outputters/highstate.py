@@ -1,12 +1,15 @@
-"""The outputter for state runs: a block or line per state, and a summary. Source: cli.md 6."""
+"""The outputter for state runs: a block or line per state, and a summary.
+
+Source: tests/cases/cli_samples.yaml.
+"""
 
 from __future__ import annotations
 
 import logging
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.output_options import (
     CYAN,
     GREEN,
@@ -36,10 +39,10 @@ def output(data: Plain, options: OutputOptions) -> str:
         return nested.output(data, options)
     if "data" in data and isinstance(data.get("retcode"), int):  # an orchestration's wrapping
         return output(data["data"], options)
-    return "\n".join(_section(host, data[host], options) for host in data)
+    return "\n".join(_format_run(host, data[host], options) for host in data)
 
 
-def _section(host: str, run: Plain, options: OutputOptions) -> str:
+def _format_run(host: str, run: Plain, options: OutputOptions) -> str:
     if isinstance(run, (list, tuple)):
         return "\n".join(_compile_errors(host, run, options))
     if isinstance(run, str):
@@ -52,7 +55,7 @@ def _section(host: str, run: Plain, options: OutputOptions) -> str:
     }
     if run and not states:
         return nested.output({host: run}, options)
-    return _states(host, states, options)
+    return _format_states(host, states, options)
 
 
 def _compile_errors(host: str, errors: Sequence[Plain], options: OutputOptions) -> Iterator[str]:
@@ -87,7 +90,7 @@ class _Tally:
             self.host_color = YELLOW
         if _has_changed(state.get("changes")) or name in ORCHESTRATIONS:
             self.changed += 1
-        self.duration_ms += _milliseconds(state.get("duration"))
+        self.duration_ms += _read_duration(state.get("duration"))
 
 
 def _has_changed(changes: Plain) -> bool:
@@ -110,7 +113,7 @@ def _runs_in(changes: Plain) -> Mapping[str, Plain] | None:
     return runs if isinstance(runs, Mapping) else None
 
 
-def _milliseconds(duration: Plain) -> float:
+def _read_duration(duration: Plain) -> float:
     if isinstance(duration, str):
         duration = duration.split()[0] if duration.split() else 0
     try:
@@ -119,20 +122,20 @@ def _milliseconds(duration: Plain) -> float:
         return 0.0
 
 
-def _states(host: str, states: Mapping[str, State], options: OutputOptions) -> str:
+def _format_states(host: str, states: Mapping[str, State], options: OutputOptions) -> str:
     tally = _Tally()
-    ordered = sorted(states.items(), key=lambda item: _number(item[1].get("__run_num__")))
+    ordered = sorted(states.items(), key=lambda item: _read_number(item[1].get("__run_num__")))
     for key, state in ordered:
         tally.add(_Names.of(key, state, "").name, state)
-    for key, state in _compressed(ordered) if options.state_compress_ids else ordered:
-        shown = _shown(key, state, options, tally)
+    for key, state in _compress_ids(ordered) if options.state_compress_ids else ordered:
+        shown = _format_state(key, state, options, tally)
         if shown is not None:
             tally.lines.append(shown)
     head = options.paint(f"{options.clean(host)}:", tally.host_color)
-    return "\n".join([head, *tally.lines, *_summary(host, tally, options)])
+    return "\n".join([head, *tally.lines, *_format_summary(host, tally, options)])
 
 
-def _compressed(states: Sequence[tuple[str, State]]) -> Iterator[tuple[str, State]]:
+def _compress_ids(states: Sequence[tuple[str, State]]) -> Iterator[tuple[str, State]]:
     """One in the place of all of one id, function and result, where the first of them is."""
     groups: dict[tuple[str, str, str, str], list[tuple[str, State]]] = {}
     for key, state in states:
@@ -145,14 +148,14 @@ def _compressed(states: Sequence[tuple[str, State]]) -> Iterator[tuple[str, Stat
             continue
         module, _, fun = function.partition(".")
         name = f"state_compressed_{sls}_{id_}_{result}"
-        yield "_|-".join([module, f"{id_} ({len(members)})", name, fun]), _joined(members)
+        yield "_|-".join([module, f"{id_} ({len(members)})", name, fun]), _join_states(members)
 
 
-def _joined(members: Sequence[tuple[str, State]]) -> State:
+def _join_states(members: Sequence[tuple[str, State]]) -> State:
     """The first one, with the time that all took and the changes of all."""
     first = dict(members[0][1])
     if "duration" in first:
-        took = sum(_milliseconds(state.get("duration")) for _, state in members)
+        took = sum(_read_duration(state.get("duration")) for _, state in members)
         first["duration"] = round(took, 3)
     changes = {_Names.of(key, state, "").name: state.get("changes") for key, state in members}
     if any(list(changes.values())[1:]):
@@ -161,11 +164,11 @@ def _joined(members: Sequence[tuple[str, State]]) -> State:
     return first
 
 
-def _number(value: Plain) -> float:
+def _read_number(value: Plain) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
-def _shown(key: str, state: State, options: OutputOptions, tally: _Tally) -> str | None:
+def _format_state(key: str, state: State, options: OutputOptions, tally: _Tally) -> str | None:
     """The block or line of one state, ``None`` for one that is left out."""
     result, changes = state.get("result"), state.get("changes")
     clean = result is True and not changes
@@ -174,12 +177,12 @@ def _shown(key: str, state: State, options: OutputOptions, tally: _Tally) -> str
     names = _Names.of(key, state, options.state_output)
     if options.state_output.startswith("filter") and str(result) in options.state_output_exclude:
         return None
-    color = _color(state)
+    color = _color_of(state)
     if _is_short(state, options):
-        return _terse(names, state, color, options)
+        return _format_terse(names, state, color, options)
     if state.get("warnings"):
         tally.warnings += 1
-    return "\n".join(_block(names, state, color, options))
+    return "\n".join(_format_block(names, state, color, options))
 
 
 def _is_short(state: State, options: OutputOptions) -> bool:
@@ -192,7 +195,7 @@ def _is_short(state: State, options: OutputOptions) -> bool:
     return mode == "changes" and result is True and not state.get("changes")
 
 
-def _color(state: State) -> str:
+def _color_of(state: State) -> str:
     result = state.get("result")
     if result is False:
         return RED
@@ -216,7 +219,7 @@ class _Names:
         return cls(parts[1], name, f"{parts[0]}.{parts[3]}")
 
 
-def _block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
+def _format_block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
     def labelled(label: str, text: Plain) -> str:
         return "    " + options.paint(f"{label:>8}: {options.clean(str(text))}", color)
 
@@ -226,25 +229,25 @@ def _block(names: _Names, state: State, color: str, options: OutputOptions) -> I
     if names.name != names.id_:
         yield labelled("Name", names.name)
     yield labelled("Result", str(state.get("result")))
-    yield labelled("Comment", _comment(state))
+    yield labelled("Comment", _format_comment(state))
     if options.state_output_profile and "start_time" in state:
         yield labelled("Started", str(state["start_time"]))
         yield labelled("Duration", f"{state.get('duration', '')} ms")
-    yield options.paint(f"     Changes:   {_changes(names.name, state, options)}", color)
+    yield options.paint(f"     Changes:   {_format_changes(names.name, state, options)}", color)
     if state.get("warnings"):
         yield "   " + options.paint(
-            f" Warnings: {options.clean(_warnings(state['warnings']))}", LIGHT_RED
+            f" Warnings: {options.clean(_format_warnings(state['warnings']))}", LIGHT_RED
         )
 
 
-def _comment(state: State) -> str:
+def _format_comment(state: State) -> str:
     comment = state.get("comment")
     if isinstance(comment, (list, tuple)):
         comment = str(list(comment))
     return str(comment or "").strip("\n").replace("\n", "\n" + MARGIN)
 
 
-def _changes(name: str, state: State, options: OutputOptions) -> str:
+def _format_changes(name: str, state: State, options: OutputOptions) -> str:
     changes = state.get("changes")
     if not changes:
         return f"{MARGIN}\n{MARGIN}" if name in ORCHESTRATIONS else ""
@@ -252,43 +255,43 @@ def _changes(name: str, state: State, options: OutputOptions) -> str:
         return f"Invalid Changes data: {options.clean(str(changes))}"
     runs = _runs_in(changes)
     if runs is not None:
-        return "\n" + _inner(runs, options)
+        return "\n" + _format_inner_runs(runs, options)
     returned = changes.get("return")
     if isinstance(returned, Mapping) and returned.get("outputter") == "highstate":
-        return f"{MARGIN}\n" + _inner(returned, options)
+        return f"{MARGIN}\n" + _format_inner_runs(returned, options)
     return "\n" + "\n".join(nested.lines(changes, replace(options, retcode=0), 14))
 
 
-def _inner(runs: Plain, options: OutputOptions) -> str:
+def _format_inner_runs(runs: Plain, options: OutputOptions) -> str:
     """The runs of states that an orchestration set off, each line with the margin of values."""
     return "\n".join(MARGIN + line for line in output(runs, options).split("\n"))
 
 
-def _warnings(warnings: Plain) -> str:
-    wrapped = textwrap.wrap(" ".join(_texts(warnings)), 80 - len(MARGIN))
+def _format_warnings(warnings: Plain) -> str:
+    wrapped = textwrap.wrap(" ".join(_as_texts(warnings)), 80 - len(MARGIN))
     return ("\n" + MARGIN).join(wrapped)
 
 
-def _texts(warnings: Plain) -> list[str]:
+def _as_texts(warnings: Plain) -> list[str]:
     return [str(text) for text in (warnings if isinstance(warnings, (list, tuple)) else [warnings])]
 
 
 WORDS = {True: "Clean", False: "Failed", None: "Differs"}
 
 
-def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> str:
+def _format_terse(names: _Names, state: State, color: str, options: OutputOptions) -> str:
     result = state.get("result")
     word = "Changed" if result is True and state.get("changes") else ""
     if not word:
         word = WORDS[result] if isinstance(result, bool) or result is None else repr(result)
     if isinstance(options.state_tabular, str):
-        return _formed(options.state_tabular, names, word, state, color, options)
+        return _fill_tabular(options.state_tabular, names, word, state, color, options)
     warned = ""
     if state.get("warnings"):
-        lines = "\n".join(["Warnings:", *_texts(state["warnings"])])
+        lines = "\n".join(["Warnings:", *_as_texts(state["warnings"])])
         warned = options.paint(options.clean(lines), LIGHT_RED)
     if options.state_tabular:
-        line = options.paint(options.clean(_columns(names, word, state, options)), color)
+        line = options.paint(options.clean(_terse_columns(names, word, state, options)), color)
         return f"{warned}\n{line}" if warned else line
     parts = [f"Name: {names.name}", f"Function: {names.function}", f"Result: {word}"]
     if options.state_output_profile and "start_time" in state:
@@ -297,7 +300,7 @@ def _terse(names: _Names, state: State, color: str, options: OutputOptions) -> s
     return f"{warned} " + options.paint(options.clean(" " + " - ".join(parts)), color)
 
 
-def _columns(names: _Names, word: str, state: State, options: OutputOptions) -> str:
+def _terse_columns(names: _Names, word: str, state: State, options: OutputOptions) -> str:
     module, _, function = names.function.partition(".")
     times = ""
     if options.state_output_profile and "start_time" in state:
@@ -305,7 +308,7 @@ def _columns(names: _Names, word: str, state: State, options: OutputOptions) -> 
     return f"{times}{module:>10}.{function:<10} {word:<7}   Name: {names.name}"
 
 
-def _formed(
+def _fill_tabular(
     form: str, names: _Names, word: str, state: State, color: str, options: OutputOptions
 ) -> str:
     """A terse line as ``state_tabular`` says: it can name six texts, and the state."""
@@ -316,17 +319,17 @@ def _formed(
         return form.format(begin, name, module, function, word, end, state)
     except (LookupError, ValueError, AttributeError) as error:
         log.error("state_tabular: %r", error)
-        return _columns(names, word, state, options)
+        return _terse_columns(names, word, state, options)
 
 
-def _summary(host: str, tally: _Tally, options: OutputOptions) -> Iterator[str]:
+def _format_summary(host: str, tally: _Tally, options: OutputOptions) -> Iterator[str]:
     total = tally.succeeded + tally.failed
     largest = max(tally.succeeded - tally.unchanged, tally.unchanged, tally.failed)
     digits = len(str(largest)) if largest else 0
     dashes = "-" * (11 + digits)
     paint = options.paint
     yield paint(f"\nSummary for {options.clean(host)}\n{dashes}", CYAN)
-    yield _succeeded(tally, digits, options)
+    yield _count_succeeded(tally, digits, options)
     failed_color = RED if tally.failed else CYAN
     yield paint(f"Failed:{tally.failed:>{4 + digits}}", failed_color)
     if options.state_output_pct and total:
@@ -345,7 +348,7 @@ def _run_time(duration_ms: float, width: int) -> str:
     return f"{duration_ms / 1000:>{width}.3f} s"
 
 
-def _succeeded(tally: _Tally, digits: int, options: OutputOptions) -> str:
+def _count_succeeded(tally: _Tally, digits: int, options: OutputOptions) -> str:
     text = options.paint(f"Succeeded: {tally.succeeded:>{max(digits, 1)}}", GREEN)
     counts = []
     if tally.unchanged:

@@ -1,4 +1,4 @@
-"""The outputter of salt-key: one block per state of the keys. Source: cli.md 7."""
+"""The outputter of salt-key: one block per state of the keys. Source: docs/cli.md#salt-key."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def output(data: Plain, options: OutputOptions) -> str:
     """Heads and names; ``name:  text`` where there is a key or fingerprint to show."""
     if not isinstance(data, Mapping) or not all(_is_block(key, data[key]) for key in data):
         return nested.output(data, options)
-    return "\n".join(_lines(data, options))
+    return "\n".join(_format_blocks(data, options))
 
 
 def _is_block(key: str, value: Plain) -> bool:
     return key in {block[0] for block in BLOCKS} and isinstance(value, (list, tuple, Mapping))
 
 
-def _lines(data: Mapping[str, Plain], options: OutputOptions) -> Iterator[str]:
+def _format_blocks(data: Mapping[str, Plain], options: OutputOptions) -> Iterator[str]:
     for state, head, head_color, color in BLOCKS:
         if state not in data:
             continue

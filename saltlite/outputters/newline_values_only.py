@@ -13,11 +13,11 @@ def output(data: Plain, options: OutputOptions) -> str:
     """The values alone, one per line; lists one level deep are opened."""
     if isinstance(data, Mapping):
         values: Iterable[Plain] = (data[key] for key in data)
-        return "\n".join(options.clean(str(line)) for value in values for line in _opened(value))
+        return "\n".join(options.clean(str(line)) for value in values for line in _as_items(value))
     if isinstance(data, (list, tuple)):
         return nested.output(data, options)
     return options.clean(str(data))
 
 
-def _opened(value: Plain) -> Iterable[Plain]:
+def _as_items(value: Plain) -> Iterable[Plain]:
     return value if isinstance(value, (list, tuple)) else [value]

@@ -17,15 +17,15 @@ def output(data: Plain, options: OutputOptions) -> str:
     """A row per state of every minion; nested where there is something else than states."""
     if not isinstance(data, Mapping) or not all(_is_run(run) for run in data.values()):
         return nested.output(data, options)
-    rows = [row for run in data.values() for row in _rows(run)]
-    return "\n".join(_table([HEAD, *rows], options)) if rows else ""
+    rows = [row for run in data.values() for row in _collect_rows(run)]
+    return "\n".join(_format_table([HEAD, *rows], options)) if rows else ""
 
 
 def _is_run(run: Plain) -> bool:
     return isinstance(run, Mapping) and all(isinstance(state, Mapping) for state in run.values())
 
 
-def _rows(run: Plain) -> Iterator[tuple[str, str, str]]:
+def _collect_rows(run: Plain) -> Iterator[tuple[str, str, str]]:
     assert isinstance(run, Mapping)  # noqa: S101 - looked at before
     for key in run:
         state = run[key]
@@ -36,7 +36,7 @@ def _rows(run: Plain) -> Iterator[tuple[str, str, str]]:
         yield str(state.get("name", "<>")), f"{parts[0]}.{parts[-1]}", f"{taken_ms:.4f}"
 
 
-def _table(rows: list[tuple[str, str, str]], options: OutputOptions) -> Iterator[str]:
+def _format_table(rows: list[tuple[str, str, str]], options: OutputOptions) -> Iterator[str]:
     name, function, taken = (max(len(row[place]) for row in rows) for place in range(3))
     rule = MARGIN + options.paint("-" * (name + function + taken + 10), LIGHT_GRAY)
     yield rule

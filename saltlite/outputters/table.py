@@ -18,24 +18,24 @@ Row = list[list[str]]
 
 def output(data: Plain, options: OutputOptions) -> str:
     """A table for every list, below the names that lead to it."""
-    return "\n".join(_lines(data, options, 0 if isinstance(data, Mapping) else 4))
+    return "\n".join(_format_lines(data, options, 0 if isinstance(data, Mapping) else 4))
 
 
-def _lines(data: Plain, options: OutputOptions, indent: int) -> Iterator[str]:
+def _format_lines(data: Plain, options: OutputOptions, indent: int) -> Iterator[str]:
     if isinstance(data, Mapping):
         for key in sorted_keys(data):
             yield f"{' ' * indent}{options.paint(options.clean(str(key)), DARK_GRAY)}:"
             yield " " * indent + options.paint(DASHES, DARK_GRAY)
-            yield from _lines(data[key], options, indent + 4)
+            yield from _format_lines(data[key], options, indent + 4)
     elif isinstance(data, (list, tuple)) and data:
-        yield from _table(data, options, " " * indent)
+        yield from _format_table(data, options, " " * indent)
 
 
-def _table(items: Sequence[Plain], options: OutputOptions, margin: str) -> Iterator[str]:
-    rows = [_row(item, options) for item in items]
+def _format_table(items: Sequence[Plain], options: OutputOptions, margin: str) -> Iterator[str]:
+    rows = [_read_row(item, options) for item in items]
     first = items[0]
     if isinstance(first, Mapping):
-        rows.insert(0, [[options.clean(_label(key))] for key in sorted_keys(first)])
+        rows.insert(0, [[options.clean(_label_of(key))] for key in sorted_keys(first)])
     widths = [
         max((len(line) for cell in column for line in cell), default=0)
         for column in zip_longest(*rows, fillvalue=[""])
@@ -50,7 +50,7 @@ def _table(items: Sequence[Plain], options: OutputOptions, margin: str) -> Itera
         yield rule
 
 
-def _row(item: Plain, options: OutputOptions) -> Row:
+def _read_row(item: Plain, options: OutputOptions) -> Row:
     if isinstance(item, Mapping):
         cells: Sequence[Plain] = [item[key] for key in sorted_keys(item)]
     else:
@@ -58,5 +58,5 @@ def _row(item: Plain, options: OutputOptions) -> Row:
     return [options.clean(str(cell)).split("\n") for cell in cells]
 
 
-def _label(key: str) -> str:
+def _label_of(key: str) -> str:
     return str(key).replace("_", " ").title()

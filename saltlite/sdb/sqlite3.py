@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 
-_NAME = re.compile(r"\w[\w.]*")
+_NAME = regex(r"\w[\w.]*")
 
 
 def get(key: str, profile: Mapping[str, Any]) -> Any:

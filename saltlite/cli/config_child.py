@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
+
+from saltlite.core.dataclasses import fields
 
 Config = TypeVar("Config")
 
@@ -33,7 +34,7 @@ def read_aside(
     Raises:
         SystemExit: ``read`` ended the command, or could not be run.
     """
-    code, answer = _in_a_child(lambda: _packed(*read()), meanwhile)
+    code, answer = _in_a_child(lambda: _pack_config(*read()), meanwhile)
     if answer[:1] == _VALUES:
         from saltlite.transport.codec import unpack_bin
 
@@ -51,7 +52,7 @@ def remake_minion(
     """A MinionConfig of packed values."""
     from saltlite.config.minion import SECTIONS, MinionConfig
 
-    return _remade(MinionConfig, SECTIONS, sections, extra, source)
+    return _rebuild(MinionConfig, SECTIONS, sections, extra, source)
 
 
 def remake_master(
@@ -60,10 +61,10 @@ def remake_master(
     """A MasterConfig of packed values."""
     from saltlite.config.master import SECTIONS, MasterConfig
 
-    return _remade(MasterConfig, SECTIONS, sections, extra, source)
+    return _rebuild(MasterConfig, SECTIONS, sections, extra, source)
 
 
-def _remade(
+def _rebuild(
     kind: type[Any],
     kinds: Mapping[str, type[Any]],
     sections: Mapping[str, Any],
@@ -112,12 +113,12 @@ def _work_and_leave(work: Callable[[], bytes], write_fd: int) -> NoReturn:
         os._exit(code)
 
 
-def _packed(config: Any, values: Mapping[str, Any]) -> bytes:
+def _pack_config(config: Any, values: Mapping[str, Any]) -> bytes:
     from saltlite.errors import WireError
     from saltlite.transport.codec import pack_bin
 
     sections = {
-        field.name: _section(getattr(config, field.name))
+        field.name: _section_values(getattr(config, field.name))
         for field in fields(config)
         if field.name not in ("extra", "source")
     }
@@ -129,5 +130,5 @@ def _packed(config: Any, values: Mapping[str, Any]) -> bytes:
         return _NOT_PACKED
 
 
-def _section(section: Any) -> dict[str, Any]:
+def _section_values(section: Any) -> dict[str, Any]:
     return {field.name: getattr(section, field.name) for field in fields(section)}

@@ -1,0 +1,86 @@
+"""Put off modules of Python that others import at their top and our commands hardly ever use.
+
+Each costs milliseconds at every start of a command, and every process of a daemon a tenth to a
+third of a megabyte for as long as it runs. Loaded before anything else, it imports little itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import urllib  # the package alone is nothing; a module of it is put off below
+from collections.abc import Callable, Mapping
+from types import ModuleType
+
+LATER = object()
+"""Stands for a function: the first call loads the module."""
+
+
+def _leave_text(message: str) -> str:
+    return message
+
+
+def _leave_number(one: str, more: str, count: int) -> str:
+    return one if count == 1 else more
+
+
+UNUSED: Mapping[str, Mapping[str, object]] = {
+    "asyncio.sslproto": {},  # asyncio; TLS, which Salt's wire has not
+    # optparse, for translations of its own messages, which nobody ships
+    "gettext": {"gettext": _leave_text, "ngettext": _leave_number},
+    "hashlib": {},  # test.random_hash, file digests; loads OpenSSL
+    "inspect": {},  # dataclasses, for those without a docstring
+    "ipaddress": {},  # pathlib, by way of urllib.parse
+    "json": {},  # zmq's send_json
+    "locale": {},  # subprocess, for text
+    "pickle": {"DEFAULT_PROTOCOL": 5 if sys.version_info >= (3, 14) else 4},  # zmq's send_pyobj
+    "random": {},  # the same as hashlib, which it loads
+    "textwrap": {},  # optparse and traceback, for help and for exceptions of several lines
+    "tokenize": {},  # inspect and linecache, to read sources
+    "urllib.parse": {"quote_from_bytes": LATER},  # pathlib, for paths as addresses
+}
+"""Name of a module → what its importers take from it at once, which does not load it.
+
+Of a package nothing can be taken without loading it.
+"""
+
+
+def defer_imports(modules: Mapping[str, Mapping[str, object]] = UNUSED) -> None:
+    """Let ``import name`` give a module that is loaded with the first look into it.
+
+    ``importlib.util.LazyLoader`` would do, if the import statement itself were no such look.
+    """
+    for name, known in modules.items():
+        if name in sys.modules:
+            continue
+        sys.modules[name] = module = _stand_in(name, known)
+        package, _, last = name.rpartition(".")
+        if package == urllib.__name__:  # as an import would; other packages are not there yet
+            setattr(urllib, last, module)
+
+
+def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
+    module = ModuleType(name, "Stands for a module until it is needed.")
+
+    def load(attribute: str) -> object:
+        if attribute == "__path__" and known:  # `from name import` asks; none of them is a package
+            raise AttributeError(attribute)
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+        loaded = vars(importlib.import_module(name))
+        vars(module).pop("__getattr__", None)
+        vars(module).update(loaded)
+        if attribute not in loaded:
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        return loaded[attribute]
+
+    def later(attribute: str) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            function: Callable[..., object] = load(attribute)  # type: ignore[assignment]
+            return function(*args, **kwargs)
+
+        return call
+
+    at_once = {word: later(word) if it is LATER else it for word, it in known.items()}
+    vars(module).update(at_once, __getattr__=load)
+    return module

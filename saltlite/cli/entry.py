@@ -1,0 +1,61 @@
+"""Where the installed commands begin: a version is said at once, all else loads the command."""
+
+from __future__ import annotations
+
+import sys
+
+from saltlite.cli.version import answer_version
+
+
+def salt() -> int:
+    """``salt``."""
+    return _run_command("salt")
+
+
+def salt_api() -> int:
+    """``salt-api``."""
+    return _run_command("salt-api")
+
+
+def salt_call() -> int:
+    """``salt-call``."""
+    return _run_command("salt-call")
+
+
+def salt_cp() -> int:
+    """``salt-cp``."""
+    return _run_command("salt-cp")
+
+
+def salt_key() -> int:
+    """``salt-key``."""
+    return _run_command("salt-key")
+
+
+def salt_master() -> int:
+    """``salt-master``."""
+    return _run_command("salt-master")
+
+
+def salt_minion() -> int:
+    """``salt-minion``."""
+    return _run_command("salt-minion")
+
+
+def salt_run() -> int:
+    """``salt-run``."""
+    return _run_command("salt-run")
+
+
+def _run_command(name: str) -> int:
+    try:
+        if answer_version(name, sys.argv[1:]):
+            sys.stdout.flush()
+            return 0
+    except OSError:  # the command says it again, and that it cannot
+        pass
+    import importlib
+
+    command = importlib.import_module(f"saltlite.cli.{name.replace('-', '_')}")
+    code: int = command.main()
+    return code
