@@ -40,12 +40,19 @@ def below_own_root(default: Any) -> Any:
     return {name: [f"{OWN_ROOT}{path}" for path in paths] for name, paths in default.items()}
 
 
-for section in SECTIONS:
-    section.__init__.__kwdefaults__ |= {
+def put_below_own_root(section: Any) -> None:
+    """Have a section made with such defaults; what is said of its options stays as it is."""
+    make = section.__init__
+    defaults = {
         field.name: below_own_root(default_of(field))
         for field in options(section)
         if isinstance(default_of(field), str) or field.name.endswith("_roots")
     }
+    section.__init__ = lambda self, **given: make(self, **{**defaults, **given})
+
+
+for section in SECTIONS:
+    put_below_own_root(section)
 paths.DEFAULT_DIR = f"{OWN_ROOT}{paths.DEFAULT_DIR}"
 os.environ["SALT_CONFIG_DIR"] = paths.DEFAULT_DIR  # for the commands that tests start
 

@@ -40,13 +40,16 @@ def cluster() -> Iterator[Cluster]:
 
 
 def make_token(cluster: Cluster, user: str, groups: list[str]) -> str:
+    """A token of a user; in its place at once, for the master removes damaged ones."""
     token = hashlib.sha256(f"{user} {groups}".encode()).hexdigest()
     now = time.time()
     record = {"start": now, "expire": now + 600, "name": user, "eauth": "auto", "token": token,
               "groups": groups}  # fmt: skip
     folder = cluster.cache_dir / "tokens"
     folder.mkdir(exist_ok=True, mode=0o700)
-    (folder / token).write_bytes(msgpack.packb(record))
+    unfinished = folder / f".{token}"
+    unfinished.write_bytes(msgpack.packb(record))
+    unfinished.rename(folder / token)
     return token
 
 
@@ -60,6 +63,8 @@ def ask_for(row: dict[str, Any], token: str) -> dict[str, Any]:
 
 def is_refused(reply: Any) -> bool:
     error = reply.get("error")
+    if isinstance(error, dict):
+        assert error["name"] != "AuthenticationError", "a token is not known"
     names = ("AuthorizationError", "TokenAuthenticationError")
     return isinstance(error, dict) and error["name"] in names
 

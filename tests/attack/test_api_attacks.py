@@ -225,6 +225,7 @@ def head(*lines: str) -> bytes:
         head("Content-Length: -1"),
         head("Content-Length: +5") + b"hello",
         head("Content-Length: 5_0") + b"hello",
+        head("Content-Length: 5").replace(b"5", b"\xb2") + b"hello",
         head("Transfer-Encoding: xchunked") + b"0\r\n\r\n",
         head("Transfer-Encoding: chunked") + b"FFFFFFFFFFFFFFFFFFFF\r\n",
         head("Transfer-Encoding: chunked") + b"-5\r\nhello\r\n0\r\n\r\n",

@@ -1,4 +1,4 @@
-"""Commands within reach of those who have proven nothing. Source: security.md 2.1."""
+"""Commands within reach of those who have proven nothing. Source: docs/security.md#logins."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from loads import ENCRYPTED
 from rogue import Rogue
 
 CLEAR = {
-    "_auth", "authorize", "del_token", "get_token", "mk_token", "ping", "publish", "runner",
-    "wheel",
+    "_auth", "authorize", "del_token", "follow", "get_token", "mk_token", "ping", "publish",
+    "runner", "wheel",
 }  # fmt: skip
-"""What protocol.md 7 and 11 let anybody send."""
+"""What docs/wire.md#_auth and #clear-commands let anybody send."""
 
 INTERNAL = [
     "_prep_auth_info", "_send_pub", "_prep_pub", "_prep_jid", "_send_ssh_pub", "__init__",
@@ -325,7 +325,7 @@ def test_a_function_is_no_more_than_text_to_the_master(
 def test_forbidden_fields_do_not_reach_the_job(
     victim: Victim, bystander: Rogue, root_key: str
 ) -> None:
-    """Names that minions would obey are not passed on. Source: protocol.md 10.3."""
+    """Names that minions would obey are not passed on. Source: docs/wire.md#publications."""
     extra = {"__ignore_process_count_max": True, "_job_queue_file": "/x", "resource_target": "x"}
     with bystander.listening() as ear:
         reply = victim.stranger.send(

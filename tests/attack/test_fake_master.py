@@ -1,4 +1,5 @@
-"""A minion in the hands of somebody who is not its master. Source: security.md 2.3, 3.1.
+"""A minion in the hands of somebody who is not its master. Source: docs/security.md#impersonation,
+#malformed-input.
 
 Whatever comes in replies and publications: nothing runs that the master did not sign, the minion
 stays up, and it is as well as ever when its master is back.
@@ -429,7 +430,10 @@ def test_another_masters_key_is_refused_by_those_who_know_theirs(
 
 
 def test_a_fingerprint_is_demanded_at_first_contact(field: tuple[Cluster, FakeMaster]) -> None:
-    """Nothing is pinned and nothing runs; the minion ends with 42. Source: protocol.md 7.5."""
+    """Nothing is pinned and nothing runs; the minion ends with 42.
+
+    Source: docs/wire.md#what-the-minion-does-next.
+    """
     cluster, _ = field
     one = start(field, "careful", master_finger=":".join(["00"] * 32))
     assert one.daemon.process is not None

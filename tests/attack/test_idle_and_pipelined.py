@@ -1,4 +1,7 @@
-"""Connections that keep silent or say much at once. Source: security.md 3.1, 3.2, 3.7."""
+"""Connections that keep silent or say much at once.
+
+Source: docs/security.md#malformed-input, #limits.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 import zmq
+from programs import many_descriptors
 
 from attacks import Stranger, Victim, auth_answer, clear, decoded, unharmed, wire
 from cluster import Cluster, eventually
@@ -78,6 +82,7 @@ def idle_peers(port: int, socket_type: bytes, count: int) -> Iterator[list[socke
 def test_idle_connections_keep_nobody_out(narrow: Cluster) -> None:
     """More than the master may have descriptors, on both ports, from one address."""
     with (
+        many_descriptors(4 * LIMIT + 500),
         idle_peers(narrow.ret_port, b"DEALER", 2 * LIMIT),
         idle_peers(narrow.publish_port, b"SUB", 2 * LIMIT),
     ):

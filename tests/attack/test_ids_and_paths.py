@@ -1,4 +1,7 @@
-"""Names a peer chooses, and the paths they must never become. Source: security.md 2.2."""
+"""Names a peer chooses, and the paths they must never become.
+
+Source: docs/security.md#ids-jids-and-paths.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is speaking: one accepted key is worth one minion. Source: security.md 2.3."""
+"""Who is speaking: one accepted key is worth one minion. Source: docs/security.md#impersonation."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_minions_own_event_carries_its_own_id(victim: Victim, rogue: Rogue, ta
 
 
 def test_a_flood_of_events_is_stopped(victim: Victim, rogue: Rogue) -> None:
-    """100 a second for one minion. Source: security.md 3.2."""
+    """100 a second for one minion. Source: docs/security.md#limits."""
     many = {"cmd": "_minion_event", "events": [{"tag": "myco/flood", "data": {}}] * 100}
     with unharmed(victim, events="myco/flood") as watched:
         rogue.send_many([rogue.make(many) for _ in range(20)])
@@ -337,7 +337,7 @@ def test_fifty_megabytes_of_return(victim: Victim, rogue: Rogue, root_key: str) 
 
 
 def test_returns_nobody_asked_for_are_few(victim: Victim, rogue: Rogue) -> None:
-    """10 a second for one minion, a jid of the master's. Source: security.md 3.2."""
+    """10 a second for one minion, a jid of the master's. Source: docs/security.md#limits."""
     own = rf"salt/job/\d{{20}}/ret/{rogue.id}"
     with unharmed(victim, events=own) as watched:
         replies = rogue.send_many([rogue.make(ret("req")) for _ in range(200)])

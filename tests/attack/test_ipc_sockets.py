@@ -1,4 +1,5 @@
-"""Junk from a process that runs as the daemon's own user: it harms itself. Source: security.md 3.1.
+"""Junk from a process that runs as the daemon's own user: it harms itself. Source:
+docs/security.md#malformed-input.
 
 The Unix sockets are open to that user only; who can reach them could as well kill the daemon. So it
 is not about what such a process may do, but that nothing it does by mistake ends a daemon or makes
@@ -25,7 +26,7 @@ from attacks import LIMITED, WEB_ONLY, Victim, clear
 from cluster import Cluster, Daemon, eventually
 from fakemaster import FakeMaster
 from rogue import Rogue
-from saltlite.master.doors import READ_WRITE, access_list, user_ids
+from saltlite.master.acl_files import READ_WRITE, access_list, user_ids
 from saltlite.transport.addresses import MasterSockets, MinionSockets, ipc
 from saltlite.transport.bus import EventPusher, EventSubscriber
 from saltlite.transport.codec import pack_bin

@@ -1,4 +1,7 @@
-"""Keys that come, change and go. Source: security.md 2.2, 2.3, 3.6."""
+"""Keys that come, change and go.
+
+Source: docs/security.md#ids-jids-and-paths, #impersonation, #keys-that-come-change-and-go.
+"""
 
 from __future__ import annotations
 

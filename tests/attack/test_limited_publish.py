@@ -1,7 +1,8 @@
 """What a limited user, or a minion that may publish, can put into a job: nothing but the job.
 
 Each of these was a way to root: a returner writes files as root, an executor replaces what is run,
-a job id belongs to somebody else. Source: security.md 3.3; CVE-2025-22239 is its kin.
+a job id belongs to somebody else. Source: docs/security.md#who-may-do-what; CVE-2025-22239 is its
+kin.
 """
 
 from __future__ import annotations
@@ -84,6 +85,22 @@ def test_what_a_limited_user_may_set_reaches_the_job(victim: Victim, bystander: 
     assert job is not None
     assert job["jid"] == reply["load"]["jid"]
     assert job["metadata"] == {"ticket": "X-1"}
+
+
+def test_a_keyword_that_means_nothing_is_in_no_job_and_on_no_record(
+    victim: Victim, bystander: Rogue
+) -> None:
+    key = key_of(victim.cluster, LIMITED)
+    with bystander.listening() as ear:
+        reply = victim.stranger.send(publish(LIMITED, key, kwargs={"id_": "sesame-of-nobody"}))
+        job = ear.next(5)
+    assert job is not None
+    assert job["jid"] == reply["load"]["jid"]
+    assert "id_" not in job
+    kept = victim.cluster.command("salt-run", "jobs.list_job", job["jid"], "--out=json")
+    assert kept.json["jid"] == job["jid"]
+    files = [one for one in victim.cluster.cache_dir.rglob("*") if one.is_file()]
+    assert files and not any(b"sesame-of-nobody" in one.read_bytes() for one in files)
 
 
 def test_minions_are_named_where_a_target_looks_at_what_may_change(

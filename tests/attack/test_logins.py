@@ -1,11 +1,12 @@
 """Logins, tokens and rights over port 4506: what lets in whom, and what does not.
 
-Source: security.md 2.1 (CVE-2013-4435, CVE-2016-3176, CVE-2020-11652, CVE-2021-3144,
+Source: docs/security.md#logins (CVE-2013-4435, CVE-2016-3176, CVE-2020-11652, CVE-2021-3144,
 CVE-2022-22941, CVE-2024-38825), and what was recorded of Salt 3006.30.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import stat
 import time
@@ -15,6 +16,7 @@ from typing import Any
 
 import msgpack
 import pytest
+from programs import many_descriptors
 
 from attacks import NO_REPLY, Stranger, Victim, clear, unharmed
 from cluster import Cluster, eventually
@@ -298,7 +300,7 @@ def test_what_is_run_for_whom(
     else:
         assert reply["error"] == {
             "name": f"{by.capitalize()}AuthenticationError",
-            "message": f'Authentication failure of type "{by}" occurred for user {name}',
+            "message": f'Authentication failure of type "{by}" occurred for user {name}.',
         }
 
 
@@ -442,21 +444,43 @@ def test_no_failure_tells_by_its_time_why_it_failed(victim: Victim) -> None:
 
 def test_a_thousand_wrong_logins_keep_nobody_waiting(victim: Victim) -> None:
     frames = [clear({"cmd": "mk_token", **login(f"u{one % 7}", "wrong")}) for one in range(1000)]
-    sockets = []
-    with unharmed(victim, log_lines=2000, written=r"cache/tokens"):
+    with (
+        many_descriptors(6000),  # libzmq has several for each socket
+        contextlib.ExitStack() as sockets,
+        unharmed(victim, log_lines=2000, written=r"cache/tokens"),
+    ):
         for frame in frames:
             one = victim.stranger._socket()
+            sockets.callback(one.close, 0)
             one.send_multipart([b"", msgpack.packb(frame)])
-            sockets.append(one)
         slowest = 0.0
         for _ in range(10):
             begun = time.monotonic()
-            assert victim.stranger.send(clear({"cmd": "ping"})) is not NO_REPLY
+            assert victim.stranger.send(clear({"cmd": "ping"}), within_s=LOGIN_S) is not NO_REPLY
             slowest = max(slowest, time.monotonic() - begun)
         begun = time.monotonic()
         assert new_token(victim, **login("ben", "ben-pw"))["name"] == "ben"
         taken = time.monotonic() - begun
-        for one in sockets:
-            one.close(0)
-    assert slowest < 2
+    assert slowest < 5  # it took 0.7 to 2 s on two cores with a load of 16
     assert taken < 5
+
+
+def test_replies_to_logins_are_brought_after_their_process_was_killed(
+    victim: Victim, cluster: Cluster
+) -> None:
+    (bringer,) = cluster.master.titled("LoginReplies")
+    bringer.kill()
+    eventually(lambda: not bringer.is_running(), what="it is reaped, with no login to wake anybody")
+    assert new_token(victim)["name"] == "anna"
+    assert len(cluster.master.titled("LoginReplies")) == 1
+
+
+def test_a_login_of_megabytes_is_a_wrong_one_and_takes_no_room(victim: Victim) -> None:
+    shown = [
+        login("anna", "x" * 1_000_000),
+        login("anna", PASSWORD, "f" * 1_000_000),
+        login("a" * 1_000_000, PASSWORD),
+    ]
+    with unharmed(victim):
+        frames = [clear({"cmd": "mk_token", **one, "token_expire": "x" * 10}) for one in shown * 20]
+        assert victim.stranger.send_many(frames, within_s=LOGIN_S) == [""] * 60

@@ -1,4 +1,7 @@
-"""Whatever arrives on 4506, one reply goes out, nothing is lost. Source: security.md 2.4, 3.1."""
+"""Whatever arrives on 4506, one reply goes out, nothing is lost.
+
+Source: docs/security.md#malformed-input.
+"""
 
 from __future__ import annotations
 

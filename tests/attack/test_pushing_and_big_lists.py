@@ -1,6 +1,6 @@
 """A master that takes files from minions and has many of its own, and a minion that means harm.
 
-Source: security.md 2.2 (CVE-2024-38824, CVE-2024-22232), 3.2.
+Source: docs/security.md#ids-jids-and-paths (CVE-2024-38824, CVE-2024-22232), #limits.
 """
 
 from __future__ import annotations

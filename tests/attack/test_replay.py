@@ -1,4 +1,7 @@
-"""The same request again, and requests of another time. Source: security.md 2.3, 3.5."""
+"""The same request again, and requests of another time.
+
+Source: docs/security.md#impersonation, #replay-and-clocks.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def rogue(cluster: Cluster, stranger: Stranger) -> Rogue:
 
 
 def test_what_changes_something_is_never_taken_twice_by_the_table() -> None:
-    """The commands of security.md 3.5 are all among those with an effect."""
+    """The commands of docs/security.md#replay-and-clocks are all among those with an effect."""
     effects = {"_return", "_syndic_return", "_minion_event", "_mine", "_mine_delete",
                "_mine_flush", "_file_recv", "minion_pub", "minion_publish", "minion_runner",
                "revoke_auth"}  # fmt: skip

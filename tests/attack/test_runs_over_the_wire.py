@@ -1,4 +1,7 @@
-"""Runners and wheel functions that are asked for over the wire. Source: security.md 2.2, 3.3."""
+"""Runners and wheel functions that are asked for over the wire.
+
+Source: docs/security.md#ids-jids-and-paths, #who-may-do-what.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ import zmq
 from attacks import LIMITED, WEB_ONLY, Victim, clear, unharmed
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
-from saltlite.master.late import LATE
+from saltlite.master.deferred_replies import LATE
 from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EventSubscriber
 from saltlite.transport.codec import unpack

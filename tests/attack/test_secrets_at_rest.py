@@ -1,4 +1,4 @@
-"""What lies on disk, and who may read it. Source: security.md 3.4."""
+"""What lies on disk, and who may read it. Source: docs/security.md#secrets-at-rest."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def spoil(path: Path, how: str) -> None:
         path.mkdir()
     elif how == "passphrase":
         path.chmod(0o600)
-        path.write_bytes(KEY.encrypted_pem("x"))
+        path.write_bytes(KEY.encrypt_pem("x"))
     else:
         path.chmod(0o600)
         path.write_bytes({"empty": b"", "half": KEY.pem[:600], "junk": b"junk"}[how])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from saltlite.core.access import allows_all, allows_run, find_fault, user_entries
-from saltlite.core.targets import MinionFacts, Target, expected
+from saltlite.core.targets import MinionFacts, Target, find_expected
 from saltlite.loader.arguments import parse_arguments
 from saltlite.loader.catalogue import AUTH
 from saltlite.master.acl import read_call, split_calls
@@ -29,7 +29,7 @@ FACTS = [
 
 
 def meant(tgt: str, kind: str) -> set[str]:
-    return set(expected(Target(tgt, kind), FACTS, greedy=False).minions)
+    return set(find_expected(Target(tgt, kind), FACTS, greedy=False).minions)
 
 
 def test_the_example_has_no_fault() -> None:

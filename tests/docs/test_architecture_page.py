@@ -54,3 +54,26 @@ def test_source_files_of_the_table_are_there(row: list[str]) -> None:
     named = re.findall(r"`([^`]+\.py)`", row[-1])
     assert named
     assert [name for name in named if not (ROOT / "saltlite" / name).exists()] == []
+
+
+def process_titles() -> str:
+    section = PAGE.partition("## Processes")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    return "\n".join(row.split(" | ")[0] for row in rows)
+
+
+def test_every_process_of_the_master_is_in_the_table() -> None:
+    code = (ROOT / "saltlite/master/daemon.py").read_text()
+    names = re.findall(r'ChildSpec\(\s*f?"([^"]+)"', code)
+    assert len(names) > 10
+    fixed = [re.split(r"[-(]?\{", name)[0] for name in names]
+    assert [name for name in fixed if name not in process_titles()] == []
+
+
+@pytest.mark.parametrize(
+    "row", re.findall(r"^\| `salt-(?:master|minion|api).*\|$", PAGE, re.MULTILINE)
+)
+def test_source_files_of_the_processes_are_there(row: str) -> None:
+    named = re.findall(r"`([^`]+\.py)`", row.split(" | ")[-1])
+    assert named
+    assert [name for name in named if not (ROOT / "saltlite" / name).exists()] == []

@@ -1,6 +1,6 @@
 """The fault lab itself: a broken promise does not pass.
 
-Source: reliability.md 1, "The tool that checks them".
+Source: docs/reliability.md#promises.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Files are empty, cut, random or of the wrong type when a daemon starts.
 
-What is in a cache counts as absent; a key is never overwritten. Source: reliability.md 7.4, 7.5.
+What is in a cache counts as absent; a key is never overwritten. Source:
+docs/reliability.md#disk-and-power.
 """
 
 from __future__ import annotations

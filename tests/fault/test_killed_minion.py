@@ -1,6 +1,6 @@
 """kill -9 of a minion takes its jobs and what they wait for with it, and nothing else.
 
-Source: reliability.md 4.1.
+Source: docs/reliability.md#the-minion-goes-away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The master is away for a while; results made meanwhile arrive. Source: reliability.md 3."""
+"""The master is away for a while; results made meanwhile arrive.
+
+Source: docs/reliability.md#the-master-goes-away.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The master is told to stop, is started twice, has a worker that hangs, has no room on disk.
 
-Source: reliability.md 2.2, 7.1, 8.2, 8.5.
+Source: docs/reliability.md#processes-die, #disk-and-power, #start-stop-configuration.
 """
 
 from __future__ import annotations

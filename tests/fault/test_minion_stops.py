@@ -1,6 +1,6 @@
 """The minion is told to stop, is started twice, hears a job twice.
 
-Source: reliability.md 4.3, 4.5, 4.7.
+Source: docs/reliability.md#the-minion-goes-away.
 """
 
 from __future__ import annotations

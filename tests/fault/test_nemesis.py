@@ -1,7 +1,7 @@
 """One fault after the other at random moments, the same for the same seed; the promises hold.
 
 ``SALTLITE_FAULT_SEEDS=7,8,9`` and ``SALTLITE_FAULT_S=60`` run others, for longer. Source:
-reliability.md 1, "The tool that checks them".
+docs/reliability.md#promises.
 """
 
 from __future__ import annotations

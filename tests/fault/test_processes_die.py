@@ -1,6 +1,6 @@
 """kill -9 of each process in turn under load; the promises hold, checked from a history.
 
-Source: reliability.md 1, 2, 4.
+Source: docs/reliability.md#promises, #processes-die, #the-minion-goes-away.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A Publisher that is killed just before a job: who comes back late gets it too, and once.
 
-Source: reliability.md 2.5.
+Source: docs/reliability.md#processes-die.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many minions sign in for the first time, keys go and come: nobody else's session suffers.
 
-Source: security.md 3.6.
+Source: docs/security.md#keys-that-come-change-and-go.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A state run is cut short, hangs, or finds the disk full: files are whole, the next run converges.
 
-Source: reliability.md P-dead, 4.1, 4.2, 7.1, 7.8.
+Source: docs/reliability.md#promises, #the-minion-goes-away, #disk-and-power.
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ def groups(username, **kwargs):
     return ["staff"]
 
 def acl(username, **kwargs):
-    return ["test.version"]
+    return ["test.version", "@jobs"] if username == "hugo" else None
+
+def process_acl(auth_list, opts):
+    return [*auth_list, "grains.get"] if "test.ping" in auth_list else auth_list
 """
 
 
@@ -76,7 +79,7 @@ def test_a_wrong_login(cluster: Cluster) -> None:
     assert said(cluster.salt("-a", "file", *WRONG, "m1", "test.ping")) == (
         2, "Authentication error occurred.",
     )  # fmt: skip
-    eauth = 'Authentication failure of type "eauth" occurred'
+    eauth = 'Authentication failure of type "eauth" occurred for user dora.'
     assert said(cluster.salt_run("-a", "file", *WRONG, "jobs.active")) == (2, eauth)
     assert said(cluster.salt_key("--eauth", "file", *WRONG, "-L")) == (2, eauth)
     assert said(cluster.salt("-T", "-a", "file", *WRONG, "m1", "test.ping")) == (
@@ -84,11 +87,24 @@ def test_a_wrong_login(cluster: Cluster) -> None:
     )  # fmt: skip
 
 
+def test_a_refusal_is_written_by_the_outputter(cluster: Cluster) -> None:
+    """As real Salt 3006.30, whose exit code is 0."""
+    asked = ["-a", "file", *WRONG]
+    eauth = 'Authentication failure of type "eauth" occurred for user dora.'
+    assert said(cluster.salt("--out=json", *asked, "m1", "test.ping")) == (
+        2, json.dumps("Authentication error occurred."),
+    )  # fmt: skip
+    assert said(cluster.salt_run("--out=json", *asked, "jobs.active")) == (2, json.dumps(eauth))
+    assert said(cluster.salt_run("--out=quiet", *asked, "jobs.active")) == (2, "")
+    asked[0] = "--eauth"
+    assert said(cluster.salt_key("--out=json", *asked, "-L")) == (2, json.dumps(eauth))
+
+
 def test_what_the_list_does_not_allow(cluster: Cluster) -> None:
     ben = ["--username", "ben", "--password", "pw"]
     ran = cluster.salt("-a", "file", *ben, "m1", "cmd.run", "id")
     assert said(ran) == (0, "Authorization error occurred.")
-    eauth = 'Authentication failure of type "eauth" occurred for user ben'
+    eauth = 'Authentication failure of type "eauth" occurred for user ben.'
     assert said(cluster.salt_run("-a", "file", *ben, "jobs.active")) == (2, eauth)
     assert said(cluster.salt_key("--eauth", "file", *ben, "-y", "-d", "m1")) == (2, eauth)
     assert (cluster.pki_dir / "minions" / "m1").exists()
@@ -125,10 +141,18 @@ def test_keys_by_a_login(cluster: Cluster) -> None:
 
 
 def test_a_module_of_ones_own(cluster: Cluster) -> None:
+    """Its list counts in place of the configuration's, for a login as for a token."""
     house = ["-a", "house", "--username", "hugo", "--password", "openhugo"]
-    for fun in ("test.ping", "test.version"):
-        assert cluster.salt(*house, "m1", fun, "--out=json", "--static").json["m1"]
-    assert said(cluster.salt(*house, "m1", "cmd.run", "id"))[1] == "Authorization error occurred."
+    other = ["-a", "house", "--username", "ida", "--password", "openida"]
+    refused = (0, "Authorization error occurred.")
+    assert cluster.salt(*house, "m1", "test.version", "--out=json", "--static").json["m1"]
+    assert said(cluster.salt(*house, "m1", "test.ping")) == refused
+    assert said(cluster.salt(*house, "-T", "m1", "test.ping")) == refused
+    assert cluster.salt(*house, "-T", "m1", "test.version", "--out=json", "--static").json["m1"]
+    assert said(cluster.salt(*other, "m1", "test.ping")) == (0, "m1:\n    True")
+    assert said(cluster.salt(*other, "m1", "grains.get", "id")) == (0, "m1:\n    m1")
+    assert said(cluster.salt(*other, "m1", "test.version")) == refused
+    (cluster.root / "salt_token").unlink()
     assert cluster.salt_run(*house, "jobs.active", "--out=json").json == {}
     wrong = ["-a", "house", "--username", "hugo", "--password", "open"]
     assert said(cluster.salt(*wrong, "m1", "test.ping"))[0] == 2
@@ -149,7 +173,7 @@ def test_a_token_is_kept_for_who_has_no_key(cluster: Cluster) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_somebody_else_with_a_token(cluster: Cluster) -> None:
-    """He can send jobs; who is to listen to the bus has to be named in publisher_acl."""
+    """He waits for his jobs and runs without the event bus, and sees nobody else's."""
     home = cluster.root / "home"
     home.mkdir(mode=0o755)
     for path in (cluster.root, cluster.root / "master", cluster.master_dir):
@@ -157,10 +181,10 @@ def test_somebody_else_with_a_token(cluster: Cluster) -> None:
     account = pwd.getpwnam("nobody")
     os.chown(home, account.pw_uid, account.pw_gid)
 
-    def run(*words: str) -> Ran:
+    def run(*words: str, program: str = "salt") -> Ran:
         done = subprocess.run(
             ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}",
-             "--clear-groups", "--", str(bin_dir(OURS) / "salt"), "-c", str(cluster.master_dir),
+             "--clear-groups", "--", str(bin_dir(OURS) / program), "-c", str(cluster.master_dir),
              *words],
             capture_output=True, text=True, timeout=60, cwd="/", stdin=subprocess.DEVNULL,
             env={**cluster._environment(), "HOME": str(home)},
@@ -175,6 +199,19 @@ def test_somebody_else_with_a_token(cluster: Cluster) -> None:
     again = run("--async", "m1", "test.ping")
     assert again.stdout.startswith("Executed command with job ID: "), again
     assert said(run("--async", "m1", "cmd.run", "id"))[1] == "Authorization error occurred."
+    assert said(run("m1", "test.ping")) == (0, "m1:\n    True")
+    assert said(run(*login, "m1", "test.ping")) == (0, "m1:\n    True")
+    assert said(run("m1", "cmd.run", "id")) == (0, "Authorization error occurred.")
+    gone = run("-t", "1", "-L", "m1,gone", "test.ping")
+    assert gone.exit_code == 1
+    assert "gone:\n    Minion did not return." in gone.stdout
+    anna = ["-a", "file", *RIGHT]
+    jobs = run(*anna, "jobs.active", "--out=json", program="salt-run")
+    assert (jobs.exit_code, jobs.stdout.strip()) == (0, "{}"), jobs
+    failed = run(*anna, "jobs.no_such", program="salt-run")
+    assert failed.exit_code == 1, failed
+    keys = run("--eauth", *anna[1:], "-L", "--out=json", program="salt-key")
+    assert keys.json["minions"] == ["m1"], keys
     (home / "salt_token").write_text("b" * 64)
     assert said(run("--async", "m1", "test.ping")) == (2, "Authentication error occurred.")
     os.utime(home / "salt_token", (0, 0))

@@ -1,7 +1,8 @@
 """Each argument of runners and wheel functions, once, with a running master: as real Salt 3006.30.
 
-The calls are in tests/cases/master_functions/each_argument.yaml, with what real Salt gave back
-(tests/cases/record_master_functions asks it). They are made in their order, in one master's life.
+The calls are in tests/cases/master_functions, with what real Salt gave back
+(tests/cases/record_master_functions asks it). Those of a file are made in their order, in one
+master's life.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from cluster import OURS, Cluster
@@ -18,27 +20,28 @@ from saltlite.config.load import load_master
 from saltlite.errors import SaltliteError
 from saltlite.minion.job import as_plain
 
-CASES = yaml.safe_load(
-    (Path(__file__).parents[1] / "cases/master_functions/each_argument.yaml").read_text()
-)
+CASES = Path(__file__).parents[1] / "cases/master_functions"
 
 
-def test_as_real_salt() -> None:
+@pytest.mark.parametrize(("name", "count"), [("each_argument", 250), ("files_and_keys", 85)])
+def test_as_real_salt(name: str, count: int) -> None:
+    cases = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    assert len(cases) >= count
     cluster = Cluster(
         minions={"web1": OURS}, minion_options={"mine_functions": {"test.echo": ["hi"]}}
     )
-    prepare(cluster)
+    prepare(cluster, name)
     with cluster:
         cluster.start()
         add_pending_keys(cluster)
         cluster.salt("*", "mine.update")
         config = load_master(cluster.master_dir, {})
-        wrong = [line for case in CASES for line in differences(case, config, str(cluster.root))]
+        wrong = [line for case in cases for line in differences(case, config, str(cluster.root))]
     assert not wrong, "\n".join(wrong)
 
 
-def prepare(cluster: Cluster) -> None:
-    """The files that the calls find, as they were for real Salt."""
+def prepare(cluster: Cluster, name: str) -> None:
+    """The files that the calls of a file of cases find, as they were for real Salt."""
     pillar, states = cluster.root / "master/pillar", cluster.root / "master/srv"
     for folder in (pillar, states / "_runners", states / "_modules", states / "sub/empty"):
         folder.mkdir(parents=True)
@@ -48,6 +51,20 @@ def prepare(cluster: Cluster) -> None:
     (states / "_runners/mine_run.py").write_text("def f():\n    return 1\n")
     (states / "_modules/zz.py").write_text("def f():\n    return 1\n")
     (states / "link.sls").symlink_to("orch.sls")
+    if name == "files_and_keys":
+        (cluster.root / "outside.txt").write_text("secret\n")
+        (states / "bin.dat").write_bytes(b"\0\1\2\xff")
+        for link, to in LINKS.items():
+            (states / link).symlink_to(to.format(root=cluster.root))
+
+
+LINKS = {
+    "sub/inner.sls": "../orch.sls",
+    "dirlink": "sub",
+    "ghost": "nowhere",
+    "out.txt": "{root}/outside.txt",
+    "outdir": "{root}",
+}
 
 
 def add_pending_keys(cluster: Cluster) -> None:
@@ -90,7 +107,3 @@ def without(value: Any, root: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [without(one, root) for one in value]
     return value.replace(root, "{root}") if isinstance(value, str) else value
-
-
-def test_there_are_enough_calls() -> None:
-    assert len(CASES) >= 200

@@ -1,4 +1,4 @@
-"""Who is let in, who waits and who is turned away. Source: protocol.md 7.3."""
+"""Who is let in, who waits and who is turned away. Source: docs/wire.md#which-key-is-let-in."""
 
 from __future__ import annotations
 

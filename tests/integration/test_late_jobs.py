@@ -1,4 +1,4 @@
-"""Jobs that reach a minion after their time. Source: docs/wire.md, 8."""
+"""Jobs that reach a minion after their time. Source: docs/wire.md#publications."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually, is_installed
 from saltlite.core.messages import Job
-from saltlite.minion.loop import Minion
+from saltlite.minion.minion import Minion
 
 JOB = {"jid": "20240102030405000678", "fun": "test.ping", "arg": [], "tgt": "*"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import sys
@@ -27,7 +28,7 @@ def salted() -> Iterator[Cluster]:
     (cluster.master_dir / "master").chmod(0o644)
     with cluster:
         cluster.start()
-        if not os.listxattr(cluster.sock_dir):
+        if not os.listxattr(cluster.cache_dir):
             pytest.skip("this file system keeps no access lists")
         # The interpreter's own files may be closed to others: all is imported before.
         for words in (["m1", "test.nosuch"], ["-t", "1", "-L", "m1,gone", "test.ping"]):
@@ -126,7 +127,8 @@ def test_the_directories_show_nothing_and_the_sockets_take_nothing(salted: Clust
             except PermissionError:
                 continue
             return 1
-        for name in ("master_event_pull.ipc", "runs.ipc", "late_pull.ipc", "publish_pull.ipc"):
+        for name in ("master_event_pull.ipc", "runs.ipc", "late_pull.ipc", "publish_pull.ipc",
+                     "master_event_pub.ipc"):  # fmt: skip
             with socket.socket(socket.AF_UNIX) as one:
                 try:
                     one.connect(str(salted.sock_dir / name))
@@ -136,6 +138,23 @@ def test_the_directories_show_nothing_and_the_sockets_take_nothing(salted: Clust
         return 0
 
     assert as_user(look) == (0, "")
+
+
+def test_several_functions_batches_and_subsets(salted: Cluster) -> None:
+    code, text = salt_as_user(salted, "--out=json", "m1", "test.ping,test.echo", ",", "hi")
+    assert (code, json.loads(text)) == (0, {"m1": {"test.ping": True, "test.echo": "hi"}})
+    code, text = salt_as_user(salted, "-b", "1", "*", "test.ping")
+    assert code == 0, text
+    assert "m1:\n    True" in text
+    large = "x" * 500_000
+    code, text = salt_as_user(salted, "--static", "--out=json", "*", "test.echo", large)
+    assert (code, json.loads(text)) == (0, {"m1": large})
+
+
+def test_a_long_job_is_waited_for(salted: Cluster) -> None:
+    """Its minion says that it runs, and that answer comes by the same way."""
+    code, text = salt_as_user(salted, "-t", "1", "m1", "test.sleep", "4")
+    assert (code, text) == (0, "m1:\n    True\n")
 
 
 def test_who_is_not_in_the_list_reaches_nothing(salted: Cluster) -> None:

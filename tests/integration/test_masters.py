@@ -1,6 +1,6 @@
 """More than one master, and masters that are not who they should be.
 
-Source: protocol.md 7.5, 7.6.
+Source: docs/wire.md#what-the-minion-does-next.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from cluster import Cluster, eventually
+
+OTHER_DIGITS = str.maketrans("0123456789abcdef", "123456789abcdef0")
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def test_master_finger_is_checked(alone: Cluster) -> None:
     assert finger, shown
     path = alone.minion_dir("m1") / "minion"
     minion = alone.minions["m1"]
-    alone.reconfigure(path, master_finger=finger[1].replace("0", "1"))
+    alone.reconfigure(path, master_finger=finger[1].translate(OTHER_DIGITS))
     minion.start()
     assert minion.process is not None
     assert minion.process.wait(30) == 42

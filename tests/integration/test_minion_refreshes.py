@@ -1,6 +1,6 @@
 """What the minion does when something on its own event bus asks for it.
 
-Source: protocol.md 12.3.
+Source: docs/wire.md#events.
 """
 
 from __future__ import annotations

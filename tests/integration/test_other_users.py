@@ -65,9 +65,9 @@ def directory(cluster: Cluster, name: str) -> Path:
 
 
 COMMANDS: list[tuple[str, list[str], str, str]] = [
-    ("salt", ["m1", "test.ping"], "sock_dir", "publisher_acl names: use sudo, or name nobody in"),
+    ("salt", ["m1", "test.ping"], "cachedir", "publisher_acl names: use sudo, or name nobody in"),
     ("salt", ["--async", "m1", "test.ping"], "cachedir", "publisher_acl names: use sudo, or"),
-    ("salt-cp", ["m1", "/etc/hostname", "/tmp/x"], "sock_dir", "publisher_acl names: use sudo"),
+    ("salt-cp", ["m1", "/etc/hostname", "/tmp/x"], "cachedir", "publisher_acl names: use sudo"),
     ("salt-key", ["-L"], "pki_dir", "root and the master's user: use sudo"),
     ("salt-key", ["-a", "m1", "-y"], "pki_dir", "root and the master's user: use sudo"),
     ("salt-run", ["jobs.list_jobs"], "pki_dir", "root and the master's user: use sudo"),

@@ -115,7 +115,7 @@ def test_a_state_declares_a_job(pair: Cluster) -> None:
 
 
 def test_a_run_that_the_minions_death_cut_short_is_heard_of(pair: Cluster) -> None:
-    """P-dead of reliability.md holds for these jobs, too."""
+    """P-dead of docs/reliability.md holds for these jobs, too."""
     minion = pair.minions["m1"]
     said(pair, "schedule.add", "long", "function=test.sleep", "job_args=[300]", "days=1")
     said(pair, "schedule.run_job", "long")

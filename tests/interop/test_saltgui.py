@@ -1,7 +1,8 @@
 """SaltGUI's own functional tests, unmodified, in Chromium, against our salt-api.
 
-SaltGUI is looked for in ``$SALTLITE_SALTGUI``, else in ``saltgui`` of the interop directory; the
-node packages puppeteer-core, mocha and chai in ``$SALTLITE_NODE_MODULES``, else beside it.
+SaltGUI is looked for in ``$SALTLITE_SALTGUI``, in ``saltgui`` of the interop directory, and in
+``shared/clients/saltgui`` beside this clone; the node packages puppeteer-core, mocha and chai in
+``$SALTLITE_NODE_MODULES``, else in the interop directory.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from api import ApiCluster, write_trees
 
 from cluster import INTEROP_HOME
 
-SALTGUI = Path(os.environ.get("SALTLITE_SALTGUI", INTEROP_HOME / "saltgui"))
+PLACES = (
+    Path(os.environ.get("SALTLITE_SALTGUI", INTEROP_HOME / "saltgui")),
+    Path(__file__).parents[3] / "shared" / "clients" / "saltgui",
+)
+SALTGUI = next((one for one in PLACES if (one / "tests" / "functional").is_dir()), PLACES[0])
 NODE_MODULES = Path(os.environ.get("SALTLITE_NODE_MODULES", INTEROP_HOME / "node_modules"))
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -36,15 +41,24 @@ POPUP = "should not display stats panel in popup mode"
 PUPPETEER = """\
 import core from "puppeteer-core";
 
+let browser = null;
+
 export default {
-  launch: (options) => core.launch({
-    ...options,
-    executablePath: process.env.CHROMIUM,
-    args: [...(options.args || []), ...JSON.parse(process.env.CHROMIUM_FLAGS)],
-  }),
+  launch: async (options) => {
+    browser ||= core.launch({
+      ...options,
+      executablePath: process.env.CHROMIUM,
+      args: [...(options.args || []), ...JSON.parse(process.env.CHROMIUM_FLAGS)],
+    });
+    return (await browser).createBrowserContext();
+  },
 };
 """
-"""In the place of puppeteer, which would download a browser."""
+"""In the place of puppeteer, which would download a browser.
+
+One Chromium serves a file; each test has a context of its own, with its cookies, storage and cache,
+as a browser started anew would have. It ends with mocha's ``--exit``.
+"""
 
 
 def missing() -> str:
@@ -110,7 +124,8 @@ def cluster(project: Path) -> Iterator[ApiCluster]:
 def test_the_page_works(cluster: ApiCluster, project: Path, page: str) -> None:
     assert CHROMIUM is not None
     flags = [*FLAGS, f"--host-resolver-rules=MAP localhost 127.0.0.1:{cluster.api_port}"]
-    command = ["node_modules/mocha/bin/mocha.js", "--check-leaks", f"tests/functional/{page}.js"]
+    mocha = ["node_modules/mocha/bin/mocha.js", "--check-leaks", "--exit"]
+    command = [*mocha, f"tests/functional/{page}.js"]
     if page == "stats":
         command += ["--grep", POPUP, "--invert"]
     done = subprocess.run(

@@ -44,7 +44,7 @@ def _exchange(changes: dict[str, Any]) -> tuple[MinionHandshake, bytes]:
     handshake = MinionHandshake(MINION, "a")
     envelope: Any = unpack(handshake.request())
     request = AuthRequest.from_wire(envelope["load"])
-    reply = MasterHandshake(MASTER).accepted(
+    reply = MasterHandshake(MASTER).accept(
         request, MINION.public, aes=AES, session=new_key_string(), publish_port=4505
     )
     outer: Any = unpack(reply)

@@ -750,6 +750,17 @@ SERVER_FORMS: dict[str, Form] = {
             },
             "may": {"keyUsage": ("digitalSignature",), "makedirs": YES},
         },
+        "x509.crl_managed": {
+            "always": {
+                "name": (f"{T}/c.crl", f"{T}/a"), "signing_private_key": (KNOWN_KEY, f"{T}/k"),
+                "revoked": ([], [{"serial_number": "AB:CD"}], [{"certificate": f"{T}/p"}], "bogus"),
+            },
+            "may": {
+                "signing_cert": DOCUMENTS, "days_valid": (10, 400), "days_remaining": (0, 5, 30),
+                "include_expired": YES, "digest": ("sha512",), "encoding": ("der", "bogus"),
+                "mode": ("0640",), "makedirs": YES,
+            },
+        },
         "x509.pem_managed": {
             "always": {"name": (f"{T}/p", f"{T}/a"), "text": (KNOWN_KEY, *DOCUMENTS, "nosuch")},
             "may": {"mode": ("0640",)},

@@ -124,7 +124,7 @@ class FakeMaster:
         request = AuthRequest.from_wire(asked.load)
         minion_key = PublicKey.from_pem(request.pub)
         self.sessions[asked.id], self.minion_keys[asked.id] = new_key_string(), minion_key
-        honest = MasterHandshake(self.key).accepted(
+        honest = MasterHandshake(self.key).accept(
             request,
             minion_key,
             aes=self.aes,

@@ -666,6 +666,10 @@ def repositories_below_a_link(home: Home) -> None:
         assert "not followed" in str(home.call(fun, str(path))), fun
     home.apply("git.present", path)
     home.apply("git.latest", "file:///nowhere", target=str(path))
+    for name in ("new", "new/below"):
+        home.call("git.init", str(path / name))
+        home.apply("git.present", path / name)
+        home.call("git.clone", str(path / name), "file:///nowhere")
     assert home.look() == before
     (home.outside / "empty").rmdir()
 
@@ -679,6 +683,169 @@ def patches_of_linked_files(home: Home) -> None:
     home.refused("file.patch", home.link("x", home.outside / "open"), source=str(patch))
     home.refused("file.patch", home.link("away", home.outside) / "open", source=str(patch))
     home.refused("file.patch", home.hard("y", "open"), source=str(patch))
+
+
+# --- programs that root has run on a path ------------------------------------------------------
+
+
+def acl_of(path: Path) -> str:
+    return subprocess.run(
+        ["getfacl", "--absolute-names", str(path)], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@case
+def access_lists_of_what_a_link_hides(home: Home) -> None:
+    if shutil.which("setfacl") is None:
+        return
+    names = ("secret", "below", "below/deep")
+    before = [acl_of(home.outside / name) for name in names]
+
+    def look() -> None:
+        assert [acl_of(home.outside / name) for name in names] == before
+
+    file, folder = home.link("x", home.outside / "secret"), home.link("d", home.outside / "below")
+    hard = home.hard("h")
+    given = {"acl_type": "user", "acl_name": "mallory", "perms": "rwx"}
+    for path in (file, folder, folder / "deep", hard):
+        home.apply("acl.present", path, **given)
+        look()
+        home.apply("acl.present", path, recurse=True, **given)
+        look()
+        for more in ({}, {"recursive": True}):
+            home.call("acl.modfacl", "user", "mallory", "rwx", str(path), **more)
+            look()
+    for name in names:
+        words = ["setfacl", "-m", "user:trent:rwx", str(home.outside / name)]
+        subprocess.run(words, check=True)
+    before = [acl_of(home.outside / name) for name in names]
+    for path in (file, folder, folder / "deep", hard):
+        home.apply("acl.absent", path, acl_type="user", acl_name="trent")
+        for more in ({}, {"recursive": True}):
+            home.call("acl.delfacl", "user", "trent", str(path), **more)
+            home.call("acl.wipefacls", str(path), **more)
+            look()
+    for name in names:
+        subprocess.run(["setfacl", "-b", str(home.outside / name)], check=True)
+    own = home.folder("own")
+    home.file("own/x")
+    for more in ({}, {"recurse": True}):
+        home.done("acl.present", own, **given, **more)
+    assert "user:mallory:rwx" in acl_of(own)
+    assert "user:mallory:rwx" in acl_of(own / "x")
+
+
+@case
+def copies_by_rsync_below_a_link(home: Home) -> None:
+    if shutil.which("rsync") is None:
+        return
+    source = home.top / "source"
+    source.mkdir()
+    (source / "new").write_text("x")
+    away = home.link("away", home.outside)
+    for name in (away, away / "below", away / "made"):
+        home.apply("rsync.synchronized", name, source=f"{source}/", prepare=True, delete=True)
+        home.call("rsync.rsync", f"{source}/", str(name))
+        home.call("rsync.rsync", f"{source}/", f"{name}/", delete=True)
+        assert home.look() == home.before, name
+    home.done("rsync.synchronized", home.path / "own", source=f"{source}/", prepare=True)
+    assert (home.path / "own" / "new").read_text() == "x"
+
+
+@case
+def archives_by_programs_below_a_link(home: Home) -> None:
+    away = home.link("away", home.outside)
+    mine = str(home.file("mine"))
+    source = tar_of(home, new="x", secret="x")
+    for dest, cwd in ((str(away), None), (None, str(away)), (str(away / "below"), None)):
+        home.call("archive.tar", "xf", source, dest=dest, cwd=cwd)
+    home.call("archive.tar", "cf", str(away / "new.tar"), sources=[mine])
+    for fun in ("zip", "cmd_zip"):
+        home.call(f"archive.{fun}", str(away / "new.zip"), [mine])
+    home.call("archive.gzip", str(away / "open"))
+    home.call("archive.gzip", str(away / "below" / "deep"))
+    if shutil.which("gzip"):
+        (home.top / "free").mkdir()
+        packed = home.top / "free" / "x"
+        packed.write_text("x")
+        subprocess.run(["gzip", str(packed)], check=True)
+        home.link("free", home.top / "free")
+        home.call("archive.gunzip", str(home.path / "free" / "x.gz"))
+        assert not packed.exists()
+    assert home.look() == home.before
+
+
+@case
+def environments_and_packages_below_a_link(home: Home) -> None:
+    away = home.link("away", home.outside)
+    for path in (away, away / "below", away / "new"):
+        home.call("virtualenv.create", str(path), venv_bin="venv", clear=True)
+        home.apply("virtualenv.managed", path, venv_bin="venv")
+        assert home.look() == home.before, path
+    if shutil.which("npm"):
+        home.call("npm.install", dir=str(away))
+        home.call("npm.uninstall", "x", dir=str(away))
+        assert home.look() == home.before
+
+
+@case
+def keys_and_certificates_below_a_link(home: Home) -> None:
+    away = home.link("away", home.outside)
+    key = home.call("x509.create_private_key", algo="ec")
+    for path in (away / "new", away / "secret"):
+        home.call("x509.create_private_key", algo="ec", path=str(path))
+        home.call("x509.create_certificate", signing_private_key=key, CN="x", path=str(path))
+        home.call("x509.create_csr", private_key=key, CN="x", path=str(path))
+        home.call("x509.write_pem", key, str(path))
+        for fun, given in (
+            ("private_key_managed", {"algo": "ec"}),
+            ("certificate_managed", {"signing_private_key": key, "CN": "x"}),
+            ("csr_managed", {"private_key": key, "CN": "x"}),
+            ("pem_managed", {"text": key}),
+        ):
+            for more in ({}, {"user": "mallory", "mode": "0644", "backup": True}):
+                home.apply(f"x509.{fun}", path, **given, **more)
+                home.apply(f"x509.{fun}", path, **given, **more, makedirs=True)
+                assert home.look() == home.before, fun
+    home.call("x509.create_certificate", signing_private_key=key, CN="x", copypath=str(away))
+    home.apply(
+        "x509.certificate_managed", home.path / "crt", signing_private_key=key, CN="x",
+        copypath=str(away),
+    )  # fmt: skip
+    link = home.link("link", home.outside / "secret")
+    home.apply("x509.private_key_managed", link, algo="ec", user="mallory", mode="0666")
+    home.apply("x509.private_key_managed", home.hard("h"), algo="ec", user="mallory", mode="0666")
+
+
+@case
+def other_functions_that_write_a_path(home: Home) -> None:
+    away = home.link("away", home.outside)
+    link = home.link("x", home.outside / "secret")
+    for path in (str(link), str(away / "new"), str(away / "secret")):
+        home.call("http.query", "http://127.0.0.1:9/", text_out=path, headers_out=path)
+        home.call("apache.useradd", path, "u", "p")
+        home.call("apache.userdel", path, "u")
+        home.call("iptables.save", path)
+        home.call("gpg.export_key", "x", output=path)
+        home.call("file.restore_backup", path, 0)
+        home.call("sysctl.persist", "a", "1", path)
+        home.call("mount.set_fstab", "/mnt/x", "/dev/x", "ext4", config=path)
+        home.call("jinja.load_map", path, "x")
+        home.call("file.mkdir", path)
+        home.call("file.makedirs", f"{path}/a/")
+        home.call("file.makedirs_perms", f"{path}/a", user="mallory")
+        home.call("file.symlink", "/", path)
+        home.call("file.link", str(home.path / "x"), path)
+        home.call("file.mknod", path, "p")
+        home.call("file.copy", str(home.path / "x"), path)
+        home.call("file.lchown", path, "mallory", "mallory")
+        home.call("file.set_selinux_context", path, "x")
+        home.call("file.chattr", path, operator="add", attributes="i")
+        home.call("file.extract_hash", path)
+        home.call("file.open_mode", path)
+        home.call("file.delete_backup", path, 0)
+        home.call("file.mkdir", path, user="mallory", mode="0777")
+        assert home.look() == home.before, path
 
 
 @case

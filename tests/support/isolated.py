@@ -19,9 +19,24 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from programs import need
 
-SETUP = """
+# What functions write below the home directory or where they happen to run stays here, too.
+COVER_HOMES = """
+cover() {  # a directory as it is, with whatever is written to it in $2, which is a tmpfs
+    mkdir -p "$2/upper" "$2/work"
+    mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$1"
+}
+cover /root "$1/root-home"
+case "$HOME" in
+    /root | /root/* | "") ;;
+    *) if [ -d "$HOME" ]; then cover "$HOME" "$1/own-home"; fi ;;
+esac
+cd /mnt
+"""
+
+SETUP = f"""
 set -e
 mount -t tmpfs none "$1"
+{COVER_HOMES}
 cp -a /etc "$1/etc"
 if [ -d "$2" ]; then cp -a "$2/." "$1/etc/"; fi
 mkdir -p "$1/home" "$1/mail"

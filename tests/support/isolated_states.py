@@ -1,8 +1,10 @@
 """States of ours, applied in namespaces of their own: nothing that is done reaches the machine.
 
 A request is a map: ``{"write": {path: text}}``, ``{"read": path}`` (the answer is the text,
-``None`` without a file), ``{"mode": path}``, ``{"env": name}``, or ``{"state": fun, "args": {...},
-"test": bool}``, whose answer is ``{"result", "changes", "comment"}`` or a text if it was not run.
+``None`` without a file), ``{"mode": path}``, ``{"env": name}``, ``{"lines": path, "of": name}`` (of
+a file of accounts), ``{"command": argv}`` (what it prints, without comments), ``{"run": script}``
+for ``sh`` (what it prints), or ``{"state": fun, "args": {...}, "test": bool}``, whose answer is
+``{"result", "changes", "comment"}`` or a text if it was not run.
 """
 
 from __future__ import annotations
@@ -11,19 +13,24 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
-from isolated import unshare  # noqa: E402
+from isolated import COVER_HOMES, unshare  # noqa: E402
 
 PROGRAMS = Path(__file__).parents[1] / "cases/states/bin"
 
-SETUP = """
+SETUP = (
+    """
 set -e
 hostname vm
 mount -t tmpfs none "$1"
+"""
+    + COVER_HOMES
+    + """
 cp -a /etc "$1/etc"
 rm -rf "$1/etc/fakecron" "$1/etc/fakesysctl" "$1/etc/network" "$1/etc/default/networking"
 mkdir -p "$1/home" "$1/mail" "$1/lib/$(uname -r)/kernel"
@@ -53,17 +60,26 @@ mkdir -p "$1/upper/modules" "$1/work"
 cp -a "$1/lib/." "$1/upper/modules/"
 mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$1/upper,workdir=$1/work" /usr/lib
 ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime
+mkdir -p "$1/alternatives"
+if [ -d /var/lib/dpkg/alternatives ]; then  # and nothing is written to its log
+    mount --bind "$1/alternatives" /var/lib/dpkg/alternatives
+    mount -t tmpfs none /var/log
+fi
 if [ -d /var/mail ]; then mount --bind "$1/mail" /var/mail; fi
 mount -t tmpfs none /mnt
 mkdir -p /mnt/venv/bin
 ln -s "$(command -v fakepip)" /mnt/venv/bin/python
 mknod /mnt/blk b 240 0 2> /dev/null || true
+cd /mnt
 shift
 exec "$@"
 """
+)
 
 
-def in_namespace(program: list[str], requests: list[Any], work: Path) -> list[Any]:
+def in_namespace(
+    program: list[str], requests: list[Any], work: Path, *, timeout_s: float = 600
+) -> list[Any]:
     """What ``program`` answers, one JSON line for each request."""
     work.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -76,7 +92,7 @@ def in_namespace(program: list[str], requests: list[Any], work: Path) -> list[An
         input="".join(json.dumps(request) + "\n" for request in requests),
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=timeout_s,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -93,6 +109,34 @@ def mode_of(path: str) -> str | None:
     return oct(os.stat(path).st_mode & 0o7777) if os.path.exists(path) else None
 
 
+def lines_of(path: str, name: str) -> list[str]:
+    """The line of an account, and which lines have it as a member; this day is ``today``."""
+    today = str(int(time.time() // 86400))
+    lines = [line.split(":") for line in Path(path).read_text().splitlines()]
+    return [
+        ":".join("today" if field == today else field for field in each)
+        if each[0] == name
+        else each[0]
+        for each in lines
+        if name in {each[0], *each[-1].split(",")}
+    ]
+
+
+def printed_by(argv: list[str]) -> str:
+    """What a command prints, without comments (``iptables-save`` tells the time in them)."""
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
+def printed_by_script(script: str) -> str:
+    """What a script for ``sh`` prints; it has to succeed."""
+    done = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{script}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
 def plain_request(request: Any) -> Any:
     """The answer to a request that is no state."""
     if "write" in request:
@@ -104,6 +148,12 @@ def plain_request(request: Any) -> Any:
         return os.environ.get(request["env"])
     if "mode" in request:
         return mode_of(request["mode"])
+    if "lines" in request:
+        return lines_of(request["lines"], request["of"])
+    if "command" in request:
+        return printed_by(request["command"])
+    if "run" in request:
+        return printed_by_script(request["run"])
     path = Path(request["read"])
     return path.read_text(errors="backslashreplace") if path.is_file() else None
 
@@ -130,10 +180,24 @@ def main() -> None:
     policy.MOUNTED = ("/etc/fakeselinux",)
     ifupdown.SYS_NET = "/etc/fakenet"
     modules.PROC_MODULES = "/etc/fakemodules"  # there may be no /proc/modules to mount one over
-    for line in sys.stdin:
-        request = json.loads(line)
+    requests = [json.loads(line) for line in sys.stdin]
+    if any(request.get("state", "").startswith("service.") for request in requests):
+        have_systemd()
+        grains["init"] = "systemd"
+    if any(request.get("state", "").startswith("http.") for request in requests):
+        from web_answers import serve
+
+        serve()
+    for request in requests:
         answer = _applied(request, ctx) if "state" in request else plain_request(request)
         sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def have_systemd() -> None:
+    """One that runs nothing: tests/cases/states/bin/systemctl."""
+    os.makedirs("/run/systemd", exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/run/systemd"], check=True)
+    os.makedirs("/run/systemd/system")
 
 
 def _applied(request: Any, ctx: Any) -> Any:

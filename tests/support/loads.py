@@ -1,4 +1,7 @@
-"""One honest load of every command, to be spoilt field by field. Source: protocol.md 9, 11."""
+"""One honest load of every command, to be spoilt field by field.
+
+Source: docs/wire.md#commands-of-a-minion, #clear-commands.
+"""
 
 from __future__ import annotations
 

@@ -54,6 +54,7 @@ def main():
     import salt.config
 
     opts = salt.config.master_config(os.path.join(sys.argv[1], "master"))
+    opts["config_dir"] = sys.argv[1]  # as the parser of the command line does for salt-master
     opts["quiet"] = True
     for line in requests:
         answers.write(json.dumps(answer(opts, json.loads(line)), default=str) + "\n")

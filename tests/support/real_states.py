@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -20,6 +21,12 @@ def main():
         have_selinux()
     if any(request.get("state", "").startswith("network.") for request in asked):
         have_interfaces()
+    if any(request.get("state", "").startswith("service.") for request in asked):
+        have_systemd()
+    if any(request.get("state", "").startswith("http.") for request in asked):
+        from web_answers import serve
+
+        serve()
     import salt.client
     import salt.config
 
@@ -41,6 +48,13 @@ def have_selinux():
         place = words.split()[-1]
         os.makedirs(place, exist_ok=True)
         subprocess.run(["mount", *words.split()], check=True)
+
+
+def have_systemd():
+    """One that runs nothing: tests/cases/states/bin/systemctl."""
+    os.makedirs("/run/systemd", exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/run/systemd"], check=True)
+    os.makedirs("/run/systemd/system")
 
 
 def have_interfaces():
@@ -80,6 +94,27 @@ def mode_of(path):
     return oct(os.stat(path).st_mode & 0o7777) if os.path.exists(path) else None
 
 
+def lines_of(path, name):
+    """The line of an account, and which lines have it as a member; this day is ``today``."""
+    today = str(int(time.time() // 86400))
+    with open(path) as file:
+        lines = [line.rstrip("\n").split(":") for line in file]
+    return [
+        ":".join("today" if field == today else field for field in each)
+        if each[0] == name
+        else each[0]
+        for each in lines
+        if name in {each[0], *each[-1].split(",")}
+    ]
+
+
+def printed_by(argv):
+    """What a command prints, without comments (``iptables-save`` tells the time in them)."""
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
 def plain_request(request):
     if "write" in request:
         for path, text in request["write"].items():
@@ -91,6 +126,13 @@ def plain_request(request):
         return os.environ.get(request["env"])
     if "mode" in request:
         return mode_of(request["mode"])
+    if "lines" in request:
+        return lines_of(request["lines"], request["of"])
+    if "command" in request:
+        return printed_by(request["command"])
+    if "run" in request:
+        script = ["sh", "-ec", request["run"]]
+        return subprocess.run(script, check=True, stdout=subprocess.PIPE, text=True).stdout
     if not os.path.isfile(request["read"]):
         return None
     with open(request["read"], errors="backslashreplace") as file:

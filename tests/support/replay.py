@@ -159,10 +159,20 @@ class Replay:
         if body is not None:
             body = json.loads(self._filled(exchange, json.dumps(body), user))
         path = self._filled(exchange, request["path"], user)
+        if "<jid>" in f"{request['path']}{request.get('body')}" and _shows_result(exchange):
+            self._wait_for_result(user)
         reply = self.client.ask(request["method"], path, headers, body)
         self._learn(reply)
         self.has_left = request["path"] == "/logout" and self.name == "auth"
         return compare(reply, self._expected(exchange), app=self.app_file.read_text())
+
+    def _wait_for_result(self, user: str, within_s: float = 30.0) -> None:
+        """Wait until the job has a result: when it was recorded it had been run long before."""
+        chunk = {"client": "runner", "fun": "jobs.list_job", "jid": self.jid}
+        until_s = time.monotonic() + within_s
+        while not self.client.run(self._session(user), chunk).body["return"][0].get("Result"):
+            assert time.monotonic() < until_s, f"job {self.jid} has no result"
+            time.sleep(0.1)
 
     def _expected(self, exchange: Mapping[str, Any]) -> dict[str, Any]:
         recorded = exchange["response"]
@@ -208,6 +218,14 @@ class Replay:
         found = re.search(rb'"token": "([0-9a-f]{64})"', reply.raw)
         if found:
             self.tokens.append(found.group(1).decode())
+
+
+def _shows_result(exchange: Mapping[str, Any]) -> bool:
+    """Whether the recorded answer has what a minion returned for a job."""
+    body = exchange["response"]["body"]
+    shown = (body.get("info") or body.get("return") or []) if isinstance(body, dict) else []
+    first = shown[0] if isinstance(shown, list) and shown else None
+    return isinstance(first, dict) and bool(first.get("Result"))
 
 
 DIFFER: dict[str, dict[str, dict[str, Any]]] = {}

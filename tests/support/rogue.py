@@ -76,7 +76,10 @@ class Rogue:
         return self.key.public.pem
 
     def accept(self) -> Rogue:
-        """What an operator does; key files may be moved by anybody. Source: protocol.md 14.1."""
+        """What an operator does; key files may be moved by anybody.
+
+        Source: docs/architecture.md#who-owns-which-file-on-disk.
+        """
         folder = self.cluster.pki_dir / "minions"
         folder.mkdir(mode=0o700, exist_ok=True)
         (folder / self.id).write_text(self.pem)

@@ -56,7 +56,7 @@ def test_what_takes_too_long_is_ended_and_remembered(process: RegexProcess) -> N
 def test_it_is_forgiven_after_a_while(
     process: RegexProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process._note(("(a+)+$", 32), TOGETHER_S)
+    process._note_time(("(a+)+$", 32), TOGETHER_S)
     with pytest.raises(PatternTooSlow):
         process.ask("match", "(a+)+$", 32, "a")
     monkeypatch.setattr(regex_process, "REMEMBERED_S", 0.0)
@@ -64,16 +64,16 @@ def test_it_is_forgiven_after_a_while(
 
 
 def test_much_that_is_quick_by_itself_has_an_end_too(process: RegexProcess) -> None:
-    process._note(("(a+)+$", 32), TOGETHER_S / 2)
+    process._note_time(("(a+)+$", 32), TOGETHER_S / 2)
     assert process.ask("match", "(a+)+$", 32, "a") == ["a"]
-    process._note(("(a+)+$", 32), TOGETHER_S / 2)
+    process._note_time(("(a+)+$", 32), TOGETHER_S / 2)
     with pytest.raises(PatternTooSlow):
         process.ask("match", "(a+)+$", 32, "a")
 
 
 def test_what_it_took_is_remembered_of_so_many(process: RegexProcess) -> None:
     for number in range(regex_process.REMEMBERED + 10):
-        process._note((str(number), 0), 1.0)
+        process._note_time((str(number), 0), 1.0)
     assert len(process._taken) == regex_process.REMEMBERED
 
 

@@ -171,7 +171,7 @@ def test_accepted_reply_is_believed_and_written_again(exchange):
     assert MASTER.x931_sign(digest_of(accepted.aes)) == unpack(load)["sig"]
     assert pack(unpack(exchange.reply)) == exchange.reply
     ours = unpack(
-        MasterHandshake(MASTER).accepted(
+        MasterHandshake(MASTER).accept(
             request,
             MINION.public,
             aes=accepted.aes,

@@ -1,4 +1,4 @@
-"""Every vector of protocol.md 17, read and written byte for byte, and through the messages."""
+"""Every vector of tests/wire, read and written byte for byte, and through the messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from saltlite.channel.master import (
     seal_reply,
     verify_signed_load,
 )
-from saltlite.channel.minion import MinionChannel, signed_part
+from saltlite.channel.minion import MinionChannel, part_to_sign
 from saltlite.channel.payload import open_sealed, seal
 from saltlite.channel.publication import open_publication, seal_publication, topic_of
 from saltlite.core.messages import AuthRequest, Envelope, Job, JobReturn, as_bytes
@@ -195,7 +195,7 @@ def test_auth_reply_is_written_with_the_same_fields_in_the_same_order():
         private("minion.pem"), "minion.example", pinned=public("master.pub"), token=vector["token"]
     )
     request = AuthRequest.from_wire(read_envelope(handshake.request(vector["nonce"])).load)
-    ours = MasterHandshake(private("master.pem")).accepted(
+    ours = MasterHandshake(private("master.pem")).accept(
         request,
         public("minion.pub"),
         aes=vector["aes"],
@@ -266,8 +266,8 @@ def test_pillar_reply():
 def test_signed_return():
     vector = VECTORS["signed_return"]
     load = vector["load_without_sig"]
-    assert signed_part(load) == bytes.fromhex(vector["to_sign"])
-    signature = private(vector["key"]).sign(signed_part(load), vector["algorithm"])
+    assert part_to_sign(load) == bytes.fromhex(vector["to_sign"])
+    signature = private(vector["key"]).sign(part_to_sign(load), vector["algorithm"])
     assert signature == bytes.fromhex(vector["sig"])
     signed = {**load, "sig": signature, "nonce": "n" * 32, "tok": b"t"}
     assert verify_signed_load(signed, public("minion.pub"), vector["algorithm"]) is True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ import pytest
 import zmq
 from tornado.websocket import websocket_connect
 
-from saltlite.api import limits
+from saltlite.api import events, limits
 from saltlite.api.app import App
 from saltlite.api.events import EventFeed, EventStream, JobOwners, StreamChunk, Wakeup
 from saltlite.api.messages import HttpError
+from saltlite.api.negotiation import encode_json
 from saltlite.api.options import ServerOptions
 from saltlite.api.server import ApiServer
-from saltlite.transport.bus import Event
+from saltlite.transport.bus import Event, pack_event
 
 
 class Master:
@@ -74,6 +76,29 @@ def test_streams_share_what_they_send() -> None:
         assert (await first.next(1)) is (await second.next(1)) is one
 
     run(work)
+
+
+def test_an_event_is_encoded_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[object] = []
+
+    def encode(value: object) -> bytes:
+        encoded.append(value)
+        return encode_json(value)
+
+    monkeypatch.setattr(events, "encode_json", encode)
+    frame = pack_event("salt/x", {"a": 1}, datetime.now(timezone.utc), max_bytes=10_000)
+
+    async def work() -> None:
+        source = feed()
+        streams = [EventStream(source) for _ in range(limits.STREAMS_MOST)]
+        source._dispatch(frame)
+        chunks = [await stream.next(1) for stream in streams]
+        assert len({id(chunk) for chunk in chunks}) == 1
+        assert chunks[0] is not None
+        assert chunks[0].sse.startswith(b"tag: salt/x\n")
+
+    run(work)
+    assert len(encoded) == 1
 
 
 @pytest.mark.parametrize(("count", "size"), [(limits.STREAM_EVENTS_MOST + 1, 1), (5, 10**6)])

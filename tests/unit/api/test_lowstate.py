@@ -8,6 +8,7 @@ import pytest
 
 from saltlite.api.lowstate import CLIENTS, LocalCall, RunCall, read_calls, read_credentials
 from saltlite.api.messages import HttpError
+from saltlite.client.batch import batch_size
 
 PING = {"client": "local", "tgt": "*", "fun": "test.ping"}
 RUN = {"client": "runner", "fun": "jobs.list_jobs"}
@@ -43,6 +44,11 @@ def test_the_old_name_of_the_kind_of_target() -> None:
     assert one(**PING, expr_form="compound", tgt_type="list").tgt_type == "list"
 
 
+@pytest.mark.parametrize("batch", ["3", 3, "10%", "%10", "0.5%", "%0.5", "100%"])
+def test_a_batch_that_is_taken_has_a_size(batch: object) -> None:
+    assert batch_size(one(**PING, batch=batch).batch, 1000) >= 1
+
+
 def test_runners_take_keywords_everywhere() -> None:
     call = one(**RUN, arg=["a", "k=3", {"__kwarg__": True, "m": 1}], kwarg={"b": 1}, c=2, timeout=9)
     assert call == RunCall(
@@ -64,7 +70,8 @@ def test_runners_take_keywords_everywhere() -> None:
         {**PING, "jid": "../x"}, {**PING, "jid": 5}, {**PING, "kwarg": [1]},
         {**PING, "timeout": "x"}, {**PING, "timeout": -1},
         {**PING, "timeout": True}, {**PING, "timeout": 1e999}, {**PING, "batch": "ten"},
-        {**PING, "batch": "%5%"}, {**PING, "subset": "x"}, {**PING, "ret": 5},
+        {**PING, "batch": "%5%"}, {**PING, "batch": 1.5}, {**PING, "batch": "%"},
+        {**PING, "subset": "x"}, {**PING, "ret": 5},
         {**RUN, "fun": "jobs"}, {**RUN, "fun": "a.b.c"}, {**RUN, "fun": None},
         {**RUN, "fun": ["a.b"]},
     ],
@@ -85,7 +92,10 @@ def test_what_is_not_enabled_is_named() -> None:
 
 
 def test_a_forced_client_takes_the_place_of_the_named_one() -> None:
-    assert read_calls([RUN | {"tgt": "*"}], [], client="local_async")[0].client == "local_async"
+    chunks = [RUN | {"tgt": "*"}]
+    assert read_calls(chunks, ["local_async"], client="local_async")[0].client == "local_async"
+    with pytest.raises(HttpError, match="Client disabled: 'local_async'"):
+        read_calls(chunks, ["runner"], client="local_async")
 
 
 def test_no_wait_is_longer_than_ten_minutes() -> None:

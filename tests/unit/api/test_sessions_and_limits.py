@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 
 import pytest
 
 from saltlite.api import limits, sessions
-from saltlite.api.limits import CommandSlots, LoginGuard, Rate
+from saltlite.api.addresses import client_key, covers
+from saltlite.api.limits import CommandSlots, LoginGuard, LoginTurns, Rate
 from saltlite.api.messages import HttpError
 from saltlite.api.sessions import Sessions, make_cookie, shown_session
 
@@ -146,6 +148,135 @@ def test_a_caller_that_gives_up_keeps_no_place() -> None:
     assert asyncio.run(work()) == 1
 
 
-async def _hold(slots: CommandSlots) -> None:
-    async with slots.turn(None):
+async def _hold(slots: CommandSlots, owner: object = None) -> None:
+    async with slots.turn(owner):
         await asyncio.sleep(10)
+
+
+def test_a_place_given_to_who_is_just_giving_up_is_not_lost() -> None:
+    """The place came in the same turn of the loop as the cancellation: it was nobody's for ever."""
+
+    async def work() -> int:
+        slots = CommandSlots(1)
+        leave = asyncio.Event()
+
+        async def hold() -> None:
+            async with slots.turn(None):
+                await leave.wait()
+
+        holder = asyncio.create_task(hold())
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(_hold(slots))
+        await asyncio.sleep(0)
+        leave.set()
+        await holder  # the place has gone over, and the one who waits has not run yet
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert waiting.cancelled()
+        return slots.running
+
+    assert asyncio.run(work()) == 0
+
+
+def test_commands_of_one_owner_are_counted_while_they_wait_too() -> None:
+    async def work() -> list[int]:
+        slots = CommandSlots(1, wait_s=0.05)
+        owner, other = object(), object()
+        async with slots.turn(other):
+            waiting = [asyncio.create_task(_hold(slots, owner)) for _ in range(30)]
+            await asyncio.sleep(0.02)
+            assert slots._of_owner[owner] == limits.COMMANDS_OF_SESSION_MOST
+            ended = await asyncio.gather(*waiting, return_exceptions=True)
+        assert not slots._of_owner
+        return [one.status for one in ended if isinstance(one, HttpError)]
+
+    assert asyncio.run(work()) == [429] * 30
+
+
+# --- logins ------------------------------------------------------------------------------
+
+
+def test_logins_of_one_address_keep_no_other_waiting() -> None:
+    """Two in all was the bound: whoever took both kept everybody out."""
+
+    async def work() -> None:
+        turns = LoginTurns(wait_s=0.05)
+        async with contextlib.AsyncExitStack() as stack:
+            for number in range(limits.LOGINS_OF_ADDRESS_MOST):
+                await stack.enter_async_context(turns.turn("10.0.0.1", f"u{number}"))
+            with pytest.raises(HttpError) as caught:
+                await stack.enter_async_context(turns.turn("10.0.0.1", "u"))
+            assert caught.value.status == 429
+            await stack.enter_async_context(turns.turn("10.0.0.2", "u"))
+        assert not turns._slots
+        assert not turns._of_client
+
+    asyncio.run(work())
+
+
+def test_logins_in_all_are_bounded() -> None:
+    async def work() -> None:
+        turns = LoginTurns()
+        async with contextlib.AsyncExitStack() as stack:
+            for number in range(limits.LOGINS_MOST):
+                await stack.enter_async_context(turns.turn(f"10.0.0.{number}", "u"))
+            with pytest.raises(HttpError):
+                await stack.enter_async_context(turns.turn("10.0.1.1", "u"))
+        async with turns.turn("10.0.1.1", "u"):
+            assert turns._pending == 1
+
+    asyncio.run(work())
+
+
+def test_logins_of_a_user_come_one_after_another_however_he_is_spelled() -> None:
+    async def work() -> int:
+        turns, at_once, most = LoginTurns(), 0, 0
+
+        async def log_in(name: str) -> None:
+            nonlocal at_once, most
+            async with turns.turn("10.0.0.1", name):
+                at_once += 1
+                most = max(most, at_once)
+                await asyncio.sleep(0.005)
+                at_once -= 1
+
+        await asyncio.gather(*map(log_in, ("anna", "Anna", "ANNA ", " anna")))
+        return most
+
+    assert asyncio.run(work()) == 1
+
+
+def test_spellings_of_a_name_and_addresses_of_a_network_share_one_guard() -> None:
+    guard = LoginGuard()
+    for name, address in (
+        ("anna", "2001:db8::1"),
+        ("Anna", "2001:db8::2"),
+        ("ANNA ", "2001:db8::3"),
+    ):
+        guard.note_failure(address, name, 0.0)
+    assert guard.wait_s("2001:db8::4", "aNNa", 0.0) > 0
+    assert guard.wait_s("2001:db8:0:1::4", "anna", 0.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("peer", "key"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("::1", "::/64"),
+        ("", ""),
+        ("unknown", "unknown"),
+    ],
+)
+def test_who_counts_as_one_client(peer: str, key: str) -> None:
+    assert client_key(peer) == key
+
+
+def test_what_a_list_of_addresses_covers() -> None:
+    assert covers("*", "10.0.0.1")
+    assert covers("10.0.0.0/8", "10.0.0.1")
+    assert covers("10.0.0.1", "10.0.0.1")
+    assert not covers("10.0.0.1", "10.0.0.11")
+    assert not covers("10.0.0.0/8", "::1")
+    assert not covers("10", "10.0.0.1")

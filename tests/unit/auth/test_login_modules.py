@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+import ssl
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
 import pytest
+from authority import Authority
 from isolated import unshare
 from programs import need
 
@@ -41,7 +44,7 @@ def test_auto_and_sharedsecret() -> None:
 
 # --- file ----------------------------------------------------------------------------------------
 
-TEXT = "# users\nanna:pw:x\nshort\nanna:other\n:empty\nben:\nzoë:pä\n"
+TEXT = "# users\nanna:pw:x\nshort\nanna:other\n:empty\nben:\nzoë:pä\n#gone:pw\n  dora:pw \n"
 
 
 @pytest.fixture
@@ -62,6 +65,10 @@ def users(tmp_path: Path) -> Path:
         ("zoë", "pä", True),
         ("ANNA", "pw", False),
         ("# users", "", False),
+        ("#gone", "pw", False),  # real Salt lets him in, by that name
+        ("gone", "pw", False),
+        ("dora", "pw", True),
+        ("  dora", "pw", False),
     ],
 )
 def test_a_text(users: Path, username: str, password: str, right: bool) -> None:
@@ -149,7 +156,8 @@ def test_htpasswd_and_htdigest(users: Path) -> None:
     assert file.auth(known, "anna", "pw")
     assert not file.auth(known, "anna", "pw2")
     assert not file.auth(known, "ben", "plain")
-    users.write_text("anna:other:00\nanna:salt:4d5d5a2dc4e8ab1aa4ed1b51a2d5c5e3\n")
+    users.write_text(f"#anna:{hash_apr1('pw', 'abcdefgh')}\n")
+    assert not file.auth(known, "#anna", "pw")
     import hashlib
 
     digest = hashlib.md5(b"anna:salt:pw").hexdigest()
@@ -223,6 +231,47 @@ def test_a_slow_server_lets_in_nobody(server: str) -> None:
     with pytest.raises(WebError):
         rest.auth(settings(url=f"{server}/slow"), "anna", "p&w")
     assert time.monotonic() - begun < 7
+
+
+CERTIFICATES = [
+    ("good", {}, True),
+    ("other-host", {"host": "ldap.example.org"}, False),
+    ("expired", {"age": datetime.timedelta(days=30)}, False),
+]
+
+
+@pytest.mark.parametrize(("label", "how", "right"), CERTIFICATES)
+def test_a_certificate_is_verified(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: str,
+    label: str,
+    how: dict[str, Any],
+    right: bool,
+) -> None:
+    """By the authorities of the system; a password goes to nobody else."""
+    authority = Authority(tmp_path)
+    secure = HTTPServer(("127.0.0.1", 0), Server)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.issue(label, **how))
+    secure.socket = context.wrap_socket(secure.socket, server_side=True)
+    thread = threading.Thread(target=secure.serve_forever)
+    thread.start()
+    known = settings(url=f"https://127.0.0.1:{secure.server_port}/list")
+    try:
+        with pytest.raises(WebError, match="CERTIFICATE_VERIFY_FAILED"):
+            rest.auth(known, "anna", "p&w")
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        if right:
+            assert rest.auth(known, "anna", "p&w")
+        else:
+            with pytest.raises(WebError, match="CERTIFICATE_VERIFY_FAILED"):
+                rest.auth(known, "anna", "p&w")
+        assert len(Server.asked) == int(right)
+    finally:
+        secure.shutdown()
+        thread.join()
+        secure.server_close()
 
 
 @pytest.mark.parametrize("url", [None, "", 5, "file:///etc/passwd", "ftp://x/y", "x"])

@@ -291,7 +291,9 @@ def test_journald_tells_entries_whose_fields_are_all_equal(machine: WithJournal)
     }  # fmt: skip
     write(machine, **{**entry, "PRIORITY": "5"})
     write(machine, **entry, _PID="42", __REALTIME_TIMESTAMP="1700000000", DATA=[1, 2])
-    assert until_told(ctx, SSHD) == [{"tag": "sshd", **entry, "PRIORITY": 6, "_PID": 42}]
+    assert until_told(ctx, SSHD) == [
+        {"tag": "sshd", **entry, "PRIORITY": 6, "_PID": 42, "DATA": "\x01\x02"}
+    ]
     journald.close(ctx, SSHD)
     assert machine.awaited == set()
 
@@ -340,12 +342,12 @@ def test_one_that_cannot_work_says_so(machine: WithJournal) -> None:
 
 
 def test_fields_that_are_simple() -> None:
-    assert simple_fields({"A": "1", "_UID": "0", "MESSAGE": [72], "_BOOT_ID": "x", "N": None}) == {
-        "A": "1",
-        "_UID": 0,
-    }
+    entry = {"A": "1", "_UID": "0", "MESSAGE": [72, 255], "_BOOT_ID": "x", "N": None, "ERRNO": "²"}
+    assert simple_fields({**entry, "_PID": ["1", "2"], "TAG": ["a", "b"]}) == {
+        "A": "1", "_UID": 0, "MESSAGE": "H\ufffd", "ERRNO": "²", "_PID": [1, 2], "TAG": ["a", "b"],
+    }  # fmt: skip
 
 
 def test_wrong_journals() -> None:
     assert "requires services" in journald.validate({})[1]
-    assert "must be a map of fields" in journald.validate({"services": {"a": {}}})[1]
+    assert "must be a map of fields" in journald.validate({"services": {"a": []}})[1]

@@ -1,4 +1,4 @@
-"""``_auth``: each rule of protocol.md 7, and each way of getting it wrong."""
+"""``_auth``: each rule of docs/wire.md#_auth, and each way of getting it wrong."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def asked(minion: MinionHandshake) -> AuthRequest:
 
 
 def answered(request: AuthRequest, master: PrivateKey = MASTER, **options) -> bytes:
-    return MasterHandshake(master).accepted(
+    return MasterHandshake(master).accept(
         request, MINION.public, aes=AES, session=SESSION, publish_port=4505, **options
     )
 
@@ -124,7 +124,7 @@ def test_keys_of_different_length_can_shake_hands():
     ("answer", "error"),
     [
         (MasterHandshake.pending, KeyPending),
-        (MasterHandshake.refused, KeyRejected),
+        (MasterHandshake.refuse, KeyRejected),
         (MasterHandshake.full, MasterFull),
     ],
 )
@@ -137,7 +137,7 @@ def test_refusals(answer, error, pinned):
 
 def test_a_refusal_signed_by_another_is_not_believed_once_a_key_is_pinned():
     minion = handshake(pinned=MASTER.public)
-    reply = MasterHandshake(STRANGER).refused(asked(minion))
+    reply = MasterHandshake(STRANGER).refuse(asked(minion))
     with pytest.raises(
         CryptoError, match=r"not the one this minion knows.*remove minion_master\.pub"
     ):
@@ -146,7 +146,7 @@ def test_a_refusal_signed_by_another_is_not_believed_once_a_key_is_pinned():
 
 def test_an_old_refusal_is_not_believed():
     minion = handshake()
-    reply = MasterHandshake(MASTER).refused(asked(minion))
+    reply = MasterHandshake(MASTER).refuse(asked(minion))
     asked(minion)
     with pytest.raises(CryptoError, match="another request"):
         minion.accept(reply)
@@ -362,5 +362,5 @@ def test_a_token_that_cannot_be_read_is_left_out(token):
 def test_replies_repeat_the_nonce():
     request = asked(handshake())
     master = MasterHandshake(MASTER)
-    for reply in (master.pending(request), master.refused(request), master.full(request)):
+    for reply in (master.pending(request), master.refuse(request), master.full(request)):
         assert unpack(unpack(reply)["load"])["nonce"] == request.nonce

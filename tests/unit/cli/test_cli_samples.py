@@ -1,4 +1,6 @@
-"""The samples of cli.md against ``salt``, byte for byte (tests/cases/cli_samples.yaml)."""
+"""The samples of docs/command-line.md against ``salt``, byte for byte
+(tests/cases/cli_samples.yaml).
+"""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every option of cli.md 1 is there, with all its spellings, and does what it is for.
+"""Every option of docs/cli.md is there, with all its spellings, and does what it is for.
 
 The list is tests/cases/cli_options.yaml. What an option does is in one of the tables below, each a
 command line and what must come of it, or is tried in the file that :data:`ELSEWHERE` names.
@@ -35,7 +35,7 @@ DASHES = "-" * 43
 
 @pytest.mark.parametrize(("command", "spellings"), EVERY)
 def test_it_is_there(command, spellings):
-    parser = import_module(f"saltlite.cli.{command.replace('-', '_')}")._parser()
+    parser = import_module(f"saltlite.cli.{command.replace('-', '_')}")._build_parser()
     options = [parser.get_option(spelling) for spelling in spellings]
     assert None not in options
     assert len(set(options)) == 1

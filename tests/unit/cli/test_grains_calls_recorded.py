@@ -28,13 +28,13 @@ GROUPS = json.loads((Path(__file__).parents[2] / "cases/grains/calls.json").read
 def answer(root: Path, line: str) -> tuple[int, Any]:
     """Exit code and value of one command line; documentation is no value."""
     argv = ["-c", str(root), "--local", *shlex.split(line)]
-    options, words = salt_call._parser().parse_command(argv)
-    config = load_minion(root, salt_call._overrides(options))
+    options, words = salt_call._build_parser().parse_command(argv)
+    config = load_minion(root, salt_call._config_overrides(options))
     grains = LazyGrains(config, Host())
     ctx = with_functions(MinionContext(config=config, host=Host(), grains=grains, pillar={}))
     printed = io.StringIO()
     screen = Screen(OutputOptions(output_indent=-1), "json", printed)
-    code = salt_call._call(ctx, screen, options, words, None)
+    code = salt_call._call_function(ctx, screen, options, words, None)
     return code, json.loads(printed.getvalue())["local"] if printed.getvalue() else None
 
 

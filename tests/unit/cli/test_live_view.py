@@ -12,7 +12,7 @@ import time
 import pytest
 from standin import StandIn, pings, says
 
-from saltlite.cli.live import ERASE, Progress, StatusLine, bar, followed_batch, status
+from saltlite.cli.live import ERASE, Progress, StatusLine, bar, follow_batch, status
 from saltlite.client.batch import Started, Waiting
 from saltlite.client.collect import MinionReturn, Step
 from saltlite.core.tags import job_progress, job_ret
@@ -97,7 +97,7 @@ def test_a_batch_is_followed():
         Waiting(frozenset("b"), 3),
     ]
     line = StatusLine(terminal, wait_s=0)
-    assert list(followed_batch(outcomes, line)) == [outcomes[0], outcomes[2]]
+    assert list(follow_batch(outcomes, line)) == [outcomes[0], outcomes[2]]
     assert re.findall(r"\d/\d returned", terminal.text) == ["0/5 returned", "1/5 returned"]
     assert terminal.text.endswith(ERASE)
 

@@ -220,20 +220,20 @@ def test_warnings_of_the_start_reach_the_file_and_the_console_once(target, capsy
     logs.early("quiet")
     log.info("no matter")
     log.warning("an %s\noption", "odd")
-    kept = logs.kept()
+    kept = logs.early_records()
     assert json.loads(json.dumps(kept)) == kept  # it goes through a pipe
     logs.setup(LogOptions(log_file=str(target)))
     logs.write_kept(kept)
     assert capsys.readouterr().err == ""
     (line,) = target.read_text().splitlines()
     assert re.search(r"[.]logs:\d+ *\]\[WARNING \]\[\d+\] an odd\\noption$", line), line
-    assert logs.kept() == []
+    assert logs.early_records() == []
 
 
 def test_what_the_file_is_not_to_have_is_not_repeated_there(target):
     logs.early()
     log.warning("odd")
-    kept = logs.kept()
+    kept = logs.early_records()
     logs.setup(LogOptions(log_file=str(target), log_level_logfile="error"))
     logs.write_kept(kept)
     assert not target.exists()
@@ -243,14 +243,14 @@ def test_no_more_of_the_start_is_kept_than_its_bound(target):
     logs.early("quiet")
     for number in range(logs.EARLY_RECORDS + 5):
         log.warning("%d", number)
-    assert len(logs.kept()) == logs.EARLY_RECORDS
+    assert len(logs.early_records()) == logs.EARLY_RECORDS
 
 
 @pytest.mark.parametrize("daemon", [salt_master, salt_minion])
 def test_the_daemons_hand_warnings_of_their_options_over(daemon, tmp_path):
     for name in ("master", "minion"):
         (tmp_path / name).write_text(f"id: x\nroot_dir: {tmp_path}\ntcp_keepalive_idle: many\n")
-    _config, values = daemon._read(["-c", str(tmp_path)])
+    _config, values = daemon._read_config(["-c", str(tmp_path)])
     (record,) = values["kept"]
     assert f"{daemon.__name__.rpartition('_')[2]}:3: tcp_keepalive_idle: " in record["msg"]
     assert record["msg"].endswith("the default is used")
@@ -299,7 +299,7 @@ def test_a_syslog_socket_that_is_not_there_is_told_in_salts_words(capsys):
 
 @given(st.text())
 def test_escaped_text_is_one_printable_line(text):
-    shown = logs.escaped(text)
+    shown = logs.escape_controls(text)
     assert len(shown.splitlines()) <= 1
     assert "\x1b" not in shown
     if text.isascii() and text.isprintable():

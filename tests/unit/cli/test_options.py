@@ -10,9 +10,9 @@ import pytest
 
 from saltlite.cli import logs
 from saltlite.cli import options as groups
-from saltlite.cli.lazy import UNUSED
+from saltlite.cli.deferred_imports import UNUSED
 from saltlite.cli.options import CommandParser
-from saltlite.cli.version import answered, version_line
+from saltlite.cli.version import answer_version, version_line
 from saltlite.config.load import load_master
 from saltlite.version import __version__
 
@@ -88,10 +88,10 @@ def test_version_line():
 
 
 def test_version_is_answered_early(capsys):
-    assert answered("salt", ["--version"])
+    assert answer_version("salt", ["--version"])
     assert capsys.readouterr().out == f"salt {__version__} (saltlite)\n"
-    assert not answered("salt", ["--version", "x"])
-    assert not answered("salt", [])
+    assert not answer_version("salt", ["--version", "x"])
+    assert not answer_version("salt", [])
 
 
 def test_versions_report(capsys):
@@ -247,9 +247,9 @@ def test_the_version_costs_next_to_nothing():
     own = imported("import saltlite.cli.version") - imported("pass") - set(UNUSED)
     assert own <= {
         *("saltlite", "saltlite.cli", "saltlite.cli.version", "saltlite.version"),
-        *("saltlite.cli.lazy", "saltlite.cli.process_start", "types", "warnings"),
+        *("saltlite.cli.deferred_imports", "saltlite.cli.process_start", "types", "warnings"),
         *("importlib", "importlib._bootstrap", "importlib._bootstrap_external"),
-        *("__future__", "collections", "collections.abc"),
+        *("__future__", "collections", "collections.abc", "urllib"),
         *("itertools", "keyword", "operator", "_operator", "reprlib", "_collections"),
     }
 

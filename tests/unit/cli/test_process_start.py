@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from saltlite.cli.process_start import PACKAGE_PARENT, trusted_path
+from saltlite.cli.process_start import PACKAGE_PARENT, build_trusted_path
 
 BIN = Path(sys.executable).parent
 READING = {
@@ -111,7 +111,11 @@ def test_what_the_user_adds_comes_last_and_only_from_safe_places(
         "/usr/lib/python3",
         "/site-packages",
     ]
-    assert trusted_path(path, "/bin", given) == ["/usr/lib/python3", "/site-packages", str(mine)]
+    assert build_trusted_path(path, "/bin", given) == [
+        "/usr/lib/python3",
+        "/site-packages",
+        str(mine),
+    ]
     said = capsys.readouterr().err
     assert f"no modules are loaded from {open_to_all}: everybody may write there" in said
     assert "/nowhere" in said
@@ -119,8 +123,8 @@ def test_what_the_user_adds_comes_last_and_only_from_safe_places(
 
 def test_a_source_tree_stays_where_it_is() -> None:
     path = [PACKAGE_PARENT, "/lib"]
-    assert trusted_path(path, PACKAGE_PARENT, []) == path
-    assert trusted_path(path, "/bin", [PACKAGE_PARENT]) == path
+    assert build_trusted_path(path, PACKAGE_PARENT, []) == path
+    assert build_trusted_path(path, "/bin", [PACKAGE_PARENT]) == path
 
 
 # --- streams and the working directory -----------------------------------------------------------

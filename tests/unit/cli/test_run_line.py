@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from saltlite.cli.live import ERASE, Progress, StatusLine
-from saltlite.cli.runline import RunLine, running, shown
+from saltlite.cli.runline import RunLine, running, show_progress
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
 from saltlite.host import Host
@@ -70,7 +70,7 @@ def test_all_is_as_before_when_the_run_is_over(
     before = signal.getsignal(signal.SIGALRM)
     timer = signal.getitimer(signal.ITIMER_REAL)
     try:
-        with shown(ctx, Terminal()):
+        with show_progress(ctx, Terminal()):
             assert ctx.begins is not None
             assert signal.getitimer(signal.ITIMER_REAL)[1] > 0
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -82,6 +82,6 @@ def test_all_is_as_before_when_the_run_is_over(
 
 def test_nothing_is_shown_where_there_is_no_terminal(ctx: MinionContext) -> None:
     stream = io.StringIO()
-    with shown(ctx, stream):
+    with show_progress(ctx, stream):
         assert ctx.begins is None
     assert stream.getvalue() == ""

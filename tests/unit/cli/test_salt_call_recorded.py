@@ -63,8 +63,8 @@ def machine(tmp_path, monkeypatch):
 def answer_of(line, root, caplog, capsys):
     """What our salt-call makes of one recorded command line."""
     argv = ["-c", str(root), "--local", *shlex.split(line.replace("{root}", str(root)))]
-    options, words = salt_call._parser().parse_command(argv)
-    config = load_minion(root, salt_call._overrides(options))
+    options, words = salt_call._build_parser().parse_command(argv)
+    config = load_minion(root, salt_call._config_overrides(options))
     ctx = MinionContext(
         config=config, host=Host(), grains=LazyGrains(config, Host()), pillar=SETUP["pillar"]
     )
@@ -72,7 +72,7 @@ def answer_of(line, root, caplog, capsys):
     printed = io.StringIO()
     screen = Screen(OutputOptions(output_indent=-1), "json", printed)
     with caplog.at_level(logging.ERROR):
-        rc = salt_call._call(ctx, screen, options, words, None)
+        rc = salt_call._call_function(ctx, screen, options, words, None)
     logged = [
         f"[{record.levelname:8}] {record.getMessage()}"
         for record in caplog.records

@@ -1,6 +1,6 @@
 """``salt``, in this process, against a stand-in for the master: what it prints and how it ends.
 
-The expected texts are those of real Salt 3006.30 for the same commands (cli.md 2 to 5).
+The expected texts are those of real Salt 3006.30 for the same commands (docs/command-line.md).
 """
 
 import io

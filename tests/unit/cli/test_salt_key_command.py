@@ -1,6 +1,6 @@
 """``salt-key``, in this process, on a key directory: what it asks, prints and changes.
 
-The expected texts are those of real Salt 3006.30 for the same commands (cli.md 7).
+The expected texts are those of real Salt 3006.30 for the same commands (docs/cli.md#salt-key).
 """
 
 import io
@@ -142,7 +142,7 @@ def test_a_key_that_was_moved_during_the_question_is_left_alone(run, pki, monkey
         (pki / "minions_pre" / "pend1").rename(pki / "minions" / "pend1")
         return True
 
-    monkeypatch.setattr(salt_key._SaltKey, "_agreed", answer)
+    monkeypatch.setattr(salt_key._SaltKey, "_ask_for_consent", answer)
     assert run("-d", "pend1") == (0, "", "")
     assert where(pki, "pend1") == ["minions"]
 

@@ -1,4 +1,4 @@
-"""``salt-run``, in this process: what it prints and how it ends. Source: cli.md 8."""
+"""``salt-run``, in this process: what it prints and how it ends. Source: docs/cli.md#salt-run."""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""Broken configuration files: one line each, naming file, line and option. reliability.md 8.10."""
+"""Broken configuration files: one line each, naming file, line and option.
+docs/reliability.md#start-stop-configuration.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -76,9 +77,9 @@ def nameless(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
     uname = SimpleNamespace(nodename=name)
     monkeypatch.setattr(identity.os, "uname", lambda: uname)
-    monkeypatch.setattr(identity.socket, "gethostname", lambda: name)
-    monkeypatch.setattr(identity.socket, "getfqdn", refuse if len(name) > 63 else lambda: name)
-    monkeypatch.setattr(identity.socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket, "gethostname", lambda: name)
+    monkeypatch.setattr(socket, "getfqdn", refuse if len(name) > 63 else lambda: name)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(identity, "names_in_files", lambda: ["localhost"])
 
 

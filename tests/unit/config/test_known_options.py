@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from saltlite.config import known, master, minion
 from saltlite.config.known import OTHER_OPTIONS, WITHOUT_EFFECT, nearest, without_effect
 from saltlite.config.load import load_master
 from saltlite.config.schema import option_name, options
+from saltlite.loader import catalogue
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -76,6 +78,22 @@ def test_what_is_obeyed_without_a_section_is_looked_for_somewhere() -> None:
         assert f'"{name}"' in code or f'"{short}"' in code, name
 
 
+def test_directories_that_are_obeyed_belong_to_a_kind_that_is_loaded() -> None:
+    """That the catalogue lists a kind is not enough: somebody has to ask for it."""
+    package = Path(known.__file__).parents[1]
+    code = "\n".join(
+        path.read_text()
+        for path in sorted(package.rglob("*.py"))
+        if path.name not in ("known.py", "catalogue.py")
+    )
+    constants = {id(value): name for name, value in vars(catalogue).items()}
+    for kind in catalogue.KINDS.values():
+        if kind.option in known._OBEYED:
+            constant = constants.get(id(kind), "no constant")
+            asked = rf'modules\("{kind.name}"\)|\b{constant}\b'
+            assert re.search(asked, code), kind.option
+
+
 def read_options(path: Path) -> set[str]:
     """What a file reads: ``extra.get("name")``, ``extra["name"]``, or either by a constant."""
     keys: list[ast.expr] = []
@@ -112,7 +130,7 @@ def test_what_is_read_is_not_named_as_without_effect() -> None:
 
 def test_the_minion_hands_the_warning_to_its_log(tmp_path: Path) -> None:
     (tmp_path / "minion").write_text(f"id: m1\nroot_dir: {tmp_path}\nretry_dns: 5\n")
-    _config, values = salt_minion._read(["-c", str(tmp_path)])
+    _config, values = salt_minion._read_config(["-c", str(tmp_path)])
     assert values == {
         "daemon": False,
         "kept": [],

@@ -13,9 +13,9 @@ from saltlite.config.load import load_master, load_minion
 from saltlite.config.schema import (
     KINDS,
     Source,
-    allowed_words,
     check,
     default_of,
+    describe_allowed,
     option_name,
     options,
 )
@@ -79,7 +79,7 @@ def test_a_wrong_type_is_one_line_that_names_the_place(role, name, field, value)
     except ConfigError as error:
         text = str(error)
         assert text.startswith(f"/etc/salt/x:7: {name}: found ")
-        assert f"allowed: {allowed_words(field)}" in text
+        assert f"allowed: {describe_allowed(field)}" in text
         assert "\n" not in text
     else:
         assert "Any" in str(field.type)  # what is inside such lists and maps is free

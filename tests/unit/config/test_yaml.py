@@ -170,6 +170,27 @@ def test_aggregated_values_and_keys_that_come_again():
         load_aggregated("a: !other [1]", "t")
 
 
+@pytest.mark.parametrize("text", [":".join("1" * 400_000), ":".join("1" * 400_000) + ".5"])
+def test_a_long_number_to_the_base_60_costs_nothing(text):
+    """Its value takes time that grows as the square of its length: minutes for this one."""
+    begun_s = time.process_time()
+    for read in (load_plain, lambda one: load(one, "t")):
+        with pytest.raises(ConfigError, match="base 60 of more than 100 characters"):
+            read(f"a: {text}")
+    assert load_plain(f"a: '{text}'") == {"a": text}
+    assert time.process_time() - begun_s < 5
+    longest = ":".join(["10"] * 33)
+    assert load_plain(f"{longest}:1") == sum(10 * 60**n for n in range(1, 34)) + 1
+
+
+def test_a_caller_may_have_a_bound_of_his_own():
+    assert load_plain("[1, 2]", nodes_most=3) == [1, 2]
+    with pytest.raises(ConfigError, match="more than 3 values"):
+        load_plain("[1, 2, 3]", nodes_most=3)
+    with pytest.raises(ConfigError, match="more than 3 values"):
+        load_plain("[&a 1, *a, *a]", nodes_most=3)
+
+
 def test_plain_yaml_knows_octal_numbers_and_repeated_keys():
     assert load_plain("a: 0755\na: 010") == {"a": 8}
 

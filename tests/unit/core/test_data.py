@@ -7,7 +7,7 @@ from saltlite.core.data import (
     AggregatedMap,
     append_below,
     choose,
-    copied,
+    copy_data,
     extend_below,
     merge,
     merge_by,
@@ -107,7 +107,7 @@ def test_a_flat_update_replaces_maps():
 
 def test_a_copy_shares_nothing():
     source = {"a": [{"b": 1}], "t": (1, [2])}
-    made = copied(source)
+    made = copy_data(source)
     made["a"][0]["b"] = 2
     made["t"][1].append(3)
     assert source == {"a": [{"b": 1}], "t": (1, [2])}

@@ -14,8 +14,8 @@ from saltlite.core.messages import (
     PublishLoad,
     PublishReply,
     as_bytes,
+    clear_refusal,
     refusal,
-    refused,
 )
 from saltlite.errors import WireError
 
@@ -309,7 +309,7 @@ def test_the_single_form_has_the_whole_load_as_data():
 @pytest.mark.parametrize(
     ("reply", "found"),
     [
-        (refused("AuthenticationError", "No."), ("AuthenticationError", "No.")),
+        (clear_refusal("AuthenticationError", "No."), ("AuthenticationError", "No.")),
         ({"error": "jid could not be made"}, ("", "jid could not be made")),
         ({"error": None}, ("", "None")),
         ("bad load", ("", "bad load")),

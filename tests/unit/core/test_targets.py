@@ -15,7 +15,7 @@ from saltlite.core.targets import (
     MinionFacts,
     Target,
     expand_nodegroup,
-    expected,
+    find_expected,
     matches,
 )
 from saltlite.errors import TargetError
@@ -48,7 +48,7 @@ def decides(target: Target, facts: MinionFacts) -> bool:
 
 def expects(target: Target, *facts: MinionFacts, greedy: bool = True) -> Expected:
     try:
-        return expected(target, facts, nodegroups=GROUPS, greedy=greedy)
+        return find_expected(target, facts, nodegroups=GROUPS, greedy=greedy)
     except TargetError:
         return Expected()
 
@@ -95,9 +95,9 @@ def test_compound_as_real_salt_answers(row):
 
 
 def test_list_names_the_ids_that_are_not_known():
-    found = expected(Target("web1,nope,db1", "list"), [WEB1, DB1])
+    found = find_expected(Target("web1,nope,db1", "list"), [WEB1, DB1])
     assert found == Expected({"web1", "db1"}, ["nope"])
-    assert expected(Target(["web1", "x"], "list"), [WEB1]) == Expected({"web1"}, ["x"])
+    assert find_expected(Target(["web1", "x"], "list"), [WEB1]) == Expected({"web1"}, ["x"])
     assert not matches(Target("web*", "list"), WEB1)
 
 
@@ -105,9 +105,9 @@ def test_list_names_the_ids_that_are_not_known():
 def test_not_cached_is_not_waited_for_but_may_return(kind):
     unknown = MinionFacts("new")
     target = Target("os:Debian", kind)
-    assert expected(target, [unknown]) == Expected(set(), [], {"new"})
-    assert expected(target, [unknown]).asked == {"new"}
-    assert expected(target, [unknown], greedy=False).minions == set()
+    assert find_expected(target, [unknown]) == Expected(set(), [], {"new"})
+    assert find_expected(target, [unknown]).all_asked == {"new"}
+    assert find_expected(target, [unknown], greedy=False).minions == set()
     assert not matches(target, unknown)
 
 
@@ -126,8 +126,8 @@ def test_not_cached_is_not_waited_for_but_may_return(kind):
 )
 def test_not_known_is_not_taken_for_no(tgt, greedy, strict):
     facts = [MinionFacts("new")]
-    assert expected(Target(tgt, "compound"), facts).minions == greedy
-    assert expected(Target(tgt, "compound"), facts, greedy=False).minions == strict
+    assert find_expected(Target(tgt, "compound"), facts).minions == greedy
+    assert find_expected(Target(tgt, "compound"), facts, greedy=False).minions == strict
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_ten_thousand_minions_by_grain_take_a_moment():
     best = 9.0
     for _ in range(3):
         started = time.perf_counter()
-        assert len(expected(Target("os:deb*", "grain"), facts).minions) == 10_000
+        assert len(find_expected(Target("os:deb*", "grain"), facts).minions) == 10_000
         best = min(best, time.perf_counter() - started)
     assert best < 0.5  # 0.02 s on an idle machine; the bar is 0.1 s
 
@@ -242,7 +242,7 @@ def test_a_master_that_knows_all_expects_whoever_decides_to_be_meant(target, fac
 @settings(max_examples=200, deadline=None)
 def test_a_master_that_knows_nothing_leaves_nobody_out(target, facts):
     if decides(target, facts):
-        assert facts.id in expects(target, MinionFacts(facts.id)).asked
+        assert facts.id in expects(target, MinionFacts(facts.id)).all_asked
 
 
 def compound(tgt: str, facts: MinionFacts) -> bool | None:
@@ -304,7 +304,7 @@ def test_nodegroups_of_ids_are_lists(group, words):
 
 def test_a_group_of_ids_names_those_that_are_not_known():
     groups = {"two": ["web1", "zz"]}
-    found = expected(Target("two", "nodegroup"), [WEB1, DB1], nodegroups=groups)
+    found = find_expected(Target("two", "nodegroup"), [WEB1, DB1], nodegroups=groups)
     assert found == Expected({"web1"}, ["zz"])
     assert matches(Target("db1 or N@two", "compound"), WEB1, nodegroups=groups)
     assert not matches(Target("not N@two", "compound"), WEB1, nodegroups=groups)

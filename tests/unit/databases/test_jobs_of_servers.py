@@ -11,8 +11,8 @@ import returner_calls
 
 from saltlite.cli.stores import JobReader
 from saltlite.loader.returners import resolve
+from saltlite.master.job_mirror import JobMirror
 from saltlite.master.jobcache import SqliteJobStore
-from saltlite.master.mirror import JobMirror
 from saltlite.runners import jobs
 
 PROGRAMS = {"mysql": "mariadbd", "redis": "redis-server"}

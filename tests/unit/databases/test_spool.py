@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import resource
 import sqlite3
 from contextlib import closing
@@ -194,6 +195,27 @@ def test_processes_begin_a_file_together(tmp_path):
     assert [one.exitcode for one in processes] == [0] * 5
     with closing(Spool(tmp_path, "x")) as spool:
         assert spool.count() == 50
+
+
+def test_a_process_that_was_forked_off_opens_the_file_anew(spool):
+    spool.put(loads(1))
+    child = multiprocessing.get_context("fork").Process(target=spool.put, args=(loads(1, 1),))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    spool.put(loads(1, 2))
+    assert [unpack_record(one.line).jid for one in spool.peek(9)] == [
+        one.jid for one in loads(3)
+    ]  # fmt: skip
+
+
+def test_nothing_is_flushed_to_put_into_a_file_that_is_there(spool, monkeypatch):
+    spool.put(loads(1))
+    spool.close()
+    monkeypatch.setattr(os, "fsync", lambda fd: pytest.fail("flushed"))
+    spool.put(loads(1, 1))
+    spool.mark(waits=True)
+    assert spool.count() == 2
 
 
 def test_bytes_are_bounded_as_well(tmp_path, monkeypatch):

@@ -150,7 +150,7 @@ class Gone(Master):
     """A master of Salt behind the link that another one answered at first."""
 
     def _file_bundle(self, load: dict[str, Any]) -> Any:
-        return bundle.NOTHING  # what the link says (minion/offers.py)
+        return bundle.NOTHING  # what the link says (minion/capabilities.py)
 
 
 def test_a_job_goes_on_with_a_master_that_knows_no_bundles(tmp_path: Path, tree: Path) -> None:

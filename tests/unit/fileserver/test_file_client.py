@@ -187,6 +187,48 @@ def test_pieces_may_be_compressed(remote: FileClient, master: Master, root: Path
     assert master.asked[-1]["gzip"] == 5
 
 
+class WatchedMaster(Master):
+    """Tells of the second piece when it is asked for."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.second = threading.Event()
+
+    def request(self, load: dict[str, Any]) -> Any:
+        reply = super().request(load)
+        if load.get("loc"):
+            self.second.set()
+        return reply
+
+
+def test_the_next_piece_is_asked_for_while_one_is_worked_on(root: Path) -> None:
+    master = WatchedMaster(root)
+    pieces = MasterSource(master).pieces("big", "base", len(BIG), None)
+    first = next(pieces)
+    assert master.second.wait(10)
+    assert [load["loc"] for load in master.asked] == [0, 1000]
+    assert first + b"".join(pieces) == BIG
+    assert [load["loc"] for load in master.asked] == list(range(0, len(BIG), 1000))
+
+
+def test_who_stops_reading_leaves_no_thread(root: Path) -> None:
+    threads = threading.active_count()
+    pieces = MasterSource(WatchedMaster(root)).pieces("big", "base", len(BIG), None)
+    next(pieces)
+    pieces.close()
+    assert threading.active_count() == threads
+
+
+def test_a_file_of_one_piece_needs_no_thread(root: Path, master: Master) -> None:
+    master.files = FileServer(FileOptions(file_roots={"base": [f"{root}/srv"]}))
+    threads = threading.active_count()
+    pieces = MasterSource(master).pieces("a.txt", "base", 2, None)
+    assert next(pieces) == b"a\n"
+    assert threading.active_count() == threads
+    assert list(pieces) == []
+    assert len(master.asked) == 1
+
+
 @pytest.mark.parametrize("reply", [{"data": b"junk", "gzip": 5}, [], "x", None])
 def test_malformed_pieces_are_an_error(remote: FileClient, master: Master, reply: Any) -> None:
     master._serve_file = lambda _load: reply  # type: ignore[method-assign]

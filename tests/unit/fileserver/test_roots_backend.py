@@ -229,8 +229,8 @@ def test_lists_are_read_again_when_something_has_changed(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = []
-    real = Roots._read
-    monkeypatch.setattr(Roots, "_read", lambda *args: reads.append(1) or real(*args))
+    real = Roots._read_tree
+    monkeypatch.setattr(Roots, "_read_tree", lambda *args: reads.append(1) or real(*args))
     files = server(tree)
     for _ in range(3):
         assert "new" not in files.files("base")
@@ -329,9 +329,9 @@ def test_a_tree_of_ten_thousand_files_is_read_once_until_it_changes(
     for path in (root, *root.iterdir()):
         os.utime(path, (LONG_AGO_S, LONG_AGO_S))
     walks: list[object] = []
-    read = Roots._read
+    read = Roots._read_tree
     monkeypatch.setattr(
-        Roots, "_read", lambda self, where: walks.append(where) or read(self, where)
+        Roots, "_read_tree", lambda self, where: walks.append(where) or read(self, where)
     )
     server = FileServer(FileOptions(file_roots={"base": [str(root)]}))
     first = server.files("base")

@@ -5,6 +5,7 @@ import logging
 import os
 
 import pytest
+from ip_addr import links_of
 from programs import need
 
 from saltlite.config.load import load_minion
@@ -128,9 +129,10 @@ def test_names_of_all_addresses_only_when_wanted(make):
                 name = {"192.0.2.7": "b.example b", "2001:db8::7": "a.example"}.get(command[2])
                 text = f"{command[2]}  {name}\n" if name else ""
                 return Completed(pid=1, exit_code=0 if name else 2, stdout=text, stderr="")
-            if command == ["ip", "addr", "show"]:
-                return Completed(pid=1, exit_code=0, stdout=IP_ADDR, stderr="")
             return super().run(command, **options)
+
+        def links(self):
+            return links_of(IP_ADDR)
 
     assert load_grains(make(), Resolver())["fqdns"] == []
     grains = load_grains(make("enable_fqdns_grains: true\n"), Resolver())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ip_addr import links_of
 
 from saltlite.grains import (
     cpu,
@@ -51,7 +52,7 @@ IP_ADDR = """\
 
 
 def test_interfaces():
-    grains = network.interface_grains(network.parse_ip_addr(IP_ADDR))
+    grains = network.interface_grains(links_of(IP_ADDR))
     assert grains["ip_interfaces"] == {
         "lo": ["127.0.0.1", "10.0.0.1", "::1"],
         "br0": ["192.0.2.10", "9.1.1.1", "2001:db8::5", "fe80::862:96ff:fed5:d7f9", "192.0.2.2"],
@@ -74,7 +75,7 @@ def test_interfaces():
 
 
 def test_no_interfaces():
-    assert network.parse_ip_addr("") == {}
+    assert network.interface_grains([])["ip_interfaces"] == {}
 
 
 HEAD = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
@@ -322,4 +323,3 @@ def test_no_resolver_at_all():
             raise CommandError(command, None, "no such file")
 
     assert names.read(Bare(), "vm")["fqdn"] == "vm"
-    assert network.read(Bare())["ip_interfaces"] == {}

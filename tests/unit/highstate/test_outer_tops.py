@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from saltlite.config.load import load_master
-from saltlite.highstate.outer import outer_tops_for
+from saltlite.highstate.master_tops import outer_tops_for
 
 MINE = """
 def top(**kwargs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,11 @@ def test_plain_words_and_numbers_do_without_yaml():
         "{'a': 'b', '__kwarg__': True}]; assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_word_of_underscores_costs_nothing():
+    """A form may have one of a megabyte, from anybody; by backtracking it took minutes."""
+    begun_s = time.process_time()
+    assert parse_argument("_" * 300_000 + "x") == "_" * 300_000 + "x"
+    assert parse_argument("1_" * 100_000) == "1_" * 100_000
+    assert time.process_time() - begun_s < 5

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.loader.signature import _inspected, keywords, misfit
+from saltlite.loader.signature import _inspect_parameters, keywords, misfit
 
 
 def plain(a: int, b: int = 1, *rest: int, c: int, d: int = 2) -> None:
@@ -46,7 +46,7 @@ FUNCTIONS = [
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
 def test_the_two_ways_agree(function: Callable[..., Any]) -> None:
-    assert keywords(function) == _inspected(function)
+    assert keywords(function) == _inspect_parameters(function)
 
 
 def test_names_of_locals_are_none_of_a_functions_keywords() -> None:

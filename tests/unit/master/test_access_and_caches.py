@@ -8,12 +8,13 @@ import socket
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from saltlite.config.master import AccessOptions, KeyOptions, MasterConfig, PathOptions
-from saltlite.core.targets import Target, expected
+from saltlite.core.targets import Target, find_expected
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import CryptoError, StoreError
@@ -24,7 +25,7 @@ from saltlite.master.keystore import KeyState
 from saltlite.master.maintenance import remove_leftovers
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR, SAVE_FROM, MinionCache
 from saltlite.master.presence import connected_addresses, connected_minions
-from saltlite.master.rates import Rates
+from saltlite.master.rates import Rates, TimeBudgets
 from saltlite.master.refusals import LINE_LIMIT, Refusals, printable
 from saltlite.master.sessions import Sessions
 
@@ -43,6 +44,20 @@ def access(cachedir: Path, **options: Any) -> Access:
     return made
 
 
+def test_time_comes_back_with_time() -> None:
+    budgets = TimeBudgets(12.0, share=0.5)
+    budgets.spend("web1", 5.9, 100.0)
+    assert budgets.allows("web1", 100.0)
+    budgets.spend("web1", 6.1, 100.0)
+    assert not budgets.allows("web1", 100.0)
+    assert budgets.allows("web2", 100.0)
+    assert not budgets.allows("web1", 159.0)
+    assert budgets.allows("web1", 161.0)
+    for number in range(20_000):
+        budgets.spend(f"m{number}", 9.0, 161.0)
+    assert len(budgets._spent) == 10_000
+
+
 def test_keys_are_fresh_and_private(tmp_path: Path) -> None:
     write_keys(tmp_path, [ME], new_key_string)
     first = key_path(tmp_path, ME).read_text()
@@ -50,6 +65,33 @@ def test_keys_are_fresh_and_private(tmp_path: Path) -> None:
     assert key_path(tmp_path, ME).read_text() != first
     assert stat.S_IMODE(key_path(tmp_path, ME).stat().st_mode) == 0o400
     assert [path.name for path in tmp_path.iterdir()] == [f".{ME}_key"]
+
+
+def test_without_client_acl_verify_names_of_no_account_have_keys(tmp_path: Path) -> None:
+    write_keys(tmp_path, ["no-such-user-here"], new_key_string, verify=False)
+    assert stat.S_IMODE(key_path(tmp_path, "no-such-user-here").stat().st_mode) == 0o400
+
+
+def test_an_expression_means_the_accounts_that_it_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``client_acl_verify`` finds them in the database of accounts."""
+    accounts = [SimpleNamespace(pw_name=one) for one in ("ann", "web1", "web22", "xweb1", "a b*")]
+    monkeypatch.setattr("saltlite.master.acl.pwd.getpwall", lambda: accounts)
+    acl = {"web[0-9]": ["test.ping"], "a*": ["test.version", "@events"], "ann": ["test.echo"]}
+    rules = access(tmp_path, publisher_acl=acl)
+    assert rules.named_users() == ["ann", "web1"]
+    assert rules.listeners() == ["ann"]
+    key_path(tmp_path, "web1").write_text("key of web1")
+    found = rules.authenticate("web1", "key of web1")
+    assert found is not None
+    assert found.rules == ["test.ping"]
+    ann = rules.authenticate("ann", "key of root")
+    assert ann is not None
+    assert ann.rules is None
+    assert rules.authenticate("web22", "key of web1") is None
+    unverified = access(tmp_path, publisher_acl=acl, client_acl_verify=False)
+    assert unverified.named_users() == ["ann"]
 
 
 ACL = {"alice": ["test.*", {"web*": ["cmd.run"]}], "bob": 5}
@@ -250,7 +292,12 @@ def test_a_list_that_others_may_write_counts_for_nothing(
     path = tmp_path / "list"
     path.write_text("*\n")
     path.chmod(0o666)
-    assert not autosign(autosign_file=str(path)).signs("web1", {}, 0.0)
+    signs = autosign(autosign_file=str(path))
+    assert not signs.signs("web1", {}, 0.0)
+    path.chmod(0o600)
+    assert signs.signs("web1", {}, 0.0)
+    path.chmod(0o666)
+    assert not signs.signs("web1", {}, 0.0)
     assert not autosign(autosign_file=str(tmp_path / "none")).signs("web1", {}, 0.0)
 
 
@@ -347,11 +394,11 @@ def test_damaged_minion_data_count_as_none(tmp_path: Path, content: bytes) -> No
 
 
 def meant(cache: MinionCache, tgt: str, kind: str = "grain", *, greedy: bool = False) -> set[str]:
-    return expected(Target(tgt, kind), cache.facts(["a", "b", "c"]), greedy=greedy).minions
+    return find_expected(Target(tgt, kind), cache.facts(["a", "b", "c"]), greedy=greedy).minions
 
 
 def asked(cache: MinionCache, tgt: str) -> set[str]:
-    return expected(Target(tgt, "grain"), cache.facts(["a", "b", "c"])).asked
+    return find_expected(Target(tgt, "grain"), cache.facts(["a", "b", "c"])).all_asked
 
 
 def test_targeting_sees_what_has_changed(tmp_path: Path) -> None:
@@ -395,15 +442,15 @@ def test_columns_are_kept_for_other_processes(tmp_path: Path) -> None:
     for number, minion in enumerate(ids):
         cache.write(GRAINS, minion, {"n": number} if number else {})
     target = Target("n:5", "grain")
-    assert expected(target, cache.facts(ids)).minions == {"m5"}
+    assert find_expected(target, cache.facts(ids)).minions == {"m5"}
     [column] = (tmp_path / "columns").iterdir()
     assert stat.S_IMODE(column.stat().st_mode) == 0o600
     cache.write(GRAINS, "m7", {"n": 5})
     other = MinionCache(tmp_path)
-    assert expected(target, other.facts(ids)).minions == {"m5", "m7"}
+    assert find_expected(target, other.facts(ids)).minions == {"m5", "m7"}
     assert other.value(GRAINS, "m6", _stamp_of(tmp_path / "grains/m6.p"), "n") == 6
     column.write_bytes(b"\xc1")
-    assert expected(target, MinionCache(tmp_path).facts(ids)).minions == {"m5", "m7"}
+    assert find_expected(target, MinionCache(tmp_path).facts(ids)).minions == {"m5", "m7"}
 
 
 @pytest.mark.parametrize("minion_id", ["..", "../x", "a/b", ""])

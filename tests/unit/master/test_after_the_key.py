@@ -13,7 +13,7 @@ import pytest
 
 from saltlite.config.master import FileOptions, PillarOptions
 from saltlite.errors import WireError
-from saltlite.master import pushed
+from saltlite.master import pushed_files
 from saltlite.master.commands import files, mine, pillar
 from saltlite.master.minioncache import BANKS, GRAINS, PILLAR, MinionCache
 from saltlite.master.pillarcache import PillarCache
@@ -73,7 +73,7 @@ def store_mine(world: World) -> None:
 
 
 def remember_pillar(world: World) -> None:
-    pillar._remember(world.ctx, "web1", {GRAINS: {"os": "x"}, PILLAR: {"a": 1}}, 10**9)
+    pillar._cache_facts(world.ctx, "web1", {GRAINS: {"os": "x"}, PILLAR: {"a": 1}}, 10**9)
 
 
 def keep_compiled(world: World) -> None:
@@ -139,7 +139,7 @@ def test_the_key_is_looked_at_once_nobody_else_can_delete_what_is_stored(
         return world.key
 
     monkeypatch.setattr(world.minions, "locked", watched(world.minions.locked))
-    monkeypatch.setattr(pushed, "_locked", watched(pushed._locked))
+    monkeypatch.setattr(pushed_files, "_lock_minion", watched(pushed_files._lock_minion))
     world.ctx.keys.accepted_key = accepted_key
     store(world)
     assert seen == [["lock"]]

@@ -14,6 +14,7 @@ from saltlite.channel.handshake import MinionHandshake
 from saltlite.channel.minion import MinionChannel
 from saltlite.config.load import load_master
 from saltlite.core.messages import as_bytes
+from saltlite.core.targets import Target
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import KeyPending, KeyRejected, MasterFull, PatternTooSlow, StoreError
@@ -22,10 +23,10 @@ from saltlite.master.commands import COMMANDS, Caller, Repeats, matching
 from saltlite.master.context import MasterContext, Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.lanes import ASK_ALONE, ASK_SLOW
 from saltlite.master.mworker import HANDLER_FAILED, answer_all
 from saltlite.master.replay import table_bytes
 from saltlite.master.shared import SharedArea
-from saltlite.master.turns import ASK_ALONE, ASK_SLOW
 from saltlite.transport.codec import pack, unpack
 
 USER_REFUSED = {
@@ -143,6 +144,19 @@ def web1(world: World, rsa: list[PrivateKey]) -> Minion:
     return world.minion("web1", rsa[1])
 
 
+def test_a_minion_that_signs_in_again_has_nothing_written(
+    world: World, web1: Minion, rsa: list[PrivateKey], tmp_path: Path
+) -> None:
+    def files() -> dict[Path, tuple[int, int, int]]:
+        found = {path: path.stat() for path in tmp_path.rglob("*")}
+        return {path: (one.st_ino, one.st_mtime_ns, one.st_ctime_ns) for path, one in found.items()}
+
+    before, session = files(), world.ctx.sessions.get("web1")
+    world.minion("web1", rsa[1])
+    assert files() == before
+    assert world.ctx.sessions.get("web1") is session
+
+
 # --- what never reaches a command --------------------------------------------------------
 
 
@@ -210,6 +224,7 @@ STRANGERS_REPLIES = {
     "get_token": False,
     "del_token": False,
     "authorize": NOT_AUTHENTICATED,
+    "follow": NOT_AUTHENTICATED,
     "_auth": "bad load",
 }
 
@@ -645,6 +660,26 @@ def test_the_mine(world: World, web1: Minion, rsa: list[PrivateKey]) -> None:
     assert web2.ask("_mine_get", tgt="*", fun="test.ping") == {}
     assert web1.ask("_mine_flush") is True
     assert web2.ask("_mine_get", tgt="*", fun="network.ip_addrs") == {}
+
+
+def test_one_question_to_the_mine_is_answered_once(
+    world: World, web1: Minion, rsa: list[PrivateKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is asked for again, and a target that many entries share, cost nothing more."""
+    web2 = world.minion("web2", rsa[2])
+    guarded = {"__data__": 5, "__saltmine_acl__": 1, "allow_tgt": "web*", "allow_tgt_type": "glob"}
+    listed = {**guarded, "allow_tgt": ["web2", "db1"], "allow_tgt_type": "list"}
+    web1.ask("_mine", data={f"f{one}": listed if one % 2 else guarded for one in range(50)})
+    real, looks = matching.means, []
+
+    def means(ctx: Any, target: Target, minion_id: str) -> bool:
+        looks.append(target)
+        return real(ctx, target, minion_id)
+
+    monkeypatch.setattr(matching, "means", means)
+    asked = web2.ask("_mine_get", tgt="*", fun=[f"f{one}" for one in range(50)] * 2)
+    assert asked == {f"f{one}": {"web1": 5} for one in range(50)}
+    assert len(looks) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Which events go to returners."""
 
+from datetime import datetime, timezone
+
 import pytest
 
 from saltlite.config.master import EventOptions
-from saltlite.master.eventreturn import AT_ONCE, Complaints, take_some, wanted
-from saltlite.master.mirror import event_returners
+from saltlite.master.eventreturn import Complaints, read_event, wanted
+from saltlite.master.job_mirror import event_returners
+from saltlite.transport.bus import pack_event
 
 
 @pytest.mark.parametrize(
@@ -43,19 +46,7 @@ def test_a_returner_that_fails_is_a_line_a_minute(caplog):
     ]
 
 
-class Bus:
-    def __init__(self, count):
-        self.left = list(range(count))
-        self.waits = []
-
-    def get(self, timeout_s):
-        self.waits.append(timeout_s)
-        return f"event {self.left.pop(0)}" if self.left else None
-
-
-def test_what_is_there_already_is_taken_together_and_nothing_is_lost():
-    bus = Bus(AT_ONCE + 2)
-    assert len(list(take_some(bus))) == AT_ONCE
-    assert len(list(take_some(bus))) == 2
-    assert list(take_some(bus)) == []
-    assert [one for one in bus.waits if one] == [0.5] * 3
+def test_what_is_no_event_is_passed_over():
+    assert read_event(b"no event") is None
+    frame = pack_event("x", {"a": 1}, datetime(2026, 1, 2, tzinfo=timezone.utc))
+    assert read_event(frame).tag == "x"

@@ -14,9 +14,9 @@ import pytest
 
 from saltlite.config.master import FileOptions
 from saltlite.fileserver.server import FileServer
-from saltlite.master import pushed
+from saltlite.master import pushed_files
 from saltlite.master.commands import files
-from saltlite.master.pushed import PushRefused, store_piece
+from saltlite.master.pushed_files import PushRefused, store_piece
 
 LIMIT = 1000
 
@@ -181,7 +181,7 @@ def test_pieces_that_do_not_continue_the_file(world: World, root: Path, loc: Any
 
 def test_a_later_piece_makes_no_file(world: World, root: Path) -> None:
     assert push(world, ["d", "f"], b"more", loc=4) is False
-    assert os.listdir(root / "cache") == [pushed.LOCKS]
+    assert os.listdir(root / "cache") == [pushed_files.LOCKS]
 
 
 @pytest.mark.parametrize("data", [None, 5, ["x"], {}, "\ud800"], ids=repr)
@@ -222,17 +222,17 @@ def test_limits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store("f", LIMIT, 1)
     with pytest.raises(PushRefused, match="larger"):
         store("g", 0, LIMIT + 1)
-    monkeypatch.setattr(pushed, "QUOTA_BYTES", LIMIT + 5)
+    monkeypatch.setattr(pushed_files, "QUOTA_BYTES", LIMIT + 5)
     with pytest.raises(PushRefused, match="share"):
         store("g", 0, 6)
     store("g", 0, 5)
-    monkeypatch.setattr(pushed, "QUOTA_FILES", 2)
+    monkeypatch.setattr(pushed_files, "QUOTA_FILES", 2)
     with pytest.raises(PushRefused, match="share"):
         store("h", 0, 0)
 
 
 def test_directories_count_as_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushed, "QUOTA_FILES", 4)
+    monkeypatch.setattr(pushed_files, "QUOTA_FILES", 4)
     store_piece(
         root / "cache", "web1", ["a", "b", "c", "f"], 0, b"", limit_bytes=LIMIT, has_key=always
     )
@@ -242,7 +242,7 @@ def test_directories_count_as_files(root: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_two_pieces_at_once_share_one_quota(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one looks at what the first one has written, however long that takes."""
-    monkeypatch.setattr(pushed, "QUOTA_BYTES", 10)
+    monkeypatch.setattr(pushed_files, "QUOTA_BYTES", 10)
     outcomes: list[str] = []
 
     def store(name: str) -> None:
@@ -254,7 +254,7 @@ def test_two_pieces_at_once_share_one_quota(root: Path, monkeypatch: pytest.Monk
         except PushRefused:
             outcomes.append("refused")
 
-    write, others = pushed._write, []
+    write, others = pushed_files._write_piece, []
 
     def write_slowly(*given: Any) -> None:
         if not others:
@@ -263,7 +263,7 @@ def test_two_pieces_at_once_share_one_quota(root: Path, monkeypatch: pytest.Monk
             others[0].join(0.3)  # one that does not stand in line is done by then
         write(*given)
 
-    monkeypatch.setattr(pushed, "_write", write_slowly)
+    monkeypatch.setattr(pushed_files, "_write_piece", write_slowly)
     store("first")
     others[0].join()
     assert outcomes == ["stored", "refused"]

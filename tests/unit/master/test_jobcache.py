@@ -312,7 +312,7 @@ def test_cleaned_jobs_count_no_more(store: SqliteJobStore) -> None:
 def test_a_store_of_an_older_release_learns_to_count(tmp_path: Path) -> None:
     older = SqliteJobStore(tmp_path)
     older.new_job(jid(1), {"fun": "a.b"}, ["web1"])
-    older._read(lambda db: db.execute("DROP TABLE unasked").fetchall())
+    older._run_read(lambda db: db.execute("DROP TABLE unasked").fetchall())
     older.close()
     assert unasked(SqliteJobStore(tmp_path), 2) == 0
 
@@ -416,14 +416,14 @@ def test_a_return_of_a_job_that_was_cleaned_meanwhile_leaves_no_row(
     store.new_job(jid(1), LOAD, ["a"])
     store.new_job(jid(2), LOAD, ["a"])
     other = SqliteJobStore(tmp_path)
-    real = store._locked
+    real = store._lock_for_writing
 
     def clean_first() -> object:
-        monkeypatch.setattr(store, "_locked", real)
+        monkeypatch.setattr(store, "_lock_for_writing", real)
         other.clean(jid(2))  # the worker has looked for the job; now the cleaner comes
         return real()
 
-    monkeypatch.setattr(store, "_locked", clean_first)
+    monkeypatch.setattr(store, "_lock_for_writing", clean_first)
     rows_ = [(jid(1), "a", {"return": 1}), (jid(2), "a", {"return": 2})]
     assert store.add_returns(rows_) == [Stored.FORGOTTEN, Stored.NEW]
     assert rows(tmp_path, "SELECT jid FROM returns") == [(jid(2),)]

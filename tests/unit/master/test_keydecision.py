@@ -1,4 +1,4 @@
-"""The table of protocol.md 7.3, every combination of facts once."""
+"""The table of docs/wire.md#which-key-is-let-in, every combination of facts once."""
 
 from __future__ import annotations
 

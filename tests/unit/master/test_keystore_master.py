@@ -14,8 +14,6 @@ from saltlite.errors import CryptoError, StoreError
 from saltlite.master import keystore
 from saltlite.master.keystore import KeyState, KeyStore, load_or_make_key
 
-VECTORS = Path("/work/shared/vectors")
-
 
 @pytest.fixture(scope="module")
 def keys() -> list[PrivateKey]:

@@ -1,6 +1,6 @@
 """Replies that come later: tickets, and ReqServer's memory of who waits."""
 
-from saltlite.master.late import EARLY_MOST, LATE, LATE_S, Later, Owed
+from saltlite.master.deferred_replies import EARLY_MOST, LATE, LATE_S, Later, Owed
 
 
 def test_a_ticket_is_no_reply_and_never_the_same():

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import zmq
 
 from saltlite.config.master import AccessOptions, MasterConfig, PathOptions
+from saltlite.core.access import Call, allows_all
 from saltlite.errors import StoreError
-from saltlite.master import loginline
-from saltlite.master.commands.login import find_entries, make_token
+from saltlite.master import deferred_replies, loginline, logintokens
+from saltlite.master.acl import User
+from saltlite.master.commands.login import authenticate, find_entries, make_token
 from saltlite.master.logincheck import check_login, is_usable, recheck_login
 from saltlite.master.loginline import Login, LoginLine
 from saltlite.master.loginproof import LoginProof, open_proof, seal_proof
-from saltlite.master.logins import drop_credentials
+from saltlite.master.logins import NO_LOGIN, PASSWORD_LIMIT, drop_credentials, read_login
+from saltlite.master.loginserver import _Replies
 from saltlite.master.logintokens import LoginTokens, hash_token
 
 # --- the line ------------------------------------------------------------------------------------
@@ -113,18 +121,68 @@ def test_who_guesses_keeps_nobody_with_a_token_waiting() -> None:
     assert len(line) == loginline.ATTACKED_MOST
     with_token = login(token="t")
     line.add(with_token, 100.0)
-    assert line.take(100.0) is with_token
+    assert line.take_recheck(100.0) is with_token
 
 
 def test_the_line_is_bounded() -> None:
     line = LoginLine(lambda: 0.5)
     for number in range(loginline.WAITING_MOST):
-        assert not line.is_full
-        line.add(login(f"u{number}"), 0.0)
-    assert line.is_full
+        one = login(f"u{number}")
+        assert line.has_room_for(one)
+        line.add(one, 0.0)
+    assert not line.has_room_for(login("u"))
     other = LoginLine(lambda: 0.5)
     other.add(dataclasses.replace(login(), size_bytes=loginline.WAITING_MOST_BYTES), 0.0)
-    assert other.is_full
+    assert not other.has_room_for(login("u"))
+    busy = LoginLine(lambda: 0.5)
+    for _ in range(loginline.OF_ONE_MOST):
+        busy.add(login("anna"), 0.0)
+    assert not busy.has_room_for(login("Anna"))
+    assert busy.has_room_for(login("ben"))
+
+
+def test_a_flood_of_logins_leaves_room_for_who_has_a_token() -> None:
+    line = LoginLine(lambda: 0.5)
+    for number in range(loginline.WAITING_MOST):
+        line.add(login(f"u{number}"), 0.0)
+    for number in range(loginline.RECHECKS_MOST):
+        one = login("anna", token=f"t{number}")
+        assert line.has_room_for(one)
+        line.add(one, 0.0)
+    assert not line.has_room_for(login("anna", token="t"))
+    first = line.take_recheck(0.0)
+    assert first is not None
+    assert first.token == "t0", "it is behind a thousand strangers"
+    first = line.take(0.0)
+    assert first is not None
+    assert first.token == ""
+    assert line.next_s(0.0, may_check=False, may_recheck=False) == 60.0
+    assert line.next_s(0.0, may_check=False, may_recheck=True) == 0.0
+
+
+def test_refusals_that_wait_are_bounded_and_the_first_due_go_early() -> None:
+    line = LoginLine(lambda: 0.5)
+    for number in range(loginline.DELAYED_MOST + 3):
+        line.add(login(""), number / 1000)
+    assert [one.begun_s for one in line.due(0.0)] == [0.0, 0.001, 0.002]
+    assert line.due(0.0) == []
+    assert line.has_room_for(login("anna")), "who fails at once keeps others out"
+
+
+def test_all_that_wait_are_fewer_than_the_replies_that_are_kept() -> None:
+    waiting = loginline.WAITING_MOST + loginline.RECHECKS_MOST + loginline.DELAYED_MOST
+    assert waiting < deferred_replies.MOST / 2
+
+
+def test_spellings_of_a_name_share_one_throttle() -> None:
+    line = LoginLine(lambda: 0.5)
+    names = ("anna", "Anna", " ANNA", "anna ", "\N{FULLWIDTH LATIN SMALL LETTER A}nna")
+    for number, name in enumerate(names):
+        fail(line, name, 100.0 * number, took_s=0.0)
+    line.add(login("aNNa"), 400.0)
+    assert line.take(407.9) is None
+    line.succeed(login("ANNA"))
+    assert line.take(407.9) is not None
 
 
 def test_a_login_shows_no_password() -> None:
@@ -185,6 +243,38 @@ def test_a_token_is_forgotten(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_number_of_tokens_is_bounded(tmp_path: Path, monkeypatch: Any) -> None:
+    """Each login makes one that lives for hours. Who makes many loses his own, not others'."""
+    monkeypatch.setattr(logintokens, "TOKENS_MOST", 20)
+    monkeypatch.setattr(logintokens, "ROOM_MADE", 5)
+    tokens = LoginTokens(tmp_path)
+    others = [
+        tokens.make({**RECORD, "name": name, "start": 0.0, "expire": 99.0}) for name in ("ben", "c")
+    ]
+    dead = tokens.make({**RECORD, "name": "d", "start": 0.0, "expire": 1.0})
+    made = [tokens.make({**RECORD, "start": 10.0 + n, "expire": 99.0}) for n in range(40)]
+    assert len(list(tmp_path.iterdir())) <= 20
+    assert tokens.find(dead, 0.5) is None
+    assert all(tokens.find(one, 60.0) for one in others)
+    alive = [one for one in made if tokens.find(one, 60.0)]
+    assert alive == made[-len(alive) :]
+    assert len(alive) >= 13
+
+
+def test_tokens_made_at_once_keep_the_bound(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(logintokens, "TOKENS_MOST", 20)
+    monkeypatch.setattr(logintokens, "ROOM_MADE", 1)
+
+    def make_many(number: int) -> None:
+        for turn in range(20):
+            LoginTokens(tmp_path).make({**RECORD, "name": f"u{number}", "start": float(turn)})
+            assert len(list(tmp_path.iterdir())) <= 21  # a file being written has another name
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make_many, range(8)))
+    assert len(list(tmp_path.iterdir())) <= 20
+
+
 def test_a_token_that_cannot_be_read_stays(tmp_path: Path) -> None:
     tokens = LoginTokens(tmp_path)
     token = tokens.make(RECORD)
@@ -209,7 +299,15 @@ def config(tmp_path: Path, **blocks: Any) -> MasterConfig:
     (extensions / "auth" / "house.py").write_text(
         "def auth(username, password):\n    return True\n"
         "def groups(username, **kwargs):\n    return ['b', 'a', 5, 'a']\n"
-        "def acl(username, **kwargs):\n    return ['test.ping']\n"
+        "def acl(username, **kwargs):\n"
+        "    if username == 'silent':\n        return None\n"
+        "    return ['test.ping', kwargs['password'], kwargs['eauth']]\n"
+    )
+    (extensions / "auth" / "wider.py").write_text(
+        "def auth(username, password):\n    return True\n"
+        "def groups(username):\n    return ['ops']\n"
+        "def process_acl(auth_list, opts):\n"
+        "    return auth_list + (['x.y', opts['id']] if 'test.version' in auth_list else [])\n"
     )
     return MasterConfig(
         access=AccessOptions(external_auth=blocks),
@@ -220,12 +318,86 @@ def config(tmp_path: Path, **blocks: Any) -> MasterConfig:
 def test_what_a_check_finds(tmp_path: Path) -> None:
     made = config(tmp_path, auto={"x": []}, house={"x": []})
     assert check_login(made, "auto", "x", "") == LoginProof("x", "auto")
-    assert check_login(made, "house", "x", "") == LoginProof(
-        "x", "house", ["a", "b"], ["test.ping"]
+    assert check_login(made, "house", "x", "pw") == LoginProof(
+        "x", "house", ["a", "b"], whole=["test.ping", "pw", "house"]
     )
+    silent = LoginProof("silent", "house", ["a", "b"])
+    assert check_login(made, "house", "silent", "pw") == silent
     assert check_login(made, "file", "x", "") is None
     assert recheck_login(made, "auto", "x")
     assert not recheck_login(made, "file", "x")
+
+
+def test_a_list_that_a_module_processes(tmp_path: Path) -> None:
+    """Of the configuration's entries, of name and groups; one that stays as it is is today's."""
+    made = config(tmp_path, wider={"x": ["test.version"], "ops%": ["a.b"], "*": ["c.d"]})
+    found = check_login(made, "wider", "x", "")
+    assert found is not None
+    assert found.whole == ["test.version", "a.b", "x.y", made.process.id]
+    other = check_login(made, "wider", "other", "")
+    assert other is not None
+    assert other.whole is None
+
+
+def test_another_module_says_what_a_login_may(tmp_path: Path) -> None:
+    """``eauth_acl_module``: its list in place of the configuration's, unless it has none."""
+    made = config(tmp_path, auto={"x": ["a.b"]})
+
+    def whole(source: str, name: str) -> Any:
+        access = replace(made.access, eauth_acl_module=source)
+        found = check_login(replace(made, access=access), "auto", name, "pw")
+        assert found is not None
+        assert found.entries is None
+        return found.whole
+
+    assert whole("house", "x") == ["test.ping", "pw", "house"]
+    assert whole("house", "silent") is None
+    for source in ("", "auto", "sharedsecret", "wider", "nosuch", "../house"):
+        assert whole(source, "x") is None
+
+
+RECORDED = json.loads((Path(__file__).parents[2] / "cases" / "access" / "logins.json").read_text())
+
+
+@pytest.mark.parametrize("source", ["", "house", "auto", "nosuch"])
+def test_modules_decide_as_before_a_real_master(tmp_path: Path, source: str) -> None:
+    """What real Salt 3006.30 allowed each login, by module and ``eauth_acl_module``."""
+    made = config(tmp_path, **RECORDED["blocks"])
+    (tmp_path / "ext" / "auth" / "house.py").write_text(RECORDED["module"])
+    made = replace(made, access=replace(made.access, eauth_acl_module=source))
+    ctx = SimpleNamespace(config=made)
+    rows = [row for row in RECORDED["rows"] if row["eauth_acl_module"] == source]
+    found = []
+    for row in rows:
+        proof = check_login(made, row["eauth"], row["user"], "open")
+        assert proof is not None
+        entries = proof.whole
+        if entries is None:
+            entries = find_entries(ctx, proof.eauth, proof.name, proof.groups, proof.entries)
+        found.append(allows_all(entries, [Call(row["fun"])], {"web1"}, lambda _tgt: set()))
+    assert len(rows) == 35
+    assert found == [row["allowed"] for row in rows]
+
+
+def test_a_token_keeps_the_list_of_a_module(tmp_path: Path, caplog: Any) -> None:
+    """Whatever ``keep_acl_in_token`` says; a list with a fault allows nothing."""
+    ctx = context(tmp_path)
+    token = make_token(ctx, LoginProof("anna", "auto", ["ops"], whole=["x.y"]), None)
+    assert token["auth_list"] == ["x.y"]
+    assert "auth_list_by_module" not in token
+    assert authenticate(ctx, {}, token, "") == User("anna", ["x.y"], "token")
+    faulty = make_token(ctx, LoginProof("anna", "auto", whole=["x.y", 5]), None)
+    assert authenticate(ctx, {}, faulty, "") == User("anna", [], "token")
+    assert "the list of anna allows nothing" in caplog.text
+
+
+def test_a_kept_list_counts_as_long_as_lists_are_kept(tmp_path: Path) -> None:
+    token = make_token(context(tmp_path, keep_acl_in_token=True), LoginProof("zed", "auto"), None)
+    block = {"zed": ["new.one"]}
+    for keeps, entries in ((True, ["status.uptime"]), (False, ["new.one"])):
+        ctx = context(tmp_path, keep_acl_in_token=keeps)
+        ctx.config.access.external_auth["auto"] |= block
+        assert authenticate(ctx, {}, token, "") == User("zed", entries, "token")
 
 
 def test_a_module_that_fails_lets_in_nobody_and_tells_no_password(
@@ -255,6 +427,7 @@ def context(tmp_path: Path, **options: Any) -> Any:
         config=MasterConfig(access=access),
         login_tokens=LoginTokens(tmp_path / "tokens"),
         wall_s=lambda: 1000.0,
+        steady_s=lambda: 5.0,
     )
 
 
@@ -298,7 +471,8 @@ def test_who_may_ask_for_a_life(tmp_path: Path, override: Any, asked: Any, life:
 def test_whose_entries_count(tmp_path: Path, caplog: Any) -> None:
     ctx = context(tmp_path)
     assert find_entries(ctx, "auto", "anna", [], None) == ["test.ping"]
-    assert find_entries(ctx, "auto", "zed", [], ["a.b"]) == ["status.uptime", "a.b"]
+    assert find_entries(ctx, "auto", "zed", [], None) == ["status.uptime"]
+    assert find_entries(ctx, "auto", "zed", [], ["a.b"]) == ["a.b"]  # named by the module
     assert find_entries(ctx, "bad", "x", [], None) == []
     assert find_entries(ctx, "gone", "anna", [], None) == []
     assert find_entries(ctx, "auto", "anna", [], ["a.b", 5]) == ["test.ping"]
@@ -322,6 +496,73 @@ def test_what_is_kept_of_a_load() -> None:
     assert drop_credentials(runner) == {
         "cmd": "runner", "kwargs": {"password": "x"}, "kwarg": {"password": "x"},
     }  # fmt: skip
+
+    loads = {"cmd": "authorize", "token": "t", "loads": [load, runner, 5]}
+    assert drop_credentials(loads) == {
+        "cmd": "authorize", "loads": [drop_credentials(load), drop_credentials(runner), 5],
+    }  # fmt: skip
+
+
+GOOD = {"eauth": "pam", "username": "anna", "password": "p"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"eauth": "x" * 257},
+        {"eauth": ["pam"]},
+        {"eauth": None},
+        {"username": "a" * 257},
+        {"username": "a\0b"},
+        {"username": b"anna"},
+        {"password": "p" * (PASSWORD_LIMIT + 1)},
+        {"password": "a\0b"},
+        {"password": ["p"]},
+        {"password": None},
+    ],
+)
+def test_what_cannot_be_a_login_waits_as_nobody(fields: dict[str, Any]) -> None:
+    """A line of a thousand logins must not hold passwords of megabytes."""
+    assert read_login({**GOOD, "more": 1}) == GOOD
+    assert read_login({**GOOD, **fields}) is NO_LOGIN
+
+
+# --- the way of the replies ----------------------------------------------------------------------
+
+
+def test_the_child_that_brings_replies_is_reaped_and_started_anew(tmp_path: Path) -> None:
+    """Killed while nobody logs in, it was a zombie until the next reply."""
+    poller = zmq.Poller()
+    replies = _Replies(tmp_path / "late", lambda _parent, _title: None, poller)
+    try:
+        first = replies._pid
+        os.kill(first, signal.SIGKILL)
+        assert [found for found, _ in poller.poll(5000)] == [replies.handle]
+        replies.reap()
+        with pytest.raises(ChildProcessError):
+            os.waitpid(first, os.WNOHANG)
+        assert poller.poll(0) == []
+        replies.send(b"t" * 16, b"reply")
+        assert replies._pid != first
+        assert replies.handle >= 0
+    finally:
+        replies.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(replies._pid, os.WNOHANG)
+
+
+def test_a_child_that_brings_nothing_is_ended(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("saltlite.master.loginserver.HAND_OVER_S", 0.05)
+    replies = _Replies(tmp_path / "late", lambda _parent, _title: None, zmq.Poller())
+    try:
+        stopped = replies._pid
+        os.kill(stopped, signal.SIGSTOP)
+        replies.send(b"t" * 16, b"x" * 10_000_000)
+        assert replies._pid != stopped
+        with pytest.raises(ChildProcessError):
+            os.waitpid(stopped, os.WNOHANG)
+    finally:
+        replies._kill()
 
 
 # --- what is imported ----------------------------------------------------------------------------

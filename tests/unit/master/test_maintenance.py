@@ -135,7 +135,7 @@ class Sent:
 def publish(shared: Shared) -> Any:
     """What the load of the next publication is, for who knows the key of now."""
     sent = Sent()
-    Publisher(shared)._publish(sent, {"fun": "test.ping", "jid": "1"}, [b"broadcast"])  # type: ignore[arg-type]
+    Publisher(shared)._publish_job(sent, {"fun": "test.ping", "jid": "1"}, [b"broadcast"])  # type: ignore[arg-type]
     return unpack(sent.frames[0])["load"]
 
 

@@ -63,7 +63,7 @@ FORMS: dict[str, tuple[dict[str, Any], list[int]]] = {
     "once": ({"once": "2026-11-18T12:00:30"}, [30]),
     "range": ({"seconds": 30, "range": {"start": "12:01", "end": "12:05"}}, [60, 90, 120]),
     "skip": ({"seconds": 30, "skip_during_range": {"start": "12:01", "end": "13:00"}}, [30]),
-    "until": ({"seconds": 30, "until": "12:01"}, [30, 60]),
+    "until": ({"seconds": 30, "until": "12:01"}, [30]),
     "after": ({"seconds": 30, "after": "12:01"}, [90, 120]),
     "splay": ({"seconds": 60, "splay": 10}, [65]),
     "disabled": ({"seconds": 30, "enabled": False}, []),

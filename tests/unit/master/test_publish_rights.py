@@ -16,6 +16,7 @@ from saltlite.master.publishrights import (
     Publisher,
     Refused,
     decide,
+    drop_unknown,
     granted_fields,
 )
 
@@ -164,6 +165,32 @@ WRONG_TYPES: list[dict[str, Any]] = [
 def test_a_type_that_no_minion_takes_is_an_error(fields: dict[str, Any], limited: bool) -> None:
     with pytest.raises(WireError, match=next(iter(fields))):
         decide(publisher(ALL, limited=limited), load(kwargs=fields), match)
+
+
+@pytest.mark.parametrize("value", ["some-minion", True, 5, 0.5, None], ids=repr)
+def test_a_keyword_that_means_nothing_is_dropped(value: Any) -> None:
+    """Salt's own clients send what they were given; see test_run_extra_parameters there."""
+    sent = load(kwargs={"id_": value, "show_jid": True})
+    found = drop_unknown(publisher(), sent)
+    assert found.kwargs == {"show_jid": True}
+    assert isinstance(decide(publisher(), found, match), Expected)
+    assert drop_unknown(publisher(limited=False), sent).kwargs == sent.kwargs
+
+
+KEPT: list[dict[str, Any]] = [
+    {"id": "web1"}, {"nocache": True}, {"auth_list": "x"}, {"resource_target": "x"}, {"user": "x"},
+    {"__kwarg__": True}, {"id_": ["a"]}, {"id_": {"a": 1}}, {"id_": "x" * 129}, {"x" * 129: "x"},
+    {"ret_config": "x"}, {"sudo_user": "x"}, {f"k{number}": 1 for number in range(33)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", KEPT, ids=lambda one: str(next(iter(one)))[:20])
+def test_what_means_something_or_is_large_is_refused_and_not_dropped(
+    fields: dict[str, Any],
+) -> None:
+    sent = load(kwargs=fields)
+    assert drop_unknown(publisher(), sent) == sent
+    assert isinstance(decide(publisher(), sent, match), Refused)
 
 
 def test_nothing_is_matched_for_what_is_refused_by_its_form() -> None:

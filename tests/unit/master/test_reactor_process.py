@@ -65,7 +65,7 @@ class Lab:
         monkeypatch.setattr(module, "time", clock)
 
     def react(self, kind: str = "runner", fun: str = "test.arg", name: str = "a") -> None:
-        self.reactor._start(Reaction(id=name, sls="/f.sls", kind=kind, fun=fun), EVENT)
+        self.reactor._start_reaction(Reaction(id=name, sls="/f.sls", kind=kind, fun=fun), EVENT)
 
     def dropped(self) -> list[Mapping[str, Any]]:
         return [data for tag, data in self.fired if tag == "saltlite/reactor/dropped"]
@@ -284,7 +284,7 @@ def prepare_answers(lab: Lab, answers: Mapping[str, Any]) -> None:
 
 
 def handle(lab: Lab, name: str) -> None:
-    lab.reactor._handle(pack_event(f"x/{name}", {"id": "m1"}, datetime.now(timezone.utc)))
+    lab.reactor._handle_event(pack_event(f"x/{name}", {"id": "m1"}, datetime.now(timezone.utc)))
 
 
 def test_an_event_that_cannot_be_handled_is_dropped_and_the_next_is_handled(
@@ -338,7 +338,7 @@ def test_a_run_that_takes_too_long_is_ended(caplog: pytest.LogCaptureFixture) ->
 UNUSED = """
 import sys
 import saltlite.cli.salt_run, saltlite.cli.runs, saltlite.cli.salt_master, saltlite.master.daemon
-import saltlite.minion.loop, saltlite.cli.salt, saltlite.client.local, saltlite.runners.check
+import saltlite.minion.minion, saltlite.cli.salt, saltlite.client.local, saltlite.runners.check
 found = [name for name in sys.modules if "reactor" in name or "schedule" in name
          or "planner" in name or "quoting" in name]
 assert not found, found

@@ -14,8 +14,8 @@ import pytest
 import zmq
 
 from saltlite.config.master import NetworkOptions
+from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.master.reqserver import JOINED_MOST, TOGETHER, WORKER_LOST, ReqServer
-from saltlite.master.turns import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.transport.addresses import MasterSockets, ipc
 
 WAIT_MS = 10_000

@@ -14,6 +14,7 @@ from saltlite.master.shared import (
     GroupFlush,
     HeartBeats,
     JidSource,
+    PublicationKey,
     PublicationKeys,
     SharedArea,
 )
@@ -59,6 +60,24 @@ def test_serials_grow_by_one_over_processes_and_start_again_with_a_new_key() -> 
     assert keys.current().key == "second-key"
     assert keys.current().generation == 2
     assert keys.age_s(8.0) == 3.0
+
+
+def test_a_rotation_is_seen_by_the_next_look_of_every_process() -> None:
+    """Also by one that has looked before: what it knows is that of a generation."""
+    keys = PublicationKeys()
+    keys.rotate("first", 1.0)
+    for number in range(2, 6):
+        before = keys.current()
+        assert before.generation == number - 1
+
+        def rotate(number: int = number) -> None:
+            keys.current()
+            keys.rotate(f"key {number}", 1.0)
+            assert keys.current().key == f"key {number}"
+
+        assert in_child(rotate) == 0
+        assert keys.current() == PublicationKey(number, f"key {number}")
+    keys.close()
 
 
 def test_the_publication_key_does_not_print() -> None:

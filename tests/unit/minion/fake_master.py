@@ -84,11 +84,11 @@ class FakeMaster:
         if self.mood == "pending":
             return handshake.pending(request)
         if self.mood == "rejected":
-            return handshake.refused(request)
+            return handshake.refuse(request)
         if self.mood == "junk":
             return random.Random(self.auths).randbytes(50)
         self.minion_key = PublicKey.from_pem(request.pub)
-        return handshake.accepted(
+        return handshake.accept(
             request,
             self.minion_key,
             aes=self.aes,

@@ -47,7 +47,7 @@ async def live_once(spawner: SilentSpawner) -> Beacons:
     found = Beacons(Owner(), spawner, {"load": []}, every_s=60.0)  # type: ignore[arg-type]
     process = beacons._Process()
     found._processes["shared"] = process
-    await asyncio.wait_for(found._live("shared", process), 10.0)
+    await asyncio.wait_for(found._keep_process("shared", process), 10.0)
     return found
 
 

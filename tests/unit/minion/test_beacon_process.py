@@ -13,9 +13,10 @@ import pytest
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.host import Host
+from saltlite.loader.catalogue import BEACONS
 from saltlite.loader.registry import with_functions
 from saltlite.minion import beacon_process
-from saltlite.minion.beacon_process import BeaconProcess, answer
+from saltlite.minion.beacon_process import NOT_HERE, SALTS_OTHERS, BeaconProcess, answer
 from saltlite.minion.pipe import LoopGone
 
 KEEPING = """
@@ -121,6 +122,15 @@ def test_what_raises_or_is_invalid_does_not_cost_the_others(ctx: MinionContext) 
     ]
 
 
+@pytest.mark.parametrize("name", sorted(SALTS_OTHERS))
+def test_a_beacon_of_salt_that_is_not_here_is_told_as_such(ctx: MinionContext, name: str) -> None:
+    assert name not in BEACONS
+    (heard,) = passes(ctx, settings(**{name: []}), do([name]))
+    assert heard["invalid"] == [name]
+    (line,) = heard["wrong"]
+    assert line.endswith(f'Beacon "{name}" is not available. {NOT_HERE}')
+
+
 def test_odd_events_become_ones_that_can_be_sent(ctx: MinionContext) -> None:
     (heard,) = passes(ctx, settings(odd=[]), do(["odd"]))
     long, plain, own = heard["events"]
@@ -184,7 +194,7 @@ def test_questions_about_code(ctx: MinionContext) -> None:
 
 
 @pytest.mark.parametrize(
-    "imported", ["saltlite.minion.loop", "saltlite.cli.salt_minion", "saltlite.cli.salt_call"]
+    "imported", ["saltlite.minion.minion", "saltlite.cli.salt_minion", "saltlite.cli.salt_call"]
 )
 def test_who_has_no_beacons_loads_nothing_of_them(imported: str) -> None:
     code = f"import {imported}, sys; print([n for n in sys.modules if 'beacon' in n])"

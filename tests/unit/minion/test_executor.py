@@ -315,7 +315,7 @@ def test_what_an_earlier_run_left_behind(play: Callable[..., None]) -> None:
 
 
 def test_what_a_killed_job_waits_for_ends_with_it(play: Callable[..., None]) -> None:
-    """Not what it has only started. Source: reliability.md 4.1."""
+    """Not what it has only started. Source: docs/reliability.md#the-minion-goes-away."""
 
     async def scenario(bench: Bench) -> None:
         pids = bench.setup.cachedir / "pids"
@@ -450,13 +450,13 @@ def test_a_job_that_ends_while_its_proc_file_is_read_is_no_fault(
     async def scenario(bench: Bench) -> None:
         proc = bench.setup.proc()
         proc.write(bench.job("test.ping"), 0, "m:2")
-        read = ProcDir._read
+        read = ProcDir._read_entry
 
         def late(self: ProcDir, name: str) -> ProcEntry | None:
             self.remove(name)
             return read(self, name)
 
-        monkeypatch.setattr(ProcDir, "_read", late)
+        monkeypatch.setattr(ProcDir, "_read_entry", late)
         assert list(proc.entries()) == []
         assert not caplog.records
 

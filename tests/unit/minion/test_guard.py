@@ -12,7 +12,7 @@ import pytest
 
 from saltlite.minion import guard as guards
 from saltlite.minion.guard import Guard, is_guard
-from saltlite.minion.tether import Tethers
+from saltlite.minion.parent_death import Tethers
 
 WITHIN_S = 30.0
 

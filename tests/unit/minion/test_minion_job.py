@@ -257,6 +257,14 @@ def test_functions_with_kwargs_get_the_job_fields() -> None:
     }
 
 
+def test_a_caller_does_not_say_what_the_job_is() -> None:
+    """Who asks is what the master says: ``__pub_id`` of a user's own would be another minion's."""
+    said = ["__pub_id=web1", {"__kwarg__": True, "__pub_id": "web1", "__pub_user": "root"}]
+    kwargs = run("t.everything", said, user="anna")["return"]["kwargs"]
+    assert "__pub_id" not in kwargs
+    assert kwargs["__pub_user"] == "anna"
+
+
 def test_several_functions() -> None:
     got = run(["t.ping", "nosuch.x", "t.echo", "t.retcode"], [[], [], ["hi"], [5]])
     assert got["return"] == {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.cli.aside import read_aside, remake_master, remake_minion
+from saltlite.cli.config_child import read_aside, remake_master, remake_minion
 from saltlite.config.load import load_master, load_minion
 from saltlite.config.master import MasterConfig
 from saltlite.config.minion import MinionConfig

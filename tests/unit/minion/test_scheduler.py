@@ -93,11 +93,11 @@ def test_maxrunning_leaves_runs_out(tmp_path: Path) -> None:
 
 
 def test_a_range_that_is_over_is_made_up_for(tmp_path: Path) -> None:
-    skip = {"start": "11am", "end": "1pm"}
-    job = ping(days=2, run_on_start=True, skip_during_range=skip, run_after_skip_range=True)
+    skip = {"start": "11am", "end": "1:30pm"}
+    job = ping(hours=1, skip_during_range=skip, run_after_skip_range=True)
     lab = Lab(tmp_path, {"j": job})
-    assert lab.later(0) == []
-    assert lab.later(3601) == [("j", "13:00:01")]
+    assert lab.later(3600) == []
+    assert lab.later(1801) == [("j", "13:30:01")]
 
 
 def test_changes_hold_at_once_and_are_kept(tmp_path: Path) -> None:

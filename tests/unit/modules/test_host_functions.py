@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
+from ip_addr import links_of
 from programs import need
 
 from saltlite.config.minion import MinionConfig, NetworkOptions
@@ -31,8 +32,9 @@ ADDRESSES = """\
 class Recorded(Host):
     """Commands answer from ``said``, files from ``files``; both are kept."""
 
-    def __init__(self, said=None, files=None, missing=()):
+    def __init__(self, said=None, files=None, missing=(), links=()):
         self.said, self.files, self.missing = said or {}, files or {}, missing
+        self.told_links = list(links)
         self.ran = []
 
     def run(self, command, **options):
@@ -40,6 +42,9 @@ class Recorded(Host):
         self.ran.append(line)
         out, code = self.said.get(line, ("", 0)) if line in self.said else ("", 0)
         return Completed(1, code, out, "")
+
+    def links(self):
+        return self.told_links
 
     def which(self, name):
         return None if name in self.missing else f"/bin/{name}"
@@ -66,7 +71,7 @@ def caller(host, grains=None):
 
 @pytest.fixture
 def network():
-    return caller(Recorded({"ip addr show": (ADDRESSES, 0)}))
+    return caller(Recorded(links=links_of(ADDRESSES)))
 
 
 @pytest.mark.parametrize(
@@ -366,7 +371,7 @@ def test_connected_to_the_master():
     ],
 )
 def test_a_masters_name_without_its_port(master, host):
-    assert status._host(master) == host
+    assert status._host_of(master) == host
 
 
 def test_custom_status(monkeypatch):

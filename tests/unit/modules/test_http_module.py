@@ -166,6 +166,8 @@ def test_requests(ctx: MinionContext, web: str) -> None:
     assert echo(ctx, web, params={"q": "a b", "r": 1})["path"] == "/echo?q=a+b&r=1"
     said = echo(ctx, web, header_dict={"X-A": "1"}, header_list=["X-B: 2:3"])
     assert (said["headers"]["x-a"], said["headers"]["x-b"]) == ("1", "2:3")
+    said = echo(ctx, web, header_dict={"user-agent": "a"}, agent="b/1")
+    assert said["headers"]["user-agent"] == "b/1"
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_of_two_jobs_with_old_grains_none_is_lost(calls, result, tmp_path, file)
 def test_reading_changing_and_writing_are_one_step(tmp_path, file, monkeypatch):
     """Another job that comes between the look at a list and its writing waits."""
     file.write_text("l: []\n")
-    appended, others = grains._appended, []
+    appended, others = grains._append_value, []
 
     def append_slowly(*given):
         if not others:
@@ -178,7 +178,7 @@ def test_reading_changing_and_writing_are_one_step(tmp_path, file, monkeypatch):
             run.join(0.3)  # one that does not stand in line is done by then
         return appended(*given)
 
-    monkeypatch.setattr(grains, "_appended", append_slowly)
+    monkeypatch.setattr(grains, "_append_value", append_slowly)
     make(tmp_path, {"l": []}).functions.call("grains.append", "l", 1)
     others[0].join()
     assert kept(file) == {"l": [1, 2]}

@@ -67,7 +67,7 @@ OPTION = {
 def test_the_option_is_read():
     found = {entry.name: entry for entry in entries(OPTION)}
     assert (found["named"].fun, found["named"].kwarg) == ("test.echo", {"text": "x"})
-    assert found["named"].stored(1) == {
+    assert found["named"].storage_form(1) == {
         "__data__": 1,
         "__saltmine_acl__": 1,
         "allow_tgt": "db1",

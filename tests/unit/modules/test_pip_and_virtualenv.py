@@ -190,6 +190,14 @@ def test_which_pip(tmp_path):
         pip_provider.command(ctx, str(tmp_path))
 
 
+def test_no_pip_of_the_working_directory_is_run(call, tmp_path):
+    """It may be another user's, and we may be root."""
+    tmp_path.chmod(0o777)
+    for name in ("pip", "runpy", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not ours')")
+    assert call("pip.version", cwd=str(tmp_path), bin_env=sys.executable)[:1].isdigit()
+
+
 def test_outdated_and_frozen():
     text = '[{"name": "a", "version": "1", "latest_version": "2", "latest_filetype": "wheel"}]'
     assert pip_provider.parse_outdated(text) == {"a": "2 [wheel]"}

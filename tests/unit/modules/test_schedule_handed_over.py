@@ -31,7 +31,7 @@ class Minion:
             return answers
 
         monkeypatch.setattr(publish, "publish", send)
-        monkeypatch.setattr(schedule, "_now", lambda _ctx: {"j": ENTRY})
+        monkeypatch.setattr(schedule, "_read_running", lambda _ctx: {"j": ENTRY})
         monkeypatch.setattr(schedule, "delete", lambda _ctx, name: self.deleted.append(name))
 
 

@@ -24,6 +24,7 @@ def make(tmp_path, extra=None):
             conf_file=str(tmp_path / "minion"),
             cachedir=str(tmp_path / "cache"),
             pki_dir=str(tmp_path / "pki"),
+            extension_modules=str(tmp_path / "ext"),
         ),
         files=FileOptions(file_client="local", file_roots={"base": [str(tmp_path / "states")]}),
         extra=extra or {},
@@ -175,6 +176,36 @@ def test_small_databases(tmp_path, monkeypatch):
         call("sdb.set", "sdb://y/x", 1)
     with pytest.raises(UsageError):
         call("sdb.get", "sdb://odd/x", strict=True)
+
+
+DRIVER = """
+__func_alias__ = {"set_": "set"}
+KEPT = {}
+
+def get(key, profile=None):
+    return KEPT.get(key, f"{__opts__['id']} {profile['prefix']}{key}")
+
+def set_(key, value, service=None, profile=None):
+    KEPT[key] = value
+    return True
+"""
+
+
+@pytest.mark.parametrize("place", ["sdb_dirs", "synchronised", "beside ours"])
+def test_a_driver_of_a_users_own(tmp_path, place):
+    folder = tmp_path / ("ext/sdb" if place == "synchronised" else "drivers")
+    folder.mkdir(parents=True)
+    name = "env" if place == "beside ours" else "shelf"
+    (folder / f"{name}.py").write_text(DRIVER)
+    options = {"k": {"driver": name, "prefix": "p-"}}
+    if place != "synchronised":
+        options["sdb_dirs"] = [str(folder)]
+    call = make(tmp_path, options).functions.call
+    assert call("sdb.get", "sdb://k/a") == "web1 p-a"
+    assert call("sdb.set", "sdb://k/a", [1]) is True
+    assert call("sdb.get", "sdb://k/a") == [1]
+    with pytest.raises(FunctionError, match="cannot remove values"):
+        call("sdb.delete", "sdb://k/a")
 
 
 # jinja, slsutil, defaults

@@ -20,6 +20,7 @@ from saltlite.highstate.resource import Action
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.modules import data, dnsutil, iptables, mount, schedule, sdb
+from saltlite.modules.state import requests
 from saltlite.providers import textfile
 from saltlite.providers.cron import crontab
 from saltlite.providers.file import place
@@ -140,7 +141,7 @@ CALLS: dict[str, tuple[Any, str, str, list[tuple[str, list[Any]]]]] = {
     "data": (data, "load", "cache/datastore", [
         ("data.update", ["one", 1]), ("data.update", ["two", 2]),
     ]),
-    "dnsutil": (dnsutil, "_names", "hosts", [
+    "dnsutil": (dnsutil, "_parse_names", "hosts", [
         ("dnsutil.hosts_append", ["{tmp}/hosts", "10.0.0.1", "one"]),
         ("dnsutil.hosts_append", ["{tmp}/hosts", "10.0.0.1", "two"]),
     ]),
@@ -151,7 +152,7 @@ CALLS: dict[str, tuple[Any, str, str, list[tuple[str, list[Any]]]]] = {
         ("cron.set_job", [USER, "1", "*", "*", "*", "*", "one"]),
         ("cron.write_cron_file", [USER, "{tmp}/crontab"]),
     ]),
-    "mounts": (mount, "_cache", "cache/mounts", [
+    "mounts": (mount, "_read_cache", "cache/mounts", [
         ("mount.write_mount_cache", ["/one", "/dev/sdz1", False, "ext4", "defaults"]),
         ("mount.write_mount_cache", ["/two", "/dev/sdz2", False, "ext4", "defaults"]),
     ]),
@@ -279,12 +280,12 @@ def test_a_schedule_that_is_changed_offline(
     ctx: MinionContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def add(name: str) -> Any:
-        return schedule._put(ctx, "add", name, {"function": "test.ping"}, {"offline": True})
+        return schedule._put_entry(ctx, "add", name, {"function": "test.ping"}, {"offline": True})
 
-    others = interrupt(monkeypatch, schedule, "_saved", lambda: add("two"))
+    others = interrupt(monkeypatch, schedule, "_read_saved", lambda: add("two"))
     assert add("one")
     others[0].join()
-    assert set(schedule._saved(ctx)) == {"one", "two"}
+    assert set(schedule._read_saved(ctx)) == {"one", "two"}
 
 
 def test_a_random_text_is_drawn_once(ctx: MinionContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,3 +314,27 @@ def test_what_is_held_for_long_is_one_line(
             pass
         with pytest.raises(StoreError, match="locked by another process"), hold_again(ctx):
             pass
+
+
+def test_of_two_requests_for_a_run_none_is_lost(
+    ctx: MinionContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "apply_", lambda *given, **options: {})
+    for name in ("one", "two", "three"):
+        requests.request(ctx, "x", name=name)
+    others = interrupt(
+        monkeypatch, requests, "_read_requests", lambda: requests.request(ctx, "x", name="four")
+    )
+    assert requests.clear_request(ctx, "two") is True
+    others[0].join()
+    assert sorted(requests.check_request(ctx)) == ["four", "one", "three"]
+
+
+def test_values_that_were_cleared_do_not_come_back(
+    ctx: MinionContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data.update(ctx, "old", 1)
+    others = interrupt(monkeypatch, data, "load", lambda: data.clear(ctx))
+    data.update(ctx, "new", 2)
+    others[0].join()
+    assert data.load(ctx) == {}

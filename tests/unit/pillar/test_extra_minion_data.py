@@ -91,7 +91,7 @@ def test_a_source_with_the_argument_gets_it(tmp_path: Path, case: list[Any]) -> 
 def compiled_by(config: MasterConfig, extra: Any) -> Any:
     ctx: Any = SimpleNamespace(config=config)
     request: Any = SimpleNamespace(id="web1", load={"extra_minion_data": extra})
-    return command._compiled(ctx, request, {"id": "web1"})
+    return command._compile_pillar(ctx, request, {"id": "web1"})
 
 
 def test_the_master_bounds_what_it_takes(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_targets_see_the_pillar_without_the_minions_words(tmp_path: Path) -> Non
     ctx: Any = SimpleNamespace(config=master(tmp_path, {"two": []}))
     load: dict[str, Any] = {"extra_minion_data": {"role": "db"}}
     request: Any = SimpleNamespace(id="web1", load=load)
-    compiled = command._compiled(ctx, request, {})
+    compiled = command._compile_pillar(ctx, request, {})
     assert compiled["two"] == {"role": "db"}
     seen = command._for_targets(ctx, request, {}, compiled)
     assert seen == {PILLAR: {"a": 1, "two": "DEFAULT"}}
@@ -122,7 +122,7 @@ def test_the_cache_gives_a_pillar_to_who_passes_the_same_alone(tmp_path: Path) -
 
     def ask(extra: Any) -> Any:
         request: Any = SimpleNamespace(id="web1", load={"extra_minion_data": extra})
-        compiled = command._compiled(ctx, request, {})
+        compiled = command._compile_pillar(ctx, request, {})
         return compiled["two"], command._for_targets(ctx, request, {}, compiled)[PILLAR]["two"]
 
     assert [ask(extra) for extra in ({"r": 1}, {"r": 2}, {})] == [
@@ -135,7 +135,7 @@ def test_the_cache_gives_a_pillar_to_who_passes_the_same_alone(tmp_path: Path) -
     for _minion_id, env in list(kept):  # a minion names an environment as what is kept is named
         if env is not None:
             request: Any = SimpleNamespace(id="web1", load={"pillarenv": env})
-            assert command._compiled(ctx, request, {})["two"] == "DEFAULT"
+            assert command._compile_pillar(ctx, request, {})["two"] == "DEFAULT"
     assert ask({"r": 1}) == ({"r": 1}, "DEFAULT")
     assert {pillar["a"] for pillar in kept.values()} == {1}
 

@@ -83,7 +83,7 @@ def test_what_one_does_to_its_pillar_does_not_reach_the_next(tmp_path: Path) -> 
 def asked(config: MasterConfig, **load: Any) -> Any:
     ctx: Any = SimpleNamespace(config=config)
     request: Any = SimpleNamespace(id="m1", load={"cmd": "_pillar", "grains": {}, **load})
-    return command._compiled(ctx, request, {"id": "m1"})
+    return command._compile_pillar(ctx, request, {"id": "m1"})
 
 
 @pytest.mark.parametrize(

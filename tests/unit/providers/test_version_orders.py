@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltlite.providers.pkg import apk, apt_sources, dpkg, ini_repos, requests, rpm
+from saltlite.providers.pkg import apk, apt_sources, dpkg, ini_repos, names, rpm
 from saltlite.providers.pkg.apt import newest_first
 
 DEBIAN = [
@@ -89,7 +89,7 @@ def test_the_newest_is_first():
      ("==1.5", "1.5"), (">9", None), ("1.[05]", "1.5")],
 )  # fmt: skip
 def test_conditions_on_versions(condition, found):
-    assert requests.satisfying(condition, ["2.0", "1.6", "1.5"], dpkg.compare) == found
+    assert names.satisfying(condition, ["2.0", "1.6", "1.5"], dpkg.compare) == found
 
 
 LIST = """\

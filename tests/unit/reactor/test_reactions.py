@@ -251,3 +251,16 @@ def test_the_guard_does_not_grow() -> None:
     for number in range(50_000):
         assert guard.allows(number, number / 1000)
     assert len(guard._counts) < 12_000
+
+
+def test_keys_of_the_reactor_go_to_parameters_of_their_name_alone() -> None:
+    def named(name: str, key: str = "none", **others: int) -> None:
+        """A runner with parameters of these names."""
+
+    def takes_all(**others: int) -> None:
+        """A runner that takes any keyword."""
+
+    made = compiled("web1:\n  runner.a.b: [{key: k}, {foo: 1}]\n")
+    (reaction,) = made.reactions
+    assert lay_out(named, reaction.kwarg) == (["web1"], {"key": "k", "foo": 1})
+    assert lay_out(takes_all, reaction.kwarg) == ([], {"foo": 1})

@@ -91,7 +91,7 @@ def test_another_compiler_makes_other_code(
     templates: Templates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     templates.render()
-    monkeypatch.setattr(compiled, "_maker", lambda: b"another release")
+    monkeypatch.setattr(compiled, "_digest_of_maker", lambda: b"another release")
     assert templates.render() == RENDERED
     assert templates.compilations == 2
 

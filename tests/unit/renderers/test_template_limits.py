@@ -187,7 +187,7 @@ def test_wrong_arguments_are_refused_in_pythons_own_words(patient):
 
 def test_a_process_that_grows_too_much_is_stopped(monkeypatch):
     meter = Meter(0)
-    monkeypatch.setattr(limits, "_peak", lambda: 10**12)
+    monkeypatch.setattr(limits, "_peak_memory", lambda: 10**12)
     with pytest.raises(LimitExceeded, match="more than 1024 MiB of memory"):
         meter.step(limits.STEPS + 1)
 

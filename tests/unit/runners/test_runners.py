@@ -48,7 +48,7 @@ class Store:
             if jid >= since and (not until or jid[: len(until)] <= until):
                 yield self.known[jid]
 
-    def returned(self, minion, *, since=""):
+    def returns_of(self, minion, *, since=""):
         for jid in sorted(self.known, reverse=True):
             if jid >= since and minion in self.found[jid]:
                 yield self.known[jid], self.found[jid][minion]

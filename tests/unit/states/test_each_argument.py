@@ -17,18 +17,31 @@ import yaml
 TESTS = Path(__file__).parents[2]
 sys.path.insert(0, str(TESTS / "support"))
 
+from isolated import need_packet_filter  # noqa: E402
 from isolated_states import ours  # noqa: E402
 from programs import need  # noqa: E402
 from state_cases import answered, requests  # noqa: E402
 
 FILES = sorted((TESTS / "cases/states").glob("each_argument_*.yaml"))
-PROGRAMS = {"acl": ("setfacl", "getfacl"), "file": ("patch",), "rsync": ("rsync",)}
+PROGRAMS = {
+    "acl": ("setfacl", "getfacl"),
+    "alternatives": ("update-alternatives",),
+    "file": ("patch",),
+    "git": ("git",),
+    "gpg": ("gpg",),
+    "http": ("ip",),
+    "locale": ("locale-gen",),  # its package has the list of what there is
+    "rsync": ("rsync",),
+}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem.removeprefix("each_argument_"))
 def test_as_real_salt(path: Path, tmp_path: Path) -> None:
-    need(*PROGRAMS.get(path.stem.removeprefix("each_argument_"), ()))
-    recorded = yaml.safe_load(path.read_text())
+    kind = path.stem.removeprefix("each_argument_")
+    need(*PROGRAMS.get(kind, ()))
+    if kind == "iptables":
+        need_packet_filter()
+    recorded = yaml.load(path.read_text(), yaml.CSafeLoader)
     said = ours([request for case in recorded for request in requests(case)], tmp_path)
     wrong = [
         f"{case['state']} {case['args']}: {difference}"
@@ -73,4 +86,4 @@ def comparable(value: Any) -> Any:
 
 
 def test_there_are_enough_cases() -> None:
-    assert sum(len(yaml.safe_load(path.read_text())) for path in FILES) >= 400
+    assert sum(len(yaml.load(path.read_text(), yaml.CSafeLoader)) for path in FILES) >= 400

@@ -63,7 +63,7 @@ PROGRAMS = {"ssh_known_hosts": ("ssh-keygen", "ssh-keyscan")}
 
 
 def cases(kind: str) -> list[dict[str, Any]]:
-    return yaml.safe_load((TESTS / "cases/states" / f"{kind}.yaml").read_text())
+    return yaml.load((TESTS / "cases/states" / f"{kind}.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("kind", KINDS)

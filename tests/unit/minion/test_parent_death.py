@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from saltlite.minion.tether import Tethers
+from saltlite.minion.parent_death import Tethers
 
 
 def live_as_parent(said_fd: int, *, lets_go: bool) -> int:

@@ -24,7 +24,7 @@ from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import RequestTimeout
 from saltlite.fileserver import bundle
 from saltlite.minion import session as fsm
-from saltlite.minion.link import Identity, Link
+from saltlite.minion.master_link import Identity, Link
 from saltlite.minion.masters import MasterAddress
 from saltlite.minion.outbox import Outbox, Parcel, Spool
 from saltlite.minion.pki import MinionKeys

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from saltlite.master.doors import PASS, access_list, let_in, user_ids
+from saltlite.master.acl_files import PASS, access_list, let_in, user_ids
 
 
 def test_the_attribute_has_its_entries_in_order():

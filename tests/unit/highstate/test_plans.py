@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from saltlite.errors import FunctionError
-from saltlite.highstate import kept_plans
-from saltlite.highstate.kept_plans import differences
+from saltlite.highstate import plans
+from saltlite.highstate.plans import differences
 from tests.unit.highstate.conftest import Tree
 
 
@@ -116,7 +116,7 @@ def test_a_plan_that_is_no_plan_counts_as_none(tree: Tree) -> None:
 
 
 def test_old_plans_make_room(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_plans, "MAX_PLANS", 2)
+    monkeypatch.setattr(plans, "MAX_PLANS", 2)
     ctx = tree({"web.sls": "a: test.nop\n"})
     for number in range(4):
         ctx.functions.call("state.apply", "web", test=True, pillar={"number": number})
