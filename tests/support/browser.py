@@ -197,10 +197,10 @@ async def _connect(profile: Path) -> WebSocketClientConnection:
 
     end = time.monotonic() + START_S
     port_file = profile / "DevToolsActivePort"
-    while not port_file.exists():
+    while not (lines := port_file.read_text().split() if port_file.exists() else []):
         assert time.monotonic() < end, "the browser has not started"
         await asyncio.sleep(0.05)
-    port = port_file.read_text().split()[0]
+    port = lines[0]
     while True:
         reply = await AsyncHTTPClient().fetch(f"http://127.0.0.1:{port}/json/list")
         tabs = [one for one in json.loads(reply.body) if one["type"] == "page"]

@@ -44,8 +44,8 @@ print(first == texts(), first)
 def test_a_function_that_is_put_off_loads_its_module() -> None:
     code = """
 import sys
-from saltlite.cli.deferred_imports import LATER, put_off
-put_off({"colorsys": {"rgb_to_hsv": LATER}})
+from saltlite.cli.deferred_imports import LATER, defer_imports
+defer_imports({"colorsys": {"rgb_to_hsv": LATER}})
 from colorsys import rgb_to_hsv
 import colorsys
 print(sorted(set(vars(colorsys)) & {"rgb_to_hsv", "ONE_SIXTH"}), rgb_to_hsv(0, 0, 1)[2])

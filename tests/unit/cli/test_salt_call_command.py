@@ -274,7 +274,7 @@ def worded(name):
 
     def answer(master, asked):
         handshake = MasterHandshake(master.key)
-        words = {"pending": handshake.pending, "refused": handshake.refused, "full": handshake.full}
+        words = {"pending": handshake.pending, "refused": handshake.refuse, "full": handshake.full}
         return words[name](AuthRequest.from_wire(asked.load))
 
     return answer

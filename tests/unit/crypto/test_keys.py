@@ -141,7 +141,7 @@ def test_generate_refuses_sizes_it_would_not_read(bits):
 
 
 def test_passphrase():
-    sealed = key().encrypted_pem("open sesame")
+    sealed = key().encrypt_pem("open sesame")
     assert b"BEGIN RSA PRIVATE KEY" in sealed
     assert PrivateKey.from_pem(sealed, "open sesame").pem == key().pem
     with pytest.raises(CryptoError):

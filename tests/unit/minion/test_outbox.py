@@ -76,7 +76,7 @@ def failing(number: int, real: Callable[..., Any], error: int) -> Callable[..., 
     return call
 
 
-@pytest.mark.parametrize("function", ["open", "write", "rename", "fchmod"])
+@pytest.mark.parametrize("function", ["open", "write", "rename", "fstat"])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EMFILE])
 def test_when_the_disk_fails_the_return_is_kept_in_memory(
     tmp_path: Path,

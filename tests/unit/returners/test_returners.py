@@ -191,7 +191,7 @@ def test_a_returner_is_read_as_a_store_of_jobs(database):
     assert [job.jid[7] for job in jobs.search(newest_first=True, limit=2)] == ["3", "2"]
     assert [job.jid[7] for job in jobs.search(fun="test.*", since="20260103")] == ["3"]
     assert [job.jid[7] for job in jobs.search(until="20260102")] == ["1", "2"]
-    assert [ret["return"] for _job, ret in jobs.returned("web1", since="20260102")] == [2, 1]
+    assert [ret["return"] for _job, ret in jobs.returns_of("web1", since="20260102")] == [2, 1]
     assert list(jobs.search(metadata={"a": "b"})) == []
 
 
