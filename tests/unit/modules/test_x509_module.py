@@ -136,6 +136,6 @@ def test_an_encrypted_key_needs_its_passphrase(call: Call) -> None:
 
 @pytest.mark.parametrize("given", ["junk", "/nonexistent/key", "-----BEGIN PRIVATE KEY-----\nx"])
 def test_what_is_no_key_is_not_shown(call: Call, given: str) -> None:
-    with pytest.raises(FunctionError, match="neither a file|Could not load") as refused:
+    with pytest.raises(FunctionError, match=r"neither a file|Could not load") as refused:
         call("x509.get_private_key_size", given)
     assert given not in str(refused.value)
