@@ -30,16 +30,21 @@ BUS_TIMEOUT_S = 5.0
 
 @contextmanager
 def runner_context(
-    config: MasterConfig, write: Callable[[str], None], user: str = ""
+    config: MasterConfig,
+    write: Callable[[str], None],
+    user: str = "",
+    *,
+    pillar_patterns: bool = True,
 ) -> Iterator[RunnerContext]:
     """What runners may reach; ``write`` prints a line, ``user`` is who asked (else whoever we are).
 
+    Without ``pillar_patterns`` all targets compare whole values of pillar.
     Files and sockets are opened when they are needed first, and closed at the end.
     """
     from saltlite.cli import regexes, stores
     from saltlite.client.identity import sender
     from saltlite.client.local import LocalClient
-    from saltlite.core.targets import Target
+    from saltlite.core.targets import Target, compare_whole
     from saltlite.loader.master_functions import RunnerFunctions
     from saltlite.master.presence import connections_to
     from saltlite.runner_context import RunnerContext
@@ -53,13 +58,17 @@ def runner_context(
                 config,
                 store=lambda: store,
                 connections=lambda: connections_to(config.network.publish_port),
+                pillar_patterns=pillar_patterns,
             )
         )
         events = stores.LazyEvents(config)
         stack.callback(events.close)
 
         def expected_ids(tgt: str | list[str], kind: str, *, greedy: bool = True) -> list[str]:
-            return stores.list_expected_minions(config, Target(tgt, kind), greedy=greedy)
+            target = Target(tgt, kind)
+            if not pillar_patterns:
+                target = compare_whole(target, nodegroups=config.targets.nodegroups)
+            return stores.list_expected_minions(config, target, greedy=greedy)
 
         context = RunnerContext(
             config=config,
@@ -145,7 +154,12 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
     """
     from saltlite.master.runs import RunOutcome
 
-    with runner_context(config, lambda line: log.info("%s", line), request.user) as ctx:
+    with runner_context(
+        config,
+        lambda line: log.info("%s", line),
+        request.user,
+        pillar_patterns=request.pillar_patterns,
+    ) as ctx:
         ran = _run_request(ctx, request)
         if request.schedule:
             from saltlite.cli.scheduled_runs import report

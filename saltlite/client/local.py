@@ -178,7 +178,8 @@ class LocalClient:
     alone). ``connected`` tells which minions have a connection to the publish port, ``None`` if
     that cannot be known. ``connections`` are those to the publish port: with it, who cannot have
     heard a job is not waited for by the methods that return no sooner than it is over.
-    ``credentials``, a token or a login, are shown instead of the local key.
+    ``credentials``, a token or a login, are shown instead of the local key. Without
+    ``pillar_patterns`` targets compare whole values of pillar.
     """
 
     def __init__(
@@ -189,8 +190,10 @@ class LocalClient:
         connected: Callable[[], frozenset[str] | None] | None = None,
         connections: Callable[[], Connections] | None = None,
         credentials: Mapping[str, str] | None = None,
+        pillar_patterns: bool = True,
     ) -> None:
         self.config = config
+        self._pillar_patterns = pillar_patterns
         self._store_opener = store
         self._connected = connected
         self._connections = connections
@@ -310,7 +313,7 @@ class LocalClient:
             tgt=request.tgt,
             fun=request.fun,
             arg=list(request.arg),
-            tgt_type=request.tgt_type,
+            tgt_type=self._kind_of(request),
             ret=request.ret,
             jid=request.jid,
             user=sender(),
@@ -327,6 +330,15 @@ class LocalClient:
         if followed:
             self._follow_job(reply.jid, reply.ticket, len(reply.minions))
         return reply
+
+    def _kind_of(self, request: JobRequest) -> str:
+        if self._pillar_patterns:
+            return request.tgt_type
+        from saltlite.core import targets  # few clients need it
+
+        target = targets.Target(request.tgt, request.tgt_type)
+        groups = self.config.targets.nodegroups
+        return targets.compare_whole(target, nodegroups=groups).tgt_type
 
     def _follow_job(self, jid: str, ticket: str | None, expected: int) -> None:
         """Have the returns of a job of ours asked for."""

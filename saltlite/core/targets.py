@@ -149,6 +149,56 @@ def looks_at(tgt_type: str) -> tuple[bool, bool]:
     return not (by_name or by_pillar), not (by_name or by_grains)
 
 
+_EXACT_KINDS: Mapping[str, str] = {
+    "pillar": "pillar_exact",
+    "pillar_pcre": "pillar_exact",
+    "compound": "compound_pillar_exact",
+}
+
+
+def compare_whole(target: Target, *, nodegroups: Mapping[str, Any] = NO_GROUPS) -> Target:
+    """The target with whole values where it compares some of pillar; any other as it is.
+
+    With patterns one finds out the pillar of minions letter by letter.
+    """
+    kind = _EXACT_KINDS.get(target.tgt_type, target.tgt_type)
+    if kind == "compound_pillar_exact" and not _has_pillar_term(target, nodegroups):
+        return target
+    return Target(target.tgt, kind, target.delimiter)
+
+
+def is_compared_whole(tgt_type: str) -> bool:
+    """Whether a target of this kind compares whole values of pillar; no minion of Salt knows it."""
+    return tgt_type in _EXACT_KINDS.values()
+
+
+def has_pillar_pattern(target: Target) -> bool:
+    """Whether a target compares pillar with a pattern of its own; nodegroups are the master's."""
+    if target.tgt_type == "pillar":
+        return isinstance(target.tgt, str) and _MAGIC.search(target.tgt) is not None
+    if target.tgt_type != "compound":
+        return target.tgt_type == "pillar_pcre"
+    return any(
+        letter == "J" or _MAGIC.search(pattern) is not None
+        for letter, pattern in _pillar_terms(_parse_words(target.tgt))
+    )
+
+
+def _has_pillar_term(target: Target, nodegroups: Mapping[str, Any]) -> bool:
+    try:
+        words = list(_expand_nodegroups(_parse_words(target.tgt), nodegroups, ()))
+    except TargetError:
+        return True  # whoever compiles it will say what is wrong
+    return any(_pillar_terms(words))
+
+
+def _pillar_terms(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Letter and pattern of each term that compares pillar."""
+    for match in filter(None, map(_TERM.fullmatch, words)):
+        if match["letter"] in ("I", "J"):
+            yield match["letter"], match["pattern"]
+
+
 def takes_long(target: Target, minions: int, *, nodegroups: Mapping[str, Any] = NO_GROUPS) -> bool:
     """Whether asking about so many minions may take more than a moment, for its expressions."""
     try:

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 _KEY_LIMIT_BYTES: Final = 1024
 
+PILLAR_READER: Final = "pillar.items"
 LISTEN: Final = "@events"
 """The entry of ``publisher_acl`` that opens the event bus."""
 
@@ -185,6 +186,19 @@ class Access:
         if user.rules is None:
             return True
         return allows_run(user.rules, kind, read_call(function, args, kwargs or {}))
+
+    def reads_pillars(
+        self, user: User, minions: Sequence[str], matching: Callable[[str], set[str]]
+    ) -> bool:
+        """Whether ``user`` may have the pillars of all ``minions`` told him in one way or another.
+
+        ``matching`` as in :meth:`allows`.
+        """
+        if user.rules is None or self.allows_run(user, "runner", "cache.pillar"):
+            return True
+        if self.blacklisted(user.name, [PILLAR_READER]):
+            return False
+        return self.allows(user, [PILLAR_READER], minions, matching)
 
     def _rules_of(self, user: str) -> Sequence[Any]:
         found: list[Any] = []

@@ -31,7 +31,7 @@ from typing import Any, Final, TypeAlias
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.ids import valid_function
 from saltlite.core.messages import FOLLOW, Job, PublishLoad
-from saltlite.core.targets import Expected, Target
+from saltlite.core.targets import Expected, Target, has_pillar_pattern
 from saltlite.errors import PatternTooSlow, TargetError, WireError
 from saltlite.transport.codec import pack
 
@@ -45,6 +45,9 @@ TARGET_LIMIT_BYTES: Final = 256 * 1024
 ARGUMENTS_LIMIT_BYTES: Final = 1024 * 1024
 METADATA_LIMIT_BYTES: Final = 4096
 TEXT_LIMIT: Final = 128
+ONLY_WHOLE: Final = "patterns for values of pillar need the right to call pillar.items everywhere"
+"""Else one finds out the pillar of minions letter by letter, whatever one may call there."""
+
 DROPPED_MOST: Final = 32
 """Keywords of one publish that mean nothing."""
 
@@ -62,6 +65,7 @@ class Publisher:
 
     ``allows`` says whether functions with their arguments may be called on minions; it is asked
     about a limited publisher only. ``fields`` are the rights of :data:`GRANTED`.
+    ``reads_pillars`` says whether he may know all pillars.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Publisher:
     allows: Callable[[Sequence[str], Sequence[Sequence[Any]], Sequence[str]], bool] = (
         lambda _functions, _arguments, _minions: False
     )
+    reads_pillars: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +162,20 @@ def _refuse_form(publisher: Publisher, wanted: PublishLoad) -> Refused | None:
     too_large = _too_large(wanted)
     if too_large:
         return Refused(f"{too_large} is too large", f"{too_large} is too large")
+    if _has_pillar_pattern(wanted) and not publisher.reads_pillars():
+        return Refused(ONLY_WHOLE, ONLY_WHOLE)
     for name, value in _set_fields(wanted):
         refused = _refuse_field(publisher, name, value)
         if refused is not None:
             return refused
     return None
+
+
+def _has_pillar_pattern(wanted: PublishLoad) -> bool:
+    try:
+        return has_pillar_pattern(Target(wanted.tgt, wanted.tgt_type))
+    except TargetError:
+        return False  # nobody is meant
 
 
 def _too_large(wanted: PublishLoad) -> str:

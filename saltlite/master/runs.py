@@ -86,6 +86,8 @@ class RunRequest:
     """Whether ``kwarg`` is to be laid out as the function's signature says."""
     schedule: dict[str, Any] = field(default_factory=dict)
     """Of a run that the master's schedule began: the job's ``name``, ``metadata``, returners."""
+    pillar_patterns: bool = True
+    """Whether targets may compare pillar with patterns; not for who may not read all pillars."""
 
 
 @dataclass(frozen=True, slots=True)

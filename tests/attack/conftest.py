@@ -23,6 +23,7 @@ def cluster() -> Iterator[Cluster]:
         "fileserver_followsymlinks": False,
         "publisher_acl": {LIMITED: ["test.ping"], WEB_ONLY: [{"web*": ["test.*"]}]},
         "peer": {PEER: ["test.ping"]},
+        "peer_run": {PEER: [r"match\..*", r"mine\.get", r"cache\.mine", r"manage\.status"]},
     }
     with Cluster(minions=0, master_options=options, auto_accept=False) as one:
         roots = one.root / "master"

@@ -184,6 +184,84 @@ def test_the_whole_value_is_no_guess(peer: Rogue, told: Rogue, tgt: str, tgt_typ
 # --- what a minion says of itself ----------------------------------------------------------
 
 
+GUESSES = [("J@secret:^{}", "compound"), ("b and I@secret:{}*", "compound"),
+           ("secret:{}*", "pillar"), ("secret:^{}", "pillar_pcre"),
+           ("I@secret:[{}]3cr3t", "compound")]  # fmt: skip
+RUNNERS = [("mine.get", ["{tgt}", "x", "tgt_type={kind}"]),
+           ("cache.mine", ["{tgt}", "tgt_type={kind}"]),
+           ("manage.status", ["timeout=1", "tgt={tgt}", "tgt_type={kind}"])]  # fmt: skip
+RUN = r"salt/run/\d{20}/(new|ret)"
+
+
+def ask_runner(peer: Rogue, fun: str, *arg: str) -> Any:
+    made = peer.make({"cmd": "minion_runner", "fun": fun, "arg": list(arg)})
+    (reply,) = peer.send_many([made], within_s=30)
+    assert isinstance(reply, Sealed), reply
+    return reply.value
+
+
+@pytest.mark.parametrize(("fun", "arg"), RUNNERS)
+def test_a_runner_tells_a_peer_nothing_of_anothers_pillar(
+    victim: Victim, peer: Rogue, told: Rogue, fun: str, arg: list[str]
+) -> None:
+    """A right guess is answered as a wrong one; the whole value is no guess."""
+
+    def ask(tgt: str, kind: str) -> Any:
+        return ask_runner(peer, fun, *(one.format(tgt=tgt, kind=kind) for one in arg))
+
+    with unharmed(victim, events=f"{RUN}|{NEW_JOB}"):
+        for tgt, kind in GUESSES:
+            assert ask(tgt.format("s"), kind) == ask(tgt.format("t"), kind), tgt
+        answers = [ask("secret:s3cr3t", "pillar"), ask("I@secret:s3cr3t", "compound")]
+    assert all(told.id in str(one) for one in answers)
+
+
+def test_a_compound_is_tried_out_with_whole_values(
+    victim: Victim, peer: Rogue, told: Rogue
+) -> None:
+    with unharmed(victim, events=RUN):
+        for expression in ("J@secret:^s", "I@secret:s*", "b and I@secret:s3cr3?"):
+            found = ask_runner(peer, "match.compound_matches", expression, told.id)
+            assert found == {"res": False}
+        found = ask_runner(peer, "match.compound_matches", "I@secret:s3cr3t", told.id)
+    assert found == {"res": told.id}
+
+
+@pytest.mark.parametrize(("tgt", "tgt_type"), GUESSES)
+def test_a_limited_user_does_not_guess_pillar(
+    victim: Victim, told: Rogue, tgt: str, tgt_type: str
+) -> None:
+    """Who may call ``test.ping`` everywhere may not therefore read what is secret everywhere."""
+    key = key_of(victim.cluster, LIMITED)
+    fields = [{"tgt": tgt.format(letter), "tgt_type": tgt_type} for letter in "st"]
+    with unharmed(victim):
+        replies = [victim.stranger.send(publish(LIMITED, key, **one)) for one in fields]
+    assert replies[0] == replies[1]
+    assert error_of(replies[0]) == "AuthorizationError"
+    assert "pillar.items" in replies[0]["error"]["message"]
+
+
+def test_a_limited_user_targets_by_whole_values(victim: Victim, told: Rogue) -> None:
+    key = key_of(victim.cluster, LIMITED)
+    for tgt, tgt_type in (("secret:s3cr3t", "pillar"), ("b and I@secret:s3cr3t", "compound")):
+        reply = victim.stranger.send(publish(LIMITED, key, tgt=tgt, tgt_type=tgt_type))
+        assert reply["load"]["minions"] == [told.id]
+
+
+def test_what_is_compared_whole_is_sent_by_name(peer: Rogue, told: Rogue, bystander: Rogue) -> None:
+    """Minions of Salt know nothing of such targets, and would not run the job."""
+    job = {"cmd": "minion_pub", "fun": "test.ping", "arg": [], "tgt": "b and I@secret:s3cr3t",
+           "tgt_type": "compound"}  # fmt: skip
+    with bystander.listening() as ear:
+        assert peer.send(job).value["minions"] == [told.id]
+        first = ear.next(5)
+        peer.send({**job, "tgt": "b or G@no:such"})
+        second = ear.next(5)
+    assert first is not None and second is not None
+    assert (first["tgt"], first["tgt_type"]) == ([told.id], "list")
+    assert (second["tgt"], second["tgt_type"]) == ("b or G@no:such", "compound")
+
+
 @pytest.mark.parametrize("field", ["pillar_override", "extra_minion_data"])
 def test_a_minion_does_not_choose_the_pillar_it_is_targeted_by(
     victim: Victim, rogue: Rogue, bystander: Rogue, field: str, root_key: str

@@ -20,7 +20,9 @@ from programs import many_descriptors
 
 from attacks import NO_REPLY, Stranger, Victim, clear, unharmed
 from cluster import Cluster, eventually
+from saltlite.master.minioncache import MINE, PILLAR, MinionCache
 from saltlite.transport.addresses import MasterSockets
+from saltlite.transport.bus import EventSubscriber
 
 WORKERS = 2
 PASSWORD = "sesame-of-anna"
@@ -45,7 +47,14 @@ def cluster() -> Iterator[Cluster]:
             worker_threads=WORKERS,
             sharedsecret="s3cret",
             external_auth={
-                "auto": {"anna": EVERYTHING, "ben": BEN, "cara": ["@jobs"], "*": ["status.uptime"]},
+                "auto": {
+                    "anna": EVERYTHING,
+                    "ben": BEN,
+                    "cara": ["@jobs"],
+                    "dora": [{"@runner": ["mine.get"]}],
+                    "emil": ["@runner"],
+                    "*": ["status.uptime"],
+                },
                 "sharedsecret": {"anna": EVERYTHING, "staff%": ["test.*"]},
                 "file": {
                     "^filename": str(users),
@@ -63,6 +72,9 @@ def cluster() -> Iterator[Cluster]:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             (folder / minion_id).write_text("no key, but accepted\n")
         one.pki_dir.chmod(0o700)
+        cache = MinionCache(one.cache_dir)
+        cache.write(PILLAR, "web1", {"secret": "s3cr3t"})
+        cache.write(MINE, "web1", {"x": 1})
         one.start_master()
         stranger = Stranger(one.ret_port)
         eventually(lambda: stranger.send(clear({"cmd": "ping"})) == {"cmd": "ping"}, what="ping")
@@ -302,6 +314,31 @@ def test_what_is_run_for_whom(
             "name": f"{by.capitalize()}AuthenticationError",
             "message": f'Authentication failure of type "{by}" occurred for user {name}.',
         }
+
+
+GUESSES = [("secret:s*", "pillar"), ("secret:^s", "pillar_pcre"), ("J@secret:^s", "compound")]
+
+
+def value_of_run(victim: Victim, fun: str, arg: list[Any], **shown: Any) -> Any:
+    with EventSubscriber(MasterSockets(victim.cluster.sock_dir).event_pub, ("salt/run/",)) as bus:
+        assert bus.connect_confirmed(5)
+        jid = ask(victim, {"cmd": "runner", "fun": fun, "arg": arg, **shown})["jid"]
+        while (event := bus.get(LOGIN_S)) is not None:
+            if event.tag == f"salt/run/{jid}/ret":
+                return event.data["return"]
+    raise AssertionError(f"{fun} did not end")
+
+
+@pytest.mark.parametrize("name", ["dora", "emil"])
+def test_who_may_not_read_pillars_does_not_guess_them_by_runners(victim: Victim, name: str) -> None:
+    """All runners are a right to read them."""
+    shown = login(name, "x", "auto")
+    may_guess = name == "emil"
+    for tgt, kind in GUESSES:
+        found = value_of_run(victim, "mine.get", [tgt, "x", kind], **shown)
+        assert found == ({"web1": 1} if may_guess else {}), tgt
+    whole = value_of_run(victim, "mine.get", ["I@secret:s3cr3t", "x", "compound"], **shown)
+    assert whole == {"web1": 1}
 
 
 def test_the_user_of_a_run_and_a_job_is_who_logged_in(victim: Victim, cluster: Cluster) -> None:

@@ -32,6 +32,7 @@ from saltlite.master.commands.login import (
     read_token,
     refuse_run,
 )
+from saltlite.master.commands.matching import reads_pillars
 from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD
@@ -179,6 +180,7 @@ def _make_run_request(
         arg=arg,
         kwarg=kwarg,
         ticket=ticket,
+        pillar_patterns=reads_pillars(ctx, user),
     )
 
 

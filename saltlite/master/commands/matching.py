@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from saltlite.core.patterns import fits_whole
-from saltlite.core.targets import Expected, Target, find_expected, looks_at, takes_long
+from saltlite.core.targets import (
+    Expected,
+    Target,
+    compare_whole,
+    find_expected,
+    looks_at,
+    takes_long,
+)
 from saltlite.errors import PatternTooSlow, TargetError
+from saltlite.master.acl import User
 from saltlite.master.context import MasterContext
 from saltlite.master.keystore import KeyState
 
@@ -54,19 +63,25 @@ def minions_asked_by(
         ctx.slow_targets.spend(who, ended_s - begun_s, ended_s)
 
 
-_EXACT: Final[Mapping[str, str]] = {
-    "pillar": "pillar_exact",
-    "pillar_pcre": "pillar_exact",
-    "compound": "compound_pillar_exact",
-}
+def without_patterns(ctx: MasterContext, tgt: Any, tgt_type: Any) -> Any:
+    """The kind of a minion's target, with whole values where it compares some of pillar."""
+    if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
+        return tgt_type
+    return compare_whole(Target(tgt, tgt_type), nodegroups=ctx.config.targets.nodegroups).tgt_type
 
 
-def without_patterns(tgt_type: Any) -> Any:
-    """The kind of a minion's target, with exact values where it looks at pillar.
+def minions_of_rule(ctx: MasterContext, expression: str) -> set[str]:
+    """The minions that a target in an access list means; none for one that cannot be read."""
+    try:
+        return set(minions_of(ctx, Target(expression, "compound"), greedy=False).minions)
+    except TargetError:
+        return set()
 
-    With patterns a minion could find out another's pillar, letter by letter.
-    """
-    return _EXACT.get(tgt_type, tgt_type) if isinstance(tgt_type, str) else tgt_type
+
+def reads_pillars(ctx: MasterContext, user: User) -> bool:
+    """Whether a user may know all pillars, and so compare them with patterns."""
+    minions = sorted(ctx.keys.ids(KeyState.ACCEPTED))
+    return ctx.access.reads_pillars(user, minions, partial(minions_of_rule, ctx))
 
 
 def means(ctx: MasterContext, target: Target, minion_id: str) -> bool:
@@ -95,7 +110,7 @@ def asks_slowly(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     tgt, tgt_type = load.get("tgt"), load.get("tgt_type", load.get("expr_form", "glob"))
     if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
         return False
-    return is_slow(ctx, Target(tgt, without_patterns(tgt_type)))
+    return is_slow(ctx, Target(tgt, without_patterns(ctx, tgt, tgt_type)))
 
 
 def rule_fits(expression: str, text: str) -> bool:

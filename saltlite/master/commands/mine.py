@@ -47,7 +47,8 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
     functions = _read_functions(load.get("fun"))
     tgt_type = as_text(load.get("tgt_type", load.get("expr_form", "glob")), "tgt_type")
     try:
-        target = Target(load.get("tgt", "*"), matching.without_patterns(tgt_type))
+        tgt = load.get("tgt", "*")
+        target = Target(tgt, matching.without_patterns(ctx, tgt, tgt_type))
         meant = matching.minions_asked_by(ctx, request.id, target, greedy=False).minions
     except PatternTooSlow as error:
         ctx.refusals.refuse("_mine_get", f"minion {request.id}: {error}")

@@ -30,7 +30,7 @@ def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     With ``error`` nothing was published: real minions do not know that field, and get a job id and
     no minions, as they expect.
     """
-    wanted = _read_publish(request)
+    wanted = _read_publish(ctx, request)
     publisher = _publisher_of(ctx.config.access.peer, request.id)
     try:
         decision = decide(publisher, wanted, partial(matching.minions_asked_by, ctx, request.id))
@@ -83,6 +83,7 @@ def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain
             ticket=later.ticket,
             minion=request.id,
             nonce=request.nonce,
+            pillar_patterns=False,
         )
     )
     return later
@@ -111,7 +112,7 @@ def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     }
 
 
-def _read_publish(request: OpenedRequest) -> PublishLoad:
+def _read_publish(ctx: MasterContext, request: OpenedRequest) -> PublishLoad:
     """The job asked for, as if a user had asked; a comma makes it several functions."""
     load = request.load
     fun = as_text(load.get("fun"), "fun")
@@ -125,12 +126,13 @@ def _read_publish(request: OpenedRequest) -> PublishLoad:
     else:
         args, keywords = _parse_words(arg, load.get("no_parse"))
         arg = [*args, {**keywords, KWARG: True}] if keywords else args
+    tgt_type = load.get("tgt_type", load.get("expr_form", "glob"))
     return PublishLoad.from_wire(
         {
             "tgt": load.get("tgt"),
             "fun": functions,
             "arg": arg,
-            "tgt_type": without_patterns(load.get("tgt_type", load.get("expr_form", "glob"))),
+            "tgt_type": without_patterns(ctx, load.get("tgt"), tgt_type),
             "ret": load.get("ret", ""),
             "user": request.id,
         }

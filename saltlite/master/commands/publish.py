@@ -19,8 +19,8 @@ from saltlite.core.jid import usable_jid
 from saltlite.core.messages import FOLLOW, NO_MINIONS, PublishLoad, PublishReply
 from saltlite.core.messages import clear_refusal as error
 from saltlite.core.plain import Plain, PlainMap
-from saltlite.core.targets import Expected, Target
-from saltlite.errors import PatternTooSlow, StoreError, TargetError, WireError
+from saltlite.core.targets import Expected, Target, is_compared_whole
+from saltlite.errors import PatternTooSlow, StoreError, WireError
 from saltlite.master.acl import User
 from saltlite.master.commands import matching
 from saltlite.master.commands.follow import grant_ticket
@@ -186,20 +186,19 @@ def _publisher_of(ctx: MasterContext, user: User) -> Publisher:
     if user.rules is None:
         return Publisher(user.name, limited=False)
 
-    def matching_rule(expression: str) -> set[str]:
-        try:
-            return set(
-                matching.minions_of(ctx, Target(expression, "compound"), greedy=False).minions
-            )
-        except TargetError:
-            return set()
+    rule = partial(matching.minions_of_rule, ctx)
 
     def allows(
         functions: Sequence[str], arguments: Sequence[Sequence[Any]], minions: Sequence[str]
     ) -> bool:
-        return ctx.access.allows(user, functions, minions, matching_rule, arguments)
+        return ctx.access.allows(user, functions, minions, rule, arguments)
 
-    return Publisher(user.name, fields=granted_fields(user.rules), allows=allows)
+    return Publisher(
+        user.name,
+        fields=granted_fields(user.rules),
+        allows=allows,
+        reads_pillars=partial(matching.reads_pillars, ctx, user),
+    )
 
 
 def send_job(
@@ -215,8 +214,10 @@ def send_job(
     Those who may return are on record with the job; the reply names those to wait for. ``asked_by``
     is the minion that asked, with peer publishing. With ``authorised_only`` minions are named one
     by one where the target looks at more than their ids: what it matches when the job arrives is
-    not what it matched when it was allowed (CVE-2022-22941).
+    not what it matched when it was allowed (CVE-2022-22941). So they are where whole values are
+    compared, of which Salt's minions know nothing.
     """
+    authorised_only = authorised_only or is_compared_whole(wanted.tgt_type)
     minions, missing = sorted(meant.minions), list(meant.missing)
     asked = minions if authorised_only else sorted(meant.all_asked)
     jid = wanted.jid or ctx.shared.jids.next(ctx.now())

@@ -14,8 +14,11 @@ from saltlite.core.targets import (
     Expected,
     MinionFacts,
     Target,
+    compare_whole,
     expand_nodegroup,
     find_expected,
+    has_pillar_pattern,
+    is_compared_whole,
     matches,
 )
 from saltlite.errors import TargetError
@@ -77,6 +80,33 @@ def test_pillar_exact(row):
     assert decides(Target(row["tgt"], "pillar_exact"), WEB1) is row["matches"]
     compound = Target(f"I@{row['tgt']}", "compound_pillar_exact")
     assert decides(compound, WEB1) is row["matches"]
+
+
+WHOLE = {
+    ("a:b*", "pillar"): ("pillar_exact", True),
+    ("a:b", "pillar"): ("pillar_exact", False),
+    ("a:b", "pillar_pcre"): ("pillar_exact", True),
+    ("web* and I@a:b", "compound"): ("compound_pillar_exact", False),
+    ("not I^a^[b]@c", "compound"): ("compound", False),
+    ("not I^@a^[b]", "compound"): ("compound_pillar_exact", True),
+    ("( J@a:b )", "compound"): ("compound_pillar_exact", True),
+    ("N@by_pillar", "compound"): ("compound_pillar_exact", False),
+    ("N@by_grain or G@a:b* or web*", "compound"): ("compound", False),
+    ("N@none", "compound"): ("compound_pillar_exact", False),
+    ("a:b*", "grain"): ("grain", False),
+    ("a*", "glob"): ("glob", False),
+    ("by_pillar", "nodegroup"): ("nodegroup", False),
+}
+
+
+@pytest.mark.parametrize(("target", "expected"), WHOLE.items(), ids=str)
+def test_which_targets_compare_pillar(target, expected):
+    groups = {"by_pillar": "N@inner", "inner": "web1 or I@a:b*", "by_grain": "G@a:b"}
+    kind, has_pattern = expected
+    one = Target(*target)
+    assert compare_whole(one, nodegroups=groups).tgt_type == kind
+    assert is_compared_whole(kind) is kind.endswith("exact")
+    assert has_pillar_pattern(one) is has_pattern
 
 
 @pytest.mark.parametrize("row", by_tgt(CASES["nested"]))

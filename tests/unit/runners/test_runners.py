@@ -446,8 +446,8 @@ def test_surveys_group_by_what_is_returned(ctx):
 
 
 def test_compound_targets_are_tried_out(ctx):
-    assert match.compound_matches(ctx, "web*", "web1") == {"matches": "web1"}
-    assert match.compound_matches(ctx, "db*", "web1") == {"matches": None}
+    assert match.compound_matches(ctx, "web*", "web1") == {"res": "web1"}
+    assert match.compound_matches(ctx, "db*", "web1") == {"res": False}
 
 
 def test_custom_code_is_copied_to_the_master(ctx, tmp_path, monkeypatch):
