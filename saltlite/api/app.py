@@ -46,6 +46,7 @@ from saltlite.api.negotiation import (
 )
 from saltlite.api.options import ServerOptions, allowed_origins
 from saltlite.api.own_page import serve_own_page
+from saltlite.api.packed import unpack_all
 from saltlite.api.sessions import Session, Sessions, is_session_id, make_cookie, shown_session
 from saltlite.api.static_files import serve_below, serve_file
 from saltlite.core.access import valid_login_name
@@ -662,9 +663,10 @@ class App:
             await self._run_one(session, client="runner", fun="jobs.list_job", jid="0" * 20)
             info: Any = {"jid": jid, "Error": NO_SUCH_JOB, "StartTime": "", "Result": {}}
         else:
-            info = await self._run_one(session, client="runner", fun="jobs.list_job", jid=jid)
-        found = info.get("Result", {}) if isinstance(info, Mapping) else {}
-        returns = {minion: _return_of(one) for minion, one in found.items()}
+            found = await self._run_one(session, client="runner", fun="jobs.list_job", jid=jid)
+            info = unpack_all(found)
+        results = info.get("Result", {}) if isinstance(info, Mapping) else {}
+        returns = {minion: _return_of(one) for minion, one in results.items()}
         return self._encode(request, {"info": [info], "return": [returns]}, private=True)
 
     async def _show_keys(self, request: Request) -> Answer:

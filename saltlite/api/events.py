@@ -12,12 +12,13 @@ import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.api import limits
 from saltlite.api.negotiation import encode_json
+from saltlite.api.packed import read_event
 from saltlite.api.saltbus import SaltBus, is_salts
 from saltlite.errors import MasterAbsent, WireError
 from saltlite.transport.bus import TAG_END, Event, EventSubscriber, unpack_event
@@ -57,6 +58,7 @@ class EventFeed:
         self._by_tag: dict[str, list[asyncio.Future[dict[str, Any]]]] = {}
         self._owners = JobOwners()
         self._runs = 0
+        self._unnamed_runs = 0
         self._run_returns: deque[Event] = deque(maxlen=1000)
         self.streams: set[EventStream] = set()
 
@@ -153,10 +155,10 @@ class EventFeed:
         if tag.startswith(b"salt/job/") and (self._early or self._by_jid):
             event = self._hand_to_jobs(tag, frame)
         elif self._runs and tag.startswith((b"salt/run/", b"salt/wheel/")):
-            event = unpack_event(frame)
+            event = read_event(frame)
             self._hand_to_runs(event)
         if self.streams:
-            event = event or unpack_event(frame)
+            event = event or read_event(frame)
             chunk = StreamChunk.of(event, self._owners.owner_of(event))
             for stream in list(self.streams):
                 stream.put(chunk)
@@ -178,7 +180,8 @@ class EventFeed:
             return
         waiting = self._by_tag.get(event.tag)
         if waiting is None:
-            self._run_returns.append(event)
+            if self._unnamed_runs:
+                self._run_returns.append(event)
             return
         for future in waiting:
             if not future.done():
@@ -211,20 +214,26 @@ class EventFeed:
         return RunExpectation(self)
 
     def begin_run(self) -> None:
-        """Keep returns of runners: somebody is about to wait for one."""
+        """Keep returns of runners: somebody is about to wait for one, and will know its tag."""
         self._runs += 1
+        self._unnamed_runs += 1
+
+    def name_run(self) -> None:
+        """Keep them no more, but for others: he knows the tag, or has given up."""
+        self._unnamed_runs -= 1
+        if not self._unnamed_runs:
+            self._run_returns.clear()
 
     def end_run(self) -> None:
         """The counterpart of :meth:`begin_run`."""
         self._runs -= 1
-        if not self._runs:
-            self._run_returns.clear()
+
+    def early_return(self, tag: str) -> dict[str, Any] | None:
+        """The data of the event with a tag, if it came since :meth:`begin_run`."""
+        return next((event.data for event in self._run_returns if event.tag == tag), None)
 
     async def wait_for(self, tag: str, timeout_s: float) -> dict[str, Any] | None:
-        """The data of the event with a tag, also of one that came since :meth:`begin_run`."""
-        for event in self._run_returns:
-            if event.tag == tag:
-                return event.data
+        """The data of the event with a tag that comes now."""
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._by_tag.setdefault(tag, []).append(future)
         try:
@@ -243,17 +252,26 @@ class RunExpectation:
 
     def __init__(self, feed: EventFeed) -> None:
         self._feed = feed
+        self._is_named = False
 
     def __enter__(self) -> RunExpectation:
         self._feed.begin_run()
         return self
 
     def __exit__(self, *_exc: object) -> None:
+        self._name()
         self._feed.end_run()
+
+    def _name(self) -> None:
+        if not self._is_named:
+            self._is_named = True
+            self._feed.name_run()
 
     async def data_of(self, tag: str, timeout_s: float) -> dict[str, Any] | None:
         """The data of the event with this tag, ``None`` if it does not come in time."""
-        return await self._feed.wait_for(tag, timeout_s)
+        early = self._feed.early_return(tag)
+        self._name()
+        return await self._feed.wait_for(tag, timeout_s) if early is None else early
 
 
 class Wakeup:
@@ -462,14 +480,33 @@ class EventStream:
         """Whether nothing more will come."""
         return self._ended and not self._chunks
 
-    async def blocks(self) -> AsyncIterator[bytes]:
-        """The stream as SSE, with a comment where nothing happens for a while."""
-        try:
-            while not self.ended:
-                chunk = await self.next(KEEPALIVE_S)
-                if chunk is not None:
-                    yield chunk.sse
-                elif not self.ended:
-                    yield KEEPALIVE
-        finally:
-            self.end()
+    def blocks(self) -> SseBlocks:
+        """The stream as SSE; whoever closes the blocks ends it."""
+        return SseBlocks(self)
+
+
+class SseBlocks:
+    """A stream as SSE, with a comment where nothing happens for a while.
+
+    No generator: one that was never begun would not end its stream when it is closed.
+    """
+
+    def __init__(self, stream: EventStream) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> SseBlocks:
+        return self
+
+    async def __anext__(self) -> bytes:
+        stream = self._stream
+        while not stream.ended:
+            chunk = await stream.next(KEEPALIVE_S)
+            if chunk is not None:
+                return chunk.sse
+            if not stream.ended:
+                return KEEPALIVE
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """End the stream."""
+        self._stream.end()

@@ -41,6 +41,9 @@ UNREAD_ANSWER_S: Final = 60.0
 CALL_S: Final = 600.0
 COMMANDS_OF_SESSION_MOST: Final = 20
 COMMAND_WAIT_S: Final = 10.0
+COMMANDS_WAITING_MOST: Final = 100
+"""Of one session. Who leaves without an answer has what he sent done all the same, as with Salt."""
+
 STREAMS_MOST: Final = 500
 STREAMS_OF_USER_MOST: Final = 200
 STREAMS_OF_SESSION_MOST: Final = 10
@@ -182,15 +185,58 @@ class Rate:
         return True
 
 
+class _Turns:
+    """Turns that are had by ``most`` at once; whoever comes later is given one in his order."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.running = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+    async def take(self, wait_s: float) -> bool:
+        """Wait for a turn; whether there was one in time."""
+        if self.running < self._most:
+            self.running += 1
+            return True
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiting.append(place)
+        try:
+            await asyncio.wait((place,), timeout=wait_s)
+        except BaseException:
+            self._leave(place)
+            raise
+        if not place.done():
+            self._leave(place)
+            return False
+        return True
+
+    def _leave(self, place: asyncio.Future[None]) -> None:
+        """Wait no more; a turn that was given in this very moment goes on to the next."""
+        if place.done():
+            self.give_back()
+        else:
+            self.waiting.remove(place)
+
+    def give_back(self) -> None:
+        """End a turn."""
+        if self.waiting:
+            self.waiting.popleft().set_result(None)  # the turn goes over, so the count stays
+        else:
+            self.running -= 1
+
+
 class CommandSlots:
     """Turns for commands: ``most`` at once, ``COMMANDS_OF_SESSION_MOST`` of one owner."""
 
     def __init__(self, most: int, *, wait_s: float = COMMAND_WAIT_S) -> None:
-        self._most = most
+        self._all = _Turns(most)
         self._wait_s = wait_s
-        self.running = 0
-        self._of_owner: Counter[Hashable] = Counter()
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._of_owner: dict[Hashable, _Turns] = {}
+
+    @property
+    def running(self) -> int:
+        """How many have a turn."""
+        return self._all.running
 
     @property
     def is_idle(self) -> bool:
@@ -202,55 +248,31 @@ class CommandSlots:
         """Wait for a turn and have it; ``owner`` is a session, or who else asks.
 
         Raises:
-            HttpError: 429, there is none in time.
+            HttpError: 429, there is none in time, or too many of the owner wait for one.
         """
-        await self._wait_for_owner(owner)
-        self._of_owner[owner] += 1  # in one step with the look before it: nothing is awaited
+        own = self._of_owner.setdefault(owner, _Turns(COMMANDS_OF_SESSION_MOST))
+        if len(own.waiting) >= COMMANDS_WAITING_MOST or not await self._take_of(owner, own):
+            raise too_many("Too many commands of this session are running")
         try:
-            await self._take()
+            if not await self._all.take(self._wait_s):
+                raise too_many("Too many commands are running")
             try:
                 yield
             finally:
-                self._give_back()
+                self._all.give_back()
         finally:
-            self._of_owner[owner] -= 1
-            if not self._of_owner[owner]:
-                del self._of_owner[owner]
+            own.give_back()
+            self._forget_idle(owner, own)
 
-    async def _wait_for_owner(self, owner: Hashable) -> None:
-        deadline = asyncio.get_running_loop().time() + self._wait_s
-        while self._of_owner[owner] >= COMMANDS_OF_SESSION_MOST:
-            if asyncio.get_running_loop().time() >= deadline:
-                raise too_many("Too many commands of this session are running")
-            await asyncio.sleep(0.05)
-
-    async def _take(self) -> None:
-        if self.running < self._most:
-            self.running += 1
-            return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
+    async def _take_of(self, owner: Hashable, own: _Turns) -> bool:
         try:
-            await asyncio.wait((place,), timeout=self._wait_s)
-        except BaseException:
-            self._leave(place)
-            raise
-        if not place.done():
-            self._leave(place)
-            raise too_many("Too many commands are running")
+            return await own.take(self._wait_s)
+        finally:
+            self._forget_idle(owner, own)
 
-    def _leave(self, place: asyncio.Future[None]) -> None:
-        """Wait no more; a place that was given in this very moment goes on to the next."""
-        if place.done():
-            self._give_back()
-        else:
-            self._waiting.remove(place)
-
-    def _give_back(self) -> None:
-        if self._waiting:
-            self._waiting.popleft().set_result(None)  # the place goes over, so the count stays
-        else:
-            self.running -= 1
+    def _forget_idle(self, owner: Hashable, own: _Turns) -> None:
+        if not own.running and not own.waiting:
+            self._of_owner.pop(owner, None)
 
 
 class LoginTurns:

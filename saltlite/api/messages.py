@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import unquote
 
 from saltlite.core.dataclasses import dataclass, field
@@ -63,6 +63,16 @@ class Request:
         return f"{self.scheme}://{self.header('host')}"
 
 
+class Stream(Protocol):
+    """What an answer without an end yields."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The pieces."""
+
+    async def aclose(self) -> None:
+        """Give back what it takes, also if nobody has asked for a piece."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Answer:
     """One answer. With a ``stream`` the ``body`` comes first, then what the stream yields."""
@@ -70,7 +80,7 @@ class Answer:
     status: int = 200
     body: bytes = b""
     headers: list[tuple[str, str]] = field(default_factory=list)
-    stream: AsyncIterator[bytes] | None = None
+    stream: Stream | None = None
 
     def header(self, name: str) -> str:
         """One header, ``""`` if it is not there."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import html
 import json
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from saltlite.api.messages import HttpError, reason_of
+from saltlite.api.packed import PackedValue, unpack_all, write_json
 from saltlite.config.yaml import dump, load_plain
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.datalimits import Size, measure
@@ -182,22 +184,49 @@ def wants_page(accept: str | None) -> bool:
     return accept.strip() != "*/*" and any(one.covers(HTML) for one in read_accept(accept))
 
 
+_PACKED: Final = secrets.token_hex(16)
+"""Keeps the place of a packed value in JSON; nobody knows it who could write it there."""
+
 # --- what is answered --------------------------------------------------------------------
 
 
 def encode(value: Any, media_type: str) -> bytes:
     """A value in one of the forms."""
     if media_type == YAML:
-        return dump(value).encode()
+        return dump(unpack_all(value)).encode()
     return encode_json(value)
 
 
 def encode_json(value: Any) -> bytes:
-    """A value as JSON in ASCII; bytes that are no text and odd numbers are replaced."""
+    """A value as JSON in ASCII; bytes that are no text and odd numbers are replaced.
+
+    A :class:`~saltlite.api.packed.PackedValue` in it has the form of what it is.
+    """
+    packed: list[PackedValue] = []
+
+    def stand_in(found: object) -> Any:
+        if isinstance(found, PackedValue):
+            packed.append(found)
+            return _PACKED
+        return _stand_in(found)
+
     try:
-        return json.dumps(value, allow_nan=False, default=_stand_in).encode()
+        text = json.dumps(value, allow_nan=False, default=stand_in)
     except (ValueError, TypeError):  # rare: most values need no copy
-        return json.dumps(plain_copy(value), default=_stand_in).encode()
+        packed.clear()
+        text = json.dumps(plain_copy(value), default=stand_in)
+    return _fill_in(text, packed) if packed else text.encode()
+
+
+def _fill_in(text: str, packed: list[PackedValue]) -> bytes:
+    """JSON with what was packed in the places that were kept for it."""
+    out = bytearray()
+    for one in packed:
+        before, _, text = text.partition(f'"{_PACKED}"')
+        out += before.encode()
+        write_json(one, out, encode_json)
+    out += text.encode()
+    return bytes(out)
 
 
 def _stand_in(value: object) -> Any:

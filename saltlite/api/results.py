@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from saltlite.api.lowstate import LocalCall
 from saltlite.api.messages import HttpError
+from saltlite.api.packed import PackedValue
 from saltlite.client.collect import MinionReturn, Outcome
 from saltlite.client.local import LOOK_UP, NO_RESPONSE
 from saltlite.core.messages import LOGINS_BUSY, PublishReply
@@ -79,8 +80,9 @@ def show_run(data: Mapping[str, Any], tag: str, *, full: bool) -> Any:
     if not data.get("success", True) and value == f"'{name}' is not available.":
         raise HttpError(400, str(value))
     outputter = None
-    if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
-        outputter, value = value["outputter"], value["data"]
+    fields = value.fields() if isinstance(value, PackedValue) else value
+    if isinstance(fields, Mapping) and set(fields) == {"outputter", "data"}:
+        outputter, value = fields["outputter"], fields["data"]
     if not full:
         return value
     shown = {"data": {**data, "return": value}, "tag": tag}

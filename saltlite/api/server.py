@@ -124,6 +124,7 @@ class Exchange(httputil.HTTPMessageDelegate):
         self._task: asyncio.Task[None] | None = None
         self._other: httputil.HTTPMessageDelegate | None = None
         self._is_refused = False
+        self._is_streaming = False
 
     # --- what tornado calls --------------------------------------------------------------
 
@@ -175,6 +176,8 @@ class Exchange(httputil.HTTPMessageDelegate):
             self._other.finish()
         elif not self._is_refused:
             self._start(self._answer())
+        if self._other is None:  # tornado tells this alone of a client that leaves from here on
+            self._connection.set_close_callback(self._end_stream)
 
     def on_connection_close(self) -> None:
         """Give up what nobody waits for any more."""
@@ -185,6 +188,11 @@ class Exchange(httputil.HTTPMessageDelegate):
         if self._task is not None:
             self._task.cancel()
         self._drop_body()  # here, for a task that is cancelled before it begins does nothing at all
+
+    def _end_stream(self) -> None:
+        """End a stream that nobody reads any more; anything else goes on to its end, as in Salt."""
+        if self._is_streaming and self._task is not None:
+            self._task.cancel()
 
     # --- the request ---------------------------------------------------------------------
 
@@ -294,7 +302,7 @@ class Exchange(httputil.HTTPMessageDelegate):
             self._stream.close()
         finally:
             if answer.stream is not None:
-                await answer.stream.aclose()  # type: ignore[attr-defined]  # a generator
+                await answer.stream.aclose()
 
     async def _write_whole(self, answer: Answer) -> None:
         assert self._request is not None  # noqa: S101 - there is an answer
@@ -308,6 +316,7 @@ class Exchange(httputil.HTTPMessageDelegate):
         body = None if is_empty or not answer.body else answer.body
         await _in_time(self._connection.write_headers(line, headers, body))
         if answer.stream is not None and not is_empty:
+            self._is_streaming = True
             async for chunk in answer.stream:
                 await _in_time(self._connection.write(chunk))
         self._connection.finish()
@@ -456,7 +465,9 @@ def _turn_away(stream: Any) -> None:
 
 async def _in_time(written: Any) -> None:
     """Wait until an answer has gone out; nobody may take for ever to read it."""
-    if not written.done():
+    if written.done():
+        written.result()  # raises where the client had left before
+    else:
         await asyncio.wait_for(written, limits.UNREAD_ANSWER_S)
 
 

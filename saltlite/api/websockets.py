@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from saltlite.api.events import KEEPALIVE_S, EventStream
 from saltlite.api.formatted_events import JobsAndMinions, is_shown
 from saltlite.api.messages import NO_PERMISSION, HttpError, Request
 from saltlite.api.sessions import Session
+
+log = logging.getLogger(__name__)
 
 READY: Final = "websocket client ready"
 RECEIVED: Final = "server received message"
@@ -110,8 +113,10 @@ class EventSocket(WebSocketHandler):
         """Answer every text; the first one that says so starts the events."""
         if not isinstance(message, str):
             return
-        await self._send(RECEIVED)
-        if message.strip() == READY and self._task is None:
+        with contextlib.suppress(WebSocketClosedError):
+            await self._send(RECEIVED)
+        is_open = self.ws_connection is not None and not self.ws_connection.is_closing()
+        if message.strip() == READY and self._task is None and is_open:
             self._task = asyncio.get_running_loop().create_task(self._send_events())
 
     async def _send_events(self) -> None:
@@ -125,6 +130,8 @@ class EventSocket(WebSocketHandler):
                 await send(stream)
         except HttpError as error:
             self.close(1013, error.text)
+        except (WebSocketClosedError, asyncio.TimeoutError):
+            log.debug("a websocket is not read any more")
         finally:
             self.close()
 
@@ -158,8 +165,12 @@ class EventSocket(WebSocketHandler):
                 next_s = time.monotonic() + max(PAUSE_S, took_s * PAUSE_FACTOR)
 
     async def _send(self, text: str) -> None:
-        with contextlib.suppress(WebSocketClosedError):
-            await asyncio.wait_for(_as_coroutine(self.write_message(text)), limits.UNREAD_ANSWER_S)
+        """Send a text.
+
+        Raises:
+            WebSocketClosedError: the client has left.
+        """
+        await asyncio.wait_for(_as_coroutine(self.write_message(text)), limits.UNREAD_ANSWER_S)
 
     def on_close(self) -> None:
         """Stop sending."""

@@ -21,8 +21,14 @@ from programs import need
 from replay import WRONG_SESSION
 
 from cluster import eventually
+from saltlite.api import limits
 
 JSON = {"Accept": "application/json"}
+OPENING = (
+    "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    "X-Auth-Token: {}\r\n\r\n"
+)
 PING = {"client": "local", "tgt": "*", "fun": "test.ping"}
 
 
@@ -397,6 +403,40 @@ def test_streams_of_a_session_are_few(cluster: ApiCluster) -> None:
             stack.enter_context(events_of(cluster, session))
         headers = {**JSON, "X-Auth-Token": session}
         assert cluster.client.ask("GET", "/events", headers).status == 503
+
+
+LEFT = {
+    "once it is open": ("GET /events HTTP/1.1\r\nHost: x\r\nX-Auth-Token: {}\r\n\r\n", True),
+    "before the answer": ("GET /events HTTP/1.1\r\nHost: x\r\nX-Auth-Token: {}\r\n\r\n", False),
+    "asked for by HEAD": ("HEAD /events HTTP/1.1\r\nHost: x\r\nX-Auth-Token: {}\r\n\r\n", True),
+    "a websocket": (OPENING, True),
+    "a websocket before the answer": (OPENING, False),
+}
+
+
+@pytest.mark.parametrize("how", LEFT)
+def test_whoever_leaves_gives_back_his_streams(cluster: ApiCluster, how: str) -> None:
+    """Each was counted, and fed, until its session ended: after ten there were no more."""
+    session = cluster.client.log_in("ben")
+    request, is_answered = LEFT[how]
+    for _ in range(2 * limits.STREAMS_OF_SESSION_MOST):
+        with socket.create_connection(("127.0.0.1", cluster.api_port), timeout=20) as connection:
+            ready = websocket_text(b"websocket client ready") if "websocket" in how else b""
+            connection.sendall(request.format(session).encode() + ready)
+            if is_answered:
+                assert connection.recv(4096)
+
+    def opens() -> bool:
+        with contextlib.suppress(AssertionError), events_of(cluster, session):
+            return True
+        return False
+
+    eventually(opens, within_s=5, what="a stream of the session opens")
+
+
+def websocket_text(text: bytes) -> bytes:
+    """A text from a client; masked by zeros."""
+    return bytes([0x81, 0x80 | len(text)]) + bytes(4) + text
 
 
 def test_passwords_are_in_no_log(cluster: ApiCluster) -> None:

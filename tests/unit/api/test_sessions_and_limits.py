@@ -185,12 +185,33 @@ def test_commands_of_one_owner_are_counted_while_they_wait_too() -> None:
         async with slots.turn(other):
             waiting = [asyncio.create_task(_hold(slots, owner)) for _ in range(30)]
             await asyncio.sleep(0.02)
-            assert slots._of_owner[owner] == limits.COMMANDS_OF_SESSION_MOST
+            assert slots._of_owner[owner].running == limits.COMMANDS_OF_SESSION_MOST
             ended = await asyncio.gather(*waiting, return_exceptions=True)
         assert not slots._of_owner
         return [one.status for one in ended if isinstance(one, HttpError)]
 
     assert asyncio.run(work()) == [429] * 30
+
+
+def test_of_one_owner_so_many_wait_and_no_more() -> None:
+    """Each of them looked twenty times a second whether it was its turn."""
+
+    async def work() -> tuple[int, int]:
+        slots = CommandSlots(1, wait_s=5)
+        owner = object()
+        async with slots.turn(object()):
+            most = limits.COMMANDS_OF_SESSION_MOST + limits.COMMANDS_WAITING_MOST
+            tasks = [asyncio.create_task(_hold(slots, owner)) for _ in range(most + 7)]
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            refused = [one.exception() for one in tasks if one.done()]
+            for one in tasks:
+                one.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        assert slots.is_idle
+        return len(refused), sum(getattr(one, "status", 0) == 429 for one in refused)
+
+    assert asyncio.run(work()) == (7, 7)
 
 
 # --- logins ------------------------------------------------------------------------------

@@ -1,0 +1,97 @@
+"""What salt-api has answered leaves nothing behind: large answers, commands nobody waits for."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import psutil
+import pytest
+from api import RECORDED_AUTH, ApiCluster
+
+from cluster import eventually
+from saltlite.core.jid import new_jid
+from saltlite.master.jobcache import SqliteJobStore
+
+pytestmark = pytest.mark.slow
+
+JOBS = 5_000
+"""Nearly as many as a list of jobs may have to fit an event: 1 MiB."""
+
+GROWTH_MOST = 9 * 2**20
+WAITING_BYTES_MOST = 16 * 2**20
+"""For the commands of one session that have a turn or wait for one."""
+
+LIST_JOBS = {"client": "runner", "fun": "jobs.list_jobs"}
+PING = {"client": "local", "tgt": "*", "fun": "test.ping"}
+
+
+@pytest.fixture
+def cluster() -> Iterator[ApiCluster]:
+    with ApiCluster(master_options={"external_auth": RECORDED_AUTH}) as cluster:
+        fill_job_store(cluster.cache_dir)
+        yield cluster.start()
+
+
+def fill_job_store(cachedir: Path) -> None:
+    """Jobs of the last hours, as a busy master has them."""
+    cachedir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    store = SqliteJobStore(cachedir)
+    begin = datetime.now(timezone.utc) - timedelta(hours=2)
+    for number in range(JOBS):
+        jid = new_jid(begin + timedelta(milliseconds=number), None)
+        store.new_job(
+            jid, {"fun": "test.ping", "arg": [], "tgt": "m1", "user": "root", "jid": jid}, ["m1"]
+        )
+    store.close()
+
+
+def test_large_lists_leave_no_memory_behind(cluster: ApiCluster) -> None:
+    process = psutil.Process(cluster.api.pid)
+    session = cluster.client.log_in("anna")
+    for _ in range(20):
+        cluster.client.run(session, {"client": "runner", "fun": "test.arg"})
+    before = process.memory_info().rss
+    lengths: list[int] = []
+
+    def ask() -> None:
+        for _ in range(8):
+            reply = cluster.client.run(session, LIST_JOBS)
+            lengths.append(len(reply.body["return"][0]))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(lengths) == 32
+    assert min(lengths) >= JOBS
+    eventually(
+        lambda: process.memory_info().rss - before < GROWTH_MOST, within_s=40, what="memory is back"
+    )
+
+
+def test_commands_that_nobody_waits_for_are_bounded(cluster: ApiCluster) -> None:
+    """Each connection is closed as soon as its command is sent; all are of one session."""
+    process = psutil.Process(cluster.api.pid)
+    session = cluster.client.log_in("anna")
+    for _ in range(20):
+        cluster.client.run(session, PING)
+    before = process.memory_info().rss
+    body = json.dumps(PING)
+    head = (
+        f"POST / HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nX-Auth-Token: {session}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    ).encode()
+    most = 0
+    for _ in range(3_000):
+        with socket.create_connection(("127.0.0.1", cluster.api_port), timeout=20) as connection:
+            connection.sendall(head)
+        most = max(most, process.memory_info().rss)
+    other = cluster.client.log_in("ben")
+    assert cluster.client.run(other, PING).body == {"return": [{"m1": True}]}
+    assert most - before < WAITING_BYTES_MOST, f"{before / 2**20:.1f} -> {most / 2**20:.1f} MiB"
