@@ -228,6 +228,7 @@ USERS_IMPORTS = "saltlite/loader/answers/"
         ("cryptography", ("saltlite/crypto/", "saltlite/providers/x509/")),
         # parsed texts are copied by it, and never leave the process
         # saltbus.py reads maps one after another from a stream that says nothing of their length
+        # packed.py cuts a frame into pieces without building what is in it
         # serial.py writes it as a format of file.serialize
         (
             "msgpack",
@@ -235,6 +236,7 @@ USERS_IMPORTS = "saltlite/loader/answers/"
                 "saltlite/transport/codec.py",
                 "saltlite/templates/parsed.py",
                 "saltlite/api/saltbus.py",
+                "saltlite/api/packed.py",
                 "saltlite/states/_file/serial.py",
                 USERS_IMPORTS,
             ),

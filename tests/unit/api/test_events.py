@@ -23,6 +23,9 @@ from saltlite.api.server import ApiServer
 from saltlite.transport.bus import Event, pack_event
 
 
+NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)
+
+
 class Master:
     """As much of a MasterClient as streams need."""
 
@@ -176,6 +179,27 @@ def test_a_runner_that_is_quicker_than_its_answer_is_heard() -> None:
         assert not source._run_returns
 
     run(work)
+
+
+def test_returns_of_other_runs_are_kept_for_a_moment_only() -> None:
+    """Until the tag is known that is waited for; while a run went on, a thousand were kept."""
+
+    async def work() -> int:
+        one = feed()
+        others = [pack_event(f"salt/run/{n}/ret", {"n": n}, NOW) for n in range(9)]
+        with one.expect_run() as expected:
+            for frame in others[:5]:
+                one._dispatch(frame)
+            waiting = asyncio.create_task(expected.data_of("salt/run/x/ret", 5))
+            await asyncio.sleep(0)
+            for frame in others[5:]:
+                one._dispatch(frame)
+            kept = len(one._run_returns)
+            one._dispatch(pack_event("salt/run/x/ret", {"return": 1}, NOW))
+            assert (await waiting or {})["return"] == 1
+        return kept
+
+    assert run(work) == 0
 
 
 async def serve(app: App) -> tuple[ApiServer, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
+import tracemalloc
 from collections.abc import Awaitable
 
 from saltlite.api.hearers import Hearers, Lookout
@@ -129,3 +131,18 @@ def test_the_kernel_tells_of_connections() -> None:
             assert found is not None
             assert len(found) == 2
     assert connections_to(port) is None
+
+
+def test_a_look_does_not_grow_with_the_connections_of_others() -> None:
+    """Built as one text, fifty thousand of them were ten megabytes for each job."""
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=400))
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(other.getsockname()))
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        tracemalloc.start()
+        found = connections_to(listener.getsockname()[1])
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert found == frozenset()
+    assert most < 50_000
