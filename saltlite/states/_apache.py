@@ -39,16 +39,18 @@ class Enabled(Resource[bool]):
         step = Step(
             would=f"Apache {self.kind} {self.name} is set to be {self.become}.",
             changes={"old": old, "new": new},
-            run=self._switch,
+            run=self._switch_site,
         )
         return [step]
 
-    def _switch(self, ctx: MinionContext) -> None:
+    def _switch_site(self, ctx: MinionContext) -> None:
         status = self.switch(ctx, self.name)["Status"]
         if not isinstance(status, str) or self.become not in status:
-            raise FunctionError(self._failed(f" ({status})" if isinstance(status, str) else ""))
+            raise FunctionError(
+                self._say_failure(f" ({status})" if isinstance(status, str) else "")
+            )
 
-    def _failed(self, why: str) -> str:
+    def _say_failure(self, why: str) -> str:
         return f"Failed to {self.become.removesuffix('d')} {self.name} Apache {self.kind}{why}"
 
     def comment_unchanged(self, now: bool) -> str:
@@ -58,4 +60,4 @@ class Enabled(Resource[bool]):
         return ""
 
     def unmet(self, after: bool, left: Sequence[Step]) -> str:
-        return self._failed("")
+        return self._say_failure("")

@@ -82,8 +82,8 @@ class Role(Resource[Found]):
 
     def plan(self, now: Found) -> list[Step]:
         if now.role is None:
-            return [self._create()]
-        wanted = self._wanted(now.role, is_until=now.is_until)
+            return [self._plan_creation()]
+        wanted = self._find_wanted(now.role, is_until=now.is_until)
         if not wanted:
             return []
         shown = {**wanted, "password": True} if "password" in wanted else wanted
@@ -91,11 +91,11 @@ class Role(Resource[Found]):
             would=f"{self.kind} {self.name} is set to be updated",
             did=f"The {self.kind.lower()} {self.name} has been updated",
             changes={self.name: shown},
-            run=partial(self._run, verb="update", wanted=wanted),
+            run=partial(self._run_verb, verb="update", wanted=wanted),
         )
         return [step]
 
-    def _create(self) -> Step:
+    def _plan_creation(self) -> Step:
         password = self.password if self.password is not None else self.first_password
         wanted = {
             **{name: value for name, value in self.flags.items() if value is not None},
@@ -107,10 +107,10 @@ class Role(Resource[Found]):
             would=f"{self.kind} {self.name} is set to be created",
             did=f"The {self.kind.lower()} {self.name} has been created",
             changes={self.name: "Present"},
-            run=partial(self._run, verb="create", wanted=wanted),
+            run=partial(self._run_verb, verb="create", wanted=wanted),
         )
 
-    def _wanted(self, role: Mapping[str, Any], *, is_until: bool) -> dict[str, Any]:
+    def _find_wanted(self, role: Mapping[str, Any], *, is_until: bool) -> dict[str, Any]:
         """The arguments that are to be changed."""
         wanted: dict[str, Any] = {
             name: value
@@ -132,7 +132,7 @@ class Role(Resource[Found]):
         kind = None if self.encrypted is None else postgres.hash_kind(self.encrypted)
         return passwords.fits(self.name, str(self.password), kind, role["password"])
 
-    def _run(self, ctx: MinionContext, verb: str, wanted: Mapping[str, Any]) -> None:
+    def _run_verb(self, ctx: MinionContext, verb: str, wanted: Mapping[str, Any]) -> None:
         given = {**wanted, **self.server, "encrypted": self.encrypted}
         if "password" in wanted:
             given["rolepassword"] = wanted["password"]
@@ -204,11 +204,11 @@ class Thing(Resource[bool]):
             would=self.words.would,
             did=self.words.did,
             changes={self.name: self.change},
-            run=self._run,
+            run=self._run_act,
         )
         return [step]
 
-    def _run(self, ctx: MinionContext) -> None:
+    def _run_act(self, ctx: MinionContext) -> None:
         if not self.act(ctx):
             raise FunctionError(self.words.failed)
 

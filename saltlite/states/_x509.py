@@ -46,21 +46,21 @@ class Document(Resource[Found]):
     how: Mapping[str, Any]
 
     @abstractmethod
-    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
         """What of a file that is there is another than declared."""
 
     @abstractmethod
-    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
         """New content; the same document where only what is around it is another."""
 
     def read(self, ctx: MinionContext) -> Found:
         data = ctx.host.read_bytes(self.name)
         if data is None:
             return Found(is_there=False)
-        found = self.compared(ctx, data, datetime.now(timezone.utc))
-        return replace(found, rights=self._rights(ctx))
+        found = self.compare(ctx, data, datetime.now(timezone.utc))
+        return replace(found, rights=self._find_rights(ctx))
 
-    def _rights(self, ctx: MinionContext) -> Mapping[str, Any]:
+    def _find_rights(self, ctx: MinionContext) -> Mapping[str, Any]:
         """Owner and mode that are others than declared."""
         kept = {**self.how, "replace": False, "makedirs": False}
         return realise(file_managed(ctx, self.name, kept), ctx, test=True).changes
@@ -69,22 +69,22 @@ class Document(Resource[Found]):
         if now.complaint:
             return Verdict(result=False, comment=now.complaint)
         if not now.is_there:
-            return [self._step("created", {"created": self.name}, now)]
+            return [self._plan_step("created", {"created": self.name}, now)]
         if now.differences:
             verb = self.for_junk if "replaced" in now.differences else "recreated"
-            return [self._step(verb, now.differences, now)]
+            return [self._plan_step(verb, now.differences, now)]
         if now.rights:
             return [
                 Step(
                     would=f"The owner or mode of {self.name} would have been changed",
                     did=f"The owner or mode of {self.name} has been changed",
                     changes=now.rights,
-                    run=self._put_right,
+                    run=self._set_rights,
                 )
             ]
         return []
 
-    def _step(self, verb: str, changes: Mapping[str, Any], before: Found) -> Step:
+    def _plan_step(self, verb: str, changes: Mapping[str, Any], before: Found) -> Step:
         return Step(
             would=f"The {self.what} would have been {verb}",
             did=f"The {self.what} has been {verb}",
@@ -94,13 +94,13 @@ class Document(Resource[Found]):
 
     def write(self, ctx: MinionContext, before: Found) -> None:
         """Make the content and put it in place."""
-        data = self.made(ctx, datetime.now(timezone.utc), before)
+        data = self.make(ctx, datetime.now(timezone.utc), before)
         with ctx.host.private_file(data) as source:  # it may be binary, and it may be a key
             given = {**self.how, "source": source, "skip_verify": True, "keep_source": False}
-            _act(ctx, self.name, {**given, "show_changes": False})
+            _manage_file(ctx, self.name, {**given, "show_changes": False})
 
-    def _put_right(self, ctx: MinionContext) -> None:
-        _act(ctx, self.name, {**self.how, "replace": False})
+    def _set_rights(self, ctx: MinionContext) -> None:
+        _manage_file(ctx, self.name, {**self.how, "replace": False})
 
     def comment_unchanged(self, now: Found) -> str:
         return f"The {self.what} is in the correct state"
@@ -113,7 +113,7 @@ def file_managed(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> OwnDe
     return managed(ctx, name, **given)
 
 
-def _act(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> None:
+def _manage_file(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> None:
     verdict = realise(file_managed(ctx, name, how), ctx, test=False)
     if verdict.result is False:
         raise FunctionError(verdict.comment)

@@ -28,7 +28,7 @@ def present(
     ``acl_type`` is ``user``, ``group``, ``mask`` or ``other``, after ``default:`` for what new
     files in a directory get. ``recurse``: all below, too. ``force``: the other named entries go.
     """
-    return _present(name, acl_type, [str(acl_name)], perms, recurse, force)
+    return _declare_present(name, acl_type, [str(acl_name)], perms, recurse, force)
 
 
 def list_present(
@@ -40,7 +40,7 @@ def list_present(
     force: bool = False,
 ) -> Declared:
     """As :func:`present`, for several names."""
-    return _present(name, acl_type, _names(acl_names), perms, recurse, force)
+    return _declare_present(name, acl_type, _list_names(acl_names), perms, recurse, force)
 
 
 def absent(
@@ -53,20 +53,23 @@ def absent(
 def list_absent(name: str, acl_type: str, acl_names: Any = None, recurse: bool = False) -> Declared:
     """As :func:`absent`, for several names."""
     return Absent(
-        path=str(name), kind=str(acl_type), names=tuple(_names(acl_names)), recurse=bool(recurse)
+        path=str(name),
+        kind=str(acl_type),
+        names=tuple(_list_names(acl_names)),
+        recurse=bool(recurse),
     )
 
 
-def _names(given: Any) -> list[str]:
+def _list_names(given: Any) -> list[str]:
     if not given:
         return [""]
     return [given] if isinstance(given, str) else [str(one) for one in given]
 
 
-def _present(
+def _declare_present(
     name: str, acl_type: str, names: Sequence[str], perms: str | int, recurse: bool, force: bool
 ) -> Declared:
-    letters = _letters(str(perms))
+    letters = _to_letters(str(perms))
     if letters is None:
         said = f"perms: {perms!r} has other letters than rwxX, and is no number from 0 to 7"
         return Verdict(result=False, comment=said)
@@ -81,7 +84,7 @@ def _present(
     )
 
 
-def _letters(perms: str) -> str | None:
+def _to_letters(perms: str) -> str | None:
     """The permissions in letters, as setfacl understands a digit; ``None`` for what is neither."""
     if len(perms) == 1 and perms in "01234567":
         bits = ((4, "r"), (2, "w"), (1, "x"))
@@ -111,7 +114,7 @@ class _Entries(Resource[Now]):
             return Now(exists=False)
         return Now(True, acl.listed(ctx.host, [self.path], recursive=self.recurse))
 
-    def found(self, listed: Listed) -> dict[str, str]:
+    def find_entries(self, listed: Listed) -> dict[str, str]:
         """The permissions of the entries that are meant, by name."""
         kind, default = acl.kind_of(self.kind)
         return {
@@ -125,10 +128,10 @@ class _Entries(Resource[Now]):
         done = acl.change(ctx.host, action, words, [self.path], recursive=self.recurse)
         if done.exit_code != 0:
             said = done.stderr.strip()
-            raise FunctionError(f"Error updating permissions for {self.shown}: {said}")
+            raise FunctionError(f"Error updating permissions for {self.names_shown}: {said}")
 
     @property
-    def shown(self) -> str:
+    def names_shown(self) -> str:
         """The names as they are told."""
         return ", ".join(self.names)
 
@@ -150,26 +153,28 @@ class Present(_Entries):
     def plan(self, now: Now) -> Sequence[Step] | Verdict:
         if not now.exists:
             return self.missing()
-        wrong = [one for one in now.lists if self._differs(one)]
-        strangers = self._strangers(now.lists) if self.force else []
+        wrong = [one for one in now.lists if self._does_differ(one)]
+        strangers = self._find_strangers(now.lists) if self.force else []
         if not wrong and not strangers:
             return []
-        first = self.found((wrong or list(now.lists))[0])
-        return [self._setting(first, strangers)]
+        first = self.find_entries((wrong or list(now.lists))[0])
+        return [self._plan_setting(first, strangers)]
 
-    def _differs(self, listed: Listed) -> bool:
+    def _does_differ(self, listed: Listed) -> bool:
         _, default = acl.kind_of(self.kind)
         if default and self._is_file(listed):
             return False  # only directories have such entries
-        there = self.found(listed)
-        return any(name not in there or there[name] != self._wanted(listed) for name in self.names)
+        there = self.find_entries(listed)
+        return any(
+            name not in there or there[name] != self._wanted_perms(listed) for name in self.names
+        )
 
     def _is_file(self, listed: Listed) -> bool:
         import os
 
         return not os.path.isdir(listed.path)
 
-    def _wanted(self, listed: Listed) -> str:
+    def _wanted_perms(self, listed: Listed) -> str:
         """The permissions as getfacl writes them; ``X`` means directories and programs."""
         runs = "x" in self.perms or ("X" in self.perms and self._may_run(listed))
         return "".join(
@@ -182,7 +187,7 @@ class Present(_Entries):
             return True
         return any("x" in entry.permissions for entry in listed.entries if not entry.default)
 
-    def _strangers(self, lists: Sequence[Listed]) -> list[str]:
+    def _find_strangers(self, lists: Sequence[Listed]) -> list[str]:
         kind, default = acl.kind_of(self.kind)
         return sorted(
             {
@@ -195,17 +200,17 @@ class Present(_Entries):
             }
         )
 
-    def _setting(self, old: Mapping[str, str], strangers: Sequence[str]) -> Step:
-        about = {"acl_name": self.shown, "acl_type": self.kind}
+    def _plan_setting(self, old: Mapping[str, str], strangers: Sequence[str]) -> Step:
+        about = {"acl_name": self.names_shown, "acl_type": self.kind}
         changes: dict[str, Any] = {"new": {**about, "perms": self.given}}
-        would = f"New permissions will be applied for {self.shown}: {self.given}"
-        did = f"Applied new permissions for {self.shown}"
+        would = f"New permissions will be applied for {self.names_shown}: {self.given}"
+        did = f"Applied new permissions for {self.names_shown}"
         if old:
             before = next(iter(old.values()))
             changes["old"] = {**about, "perms": before}
             arrow = f"{before} -> {self.given}"
-            would = f"Updated permissions will be applied for {self.shown}: {arrow}"
-            did = f"Updated permissions for {self.shown}"
+            would = f"Updated permissions will be applied for {self.names_shown}: {arrow}"
+            did = f"Updated permissions for {self.names_shown}"
         if strangers:
             changes["removed"] = list(strangers)
 
@@ -224,7 +229,9 @@ class Absent(_Entries):
     def plan(self, now: Now) -> Sequence[Step] | Verdict:
         if not now.exists:
             return self.missing()
-        found = {name: old for listed in now.lists for name, old in self.found(listed).items()}
+        found = {
+            name: old for listed in now.lists for name, old in self.find_entries(listed).items()
+        }
         there = {name: old for name, old in found.items() if name}  # the owner's always stays
         if not there:
             return []

@@ -63,7 +63,7 @@ class Registered(_Alternative):
             Step(
                 would=f"Alternative will be set for {self.name} to {wish}",
                 did=f"Alternative for {self.name} set to path {wish}",
-                run=self._install,
+                run=self._install_link,
                 changes={
                     "name": self.name,
                     "link": self.link,
@@ -73,7 +73,7 @@ class Registered(_Alternative):
             )
         ]
 
-    def _install(self, ctx: MinionContext) -> None:
+    def _install_link(self, ctx: MinionContext) -> None:
         call = ctx.functions.call
         said = call("alternatives.install", self.name, self.link, self.path, self.priority)
         if not call("alternatives.check_exists", self.name, self.path):
@@ -99,7 +99,7 @@ class Unregistered(_Alternative):
         """Take it away; another one takes its place."""
         if not now.registered:
             return []
-        left = _left(now, self.path)
+        left = _next_path(now, self.path)
         fallback = f". Falling back to path {left}" if left else ""
         return [
             Step(
@@ -121,7 +121,7 @@ class Unregistered(_Alternative):
         return f"Alternative {self.path} for {self.name} was not removed"
 
 
-def _left(now: Now, path: str) -> str:
+def _next_path(now: Now, path: str) -> str:
     """What the name stands for without this program: the other one with the greatest priority."""
     if now.current != path:
         return now.current or ""

@@ -8,15 +8,15 @@ from saltlite.states._apache import Enabled
 
 def enabled(name: str) -> Enabled:
     """A configuration that is enabled."""
-    return _declared(name, wanted=True)
+    return _declare_conf(name, wanted=True)
 
 
 def disabled(name: str) -> Enabled:
     """A configuration that is not enabled."""
-    return _declared(name, wanted=False)
+    return _declare_conf(name, wanted=False)
 
 
-def _declared(name: str, *, wanted: bool) -> Enabled:
+def _declare_conf(name: str, *, wanted: bool) -> Enabled:
     return Enabled(
         kind="conf",
         name=str(name),

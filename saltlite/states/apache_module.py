@@ -8,15 +8,15 @@ from saltlite.states._apache import Enabled
 
 def enabled(name: str) -> Enabled:
     """A module that is enabled."""
-    return _declared(name, wanted=True)
+    return _declare_module(name, wanted=True)
 
 
 def disabled(name: str) -> Enabled:
     """A module that is not enabled."""
-    return _declared(name, wanted=False)
+    return _declare_module(name, wanted=False)
 
 
-def _declared(name: str, *, wanted: bool) -> Enabled:
+def _declare_module(name: str, *, wanted: bool) -> Enabled:
     return Enabled(
         kind="module",
         name=str(name),

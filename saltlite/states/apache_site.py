@@ -8,15 +8,15 @@ from saltlite.states._apache import Enabled
 
 def enabled(name: str) -> Enabled:
     """A site that is enabled."""
-    return _declared(name, wanted=True)
+    return _declare_site(name, wanted=True)
 
 
 def disabled(name: str) -> Enabled:
     """A site that is not enabled."""
-    return _declared(name, wanted=False)
+    return _declare_site(name, wanted=False)
 
 
-def _declared(name: str, *, wanted: bool) -> Enabled:
+def _declare_site(name: str, *, wanted: bool) -> Enabled:
     return Enabled(
         kind="site",
         name=str(name),

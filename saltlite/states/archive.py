@@ -63,7 +63,7 @@ def extracted(
     if os.path.lexists(name) and not os.path.isdir(name):
         return failure(f"{name} exists and is not a directory")
     name = f"{name.rstrip('/')}/"
-    owner = Owner(user=user, group=group, below=_inside(name, enforce_ownership_on))
+    owner = Owner(user=user, group=group, below=_owned_path(name, enforce_ownership_on))
     owner.ids()  # complains
     if clean and clean_parent:
         return failure("Only one of 'clean' and 'clean_parent' can be set to True")
@@ -72,9 +72,9 @@ def extracted(
     if if_missing and os.path.exists(str(if_missing)):
         return Verdict(result=True, comment=f"Path {if_missing} exists")
     source, source_hash = sources.chosen(ctx, source, source_hash, saltenv)
-    source = _shown(str(source or ""))
+    source = _show_source(str(source or ""))
     kind = format_of(source, archive_format)
-    _fitting(kind, password, options, use_cmd_unzip)
+    _check_format(kind, password, options, use_cmd_unzip)
     wanted: Mapping[str, str] = {}
     if source_hash and not skip_verify:
         wanted = sources.source_sum(ctx, "", source, source_hash, source_hash_name, saltenv)
@@ -89,7 +89,9 @@ def extracted(
         )
     archive = Archive(
         kind=kind, source=source, options=None if options is None else str(options),
-        path=_cached(ctx, source, wanted, saltenv, skip_verify=skip_verify, use_etag=use_etag),
+        path=_cache_source(
+            ctx, source, wanted, saltenv, skip_verify=skip_verify, use_etag=use_etag
+        ),
         password=None if password is None else str(password), modes=extract_perms,
         by_program=bool(use_cmd_unzip or options), trim=trim_output or False,
     )  # fmt: skip
@@ -114,7 +116,7 @@ def extracted(
     )  # fmt: skip
 
 
-def _inside(name: str, given: Any) -> str:
+def _owned_path(name: str, given: Any) -> str:
     """The path whose owner is set in place of that of the members; empty without one."""
     if not given:
         return ""
@@ -126,7 +128,7 @@ def _inside(name: str, given: Any) -> str:
     return path
 
 
-def _shown(source: str) -> str:
+def _show_source(source: str) -> str:
     """What a source is called: a file of this machine by its path, which has to be there."""
     if not source:
         raise FunctionError('Invalid source ""')
@@ -138,7 +140,7 @@ def _shown(source: str) -> str:
     return path
 
 
-def _fitting(kind: str, password: Any, options: Any, use_cmd_unzip: Any) -> None:
+def _check_format(kind: str, password: Any, options: Any, use_cmd_unzip: Any) -> None:
     """Raises FunctionError for arguments that this format does not take."""
     if password is not None and kind != "zip":
         raise FunctionError("The 'password' argument is only supported for zip archives")
@@ -153,7 +155,7 @@ def _fitting(kind: str, password: Any, options: Any, use_cmd_unzip: Any) -> None
         )
 
 
-def _cached(
+def _cache_source(
     ctx: MinionContext,
     source: str,
     wanted: Mapping[str, str],
@@ -182,11 +184,11 @@ def _cached(
         with system_errors():
             actual = hashes.file_hash(path, wanted["hash_type"])
         if actual != wanted["hsum"]:
-            raise FunctionError(_mismatch(source, path, actual, wanted["hsum"]))
+            raise FunctionError(_say_mismatch(source, path, actual, wanted["hsum"]))
     return path
 
 
-def _mismatch(source: str, path: str, actual: str, wanted: str) -> str:
+def _say_mismatch(source: str, path: str, actual: str, wanted: str) -> str:
     if sources.is_local(source):
         return f"{source} does not match the desired source_hash {wanted}"
     return (

@@ -54,13 +54,13 @@ def disabled(name: str, **kwargs: Any) -> Switched:
     return Switched(name=str(name), wanted=False)
 
 
-def _read(ctx: MinionContext, name: str) -> Now:
+def _read_beacon(ctx: MinionContext, name: str) -> Now:
     found = beacons.list_(ctx, return_yaml=False)
     data = list_form(name, found[name]) if name in found else None
     return Now(data, beacons.read_saved(ctx, name))
 
 
-def _done(answer: Mapping[str, Any]) -> None:
+def _check_answer(answer: Mapping[str, Any]) -> None:
     if not answer["result"]:
         raise FunctionError(str(answer["comment"]))
 
@@ -70,7 +70,7 @@ def _save_step(name: str) -> Step:
         would=f"Beacon {name} would be saved",
         did=f"Beacon {name} saved",
         changes={"saved": True},
-        run=lambda ctx: _done(beacons.save(ctx)),
+        run=lambda ctx: _check_answer(beacons.save(ctx)),
     )
 
 
@@ -83,19 +83,19 @@ class Beacon(Resource[Now]):
     save: bool = False
 
     def read(self, ctx: MinionContext) -> Now:
-        return _read(ctx, self.name)
+        return _read_beacon(ctx, self.name)
 
     def plan(self, now: Now) -> list[Step]:
         steps = []
         if now.data is None:
             steps.append(self._add_step())
-        elif not self._fits(now.data):
+        elif not self._fits_data(now.data):
             steps.append(self._modify_step(now.data))
         if self.save and (steps or now.saved != now.data):
             steps.append(_save_step(self.name))
         return steps
 
-    def _fits(self, data: Data) -> bool:
+    def _fits_data(self, data: Data) -> bool:
         """Whether it is enabled is for ``beacon.enabled`` to say, unless it is declared here."""
         if any("enabled" in part for part in self.wanted):
             return self.wanted == data
@@ -106,7 +106,7 @@ class Beacon(Resource[Now]):
             would=f"Beacon: {self.name} would be added.",
             did=f"Adding {self.name} to beacons",
             changes={self.name: "added"},
-            run=lambda ctx: _done(beacons.add(ctx, self.name, self.wanted)),
+            run=lambda ctx: _check_answer(beacons.add(ctx, self.name, self.wanted)),
         )
 
     def _modify_step(self, data: Data) -> Step:
@@ -114,7 +114,7 @@ class Beacon(Resource[Now]):
             would=f"Beacon: {self.name} would be modified.",
             did=f"Modifying {self.name} in beacons",
             changes={"diff": beacons.compare(data, self.wanted)},
-            run=lambda ctx: _done(beacons.modify(ctx, self.name, self.wanted)),
+            run=lambda ctx: _check_answer(beacons.modify(ctx, self.name, self.wanted)),
         )
 
     def comment_unchanged(self, now: Now) -> str:
@@ -129,7 +129,7 @@ class NoBeacon(Resource[Now]):
     save: bool = False
 
     def read(self, ctx: MinionContext) -> Now:
-        return _read(ctx, self.name)
+        return _read_beacon(ctx, self.name)
 
     def plan(self, now: Now) -> list[Step]:
         steps = []
@@ -139,7 +139,7 @@ class NoBeacon(Resource[Now]):
                     would=f"Beacon: {self.name} would be deleted.",
                     did=f"Removed {self.name} from beacons",
                     changes={self.name: "removed"},
-                    run=lambda ctx: _done(beacons.delete(ctx, self.name)),
+                    run=lambda ctx: _check_answer(beacons.delete(ctx, self.name)),
                 )
             )
         if self.save and (steps or now.saved is not None):
@@ -158,7 +158,7 @@ class Switched(Resource[Now]):
     wanted: bool
 
     def read(self, ctx: MinionContext) -> Now:
-        return _read(ctx, self.name)
+        return _read_beacon(ctx, self.name)
 
     def plan(self, now: Now) -> list[Step]:
         if now.data is None or _is_enabled(now.data) is self.wanted:
@@ -169,13 +169,13 @@ class Switched(Resource[Now]):
                 would=f"Beacon {self.name} would be {verb}.",
                 did=f"{verb.capitalize()} beacon {self.name}.",
                 changes={self.name: verb},
-                run=self._switch,
+                run=self._switch_beacon,
             )
         ]
 
-    def _switch(self, ctx: MinionContext) -> None:
+    def _switch_beacon(self, ctx: MinionContext) -> None:
         switch = beacons.enable_beacon if self.wanted else beacons.disable_beacon
-        _done(switch(ctx, self.name))
+        _check_answer(switch(ctx, self.name))
 
     def comment_unchanged(self, now: Now) -> str:
         if now.data is None:

@@ -101,9 +101,9 @@ class FileSystem(Resource[Found]):
             return Verdict(result=False, comment=f"Invalid fs_type: {self.kind}")
         changes = {"old": now.kind, "new": self.kind}
         would = f"Changes to {self.name} will be applied"
-        return [Step(would=would, changes=changes, run=self._format)]
+        return [Step(would=would, changes=changes, run=self._format_device)]
 
-    def _format(self, ctx: MinionContext) -> None:
+    def _format_device(self, ctx: MinionContext) -> None:
         if not disk.format_(ctx, self.name, self.kind, force=self.force, **self.options):
             raise FunctionError(f"Failed to format {self.name}")
 
@@ -162,7 +162,7 @@ class Tuned(Resource[Mapping[str, str] | None]):
         differing = {
             key: (old, wanted)
             for key, wanted in self.wanted.items()
-            if str(old := _setting(now, key)) != str(wanted)
+            if str(old := _read_setting(now, key)) != str(wanted)
         }
         if not differing:
             return []
@@ -173,11 +173,11 @@ class Tuned(Resource[Mapping[str, str] | None]):
                     key: f"Changed from {old} to {wanted}"
                     for key, (old, wanted) in differing.items()
                 },
-                run=partial(self._tune, keys=list(differing)),
+                run=partial(self._tune_device, keys=list(differing)),
             )
         ]
 
-    def _tune(self, ctx: MinionContext, keys: list[str]) -> None:
+    def _tune_device(self, ctx: MinionContext, keys: list[str]) -> None:
         disk.tune(ctx, self.name, **{key: self.wanted[key] for key in keys})
 
     def comment_unchanged(self, now: Mapping[str, str] | None) -> str:
@@ -195,7 +195,7 @@ class Tuned(Resource[Mapping[str, str] | None]):
         return f"Failed to modify block device {self.name}"
 
 
-def _setting(now: Mapping[str, str], key: str) -> str | bool:
+def _read_setting(now: Mapping[str, str], key: str) -> str | bool:
     """A setting as it would be declared."""
     value = now[_SETTINGS[key]]
     if key in _SWITCHES:

@@ -60,8 +60,10 @@ def run(
         "success_stdout": success_stdout,
         "success_stderr": success_stderr,
         "python_shell": True,
-        **_passed(kwargs, ("stdin", "group", "template", "bg", "rstrip", "saltenv", "password")),
-        **_passed(kwargs, ("clean_env", "reset_system_locale", "python_shell", "raise_err")),
+        **_pick_options(
+            kwargs, ("stdin", "group", "template", "bg", "rstrip", "saltenv", "password")
+        ),
+        **_pick_options(kwargs, ("clean_env", "reset_system_locale", "python_shell", "raise_err")),
     }
     if shell:
         options["shell"] = shell
@@ -71,17 +73,17 @@ def run(
         if cwd and not os.path.isdir(cwd):
             comment = f'Desired working directory "{cwd}" is not available'
             return Verdict(result=False, comment=comment)
-        ended = _ended(ctx, "cmd.run_all", *_in_root(name, root, options), done)
+        ended = _judge_command(ctx, "cmd.run_all", *_in_root(name, root, options), done)
         if ignore_timeout and "Timed out after" in str(ended.changes.get("stdout")):
             return Verdict(result=True, comment=done, changes={**ended.changes, "retcode": 0})
-        return _stateful(ended) if _is_stateful(stateful) else ended
+        return _judge_stateful(ended) if _is_stateful(stateful) else ended
 
     def test_run(ctx: MinionContext, command: str) -> Verdict:
         if cwd and not os.path.isdir(cwd):
             return Verdict(
                 result=False, comment=f'Desired working directory "{cwd}" is not available'
             )
-        return _ended(ctx, "cmd.run_all", command, options, "")
+        return _judge_command(ctx, "cmd.run_all", command, options, "")
 
     return Action(
         would=f'Command "{name}" would have been executed',
@@ -146,7 +148,7 @@ def script(
         "success_retcodes": success_retcodes,
         "success_stdout": success_stdout,
         "success_stderr": success_stderr,
-        **_passed(kwargs, ("stdin", "group", "bg", "reset_system_locale")),
+        **_pick_options(kwargs, ("stdin", "group", "bg", "reset_system_locale")),
         "context": {**(defaults or {}), **(context or {})},
     }
     if shell:
@@ -156,15 +158,17 @@ def script(
         if cwd and not os.path.isdir(cwd):
             comment = f'Desired working directory "{cwd}" is not available'
             return Verdict(result=False, comment=comment)
-        ended = _ended(ctx, "cmd.script", wanted, options, f"Command '{name}' run")
+        ended = _judge_command(ctx, "cmd.script", wanted, options, f"Command '{name}' run")
         if ended.changes.get("cache_error"):
             comment = f"Unable to cache script {wanted} from saltenv '{saltenv}'"
             changes = {} if _is_stateful(stateful) else ended.changes
             return Verdict(result=False, comment=comment, changes=changes)
-        return _stateful(ended) if _is_stateful(stateful) else ended
+        return _judge_stateful(ended) if _is_stateful(stateful) else ended
 
     def test_run(ctx: MinionContext, script: str) -> Verdict:
-        return _ended(ctx, "cmd.script", script, {**options, "args": kwargs.get("args")}, "")
+        return _judge_command(
+            ctx, "cmd.script", script, {**options, "args": kwargs.get("args")}, ""
+        )
 
     return Action(
         would=f"Command '{name}' would have been executed",
@@ -226,7 +230,7 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str, **kwargs: Any) -> Declar
     )
 
 
-def _passed(kwargs: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _pick_options(kwargs: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: kwargs[name] for name in names if name in kwargs}
 
 
@@ -244,20 +248,20 @@ def _is_environment(env: Any) -> bool:
     return not env or isinstance(env, (str, Mapping))
 
 
-def _ended(
+def _judge_command(
     ctx: MinionContext, function: str, what: Any, options: Mapping[str, Any], comment: str
 ) -> Verdict:
     """What a command came to."""
     try:
         if options.get("bg") and function == "cmd.run_all":
-            return Verdict(result=True, comment=comment, changes=_begun(ctx, what, options))
+            return Verdict(result=True, comment=comment, changes=_begin_command(ctx, what, options))
         outcome = ctx.functions.call(function, what, **options)
     except FunctionError as error:
         return Verdict(result=False, comment=str(error))
     return Verdict(result=not outcome["retcode"], comment=comment, changes=outcome)
 
 
-def _begun(ctx: MinionContext, what: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def _begin_command(ctx: MinionContext, what: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """A command that nobody waits for."""
     known = {key: value for key, value in options.items() if key != "bg"}
     begun = ctx.functions.call("cmd.run_bg", what, **known)
@@ -280,21 +284,21 @@ def _foreseen_of(
         if name is None:
             return Verdict(result=None, comment="")
         ended = test_run(ctx, name)
-        found = _stateful(ended)
+        found = _judge_stateful(ended)
         result = (None if found.changes else True) if ended.result else False
         return Verdict(result=result, comment=found.comment, changes=found.changes)
 
     return foresee
 
 
-def _stateful(ended: Verdict) -> Verdict:
+def _judge_stateful(ended: Verdict) -> Verdict:
     """The verdict that a command's own words make of it. Source: observed on Salt 3006.30."""
     if not ended.changes:
         return ended
     written = str(ended.changes.get("stdout", "")).rstrip()
     if not written:
         return Verdict(result=ended.result, comment=str(ended.changes.get("stderr", "")))
-    said, rest = _said(written)
+    said, rest = _split_output(written)
     if said is None:
         return Verdict(result=False, comment=NOT_UNDERSTOOD, changes=ended.changes)
     comment = str(said.pop("comment", ""))
@@ -304,7 +308,7 @@ def _stateful(ended: Verdict) -> Verdict:
     return Verdict(result=ended.result, comment=comment, changes=changes)
 
 
-def _said(written: str) -> tuple[dict[str, Any] | None, str]:
+def _split_output(written: str) -> tuple[dict[str, Any] | None, str]:
     """What the output tells, and what is left of it."""
     if written.startswith("{"):
         try:

@@ -41,7 +41,7 @@ def present(
     job = Job(
         when=when,
         cmd=name,
-        identifier=_identifier(name, identifier),
+        identifier=_find_identifier(name, identifier),
         comment=None if comment is None else str(comment),
         commented=bool(commented),
     )
@@ -57,7 +57,7 @@ def absent(
 ) -> NoCronJob:
     """No job that has this identifier, or runs this command; when it would run does not matter."""
     name = name.strip()
-    found = _identifier(name, identifier)
+    found = _find_identifier(name, identifier)
     return NoCronJob(name=name, user=user, identifier=found, special=special)
 
 
@@ -92,16 +92,16 @@ def file(
     """
     account = files.user(ctx.host, user)
     if account is None:
-        return _refused(f"Could not identify group for user {user}")
+        return _refuse_with(f"Could not identify group for user {user}")
     group = next((each.name for each in files.groups(ctx.host) if each.gid == account.gid), "")
     try:
-        path = _fetch(ctx, name, source_hash, source_hash_name, __env__)
+        path = _fetch_source(ctx, name, source_hash, source_hash_name, __env__)
     except SaltliteError as error:
-        return _refused(str(error))
+        return _refuse_with(str(error))
     text = ctx.host.read_text(path) if path else None
     if text is None:
         what = "Local file source" if name.startswith("/") else "Source file"
-        return _refused(f"{what} {name} does not exist")
+        return _refuse_with(f"{what} {name} does not exist")
     if template:
         from saltlite.templates.template import render_template
 
@@ -111,7 +111,7 @@ def file(
     return WholeTab(user=user, group=group, text=text, replace=replace)
 
 
-def _fetch(
+def _fetch_source(
     ctx: MinionContext, name: str, source_hash: str, source_hash_name: str | None, saltenv: str
 ) -> str:
     """The path of a source, which has the hash that is declared for it; ``""`` for none.
@@ -134,17 +134,17 @@ def _fetch(
     return path
 
 
-def _refused(comment: str) -> Verdict:
+def _refuse_with(comment: str) -> Verdict:
     return Verdict(result=False, comment=comment)
 
 
-def _identifier(name: str, identifier: Any) -> str | None:
+def _find_identifier(name: str, identifier: Any) -> str | None:
     if identifier is False:
         return name
     return None if identifier is None else str(identifier)
 
 
-def _failed(what: str, name: str, user: str, answer: str) -> FunctionError:
+def _build_error(what: str, name: str, user: str, answer: str) -> FunctionError:
     said = f"{what} {name} for user {user} failed to commit with error \n{answer}"
     return FunctionError(said)
 
@@ -160,7 +160,7 @@ class Tab:
         return crontab.parse(self.text)
 
 
-def _read(ctx: MinionContext, user: str) -> Tab:
+def _read_tab(ctx: MinionContext, user: str) -> Tab:
     return Tab(cron.raw_cron(ctx, user))
 
 
@@ -172,7 +172,7 @@ class CronJob(Resource[Tab]):
     job: Job
 
     def read(self, ctx: MinionContext) -> Tab:
-        return _read(ctx, self.user)
+        return _read_tab(ctx, self.user)
 
     def plan(self, now: Tab) -> list[Step]:
         answer, name = crontab.put(now.table(), self.job), self.job.cmd
@@ -183,18 +183,18 @@ class CronJob(Resource[Tab]):
             would=f"Cron {name} is set to be {'added' if is_new else 'updated'}",
             did=f"Cron {name} " + (f"added to {self.user}'s crontab" if is_new else "updated"),
             changes={self.user: name},
-            run=self._set,
+            run=self._set_job,
         )
         return [step]
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_job(self, ctx: MinionContext) -> None:
         job = self.job
         set_job: Callable[..., str] = cron.set_special if job.special else cron.set_job
         answer = set_job(
             ctx, self.user, *job.when, job.cmd, job.commented, job.comment, job.identifier
         )
         if answer not in ("new", "updated", "present"):
-            raise _failed("Cron", job.cmd, self.user, answer)
+            raise _build_error("Cron", job.cmd, self.user, answer)
 
     def comment_unchanged(self, now: Tab) -> str:
         return f"Cron {self.job.cmd} already present"
@@ -210,7 +210,7 @@ class NoCronJob(Resource[Tab]):
     special: str | None
 
     def read(self, ctx: MinionContext) -> Tab:
-        return _read(ctx, self.user)
+        return _read_tab(ctx, self.user)
 
     def plan(self, now: Tab) -> list[Step]:
         when = {} if self.special is None else {0: self.special}
@@ -222,17 +222,17 @@ class NoCronJob(Resource[Tab]):
             would=f"Cron {self.name} is set to be removed",
             did=f"Cron {self.name} removed from {self.user}'s crontab",
             changes={self.user: self.name},
-            run=self._remove,
+            run=self._remove_job,
         )
         return [step]
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_job(self, ctx: MinionContext) -> None:
         if self.special is None:
             answer = cron.rm_job(ctx, self.user, self.name, identifier=self.identifier)
         else:
             answer = cron.rm_special(ctx, self.user, self.name, self.special, self.identifier)
         if answer != "removed":
-            raise _failed("Cron", self.name, self.user, answer)
+            raise _build_error("Cron", self.name, self.user, answer)
 
     def comment_unchanged(self, now: Tab) -> str:
         return f"Cron {self.name} already absent"
@@ -247,7 +247,7 @@ class Variable(Resource[Tab]):
     value: Any
 
     def read(self, ctx: MinionContext) -> Tab:
-        return _read(ctx, self.user)
+        return _read_tab(ctx, self.user)
 
     def plan(self, now: Tab) -> list[Step]:
         there = now.table().env.get(self.name)
@@ -259,14 +259,14 @@ class Variable(Resource[Tab]):
             did=f"Cron env {self.name} "
             + (f"added to {self.user}'s crontab" if is_new else "updated"),
             changes={self.user: self.name},
-            run=self._set,
+            run=self._set_variable,
         )
         return [step]
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_variable(self, ctx: MinionContext) -> None:
         answer = cron.set_env(ctx, self.user, self.name, self.value)
         if answer not in ("new", "updated", "present"):
-            raise _failed("Cron env", self.name, self.user, answer)
+            raise _build_error("Cron env", self.name, self.user, answer)
 
     def comment_unchanged(self, now: Tab) -> str:
         return f"Cron env {self.name} already present"
@@ -280,21 +280,21 @@ class NoVariable(Resource[Tab]):
     user: str
 
     def read(self, ctx: MinionContext) -> Tab:
-        return _read(ctx, self.user)
+        return _read_tab(ctx, self.user)
 
     def plan(self, now: Tab) -> list[Step]:
         step = Step(
             would=f"Cron env {self.name} is set to be removed",
             did=f"Cron env {self.name} removed from {self.user}'s crontab",
             changes={self.user: self.name},
-            run=self._remove,
+            run=self._remove_variable,
         )
         return [step] if self.name in now.table().env else []
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_variable(self, ctx: MinionContext) -> None:
         answer = cron.rm_env(ctx, self.user, self.name)
         if answer != "removed":
-            raise _failed("Cron env", self.name, self.user, answer)
+            raise _build_error("Cron env", self.name, self.user, answer)
 
     def comment_unchanged(self, now: Tab) -> str:
         return f"Cron env {self.name} already absent"
@@ -310,7 +310,7 @@ class WholeTab(Resource[Tab]):
     replace: bool
 
     def read(self, ctx: MinionContext) -> Tab:
-        return _read(ctx, self.user)
+        return _read_tab(ctx, self.user)
 
     def plan(self, now: Tab) -> list[Step]:
         if now.text == self.text or (now.text and not self.replace):
@@ -322,11 +322,11 @@ class WholeTab(Resource[Tab]):
             would=f"The following values are set to be changed:\ndiff: {diff}\n",
             did=f"Crontab for user {self.user} was updated",
             changes={"diff": diff, **owner},
-            run=self._write,
+            run=self._write_tab,
         )
         return [step]
 
-    def _write(self, ctx: MinionContext) -> None:
+    def _write_tab(self, ctx: MinionContext) -> None:
         with ctx.host.private_file(self.text.encode()) as path:
             done = cron.write_cron_file_verbose(ctx, self.user, path)
             said = str(done["stderr"])

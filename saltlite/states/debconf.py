@@ -25,11 +25,11 @@ def set_(name: str, data: Mapping[str, Mapping[str, Any]], **kwargs: Any) -> Ans
         raise DeclarationError(f"debconf.set {name}: data is to be a map of questions")
     return Answered(
         package=name,
-        answers=tuple(_answer(name, question, given) for question, given in data.items()),
+        answers=tuple(_parse_answer(name, question, given) for question, given in data.items()),
     )
 
 
-def _answer(package: str, question: str, given: Any) -> Answer:
+def _parse_answer(package: str, question: str, given: Any) -> Answer:
     for key in ("type", "value"):
         if not isinstance(given, Mapping) or key not in given:
             raise DeclarationError(f"debconf.set {package}: {question} needs a {key}")
@@ -78,7 +78,7 @@ class Answer:
     value: str
 
     @property
-    def told(self) -> str:
+    def safe_value(self) -> str:
         """The answer as it may be told."""
         return _HIDDEN if self.type == "password" else self.value
 
@@ -104,28 +104,28 @@ class Answered(Resource[list[list[str]]]):
         return [
             Step(
                 would=answer.question,
-                changes={answer.question: answer.told},
-                run=partial(self._set, answer=answer),
+                changes={answer.question: answer.safe_value},
+                run=partial(self._set_answer, answer=answer),
             )
             for answer in self.answers
             if not answer.is_in(now)
         ]
 
-    def _set(self, ctx: MinionContext, answer: Answer) -> None:
+    def _set_answer(self, ctx: MinionContext, answer: Answer) -> None:
         debconf.set_(ctx, self.package, answer.question, answer.type, answer.value)
 
     def comment_unchanged(self, now: list[list[str]]) -> str:
         return "All specified answers are already set"
 
     def would(self, now: list[list[str]], steps: Sequence[Step]) -> str:
-        return self._unchanged(steps)
+        return self._say_unchanged(steps)
 
     def comment_changed(
         self, before: list[list[str]], after: list[list[str]], steps: Sequence[Step]
     ) -> str:
-        return self._unchanged(steps)
+        return self._say_unchanged(steps)
 
-    def _unchanged(self, steps: Sequence[Step]) -> str:
+    def _say_unchanged(self, steps: Sequence[Step]) -> str:
         changed = {step.would for step in steps}
         kept = [each.question for each in self.answers if each.question not in changed]
         return "".join(["Unchanged answers: ", *(f"{each} " for each in kept)]) if kept else ""
@@ -157,7 +157,7 @@ class FromFile(Resource[dict[str, list[list[str]]]]):
         step = Step(
             would="Debconf selections would have been set.",
             did="Debconf selections were set.",
-            changes={each.answer.question: each.answer.told for each in due},
+            changes={each.answer.question: each.answer.safe_value for each in due},
             run=lambda ctx: selections.give(ctx, self.text),
         )
         return [step] if due else []

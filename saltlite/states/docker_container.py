@@ -148,7 +148,7 @@ def stopped(
     )
 
 
-def _state(ctx: MinionContext, name: str) -> str | None:
+def _state_of(ctx: MinionContext, name: str) -> str | None:
     try:
         return module.state(ctx, name)
     except EngineError as error:
@@ -167,7 +167,7 @@ class Absent(Resource[Mapping[str, str] | None]):
     force: bool
 
     def read(self, ctx: MinionContext) -> Mapping[str, str] | None:
-        state = _state(ctx, self.name)
+        state = _state_of(ctx, self.name)
         if state is None:
             return None
         return {"state": state, "id": str(module.inspect_container(ctx, self.name)["Id"])}
@@ -203,7 +203,7 @@ class Stopped(Resource[Mapping[str, str | None]]):
     strict: bool
 
     def read(self, ctx: MinionContext) -> Mapping[str, str | None]:
-        return {name: _state(ctx, name) for name in self.names}
+        return {name: _state_of(ctx, name) for name in self.names}
 
     def plan(self, now: Mapping[str, str | None]) -> Sequence[Step] | Verdict:
         missing = [name for name, state in now.items() if state is None]
@@ -215,9 +215,9 @@ class Stopped(Resource[Mapping[str, str | None]]):
             said = f"The following container(s) are paused: {', '.join(paused)}"
             return Verdict(result=False, comment=said)
         there = {name: state for name, state in now.items() if state not in (None, "stopped")}
-        return [self._stopping(name, str(state)) for name, state in there.items()]
+        return [self._plan_stop(name, str(state)) for name, state in there.items()]
 
-    def _stopping(self, name: str, state: str) -> Step:
+    def _plan_stop(self, name: str, state: str) -> Step:
         def run(ctx: MinionContext) -> None:
             done = module.stop(ctx, name, self.timeout_s, unpause=self.unpause)
             if not done["result"]:

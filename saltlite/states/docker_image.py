@@ -62,7 +62,7 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str | None = None, **kwargs: 
 def _pulling_again(full: str, timeout_s: int) -> Action:
     def run(ctx: MinionContext) -> Verdict:
         before = module.resolve_image_id(ctx, full)
-        done = _pull(ctx, full, timeout_s)
+        done = _pull_image(ctx, full, timeout_s)
         if before == module.resolve_image_id(ctx, full):
             said = f"Image '{full}' was pulled, but there were no changes"
             return Verdict(result=True, comment=said)
@@ -71,7 +71,7 @@ def _pulling_again(full: str, timeout_s: int) -> Action:
     return Action(would=f"Image {full} will be pulled", run=run)
 
 
-def _pull(ctx: MinionContext, full: str, timeout_s: int) -> dict[str, Any]:
+def _pull_image(ctx: MinionContext, full: str, timeout_s: int) -> dict[str, Any]:
     try:
         return module.pull(ctx, full, client_timeout=timeout_s)
     except FunctionError as error:
@@ -96,7 +96,7 @@ class Present(Resource[bool]):
                 would=f"Image {self.name} will be pulled",
                 did=f"Image '{self.name}' was pulled",
                 changes={"Status": f"Downloaded newer image for {self.name}"},
-                run=lambda ctx: _pull(ctx, self.name, self.timeout_s),
+                run=lambda ctx: _pull_image(ctx, self.name, self.timeout_s),
             )
         ]
 
@@ -115,9 +115,9 @@ class Absent(Resource[list[str]]):
         return [name for name in self.names if module.resolve_image_id(ctx, name) is not False]
 
     def plan(self, now: list[str]) -> Sequence[Step]:
-        return [self._removing(name) for name in now]
+        return [self._plan_removal(name) for name in now]
 
-    def _removing(self, name: str) -> Step:
+    def _plan_removal(self, name: str) -> Step:
         def run(ctx: MinionContext) -> None:
             done = module.rmi(ctx, name, force=self.force)
             if done["retcode"] != 0:

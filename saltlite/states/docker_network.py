@@ -48,19 +48,19 @@ def present(
     return Present(
         name=name,
         body=body,
-        members=tuple(one for one in names if _runs(there[one])),
+        members=tuple(one for one in names if _is_running(there[one])),
         warnings=tuple(_warn_of(there)),
         keeps=bool(reconnect) and not names,
     )
 
 
-def _runs(container: Facts | None) -> bool:
+def _is_running(container: Facts | None) -> bool:
     return container is not None and container_module.state_of(container) == "running"
 
 
 def _warn_of(there: Mapping[str, Facts | None]) -> list[str]:
     missing = [name for name, found in there.items() if found is None]
-    idle = [name for name, found in there.items() if found is not None and not _runs(found)]
+    idle = [name for name, found in there.items() if found is not None and not _is_running(found)]
     said = (("do not exist", missing), ("are not running", idle))
     return [
         f"The following containers {what}: {', '.join(names)}." for what, names in said if names
@@ -101,11 +101,11 @@ class _Network(Resource[Facts | None]):
         """Tell whom a network lost that could not be removed."""
         if steps:
             return self.changes(before, after, steps)
-        lost = [each for each in _attached(before) if each not in _attached(after)]
+        lost = [each for each in _find_attached(before) if each not in _find_attached(after)]
         return {"disconnected": lost} if lost else {}
 
 
-def _attached(network: Facts | None) -> list[str]:
+def _find_attached(network: Facts | None) -> list[str]:
     there: Mapping[str, Facts] = (network or {}).get("Containers") or {}
     return [str(each["Name"]) for each in there.values()]
 
@@ -124,35 +124,39 @@ class Present(_Network):
 
     def plan(self, now: Facts | None) -> Sequence[Step] | Verdict:
         if now is None:
-            return [self._creating(), *self._connecting(self.members)]
+            return [self._plan_creation(), *self._plan_connections(self.members)]
         differences = comparison.compare_declared_network(now, self.body)
         if not differences:
-            return self._connecting([one for one in self.members if one not in _attached(now)])
+            return self._plan_connections(
+                [one for one in self.members if one not in _find_attached(now)]
+            )
         if self.name in PREDEFINED:
             return _refuse_removal(self.name)
-        back = _attached(now) if self.keeps else list(self.members)
-        return [self._replacing(now, differences, back), *self._connecting(back)]
+        back = _find_attached(now) if self.keeps else list(self.members)
+        return [self._plan_replacement(now, differences, back), *self._plan_connections(back)]
 
-    def _creating(self) -> Step:
+    def _plan_creation(self) -> Step:
         return Step(
             would="Network will be created",
             did=f"Network '{self.name}' created",
             changes={"created": True},
-            run=self._create,
+            run=self._create_network,
         )
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_network(self, ctx: MinionContext) -> None:
         try:
             module.engine(ctx).post("/networks/create", {**self.body, "CheckDuplicate": True})
         except FunctionError as error:
             raise FunctionError(f"Failed to create network '{self.name}': {error}") from error
 
-    def _replacing(self, now: Facts, differences: Mapping[str, Any], back: list[str]) -> Step:
+    def _plan_replacement(
+        self, now: Facts, differences: Mapping[str, Any], back: list[str]
+    ) -> Step:
         def run(ctx: MinionContext) -> None:
             self.remove(ctx)
-            self._create(ctx)
+            self._create_network(ctx)
 
-        lost = [each for each in _attached(now) if each not in back]
+        lost = [each for each in _find_attached(now) if each not in back]
         gone = {"disconnected": lost} if lost else {}
         return Step(
             would="Network would be recreated with new config",
@@ -161,7 +165,7 @@ class Present(_Network):
             run=run,
         )
 
-    def _connecting(self, names: Sequence[str]) -> list[Step]:
+    def _plan_connections(self, names: Sequence[str]) -> list[Step]:
         def run(ctx: MinionContext) -> None:
             for name in names:
                 module.connect(ctx, name, self.name, {})
@@ -187,7 +191,7 @@ class Present(_Network):
         found = joined(steps)
         if "recreated" not in found:
             return found
-        connected, old = found.pop("connected", []), _attached(before)
+        connected, old = found.pop("connected", []), _find_attached(before)
         parts = {
             "reconnected": [each for each in connected if each in old],
             "connected": [each for each in connected if each not in old],
@@ -207,7 +211,7 @@ class Absent(_Network):
             return []
         if self.name in PREDEFINED:
             return _refuse_removal(self.name)
-        lost = _attached(now)
+        lost = _find_attached(now)
         return [
             Step(
                 would=f"Network '{self.name}' will be removed",

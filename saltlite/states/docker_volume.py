@@ -67,7 +67,7 @@ class Present(_Volume):
 
     def plan(self, now: Facts) -> Sequence[Step] | Verdict:
         if now is None:
-            return [self._creating()]
+            return [self._plan_creation()]
         if self.driver is None or now["Driver"] == self.driver:
             return []
         if not self.force:
@@ -76,9 +76,9 @@ class Present(_Volume):
                 f" specified driver ('{self.driver}') and force is False"
             )
             return Verdict(result=False, comment=said)
-        return [self.removing(), self._creating()]
+        return [self.removing(), self._plan_creation()]
 
-    def _creating(self) -> Step:
+    def _plan_creation(self) -> Step:
         def run(ctx: MinionContext) -> None:
             networks.create_volume(ctx, self.name, self.driver, self.options)
 

@@ -49,14 +49,14 @@ class Variables(Resource[Mapping[str, str]]):
         return environ.items()
 
     def plan(self, now: Mapping[str, str]) -> list[Step]:
-        wanted = self._wanted(now)
+        wanted = self._find_wanted(now)
         if all(self._is_met(key, value, now) for key, value in wanted.items()):
             return []
         step = Step(
             would="Environ values will be changed",
             did="Environ values were set",
             changes=wanted,
-            run=self._set,
+            run=self._set_variables,
         )
         return [step]
 
@@ -64,14 +64,14 @@ class Variables(Resource[Mapping[str, str]]):
         """Who asks for ``''`` is content with none; ``False`` empties what is not there, too."""
         return now.get(key) == value or (key not in now and self.values.get(key) == "")
 
-    def _wanted(self, now: Mapping[str, str]) -> dict[str, str | None]:
+    def _find_wanted(self, now: Mapping[str, str]) -> dict[str, str | None]:
         """By variable its value, ``None`` for one that shall not be there."""
         others = dict.fromkeys(now, False) if self.clear_all else {}
         nothing = None if self.false_unsets else ""
         values = {**others, **self.values}
         return {key: nothing if value is False else value for key, value in values.items()}
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_variables(self, ctx: MinionContext) -> None:
         if not isinstance(environ.setenv(self.values, self.false_unsets, self.clear_all), dict):
             raise FunctionError(_FAILED)
 

@@ -44,7 +44,7 @@ def present(
     given = {
         "icmp_types": (block_icmp, prune_block_icmp),
         "ports": (ports, prune_ports),
-        "forward_ports": (_forwards(port_fwd), prune_port_fwd),
+        "forward_ports": (_parse_forwards(port_fwd), prune_port_fwd),
         "services": (services, prune_services),
         "interfaces": (interfaces, prune_interfaces),
         "sources": (sources, prune_sources),
@@ -69,13 +69,13 @@ def service(name: str, ports: Any = None, protocols: Any = None) -> Service:
     )
 
 
-def _forwards(given: Any) -> list[str] | None:
+def _parse_forwards(given: Any) -> list[str] | None:
     if given is None:
         return None
-    return [_forward(str(each)) for each in given]
+    return [_parse_forward(str(each)) for each in given]
 
 
-def _forward(text: str) -> str:
+def _parse_forward(text: str) -> str:
     parts = text.split(":", 3)
     if len(parts) < 3:
         raise FunctionError(
@@ -92,11 +92,11 @@ class Wanted:
     values: tuple[str, ...]
     prune: bool
 
-    def added(self, now: Sequence[str]) -> list[str]:
+    def find_added(self, now: Sequence[str]) -> list[str]:
         """What is missing."""
         return [value for value in dict.fromkeys(self.values) if value not in now]
 
-    def removed(self, now: Sequence[str]) -> list[str]:
+    def find_removed(self, now: Sequence[str]) -> list[str]:
         """What is too much."""
         return [value for value in now if value not in self.values] if self.prune else []
 
@@ -125,7 +125,9 @@ class Zone(Resource[Found]):
         is_there = self.name in names
         target = Target(self.name)
         lists = {
-            what: tuple(self._canonical(what, zones.listed(ctx, what, target))) if is_there else ()
+            what: tuple(self._order_parts(what, zones.listed(ctx, what, target)))
+            if is_there
+            else ()
             for what in self.lists
         }
         return Found(
@@ -136,7 +138,7 @@ class Zone(Resource[Found]):
         )
 
     @staticmethod
-    def _canonical(what: str, values: Sequence[str]) -> Sequence[str]:
+    def _order_parts(what: str, values: Sequence[str]) -> Sequence[str]:
         """Forwarded ports in the order in which we say their parts."""
         if what != "forward_ports":
             return values
@@ -147,14 +149,14 @@ class Zone(Resource[Found]):
         steps = []
         if self.name not in now.zones:
             changes = {self.name: {"old": list(now.zones), "new": self.name}}
-            steps.append(Step(would=self.name, changes=changes, run=self._make))
+            steps.append(Step(would=self.name, changes=changes, run=self._make_zone))
         if self.default and now.default != self.name:
             changes = {"default": {"old": now.default, "new": self.name}}
             steps.append(Step(would="default", changes=changes, run=self._make_default))
         if now.masquerade is not self.masquerade:
             said = "set" if self.masquerade else "disabled"
             changes = {"masquerade": {"old": "", "new": f"Masquerading successfully {said}."}}
-            steps.append(Step(would="masquerade", changes=changes, run=self._masquerade))
+            steps.append(Step(would="masquerade", changes=changes, run=self._switch_masquerade))
         steps += [
             step
             for what, wanted in self.lists.items()
@@ -163,27 +165,29 @@ class Zone(Resource[Found]):
         return steps
 
     def _list_steps(self, what: str, wanted: Wanted, now: tuple[str, ...]) -> list[Step]:
-        added, removed = wanted.added(now), wanted.removed(now)
+        added, removed = wanted.find_added(now), wanted.find_removed(now)
         if not added and not removed:
             return []
         left = [value for value in now if value not in removed] + added
         key = "port_fwd" if what == "forward_ports" else what
-        changes = {key: {"old": _shown(what, now), "new": _shown(what, left)}}
-        run = partial(self._change, what=what, added=added, removed=removed)
+        changes = {key: {"old": _show_items(what, now), "new": _show_items(what, left)}}
+        run = partial(self._change_items, what=what, added=added, removed=removed)
         return [Step(would=key, changes=changes, run=run)]
 
-    def _make(self, ctx: MinionContext) -> None:
+    def _make_zone(self, ctx: MinionContext) -> None:
         firewalld.new_zone(ctx, self.name)
 
     def _make_default(self, ctx: MinionContext) -> None:
         firewalld.set_default_zone(ctx, self.name)
 
-    def _masquerade(self, ctx: MinionContext) -> None:
+    def _switch_masquerade(self, ctx: MinionContext) -> None:
         switch = firewalld.add_masquerade if self.masquerade else firewalld.remove_masquerade
         switch(ctx, self.name)
         firewalld.reload_rules(ctx)
 
-    def _change(self, ctx: MinionContext, what: str, added: list[str], removed: list[str]) -> None:
+    def _change_items(
+        self, ctx: MinionContext, what: str, added: list[str], removed: list[str]
+    ) -> None:
         target = Target(self.name)
         for verb, values in (("add", added), ("remove", removed)):
             for value in values:
@@ -200,7 +204,7 @@ class Zone(Resource[Found]):
         return f"'{self.name}' was configured."
 
 
-def _shown(what: str, values: Sequence[str]) -> list[Any]:
+def _show_items(what: str, values: Sequence[str]) -> list[Any]:
     if what == "forward_ports":
         return [zones.parse_forward(value) for value in values]
     return list(values)
@@ -230,9 +234,9 @@ class Service(Resource[Mapping[str, tuple[str, ...]] | None]):
         if not changes and now is not None:
             return []
         changes = changes or {self.name: {"old": "", "new": self.name}}
-        return [Step(would=self.name, changes=changes, run=partial(self._set, now=now))]
+        return [Step(would=self.name, changes=changes, run=partial(self._set_service, now=now))]
 
-    def _set(self, ctx: MinionContext, now: Mapping[str, tuple[str, ...]] | None) -> None:
+    def _set_service(self, ctx: MinionContext, now: Mapping[str, tuple[str, ...]] | None) -> None:
         if now is None:
             firewalld.new_service(ctx, self.name)
         for what, option in (("ports", "port"), ("protocols", "protocol")):

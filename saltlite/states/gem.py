@@ -56,7 +56,7 @@ def sources_remove(name: str, ruby: str | None = None, user: str | None = None) 
     return NoSource(name=name, which={"ruby": ruby, "runas": user})
 
 
-def _versions(ctx: MinionContext, name: str, which: Mapping[str, Any]) -> list[str]:
+def _find_versions(ctx: MinionContext, name: str, which: Mapping[str, Any]) -> list[str]:
     """The versions of a gem; other gems begin with the same letters."""
     return gems.list_(ctx, name, **which).get(name, [])
 
@@ -71,7 +71,7 @@ class Installed(Resource[list[str]]):
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self, ctx: MinionContext) -> list[str]:
-        return _versions(ctx, self.name, self.which)
+        return _find_versions(ctx, self.name, self.which)
 
     def plan(self, now: list[str]) -> list[Step]:
         wanted = self.version
@@ -104,7 +104,7 @@ class Removed(Resource[list[str]]):
     which: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> list[str]:
-        return _versions(ctx, self.name, self.which)
+        return _find_versions(ctx, self.name, self.which)
 
     def plan(self, now: list[str]) -> list[Step]:
         step = Step(

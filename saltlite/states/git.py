@@ -172,49 +172,49 @@ class Setting(Resource[list[str] | None]):
     everywhere: bool
     access: Access
 
-    def _where(self) -> dict[str, Any]:
+    def _find_scope(self) -> dict[str, Any]:
         where = self.access.local()
         return {**where, "global": True} if self.everywhere else {**where, "cwd": self.repo}
 
     @property
-    def _what(self) -> str:
+    def _setting_name(self) -> str:
         return f"Global key '{self.name}'" if self.everywhere else f"'{self.name}'"
 
     @property
-    def _value(self) -> str:
+    def _show_value(self) -> str:
         return f"'{self.values[0]}'" if self.single else str(list(self.values))
 
     def read(self, ctx: MinionContext) -> list[str] | None:
         """Its values now, ``None`` without any."""
-        found = ctx.functions.call("git.config_get", self.name, all=True, **self._where())
+        found = ctx.functions.call("git.config_get", self.name, all=True, **self._find_scope())
         return None if found is None else [str(each) for each in found]
 
     def plan(self, now: list[str] | None) -> Sequence[Step] | Verdict:
         """Set it."""
         if now == list(self.values):
             return []
-        how = f"added as {self._value}" if now is None else f"set to {self._value}"
+        how = f"added as {self._show_value}" if now is None else f"set to {self._show_value}"
         return [
             Step(
-                would=f"{self._what} would be {how}",
-                did=f"{self._what} was {how}",
-                run=self._set,
+                would=f"{self._setting_name} would be {how}",
+                did=f"{self._setting_name} was {how}",
+                run=self._set_values,
                 changes={self.name: {"old": now, "new": list(self.values)}},
             )
         ]
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_values(self, ctx: MinionContext) -> None:
         given = {"value": self.values[0]} if self.single else {"multivar": list(self.values)}
         try:
-            ctx.functions.call("git.config_set", self.name, **given, **self._where())
+            ctx.functions.call("git.config_set", self.name, **given, **self._find_scope())
         except FunctionError as error:
             raise FunctionError(
-                f"Failed to set {self._what} to {self._value}: {last_words(error)}"
+                f"Failed to set {self._setting_name} to {self._show_value}: {last_words(error)}"
             ) from error
 
     def comment_unchanged(self, now: list[str] | None) -> str:
         """It has these values."""
-        return f"{self._what} is already set to {self._value}"
+        return f"{self._setting_name} is already set to {self._show_value}"
 
 
 def config_set(
@@ -291,7 +291,7 @@ class Cloned(Resource[tuple[bool, str]]):
                 would=f"{redacted(self.name)} would be cloned to {self.target}{at}",
                 did=f"{redacted(self.name)} cloned to {self.target}{at}",
                 changes={"new": f"{redacted(self.name)} => {self.target}"},
-                run=self._clone,
+                run=self._clone_repository,
             )
             return [step]
         if self.branch and current != self.branch:
@@ -299,12 +299,12 @@ class Cloned(Resource[tuple[bool, str]]):
                 would=f"Branch would be changed to '{self.branch}'",
                 did=f"Branch changed to '{self.branch}'",
                 changes={"branch": {"old": current, "new": self.branch}},
-                run=self._switch,
+                run=self._switch_branch,
             )
             return [step]
         return []
 
-    def _clone(self, ctx: MinionContext) -> None:
+    def _clone_repository(self, ctx: MinionContext) -> None:
         words = ["--branch", self.branch] if self.branch else []
         given = {**self.access.remote(), **self.access.login()}
         try:
@@ -312,7 +312,7 @@ class Cloned(Resource[tuple[bool, str]]):
         except FunctionError as error:
             raise FunctionError(f"Clone failed: {last_words(error)}") from error
 
-    def _switch(self, ctx: MinionContext) -> None:
+    def _switch_branch(self, ctx: MinionContext) -> None:
         call, given = ctx.functions.call, self.access.local()
         tag = parsed(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", given)
         there = bool(tag) or self.branch in call("git.list_branches", self.target, **given)
@@ -385,11 +385,11 @@ class NoSetting(Resource[dict[str, list[str]]]):
             would=f"{len(now)} key(s) would have value(s) unset",
             did=f"{len(now)} key(s) had value(s) unset",
             changes=now,
-            run=lambda ctx: self._unset(ctx, now),
+            run=lambda ctx: self._unset_values(ctx, now),
         )
         return [step] if now else []
 
-    def _unset(self, ctx: MinionContext, now: Mapping[str, list[str]]) -> None:
+    def _unset_values(self, ctx: MinionContext, now: Mapping[str, list[str]]) -> None:
         for key in now:
             ctx.functions.call(
                 "git.config_unset",

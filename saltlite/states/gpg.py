@@ -30,7 +30,7 @@ def present(
     if trust is not None and trust not in OWNER_TRUST:
         return Verdict(result=False, comment=f"Invalid trust level {trust}")
     return Present(
-        wanted=_wanted(name, keys), user=user, home=gnupghome, server=keyserver, trust=trust
+        wanted=_wanted_keys(name, keys), user=user, home=gnupghome, server=keyserver, trust=trust
     )
 
 
@@ -42,10 +42,10 @@ def absent(
     **kwargs: Any,
 ) -> Declared:
     """No key ``name``, or none of ``keys``, in the keyring of ``user``."""
-    return Absent(wanted=_wanted(name, keys), user=user, home=gnupghome)
+    return Absent(wanted=_wanted_keys(name, keys), user=user, home=gnupghome)
 
 
-def _wanted(name: str, keys: Any) -> tuple[str, ...]:
+def _wanted_keys(name: str, keys: Any) -> tuple[str, ...]:
     if not keys:
         return (str(name),)
     return (keys,) if isinstance(keys, str) else tuple(str(key) for key in keys)
@@ -77,11 +77,11 @@ class Present(_Keys):
     def plan(self, now: dict[str, Key | None]) -> Sequence[Step]:
         steps: list[Step] = []
         for name, key in now.items():
-            steps += [self._adding(name)] if key is None else []
-            steps += self._trusting(name, key)
+            steps += [self._plan_adding(name)] if key is None else []
+            steps += self._plan_trust(name, key)
         return steps
 
-    def _adding(self, name: str) -> Step:
+    def _plan_adding(self, name: str) -> Step:
         def run(ctx: MinionContext) -> None:
             said = gpg.receive_keys(ctx, self.server, [name], self.user, self.home)
             if self.ring(ctx).find(name) is None:
@@ -94,7 +94,7 @@ class Present(_Keys):
             run=run,
         )
 
-    def _trusting(self, name: str, key: Key | None) -> list[Step]:
+    def _plan_trust(self, name: str, key: Key | None) -> list[Step]:
         if self.trust is None:
             return []
         level = self.trust
@@ -134,9 +134,9 @@ class Absent(_Keys):
     """Keys that are not there."""
 
     def plan(self, now: dict[str, Key | None]) -> Sequence[Step]:
-        return [self._removing(name) for name, key in now.items() if key is not None]
+        return [self._plan_removal(name) for name, key in now.items() if key is not None]
 
-    def _removing(self, name: str) -> Step:
+    def _plan_removal(self, name: str) -> Step:
         def run(ctx: MinionContext) -> None:
             said = gpg.delete_key(ctx, keyid=name, user=self.user, gnupghome=self.home)
             if not said["res"]:

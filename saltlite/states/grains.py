@@ -18,7 +18,7 @@ _ABSENT = "saltlite: there is no such grain"
 
 def exists(ctx: MinionContext, name: str, delimiter: str = DELIMITER) -> Verdict:
     """Whether there is such a grain."""
-    there = traverse(ctx.grains, _key(name, delimiter), _ABSENT) is not _ABSENT
+    there = traverse(ctx.grains, _colon_key(name, delimiter), _ABSENT) is not _ABSENT
     return Verdict(result=there, comment="Grain exists" if there else "Grain does not exist")
 
 
@@ -27,36 +27,36 @@ def present(name: str, value: Any, delimiter: str = DELIMITER, force: bool = Fal
 
     Lists and maps replace other values, and are replaced, only with ``force``.
     """
-    return Grain(key=_key(name, delimiter), value=value, force=force)
+    return Grain(key=_colon_key(name, delimiter), value=value, force=force)
 
 
 def absent(
     name: str, destructive: bool = False, delimiter: str = DELIMITER, force: bool = False
 ) -> NoGrain:
     """A grain without a value; with ``destructive`` no such grain."""
-    return NoGrain(key=_key(name, delimiter), destructive=destructive, force=force)
+    return NoGrain(key=_colon_key(name, delimiter), destructive=destructive, force=force)
 
 
 def list_present(name: str, value: Any, delimiter: str = DELIMITER) -> InList:
     """A value, or all of a list, in a grain that is a list."""
-    return InList(key=_key(name, delimiter), value=value)
+    return InList(key=_colon_key(name, delimiter), value=value)
 
 
 def list_absent(name: str, value: Any, delimiter: str = DELIMITER) -> NotInList:
     """A value, or all of a list, not in a grain that is a list."""
-    return NotInList(key=_key(name, delimiter), values=_list(value))
+    return NotInList(key=_colon_key(name, delimiter), values=_as_tuple(value))
 
 
 def append(name: str, value: Any, convert: bool = False, delimiter: str = DELIMITER) -> Appended:
     """A value in a grain that is a list; with ``convert`` one that is none becomes one."""
-    return Appended(key=_key(name, delimiter), value=value, convert=convert)
+    return Appended(key=_colon_key(name, delimiter), value=value, convert=convert)
 
 
-def _key(name: str, delimiter: str) -> str:
+def _colon_key(name: str, delimiter: str) -> str:
     return str(name).replace(delimiter, DELIMITER)
 
 
-def _list(value: Any) -> tuple[Any, ...]:
+def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -114,7 +114,7 @@ class Grain(_Of):
             would=f"Grain {self.key} is set to be {'added' if is_new else 'changed'}",
             did=f"Set grain {self.key} to {self.value}",
             changes=self.around(now, self.value),
-            run=partial(_set, key=self.key, value=self.value, force=self.force),
+            run=partial(_set_grain, key=self.key, value=self.value, force=self.force),
         )
         return [step]
 
@@ -127,7 +127,7 @@ class Grain(_Of):
         return "Grain is already set"
 
 
-def _set(
+def _set_grain(
     ctx: MinionContext, key: str, value: Any, *, force: bool, destructive: bool = False
 ) -> None:
     answer = grains.set_(ctx, key, value, force, destructive)
@@ -151,7 +151,7 @@ class NoGrain(_Of):
         if refused:
             return Verdict(result=False, comment=refused)
         run = partial(
-            _set, key=self.key, value=None, force=self.force, destructive=self.destructive
+            _set_grain, key=self.key, value=None, force=self.force, destructive=self.destructive
         )
         if self.destructive:
             step = Step(
@@ -195,14 +195,14 @@ class InList(_Of):
         wrong = _is_list(values, self.key)
         if wrong is not None:
             return wrong
-        if all(each in values for each in _list(self.value)):
+        if all(each in values for each in _as_tuple(self.value)):
             return []
         told = f"Value {self.value} is set to be appended to grain {self.key}"
         step = Step(
             would=f"Grain {self.key} is set to be added" if is_new else told,
             did=f"Append value {self.value} to grain {self.key}",
-            changes={"new": self.around(now, [*values, *_list(self.value)])},
-            run=partial(grains.append, key=self.key, val=_mutable(self.value)),
+            changes={"new": self.around(now, [*values, *_as_tuple(self.value)])},
+            run=partial(grains.append, key=self.key, val=_as_list(self.value)),
         )
         return [step]
 
@@ -210,7 +210,7 @@ class InList(_Of):
         return f"Value {self.value} is already in grain {self.key}"
 
 
-def _mutable(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -239,23 +239,23 @@ class NotInList(_Of):
             for each in found
         ]
 
-    def _rest(self, now: Mapping[str, Any]) -> list[str]:
+    def _values_left(self, now: Mapping[str, Any]) -> list[str]:
         there = self.value_in(now)
         rest = [each for each in self.values if each not in there]
         return [f"Value {each} is absent from grain {self.key}" for each in rest]
 
     def would(self, now: Mapping[str, Any], steps: Sequence[Step]) -> str:
-        return "\n".join([*(step.would for step in steps), *self._rest(now)])
+        return "\n".join([*(step.would for step in steps), *self._values_left(now)])
 
     def comment_changed(
         self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
     ) -> str:
-        return "\n".join([*(step.did for step in steps), *self._rest(before)])
+        return "\n".join([*(step.did for step in steps), *self._values_left(before)])
 
     def comment_unchanged(self, now: Mapping[str, Any]) -> str:
         if self.value_in(now) is _ABSENT:
             return f"Grain {self.key} does not exist"
-        return "\n".join(self._rest(now))
+        return "\n".join(self._values_left(now))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +274,7 @@ class Appended(_Of):
         wrong = None if self.convert else _is_list(there, self.key)
         if wrong is not None:
             return wrong
-        if isinstance(there, list) and all(each in there for each in _list(self.value)):
+        if isinstance(there, list) and all(each in there for each in _as_tuple(self.value)):
             return []
         told = f"Value {self.value} in grain {self.key} is set to be added"
         turned = f"Grain {self.key} is set to be converted to list and value {self.value} will be"
@@ -283,7 +283,7 @@ class Appended(_Of):
             did=f"Value {self.value} was added to grain {self.key}",
             changes={"added": self.value},
             run=partial(
-                grains.append, key=self.key, val=_mutable(self.value), convert=self.convert
+                grains.append, key=self.key, val=_as_list(self.value), convert=self.convert
             ),
         )
         return [step]

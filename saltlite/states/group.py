@@ -37,10 +37,10 @@ def present(
     """
     if members is not None and (addusers or delusers):
         return Verdict(result=None, comment=_CONFLICT)
-    added, removed = _names(addusers), _names(delusers)
+    added, removed = _split_names(addusers), _split_names(delusers)
     if set(added) & set(removed):
         return Verdict(result=None, comment=_BOTH)
-    number = _number(gid)
+    number = _parse_gid(gid)
     if not isinstance(number, int | None):
         return Verdict(result=False, comment=f"Invalid gid: {gid}")
     return Group(
@@ -49,7 +49,7 @@ def present(
         system=system,
         added=added,
         removed=removed,
-        members=None if members is None else _names(members),
+        members=None if members is None else _split_names(members),
         non_unique=non_unique,
     )
 
@@ -59,12 +59,12 @@ def absent(name: str) -> NoGroup:
     return NoGroup(name=str(name))
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _split_names(given: Any) -> tuple[str, ...]:
     listed = given.split(",") if isinstance(given, str) else given or ()
     return tuple(dict.fromkeys(str(each) for each in listed if each != ""))
 
 
-def _number(gid: Any) -> Any:
+def _parse_gid(gid: Any) -> Any:
     return int(gid) if isinstance(gid, str) and is_digits(gid) else gid
 
 
@@ -101,16 +101,18 @@ class Group(Resource[Groups]):
 
     def plan(self, now: Groups) -> list[Step] | Verdict:
         if now.info is not None:
-            return [self._changed(what, value) for what, value in self._wrong(now.info).items()]
+            return [
+                self._plan_change(what, value) for what, value in self._find_wrong(now.info).items()
+            ]
         if self.gid in now.taken and not self.non_unique:
             said = f"is already taken by group {now.taken[self.gid]}"
             return Verdict(
                 result=False,
                 comment=f"Group {self.name} is not present but gid {self.gid} {said}",
             )
-        return self._made()
+        return self._plan_creation()
 
-    def _wrong(self, info: Mapping[str, Any]) -> dict[str, Any]:
+    def _find_wrong(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """What is not as declared, and its right value."""
         there = info["members"]
         wrong: dict[str, Any] = {}
@@ -122,38 +124,38 @@ class Group(Resource[Groups]):
         wrong["delusers"] = [name for name in self.removed if name in there]
         return {what: value for what, value in wrong.items() if value or what in ("gid", "members")}
 
-    def _made(self) -> list[Step]:
+    def _plan_creation(self) -> list[Step]:
         inside = list(self.members if self.members is not None else self.added)
         shown = {"name": self.name, "passwd": "x", "gid": self.gid, "members": inside}
         create = Step(
             would=f"Group {self.name} set to be added",
             did=f"New group {self.name} created",
             changes={key: value for key, value in shown.items() if value is not None},
-            run=self._create,
+            run=self._create_group,
         )
-        fill = Step(would="", run=partial(self._fill, inside=inside))
+        fill = Step(would="", run=partial(self._fill_group, inside=inside))
         return [create, fill] if inside else [create]
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_group(self, ctx: MinionContext) -> None:
         made = group.add(
             ctx, self.name, gid=self.gid, system=self.system, non_unique=self.non_unique
         )
         if not made:
             raise FunctionError(f"Failed to create new group {self.name}")
 
-    def _fill(self, ctx: MinionContext, inside: list[str]) -> None:
+    def _fill_group(self, ctx: MinionContext, inside: list[str]) -> None:
         what = "addusers" if self.members is None else "members"
-        if not self._set(ctx, what, inside):
+        if not self._set_value(ctx, what, inside):
             raise FunctionError(_CREATED_IN_PART.format(self.name))
 
-    def _changed(self, what: str, value: Any) -> Step:
+    def _plan_change(self, what: str, value: Any) -> Step:
         return Step(
             would=f"{what}: {value}",
             changes=_FINAL,
-            run=partial(self._set, what=what, value=value),
+            run=partial(self._set_value, what=what, value=value),
         )
 
-    def _set(self, ctx: MinionContext, what: str, value: Any) -> bool:
+    def _set_value(self, ctx: MinionContext, what: str, value: Any) -> bool:
         """Change one thing. What could not be is found when the group is looked at again."""
         if what == "gid":
             return group.chgid(ctx, self.name, value, non_unique=self.non_unique)
@@ -167,27 +169,27 @@ class Group(Resource[Groups]):
         return f"Group {self.name} is present and up to date"
 
     def would(self, now: Groups, steps: Sequence[Step]) -> str:
-        said = self._told(steps) if now.info is not None else steps[0].would
+        said = self._show_steps(steps) if now.info is not None else steps[0].would
         if now.strangers:
             missing = ", ".join(now.strangers)
             said = f"{said.rstrip()}\nIt will fail unless this run makes the users: {missing}"
         return said
 
     def comment_changed(self, before: Groups, after: Groups, steps: Sequence[Step]) -> str:
-        return self._told(steps) if before.info is not None else steps[0].did
+        return self._show_steps(steps) if before.info is not None else steps[0].did
 
     def unmet(self, after: Groups, left: Sequence[Step]) -> str:
-        return f"{self._told(left)}Some changes could not be applied"
+        return f"{self._show_steps(left)}Some changes could not be applied"
 
     @staticmethod
-    def _told(steps: Sequence[Step]) -> str:
+    def _show_steps(steps: Sequence[Step]) -> str:
         lines = "".join(f"{step.would}\n" for step in steps)
         return f"The following group attributes are set to be changed:\n{lines}"
 
     def changes(self, before: Groups, after: Groups, steps: Sequence[Step]) -> dict[str, Any]:
         if after.info is None:
             return {}
-        failed = self._wrong(after.info)
+        failed = self._find_wrong(after.info)
         if failed:
             return {"Failed": failed}
         return _FINAL if before.info is not None else dict(after.info)
@@ -210,11 +212,11 @@ class NoGroup(Resource[bool]):
             would=f"Group {self.name} is set for removal",
             did=f"Removed group {self.name}",
             changes={self.name: ""},
-            run=self._delete,
+            run=self._delete_group,
         )
         return [step] if now else []
 
-    def _delete(self, ctx: MinionContext) -> None:
+    def _delete_group(self, ctx: MinionContext) -> None:
         if not group.delete(ctx, self.name):
             raise FunctionError(f"Failed to remove group {self.name}")
 

@@ -19,20 +19,22 @@ def present(name: str, ip: Any, comment: Any = "", clean: bool = False) -> HostN
 
     ``comment`` stands beside these addresses.
     """
-    return HostName(name=str(name), addresses=_list(ip), comment=str(comment or ""), clean=clean)
+    return HostName(
+        name=str(name), addresses=_as_texts(ip), comment=str(comment or ""), clean=clean
+    )
 
 
 def absent(name: str, ip: Any) -> NoHostName:
     """Take a name from one or several addresses."""
-    return NoHostName(name=str(name), addresses=_list(ip))
+    return NoHostName(name=str(name), addresses=_as_texts(ip))
 
 
 def only(name: str, hostnames: Any) -> OnlyNames:
     """Make these, one or several, the only names of the address ``name``."""
-    return OnlyNames(address=str(name), names=" ".join(_list(hostnames)))
+    return OnlyNames(address=str(name), names=" ".join(_as_texts(hostnames)))
 
 
-def _list(value: Any) -> tuple[str, ...]:
+def _as_texts(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, (list, tuple)) else (str(value),)
 
 
@@ -50,14 +52,16 @@ class HostName(Resource[Table]):
 
     def plan(self, now: Table) -> list[Step]:
         names = dict(table.addresses(now))
-        steps = [self._added(ip) for ip in self.addresses if self.name not in names.get(ip, ())]
+        steps = [
+            self._plan_addition(ip) for ip in self.addresses if self.name not in names.get(ip, ())
+        ]
         if self.clean:
             steps += [
-                self._removed(ip)
+                self._plan_removal(ip)
                 for ip, those in names.items()
                 if self.name in those and ip not in self.addresses
             ]
-        return steps + [self._commented(ip) for ip in self._without_comment(now)]
+        return steps + [self._plan_comment(ip) for ip in self._without_comment(now)]
 
     def _without_comment(self, now: Table) -> list[str]:
         if not self.comment:
@@ -65,7 +69,7 @@ class HostName(Resource[Table]):
         there = {ip: now.get(ip, {}).get("comment") for ip in self.addresses}
         return [ip for ip, comment in there.items() if comment != self.comment]
 
-    def _added(self, ip: str) -> Step:
+    def _plan_addition(self, ip: str) -> Step:
         return Step(
             would=f"Host {self.name} ({ip}) would be added",
             did=f"Added host {self.name} ({ip})",
@@ -73,7 +77,7 @@ class HostName(Resource[Table]):
             run=partial(hosts.add_host, ip=ip, alias=self.name),
         )
 
-    def _removed(self, ip: str) -> Step:
+    def _plan_removal(self, ip: str) -> Step:
         return Step(
             would=f"Host {self.name} ({ip}) would be removed",
             did=f"Removed host {self.name} ({ip})",
@@ -81,7 +85,7 @@ class HostName(Resource[Table]):
             run=partial(hosts.rm_host, ip=ip, alias=self.name),
         )
 
-    def _commented(self, ip: str) -> Step:
+    def _plan_comment(self, ip: str) -> Step:
         return Step(
             would=f"Comment for {ip} ({self.comment}) would be added",
             did=f"Set comment for host {ip} ({self.comment})",
@@ -90,7 +94,7 @@ class HostName(Resource[Table]):
         )
 
     def comment_unchanged(self, now: Table) -> str:
-        return "\n".join(self._there(ip) for ip in self.addresses)
+        return "\n".join(self._say_present(ip) for ip in self.addresses)
 
     def comment_changed(self, before: Table, after: Table, steps: Sequence[Step]) -> str:
         return "\n".join([*self._as_before(before), *(step.did for step in steps)])
@@ -101,12 +105,12 @@ class HostName(Resource[Table]):
     def _as_before(self, now: Table) -> list[str]:
         names, changed = dict(table.addresses(now)), self._without_comment(now)
         return [
-            self._there(ip)
+            self._say_present(ip)
             for ip in self.addresses
             if self.name in names.get(ip, ()) and ip not in changed
         ]
 
-    def _there(self, ip: str) -> str:
+    def _say_present(self, ip: str) -> str:
         return f"Host {self.name} ({ip}) already present"
 
 
@@ -136,15 +140,15 @@ class NoHostName(Resource[Table]):
         return [ip for ip in self.addresses if self.name in names.get(ip, ())]
 
     def comment_unchanged(self, now: Table) -> str:
-        return "\n".join(self._lines(now))
+        return "\n".join(self._find_lines(now))
 
     def comment_changed(self, before: Table, after: Table, steps: Sequence[Step]) -> str:
-        return "\n".join([*(step.did for step in steps), *self._lines(before)])
+        return "\n".join([*(step.did for step in steps), *self._find_lines(before)])
 
     def would(self, now: Table, steps: Sequence[Step]) -> str:
-        return "\n".join([*(step.would for step in steps), *self._lines(now)])
+        return "\n".join([*(step.would for step in steps), *self._find_lines(now)])
 
-    def _lines(self, now: Table) -> list[str]:
+    def _find_lines(self, now: Table) -> list[str]:
         there = self._with_name(now)
         return [
             f"Host {self.name} ({ip}) already absent" for ip in self.addresses if ip not in there

@@ -29,27 +29,29 @@ def query(
     for how many seconds it is asked again until it does; all else is for ``http.query``. A test run
     asks ``test_url``, if there is one.
     """
-    wrong = _wrong(match, match_type, status, status_type)
+    wrong = _find_mistake(match, match_type, status, status_type)
     if wrong:
         return Verdict(result=False, comment=wrong)
 
     def ask(ctx: MinionContext) -> Verdict:
         wanted = {**kwargs, "status": True, "text": True}
         answer = ctx.functions.call("http.query", name, **wanted)
-        checks = [_matches(match, match_type, answer)] if match is not None else []
+        checks = [_match_answer(match, match_type, answer)] if match is not None else []
         checks += [_has_status(status, status_type, answer)] if status is not None else []
         said = " ".join(text for _, text in checks)
-        return Verdict(result=all(good for good, _ in checks), comment=said, more=_data(answer))
+        return Verdict(result=all(good for good, _ in checks), comment=said, more=_data_of(answer))
 
     def run(ctx: MinionContext) -> Verdict:
         if not wait_for:
             return ask(ctx)
-        return _until(lambda: ask(ctx), float(wait_for), float(kwargs.get("request_interval") or 1))
+        return _ask_until(
+            lambda: ask(ctx), float(wait_for), float(kwargs.get("request_interval") or 1)
+        )
 
     def foreseen(ctx: MinionContext) -> Verdict:
         answer = ctx.functions.call("http.query", name, **{**kwargs, "test": True})
         comment = f"{name} would be queried (TEST MODE)"
-        return Verdict(result=None, comment=comment, more=_data(answer))
+        return Verdict(result=None, comment=comment, more=_data_of(answer))
 
     return Action(would="", run=run, foreseen=foreseen)
 
@@ -62,11 +64,11 @@ def wait_for_successful_query(name: str, wait_for: float = 300, **kwargs: Any) -
     return query(name, wait_for=wait_for, **kwargs)
 
 
-def _data(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _data_of(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"data": dict(answer)} if answer else {}
 
 
-def _wrong(match: Any, match_type: str, status: Any, status_type: str) -> str:
+def _find_mistake(match: Any, match_type: str, status: Any, status_type: str) -> str:
     if match is None and status is None:
         return " Either match text (match) or a status code (status) is required."
     if match is not None and match_type not in _MATCH_TYPES:
@@ -82,7 +84,7 @@ def _wrong(match: Any, match_type: str, status: Any, status_type: str) -> str:
     return ""
 
 
-def _matches(match: Any, match_type: str, answer: Mapping[str, Any]) -> tuple[bool, str]:
+def _match_answer(match: Any, match_type: str, answer: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether the text is there, and how that is said."""
     text = str(answer.get("text", ""))
     if match_type == "pcre":
@@ -107,7 +109,7 @@ def _has_status(status: Any, status_type: str, answer: Mapping[str, Any]) -> tup
     return good, f"Status {status} was {'' if good else 'not '}found."
 
 
-def _until(ask: Callable[[], Verdict], wait_s: float, pause_s: float) -> Verdict:
+def _ask_until(ask: Callable[[], Verdict], wait_s: float, pause_s: float) -> Verdict:
     """Ask until the answer is right or the time is up; the last answer."""
     deadline_s = time.monotonic() + wait_s
     while True:

@@ -98,18 +98,18 @@ class Options(_Content):
     strict: bool
 
     def plan(self, now: Content) -> list[Step]:
-        steps = self._removed(now) if self.strict else []
+        steps = self._plan_removals(now) if self.strict else []
         inside = {name: each for name, each in self.sections.items() if isinstance(each, Mapping)}
         outside = {name: each for name, each in self.sections.items() if name not in inside}
         for name, value in outside.items():
-            if not document.same(_text(now.get(name)), str(value)):
+            if not document.same(_text_or_none(now.get(name)), str(value)):
                 change = {"before": now.get(name), "after": str(value)}
-                steps.append(self._set(f"Changed key {name}.", {name: value}, {name: change}))
+                steps.append(self._plan_set(f"Changed key {name}.", {name: value}, {name: change}))
         for name, options in inside.items():
-            steps += self._section(now, str(name), options)
+            steps += self._plan_section(now, str(name), options)
         return steps
 
-    def _section(self, now: Content, name: str, options: Mapping[Any, Any]) -> list[Step]:
+    def _plan_section(self, now: Content, name: str, options: Mapping[Any, Any]) -> list[Step]:
         there = now.get(name)
         before = there if isinstance(there, Mapping) else {}
         wrong = {
@@ -125,22 +125,22 @@ class Options(_Content):
         if there is None:
             changes = {"before": None, "after": wrong}
         lines = [f"Changed key {key} in section {name}." for key in wrong]
-        return [self._set("\n".join(lines), {name: wrong}, {name: changes})]
+        return [self._plan_set("\n".join(lines), {name: wrong}, {name: changes})]
 
-    def _set(self, would: str, sections: Content, changes: Content) -> Step:
+    def _plan_set(self, would: str, sections: Content, changes: Content) -> Step:
         def run(ctx: MinionContext) -> None:
             file = self.file
             ini.set_option(ctx, file.path, sections, file.separator, file.encoding, file.no_spaces)
 
         return Step(would=would, changes=changes, run=run)
 
-    def _removed(self, now: Content) -> list[Step]:
+    def _plan_removals(self, now: Content) -> list[Step]:
         """What is there besides."""
         steps = []
         for name, there in now.items():
             wanted = self.sections.get(name)
             if not isinstance(there, Mapping):
-                steps += [] if name in self.sections else [self._without(name, there)]
+                steps += [] if name in self.sections else [self._plan_removal(name, there)]
                 continue
             if not isinstance(wanted, Mapping):
                 steps.append(self._without_section(name, there))
@@ -153,7 +153,7 @@ class Options(_Content):
             ]
         return steps
 
-    def _without(self, name: str, value: Any) -> Step:
+    def _plan_removal(self, name: str, value: Any) -> Step:
         return Step(
             would=f"Removed key {name}.",
             changes={name: {"before": value, "after": None}},
@@ -181,7 +181,7 @@ class Options(_Content):
         )
 
 
-def _text(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
@@ -197,18 +197,18 @@ class NoOptions(_Content):
         for section, names in self.sections.items():
             if not isinstance(names, (list, tuple, Mapping)):
                 if isinstance(now.get(section), str):
-                    steps.append(self._drop(None, section, {section: now[section]}))
+                    steps.append(self._plan_drop(None, section, {section: now[section]}))
                 continue
             there = now.get(section)
             found = [str(name) for name in names] if isinstance(there, Mapping) else []
             steps += [
-                self._drop(section, name, {section: {name: now[section][name]}})
+                self._plan_drop(section, name, {section: {name: now[section][name]}})
                 for name in found
                 if name in now[section]
             ]
         return steps
 
-    def _drop(self, section: str | None, name: str, changes: Content) -> Step:
+    def _plan_drop(self, section: str | None, name: str, changes: Content) -> Step:
         place = f" in section {section}" if section else ""
         return Step(
             would=f"Deleted key {name}{place}.",
@@ -228,12 +228,12 @@ class Sections(_Content):
 
     def plan(self, now: Content) -> list[Step]:
         return [
-            self._make(str(name), options or {})
+            self._plan_section(str(name), options or {})
             for name, options in self.sections.items()
             if not isinstance(now.get(str(name)), Mapping)
         ]
 
-    def _make(self, name: str, options: Mapping[Any, Any]) -> Step:
+    def _plan_section(self, name: str, options: Mapping[Any, Any]) -> Step:
         shown = {str(key): str(value) for key, value in options.items()}
         return Step(
             would=f"Created new section {name}.",
@@ -253,12 +253,12 @@ class NoSections(_Content):
 
     def plan(self, now: Content) -> list[Step]:
         return [
-            self._drop(name, now[name])
+            self._plan_drop(name, now[name])
             for name in self.sections
             if isinstance(now.get(name), Mapping)
         ]
 
-    def _drop(self, name: str, there: Mapping[str, Any]) -> Step:
+    def _plan_drop(self, name: str, there: Mapping[str, Any]) -> Step:
         return Step(
             would=f"Deleted section {name}.",
             changes={name: dict(there)},

@@ -24,7 +24,7 @@ def append(
     ``rules`` is a list of such maps, each with all that its rule needs. ``save`` also writes the
     file that is read at the start.
     """
-    return _declared(ctx, name, "A", {"table": table, "family": family, **kwargs})
+    return _declare_rules(ctx, name, "A", {"table": table, "family": family, **kwargs})
 
 
 def insert(
@@ -34,7 +34,7 @@ def insert(
 
     The other arguments are those of ``append``.
     """
-    return _declared(ctx, name, "I", {"table": table, "family": family, **kwargs})
+    return _declare_rules(ctx, name, "I", {"table": table, "family": family, **kwargs})
 
 
 def delete(
@@ -44,7 +44,7 @@ def delete(
 
     The other arguments are those of ``append``.
     """
-    return _declared(ctx, name, "D", {"table": table, "family": family, **kwargs})
+    return _declare_rules(ctx, name, "D", {"table": table, "family": family, **kwargs})
 
 
 def chain_present(name: str, table: str = "filter", family: str = "ipv4") -> Chain:
@@ -113,22 +113,24 @@ class Found:
     is_saved: bool
 
 
-def _declared(ctx: MinionContext, name: str, letter: str, given: Mapping[str, Any]) -> Declared:
+def _declare_rules(
+    ctx: MinionContext, name: str, letter: str, given: Mapping[str, Any]
+) -> Declared:
     several = given.get("rules") or ()
     save = next((part["save"] for part in (given, *several) if part.get("save")), None)
     # Each of several rules stands for itself, as in Salt; only ``save`` is for all of them.
     alone = {"table": "filter", "family": "ipv4"}
     each = [{**alone, **part} for part in several] or [{"name": name, **given}]
-    found = [_rule(ctx, letter, options) for options in each]
+    found = [_build_rule(ctx, letter, options) for options in each]
     many = bool(several)
     if letter != "D":
         return Rules(rules=tuple(found), letter=letter, save=save, many=many)
     if any(rule.position for rule in found):
-        return _deleted_by_place(found, save, many=many)
+        return _delete_by_place(found, save, many=many)
     return NoRules(rules=tuple(found), save=save, many=many)
 
 
-def _rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> Rule:
+def _build_rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> Rule:
     name, chain = str(options.get("name", "")), options.get("chain")
     if not chain:
         raise FunctionError(f"The rule {name} needs a chain")
@@ -147,7 +149,7 @@ def _rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> Rule:
 _PLACES = frozenset({"table", "chain", "position", "family", "name", "rules", "save", "full"})
 
 
-def _read(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> Found:
+def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> Found:
     there = tuple(
         iptables.check(ctx, rule.place.table, rule.place.chain, rule.words, rule.place.family)
         is True
@@ -164,11 +166,11 @@ def _is_saved(ctx: MinionContext, family: str, save: Any) -> bool:
     )
 
 
-def _saved(ctx: MinionContext, family: str, save: Any) -> str:
+def _save_rules(ctx: MinionContext, family: str, save: Any) -> str:
     return iptables.save(ctx, None if save is True else str(save), family)
 
 
-def _changes(rules: Sequence[Rule], *, many: bool) -> dict[str, Any]:
+def _build_changes(rules: Sequence[Rule], *, many: bool) -> dict[str, Any]:
     """Salt's: the names, under a word that was never meant for them."""
     return {"locale": [rule.name for rule in rules] if many else rules[-1].name}
 
@@ -179,7 +181,7 @@ def _save_step(family: str, save: Any) -> Step:
         would=f"Would save {what} for {family}",
         did=f"Saved {what} for {family}",
         changes={"saved": True if save is True else str(save)},
-        run=partial(_saved, family=family, save=save),
+        run=partial(_save_rules, family=family, save=save),
     )
 
 
@@ -193,16 +195,16 @@ class Rules(Resource[Found]):
     many: bool
 
     def read(self, ctx: MinionContext) -> Found:
-        return _read(ctx, self.rules, self.save)
+        return _read_rules(ctx, self.rules, self.save)
 
     def plan(self, now: Found) -> list[Step]:
         missing = [rule for rule, there in zip(self.rules, now.there, strict=True) if not there]
         steps = [
             Step(
-                would=self._told(rule, "needs to be set"),
-                did=self._did(rule),
-                changes=_changes(missing[: count + 1], many=self.many),
-                run=partial(self._put, rule=rule, is_last=rule is missing[-1]),
+                would=self._say_rule(rule, "needs to be set"),
+                did=self._say_done(rule),
+                changes=_build_changes(missing[: count + 1], many=self.many),
+                run=partial(self._put_rule, rule=rule, is_last=rule is missing[-1]),
             )
             for count, rule in enumerate(missing)
         ]
@@ -210,7 +212,7 @@ class Rules(Resource[Found]):
             steps.append(_save_step(self.rules[0].place.family, self.save))
         return steps
 
-    def _put(self, ctx: MinionContext, rule: Rule, is_last: bool) -> None:
+    def _put_rule(self, ctx: MinionContext, rule: Rule, is_last: bool) -> None:
         at = rule.place
         if self.letter == "A":
             done = iptables.append(ctx, at.table, at.chain, rule.words, at.family) is True
@@ -223,32 +225,32 @@ class Rules(Resource[Found]):
                 f"Attempted rule was {rule.shown} for {at.family}"
             )
         if self.save and is_last:
-            _saved(ctx, at.family, self.save)
+            _save_rules(ctx, at.family, self.save)
 
-    def _told(self, rule: Rule, what: str) -> str:
+    def _say_rule(self, rule: Rule, what: str) -> str:
         family = rule.place.family
         if self.letter == "A":
             return f"iptables rule for {rule.name} {what} ({rule.shown}) for {family}"
         return f"iptables rule for {rule.name} {what} for {family} ({rule.shown})"
 
-    def _did(self, rule: Rule) -> str:
+    def _say_done(self, rule: Rule) -> str:
         family = rule.place.family
         if self.save:
             return f"Set and saved iptables rule {rule.name} for {family}\n{rule.shown}"
         return f"Set iptables rule for {rule.name} to: {rule.shown} for {family}"
 
     def comment_unchanged(self, now: Found) -> str:
-        return "\n".join(self._told(rule, "already set") for rule in self.rules)
+        return "\n".join(self._say_rule(rule, "already set") for rule in self.rules)
 
     def would(self, now: Found, steps: Sequence[Step]) -> str:
-        return "\n".join([*self._there(now), *(step.would for step in steps)])
+        return "\n".join([*self._find_present(now), *(step.would for step in steps)])
 
     def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
-        return "\n".join([*self._there(before), *(step.did for step in steps)])
+        return "\n".join([*self._find_present(before), *(step.did for step in steps)])
 
-    def _there(self, now: Found) -> list[str]:
+    def _find_present(self, now: Found) -> list[str]:
         pairs = zip(self.rules, now.there, strict=True)
-        return [self._told(rule, "already set") for rule, there in pairs if there]
+        return [self._say_rule(rule, "already set") for rule, there in pairs if there]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,16 +262,16 @@ class NoRules(Resource[Found]):
     many: bool
 
     def read(self, ctx: MinionContext) -> Found:
-        return _read(ctx, self.rules, self.save)
+        return _read_rules(ctx, self.rules, self.save)
 
     def plan(self, now: Found) -> list[Step]:
         found = [rule for rule, there in zip(self.rules, now.there, strict=True) if there]
         steps = [
             Step(
-                would=self._told(rule, "needs to be deleted"),
-                did=_deleted(rule, self.save),
-                changes=_changes(found[: count + 1], many=self.many),
-                run=partial(_delete, rule=rule, save=self.save),
+                would=self._say_rule(rule, "needs to be deleted"),
+                did=_plan_deletion(rule, self.save),
+                changes=_build_changes(found[: count + 1], many=self.many),
+                run=partial(_delete_rule, rule=rule, save=self.save),
             )
             for count, rule in enumerate(found)
         ]
@@ -277,20 +279,20 @@ class NoRules(Resource[Found]):
             steps.append(_save_step(self.rules[0].place.family, self.save))
         return steps
 
-    def _told(self, rule: Rule, what: str) -> str:
+    def _say_rule(self, rule: Rule, what: str) -> str:
         return f"iptables rule for {rule.name} {what} for {rule.place.family} ({rule.shown})"
 
     def comment_unchanged(self, now: Found) -> str:
-        return "\n".join(self._told(rule, "already absent") for rule in self.rules)
+        return "\n".join(self._say_rule(rule, "already absent") for rule in self.rules)
 
 
-def _deleted(rule: Rule, save: Any) -> str:
+def _plan_deletion(rule: Rule, save: Any) -> str:
     if save:
         return f"Deleted and saved iptables rule {rule.name} for {rule.place.family}\n{rule.shown}"
     return f"Delete iptables rule for {rule.name} {rule.shown}"
 
 
-def _delete(ctx: MinionContext, rule: Rule, save: Any) -> None:
+def _delete_rule(ctx: MinionContext, rule: Rule, save: Any) -> None:
     at = rule.place
     words = None if rule.position else rule.words
     if iptables.delete(ctx, at.table, at.chain, rule.position, words, at.family):
@@ -298,29 +300,29 @@ def _delete(ctx: MinionContext, rule: Rule, save: Any) -> None:
             f"Failed to delete iptables rule for {rule.name}.\nAttempted rule was {rule.shown}"
         )
     if save:
-        _saved(ctx, at.family, save)
+        _save_rules(ctx, at.family, save)
 
 
-def _deleted_by_place(rules: list[Rule], save: Any, *, many: bool) -> Action:
+def _delete_by_place(rules: list[Rule], save: Any, *, many: bool) -> Action:
     """Another rule is at that place afterwards: it is done each time."""
 
     def run(ctx: MinionContext) -> Verdict:
         done: list[Rule] = []
         for rule in rules:
             try:
-                _delete(ctx, rule, save)
+                _delete_rule(ctx, rule, save)
             except FunctionError as error:
-                changes = _changes(done, many=many) if done else {}
+                changes = _build_changes(done, many=many) if done else {}
                 return Verdict(result=False, comment=str(error), changes=changes)
             done.append(rule)
-        comment = "\n".join(_deleted(rule, save) for rule in rules)
-        return Verdict(result=True, comment=comment, changes=_changes(rules, many=many))
+        comment = "\n".join(_plan_deletion(rule, save) for rule in rules)
+        return Verdict(result=True, comment=comment, changes=_build_changes(rules, many=many))
 
     told = [
         f"iptables rule for {rule.name} needs to be deleted for {rule.place.family} ({rule.shown})"
         for rule in rules
     ]
-    return Action(would="\n".join(told), run=run, changes=_changes(rules, many=many))
+    return Action(would="\n".join(told), run=run, changes=_build_changes(rules, many=many))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +341,7 @@ class Chain(Resource[bool]):
         if now is self.wanted:
             return []
         what = f"iptables {self.name} chain in {self.table} table"
-        verb, run = ("create", self._make) if self.wanted else ("delete", self._remove)
+        verb, run = ("create", self._make_chain) if self.wanted else ("delete", self._remove_chain)
         needs = f"set for {self.family}" if self.wanted else f"removed {self.family}"
         return [
             Step(
@@ -350,14 +352,14 @@ class Chain(Resource[bool]):
             )
         ]
 
-    def _make(self, ctx: MinionContext) -> None:
-        self._checked(iptables.new_chain(ctx, self.table, self.name, self.family), "create")
+    def _make_chain(self, ctx: MinionContext) -> None:
+        self._check_answer(iptables.new_chain(ctx, self.table, self.name, self.family), "create")
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_chain(self, ctx: MinionContext) -> None:
         iptables.flush(ctx, self.table, self.name, self.family)
-        self._checked(iptables.delete_chain(ctx, self.table, self.name, self.family), "delete")
+        self._check_answer(iptables.delete_chain(ctx, self.table, self.name, self.family), "delete")
 
-    def _checked(self, said: bool | str, verb: str) -> None:
+    def _check_answer(self, said: bool | str, verb: str) -> None:
         if said is not True:
             raise FunctionError(
                 f"Failed to {verb} {self.name} chain in {self.table} table: {said} "
@@ -389,27 +391,27 @@ class Policy(Resource[tuple[str | None, bool]]):
             return [] if is_saved else [_save_step(self.place.family, self.save)]
         saved = " and saved" if self.save else ""
         step = Step(
-            would=f"{self._told()} needs to be set to {self.policy}",
+            would=f"{self._say_policy()} needs to be set to {self.policy}",
             did=f"Set{saved} default policy for {self.place.chain} to {self.policy} "
             f"family {self.place.family}",
             changes={"locale": self.name},
-            run=self._set,
+            run=self._set_policy,
         )
         return [step]
 
-    def _told(self) -> str:
+    def _say_policy(self) -> str:
         at = self.place
         return f"iptables default policy for chain {at.chain} on table {at.table} for {at.family}"
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_policy(self, ctx: MinionContext) -> None:
         at = self.place
         if iptables.set_policy(ctx, at.table, at.chain, self.policy, at.family):
             raise FunctionError("Failed to set iptables default policy")
         if self.save:
-            _saved(ctx, at.family, self.save)
+            _save_rules(ctx, at.family, self.save)
 
     def comment_unchanged(self, now: tuple[str | None, bool]) -> str:
-        return f"{self._told()} already set to {self.policy}"
+        return f"{self._say_policy()} already set to {self.policy}"
 
 
 _TABLES = frozenset({"filter", "nat", "mangle", "raw", "security"})
@@ -437,21 +439,21 @@ class Flushed(Resource[dict[str, Any]]):
         if not any(now.get(chain, {}).get("rules") for chain in chains):
             return []
         step = Step(
-            would=f"iptables rules in {self._told()} needs to be flushed",
-            did=f"Flush iptables rules in {self._told()}",
+            would=f"iptables rules in {self._say_flushed()} needs to be flushed",
+            did=f"Flush iptables rules in {self._say_flushed()}",
             changes={"locale": self.name},
-            run=self._flush,
+            run=self._flush_rules,
         )
         return [step]
 
-    def _told(self) -> str:
+    def _say_flushed(self) -> str:
         at = self.place
         return f"{at.table} table {at.chain} chain {at.family} family"
 
-    def _flush(self, ctx: MinionContext) -> None:
+    def _flush_rules(self, ctx: MinionContext) -> None:
         at = self.place
         if iptables.flush(ctx, at.table, at.chain, at.family):
             raise FunctionError("Failed to flush iptables rules")
 
     def comment_unchanged(self, now: dict[str, Any]) -> str:
-        return f"There are no rules in {self._told()}"
+        return f"There are no rules in {self._say_flushed()}"

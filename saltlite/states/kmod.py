@@ -17,7 +17,7 @@ from saltlite.providers.kernel import modules
 
 def present(name: str, persist: bool = False, mods: Any = None) -> Loaded:
     """A module, or all of ``mods``, loaded; ``persist`` also at every start."""
-    return Loaded(modules=_names(name, mods), persist=persist)
+    return Loaded(modules=_list_names(name, mods), persist=persist)
 
 
 def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = None) -> Unloaded:
@@ -25,10 +25,10 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
 
     ``persist`` takes it out of the list for the start too, or with ``comment`` comments it out.
     """
-    return Unloaded(modules=_names(name, mods), persist=persist, comment=comment)
+    return Unloaded(modules=_list_names(name, mods), persist=persist, comment=comment)
 
 
-def _names(name: str, mods: Any) -> tuple[str, ...]:
+def _list_names(name: str, mods: Any) -> tuple[str, ...]:
     if isinstance(mods, (list, tuple)):
         return tuple(dict.fromkeys(map(str, mods)))
     return (str(mods or name),)
@@ -43,7 +43,7 @@ class Modules:
     known: frozenset[str]
 
 
-def _read(ctx: MinionContext) -> Modules:
+def _read_modules(ctx: MinionContext) -> Modules:
     return Modules(
         frozenset(kmod.mod_list(ctx)),
         frozenset(kmod.mod_list(ctx, only_persist=True)),
@@ -51,7 +51,7 @@ def _read(ctx: MinionContext) -> Modules:
     )
 
 
-def _said(modules: Sequence[str], what: str) -> str:
+def _say_of(modules: Sequence[str], what: str) -> str:
     """``Kernel module a is ...``, ``Kernel modules a, b are ...``."""
     many = len(modules) > 1
     return f"Kernel module{'s' * many} {', '.join(modules)} {'are' if many else 'is'} {what}"
@@ -65,52 +65,52 @@ class Loaded(Resource[Modules]):
     persist: bool
 
     def read(self, ctx: MinionContext) -> Modules:
-        return _read(ctx)
+        return _read_modules(ctx)
 
     def plan(self, now: Modules) -> list[Step] | Verdict:
-        missing = self._missing(now)
+        missing = self._find_missing(now)
         unknown = [name for name in missing if name not in now.known]
         wanted = [name for name in missing if name in now.known]
         if unknown and not wanted:
-            lines = [*self._there(now), _said(unknown, "unavailable")]
+            lines = [*self._find_loaded(now), _say_of(unknown, "unavailable")]
             return Verdict(result=False, comment="\n".join(lines))
-        steps = [self._load(name) for name in wanted]
+        steps = [self._plan_load(name) for name in wanted]
         if unknown:
-            steps.append(Step(would=unknown[0], run=partial(self._lack, names=unknown)))
+            steps.append(Step(would=unknown[0], run=partial(self._raise_lack, names=unknown)))
         return steps
 
-    def _missing(self, now: Modules) -> list[str]:
+    def _find_missing(self, now: Modules) -> list[str]:
         there = now.loaded & now.kept if self.persist else now.loaded
         return [name for name in self.modules if name not in there]
 
-    def _load(self, name: str) -> Step:
-        run = partial(self._loaded, name=name)
+    def _plan_load(self, name: str) -> Step:
+        run = partial(self._load_module, name=name)
         return Step(would=name, changes={name: "loaded"}, run=run)
 
-    def _loaded(self, ctx: MinionContext, name: str) -> None:
+    def _load_module(self, ctx: MinionContext, name: str) -> None:
         answer = kmod.load(ctx, name, self.persist)
         if isinstance(answer, str):
             raise FunctionError(f"Failed to load kernel module {name}: {answer}")
 
-    def _lack(self, ctx: MinionContext, names: list[str]) -> None:
-        raise FunctionError(_said(names, "unavailable"))
+    def _raise_lack(self, ctx: MinionContext, names: list[str]) -> None:
+        raise FunctionError(_say_of(names, "unavailable"))
 
-    def _there(self, now: Modules) -> list[str]:
-        missing = self._missing(now)
+    def _find_loaded(self, now: Modules) -> list[str]:
+        missing = self._find_missing(now)
         there = [name for name in self.modules if name not in missing]
-        return [_said(there, "already present")] if there else []
+        return [_say_of(there, "already present")] if there else []
 
     def comment_unchanged(self, now: Modules) -> str:
-        return _said(self.modules, "already present")
+        return _say_of(self.modules, "already present")
 
     def would(self, now: Modules, steps: Sequence[Step]) -> str:
-        told = _said(self._missing(now), "set to be loaded")
-        return "\n".join([*self._there(now), told])
+        told = _say_of(self._find_missing(now), "set to be loaded")
+        return "\n".join([*self._find_loaded(now), told])
 
     def comment_changed(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
         names = [step.would for step in steps]
         told = f"Loaded kernel module{'s' * (len(names) > 1)} {', '.join(names)}"
-        return "\n".join([*self._there(before), told])
+        return "\n".join([*self._find_loaded(before), told])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,15 +122,15 @@ class Unloaded(Resource[Modules]):
     comment: bool
 
     def read(self, ctx: MinionContext) -> Modules:
-        return _read(ctx)
+        return _read_modules(ctx)
 
     def plan(self, now: Modules) -> list[Step]:
-        names = self._there(now)
+        names = self._find_loaded(now)
         changes = dict.fromkeys(names, "removed")
         run = partial(self._remove_all, now=now, names=names)
         return [Step(would=", ".join(names), changes=changes, run=run)] if names else []
 
-    def _there(self, now: Modules) -> list[str]:
+    def _find_loaded(self, now: Modules) -> list[str]:
         there = now.loaded | now.kept if self.persist else now.loaded
         return [name for name in self.modules if name in there]
 
@@ -140,37 +140,37 @@ class Unloaded(Resource[Modules]):
         Raises:
             FunctionError: some are still there; which, and why.
         """
-        wrong = [said for name in names if (said := self._remove(ctx, now, name))]
+        wrong = [said for name in names if (said := self._remove_module(ctx, now, name))]
         if wrong:
             raise FunctionError("\n".join(wrong))
 
-    def _remove(self, ctx: MinionContext, now: Modules, name: str) -> str:
+    def _remove_module(self, ctx: MinionContext, now: Modules, name: str) -> str:
         """Remove one; why it is still there, ``""`` if it is not."""
         if name not in now.loaded:
-            self._forget(ctx, name)
+            self._forget_module(ctx, name)
             return ""
         answer = kmod.remove(ctx, name, self.persist, self.comment)
         return f"Failed to remove kernel module {name}: {answer}" if isinstance(answer, str) else ""
 
-    def _forget(self, ctx: MinionContext, name: str) -> None:
+    def _forget_module(self, ctx: MinionContext, name: str) -> None:
         path = modules.SYSTEMD_FILE if ctx.grains.get("systemd") else modules.MODULES_FILE
         with textfile.hold(ctx, path):
             text = textfile.load(ctx.host, path) or ""
             textfile.save(path, modules.without_modules(text, [name], comment=self.comment))
 
     def comment_unchanged(self, now: Modules) -> str:
-        return _said(self.modules, "already removed")
+        return _say_of(self.modules, "already removed")
 
     def would(self, now: Modules, steps: Sequence[Step]) -> str:
-        return _said(self._there(now), "set to be removed")
+        return _say_of(self._find_loaded(now), "set to be removed")
 
     def changes_of_failed(
         self, before: Modules, after: Modules, steps: Sequence[Step]
     ) -> dict[str, Any]:
         """Those that are no longer there."""
-        left = self._there(after)
-        return {name: "removed" for name in self._there(before) if name not in left}
+        left = self._find_loaded(after)
+        return {name: "removed" for name in self._find_loaded(before) if name not in left}
 
     def comment_changed(self, before: Modules, after: Modules, steps: Sequence[Step]) -> str:
-        names = self._there(before)
+        names = self._find_loaded(before)
         return f"Removed kernel module{'s' * (len(names) > 1)} {', '.join(names)}"

@@ -33,11 +33,11 @@ class SystemLocale(Resource[str]):
             would=f"System locale {self.name} needs to be set",
             did=f"Set system locale {self.name}",
             changes={"locale": self.name},
-            run=self._set,
+            run=self._set_locale,
         )
         return [] if now == self.name else [step]
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_locale(self, ctx: MinionContext) -> None:
         if not locale.set_locale(ctx, self.name):
             raise FunctionError("Failed to set system locale")
 
@@ -59,11 +59,11 @@ class Locale(Resource[bool]):
             would=f"Locale {self.name} needs to be generated",
             did=f"Generated locale {self.name}",
             changes={"locale": self.name},
-            run=self._generate,
+            run=self._generate_locale,
         )
         return [] if now else [step]
 
-    def _generate(self, ctx: MinionContext) -> None:
+    def _generate_locale(self, ctx: MinionContext) -> None:
         if not locale.gen_locale(ctx, self.name):
             raise FunctionError(f"Failed to generate locale {self.name}")
 

@@ -62,7 +62,7 @@ def lv_present(
     ``thinvolume``: a volume in one, ``vgname`` being ``group/pool``; ``snapshot``: of that volume.
     """
     report.flags("lvm.lv_present", kwargs, report.OF_LVCREATE)
-    wrong = _wrong(vgname, size, extents, thinvolume and thinpool)
+    wrong = _find_mistake(vgname, size, extents, thinvolume and thinpool)
     if wrong:
         return Verdict(result=False, comment=wrong)
     made = {"snapshot": snapshot, "pv": pv, "thinvolume": thinvolume, "thinpool": thinpool}
@@ -77,7 +77,7 @@ def lv_present(
     )
 
 
-def _wrong(vgname: str | None, size: Any, extents: Any, is_pool_in_pool: bool) -> str:
+def _find_mistake(vgname: str | None, size: Any, extents: Any, is_pool_in_pool: bool) -> str:
     if size and extents:
         return "Only one of extents or size can be specified."
     if not size and not extents:
@@ -107,16 +107,16 @@ class PhysicalVolume(Resource[Row]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Row:
-        return _only(lvm.pvdisplay(ctx, self.name))
+        return _first_row(lvm.pvdisplay(ctx, self.name))
 
     def plan(self, now: Row) -> list[Step]:
         if now is not None:
             return []
         would = f"Physical Volume {self.name} is set to be created"
         did = f"Created Physical Volume {self.name}"
-        return [Step(would=would, did=did, changes={"created": True}, run=self._create)]
+        return [Step(would=would, did=did, changes={"created": True}, run=self._create_volume)]
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_volume(self, ctx: MinionContext) -> None:
         answer = lvm.pvcreate(ctx, self.name, **self.options)
         if answer is not True:
             raise FunctionError(f"Failed to create Physical Volume {self.name}: {answer}")
@@ -125,7 +125,7 @@ class PhysicalVolume(Resource[Row]):
         return f"Physical Volume {self.name} already present"
 
 
-def _only(found: Mapping[str, Mapping[str, str]]) -> Row:
+def _first_row(found: Mapping[str, Mapping[str, str]]) -> Row:
     return next(iter(found.values()), None)
 
 
@@ -136,16 +136,16 @@ class NoPhysicalVolume(Resource[Row]):
     name: str
 
     def read(self, ctx: MinionContext) -> Row:
-        return _only(lvm.pvdisplay(ctx, self.name))
+        return _first_row(lvm.pvdisplay(ctx, self.name))
 
     def plan(self, now: Row) -> list[Step]:
         if now is None:
             return []
         would = f"Physical Volume {self.name} is set to be removed"
         did = f"Removed Physical Volume {self.name}"
-        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove)]
+        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_volume)]
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_volume(self, ctx: MinionContext) -> None:
         answer = lvm.pvremove(ctx, self.name)
         if answer is not True:
             raise FunctionError(f"Failed to remove Physical Volume {self.name}: {answer}")
@@ -173,9 +173,9 @@ class Group(Resource[Groups]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Groups:
-        rows = {device: _only(lvm.pvdisplay(ctx, device)) for device in self.devices}
+        rows = {device: _first_row(lvm.pvdisplay(ctx, device)) for device in self.devices}
         return Groups(
-            group=_only(lvm.vgdisplay(ctx, self.name)),
+            group=_first_row(lvm.vgdisplay(ctx, self.name)),
             of_devices={
                 device: None if row is None else row["Volume Group Name"]
                 for device, row in rows.items()
@@ -190,7 +190,7 @@ class Group(Resource[Groups]):
             would = f"Volume Group {self.name} is set to be created"
             did = f"Created Volume Group {self.name}"
             changes: dict[str, Any] = {"created": {self.name: {}}}
-            return [Step(would=would, did=did, changes=changes, run=self._create)]
+            return [Step(would=would, did=did, changes=changes, run=self._create_group)]
         lost = [device for device in self.devices if self._cannot_be_had(now, device)]
         if lost:
             return Verdict(result=False, comment=self.comment_unchanged(now))
@@ -199,7 +199,7 @@ class Group(Resource[Groups]):
                 would=f"{device} is set to be added to Volume Group",
                 did=f"{device} has been added to Volume Group",
                 changes={device: f"added to {self.name}"},
-                run=partial(self._extend, device=device),
+                run=partial(self._extend_group, device=device),
             )
             for device in self.devices
             if now.of_devices[device] != self.name
@@ -210,15 +210,15 @@ class Group(Resource[Groups]):
         group = now.of_devices[device]
         return group != self.name and (group is None or not _is_orphans(group))
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_group(self, ctx: MinionContext) -> None:
         answer = lvm.vgcreate(ctx, self.name, list(self.devices), **self.options)
         if isinstance(answer, str) or self.name not in answer:
             said = answer if isinstance(answer, str) else answer["Output from vgcreate"]
             raise FunctionError(f"Failed to create Volume Group {self.name}: {said}")
 
-    def _extend(self, ctx: MinionContext, device: str) -> None:
+    def _extend_group(self, ctx: MinionContext, device: str) -> None:
         answer = lvm.vgextend(ctx, self.name, device)
-        row = _only(lvm.pvdisplay(ctx, device))
+        row = _first_row(lvm.pvdisplay(ctx, device))
         if row is None or row["Volume Group Name"] != self.name:
             raise FunctionError(f"{device} could not be added: {answer}")
 
@@ -251,16 +251,16 @@ class NoGroup(Resource[Row]):
     name: str
 
     def read(self, ctx: MinionContext) -> Row:
-        return _only(lvm.vgdisplay(ctx, self.name))
+        return _first_row(lvm.vgdisplay(ctx, self.name))
 
     def plan(self, now: Row) -> list[Step]:
         if now is None:
             return []
         would = f"Volume Group {self.name} is set to be removed"
         did = f"Removed Volume Group {self.name}"
-        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove)]
+        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_group)]
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_group(self, ctx: MinionContext) -> None:
         said = lvm.vgremove(ctx, self.name)
         if lvm.vgdisplay(ctx, self.name):
             raise FunctionError(f"Failed to remove Volume Group {self.name}: {said}")
@@ -289,16 +289,16 @@ class LogicalVolume(Resource[Row]):
         return f"/dev/{self.group.partition('/')[0]}/{self.name}"
 
     def read(self, ctx: MinionContext) -> Row:
-        return _only(lvm.lvdisplay(ctx, self.path))
+        return _first_row(lvm.lvdisplay(ctx, self.path))
 
     def plan(self, now: Row) -> list[Step] | Verdict:
         if now is None:
             would = f"Logical Volume {self.name} is set to be created"
             did = f"Created Logical Volume {self.name}"
             changes: dict[str, Any] = {"created": {self.path: {}}}
-            return [Step(would=would, did=did, changes=changes, run=self._create)]
+            return [Step(would=would, did=did, changes=changes, run=self._create_volume)]
         has = int(now["Current Logical Extents Associated"])
-        wanted = self._wanted(now, has)
+        wanted = self._wanted_extents(now, has)
         if wanted is None or wanted == has:
             return []
         if wanted < has and not self.force:
@@ -307,9 +307,9 @@ class LogicalVolume(Resource[Row]):
         would = f"Logical Volume {self.name} is set to be resized"
         did = f"Resized Logical Volume {self.name}"
         changes = {"resized": {self.path: {"old": has, "new": wanted}}}
-        return [Step(would=would, did=did, changes=changes, run=self._resize)]
+        return [Step(would=would, did=did, changes=changes, run=self._resize_volume)]
 
-    def _wanted(self, now: Mapping[str, str], has: int) -> int | None:
+    def _wanted_extents(self, now: Mapping[str, str], has: int) -> int | None:
         """The extents that it shall have; a size is rounded up, as lvm2 does."""
         if self.extents:
             return None if "%" in str(self.extents) else int(self.extents)
@@ -317,7 +317,7 @@ class LogicalVolume(Resource[Row]):
             return None
         return math.ceil(report.sectors(self.size) / (int(now["Logical Volume Size"]) // has))
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_volume(self, ctx: MinionContext) -> None:
         answer = lvm.lvcreate(
             ctx,
             self.name,
@@ -331,7 +331,7 @@ class LogicalVolume(Resource[Row]):
             said = answer if isinstance(answer, str) else answer["Output from lvcreate"]
             raise FunctionError(f"Failed to create Logical Volume {self.name}. Error: {said}")
 
-    def _resize(self, ctx: MinionContext) -> None:
+    def _resize_volume(self, ctx: MinionContext) -> None:
         before = self.read(ctx)
         answer = lvm.lvresize(
             ctx, self.size, self.path, self.extents, force=self.force, resizefs=self.resizefs
@@ -360,16 +360,16 @@ class NoLogicalVolume(Resource[Row]):
     group: str
 
     def read(self, ctx: MinionContext) -> Row:
-        return _only(lvm.lvdisplay(ctx, f"/dev/{self.group.partition('/')[0]}/{self.name}"))
+        return _first_row(lvm.lvdisplay(ctx, f"/dev/{self.group.partition('/')[0]}/{self.name}"))
 
     def plan(self, now: Row) -> list[Step]:
         if now is None:
             return []
         would = f"Logical Volume {self.name} is set to be removed"
         did = f"Removed Logical Volume {self.name}"
-        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove)]
+        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_volume)]
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_volume(self, ctx: MinionContext) -> None:
         said = lvm.lvremove(ctx, self.name, self.group.partition("/")[0])
         if self.read(ctx) is not None:
             raise FunctionError(f"Failed to remove Logical Volume {self.name}: {said}")

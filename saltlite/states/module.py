@@ -32,8 +32,8 @@ def run(ctx: MinionContext, name: str | None = None, **kwargs: Any) -> Declared:
     """
     functions = {key: value for key, value in kwargs.items() if "." in key}
     if functions:
-        return _several(ctx, functions)
-    return _one(ctx, str(name), kwargs)
+        return _declare_several(ctx, functions)
+    return _declare_one(ctx, str(name), kwargs)
 
 
 def wait(name: str, **kwargs: Any) -> Declared:
@@ -52,9 +52,9 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str, **kwargs: Any) -> Declar
 # --- the newer syntax ----------------------------------------------------------------------------
 
 
-def _several(ctx: MinionContext, functions: Mapping[str, Any]) -> Declared:
+def _declare_several(ctx: MinionContext, functions: Mapping[str, Any]) -> Declared:
     names = list(functions)
-    missing = [name for name in names if _code(ctx, name) is None]
+    missing = [name for name in names if _find_code(ctx, name) is None]
     there = [name for name in names if name not in missing]
     several = "True" if len(there) > 1 else ""
     would = f"Function{several} {', '.join(there)} to be executed."
@@ -83,11 +83,11 @@ def _all_called(ctx: MinionContext, functions: Mapping[str, Any]) -> Verdict:
     said: list[str] = []
     changes: dict[str, Any] = {}
     for name, given in functions.items():
-        value, fault = _called(ctx, name, given)
+        value, fault = _call_function(ctx, name, given)
         if fault is not None:
             failures.append(f"'{name}' failed: {fault}")
-        elif not _succeeded(value):
-            failures.append(_failure(name, value))
+        elif not _is_success(value):
+            failures.append(_say_failure(name, value))
         else:
             changes[name] = value
             plain = isinstance(value, (str, int, float))
@@ -100,13 +100,13 @@ def _all_called(ctx: MinionContext, functions: Mapping[str, Any]) -> Verdict:
     )
 
 
-def _failure(name: str, value: Any) -> str:
+def _say_failure(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return f"'{name}' failed: {value.get('comment', NO_MESSAGE)}"
     return f"'{name}': {value}"
 
 
-def _called(ctx: MinionContext, name: str, given: Any) -> tuple[Any, str | None]:
+def _call_function(ctx: MinionContext, name: str, given: Any) -> tuple[Any, str | None]:
     """The value of one function and, if it could not be called or failed, why."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def _called(ctx: MinionContext, name: str, given: Any) -> tuple[Any, str | None]
             kwargs.update(item)
         else:
             args.append(item)
-    code = _code(ctx, name)
+    code = _find_code(ctx, name)
     if code is None:
         return None, f"'{name}' is not available."
     needed = code.needed[len(args) :]
@@ -132,8 +132,8 @@ def _called(ctx: MinionContext, name: str, given: Any) -> tuple[Any, str | None]
 # --- the older syntax ----------------------------------------------------------------------------
 
 
-def _one(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> Declared:
-    code = _code(ctx, name)
+def _declare_one(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> Declared:
+    code = _find_code(ctx, name)
     if code is None:
         return Verdict(result=False, comment=f"Module function {name} is not available")
     return Action(
@@ -163,7 +163,7 @@ def _one_called(ctx: MinionContext, name: str, code: _Code, given: Mapping[str, 
         return Verdict(result=False, comment=text)
     _return_to(ctx, given.get("returner"), name, value)
     return Verdict(
-        result=_succeeded(value),
+        result=_is_success(value),
         comment=f"Module function {name} executed",
         changes={"ret": value},
     )
@@ -198,14 +198,14 @@ class _Code:
         self.meant = frozenset({"args", "kwargs", "returner"} - self.taken)
 
 
-def _code(ctx: MinionContext, name: str) -> _Code | None:
+def _find_code(ctx: MinionContext, name: str) -> _Code | None:
     try:
         return _Code(cast(_Resolver, ctx.functions).resolve(name).call)
     except FunctionUnavailable:
         return None
 
 
-def _succeeded(value: Any) -> bool:
+def _is_success(value: Any) -> bool:
     """Whether a function's own value tells of success; a run of states has one for each."""
     if isinstance(value, bool):
         return value

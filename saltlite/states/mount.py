@@ -130,7 +130,7 @@ def fstab_present(
     ``mount_by`` names the device another way: ``uuid``, ``label``, ``partuuid``, ``partlabel``.
     ``not_change`` leaves a line alone that is there.
     """
-    device = _named_by(ctx, name, mount_by)
+    device = _name_device(ctx, name, mount_by)
     if device is None:
         said = f"Device {name} cannot be converted to {mount_by}"
         return Verdict(result=False, comment=said)
@@ -148,14 +148,14 @@ def fstab_absent(
     config: str = "/etc/fstab",
 ) -> NoLine | Verdict:
     """No line for the device ``name`` and the place ``fs_file`` in the table."""
-    device = _named_by(ctx, name, mount_by)
+    device = _name_device(ctx, name, mount_by)
     if device is None:
         said = f"Device {name} cannot be converted to {mount_by}"
         return Verdict(result=False, comment=said)
     return NoLine(path=fs_file, device=device, config=config)
 
 
-def _named_by(ctx: MinionContext, device: str, mount_by: str | None) -> str | None:
+def _name_device(ctx: MinionContext, device: str, mount_by: str | None) -> str | None:
     """The device as the table shall name it, ``None`` if it has no such name."""
     if mount_by in (None, "device"):
         return device

@@ -44,7 +44,11 @@ class Charset:
 
     def differing(self) -> list[str]:
         """``character_set``, ``collate``: what is not as wanted."""
-        return [key for key, value in self.wanted.items() if _plain(self.now[key]) != _plain(value)]
+        return [
+            key
+            for key, value in self.wanted.items()
+            if _plain_charset(self.now[key]) != _plain_charset(value)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +62,9 @@ class Database(Seen[Charset]):
 
     def look(self, ctx: MinionContext) -> Charset:
         now = mysql.db_get(ctx, self.name, **self.server)
-        return Charset(now=now, wanted=self._wanted(ctx) if now else {})
+        return Charset(now=now, wanted=self._wanted_properties(ctx) if now else {})
 
-    def _wanted(self, ctx: MinionContext) -> dict[str, str]:
+    def _wanted_properties(self, ctx: MinionContext) -> dict[str, str]:
         """Both, where one is said: the other one follows from it."""
         named = {"character_set": self.character_set, "collate": self.collate}
         wanted = {key: str(value) for key, value in named.items() if value}
@@ -77,36 +81,36 @@ class Database(Seen[Charset]):
         if not now.now:
             would = f"Database {self.name} is not present and needs to be created"
             did = f"The database {self.name} has been created"
-            return step(would, did, {self.name: "Present"}, self._create)
+            return step(would, did, {self.name: "Present"}, self._create_database)
         differing = now.differing()
         if not differing:
             return []
         changes = {key: {"before": now.now[key], "now": now.wanted[key]} for key in differing}
-        told = self._told(now)
-        return step(told, told, changes, self._alter)
+        told = self._show_properties(now)
+        return step(told, told, changes, self._alter_database)
 
-    def _told(self, now: Charset) -> str:
+    def _show_properties(self, now: Charset) -> str:
         names = {"character_set": "character set", "collate": "collate"}
         lines = [
             f"Database {names[key]} {now.wanted[key]} != {now.now[key]} needs to be updated"
             for key in now.differing()
         ]
-        first = [] if "character_set" in now.differing() else [self._present()]
+        first = [] if "character_set" in now.differing() else [self._say_present()]
         return "\n".join([*first, *lines])
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_database(self, ctx: MinionContext) -> None:
         made = mysql.db_create(ctx, self.name, self.character_set, self.collate, **self.server)
         done(ctx, made, f"Failed to create database {self.name}")
 
-    def _alter(self, ctx: MinionContext) -> None:
+    def _alter_database(self, ctx: MinionContext) -> None:
         altered = mysql.alter_db(ctx, self.name, self.character_set, self.collate, **self.server)
         done(ctx, altered, f"Failed to alter database {self.name}")
 
-    def _present(self) -> str:
+    def _say_present(self) -> str:
         return f"Database {self.name} is already present"
 
     def comment_unchanged(self, now: Charset | Unseen) -> str:
-        return self._present()
+        return self._say_present()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +128,9 @@ class NoDatabase(Seen[bool]):
             return []
         would = f"Database {self.name} is present and needs to be removed"
         did = f"Database {self.name} has been removed"
-        return step(would, did, {self.name: "Absent"}, self._remove)
+        return step(would, did, {self.name: "Absent"}, self._remove_database)
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_database(self, ctx: MinionContext) -> None:
         removed = mysql.db_remove(ctx, self.name, **self.server)
         done(ctx, removed, f"Unable to remove database {self.name}")
 
@@ -134,7 +138,7 @@ class NoDatabase(Seen[bool]):
         return f"Database {self.name} is not present, so it cannot be removed"
 
 
-def _plain(name: str) -> str:
+def _plain_charset(name: str) -> str:
     """``utf8`` is told as ``utf8mb3`` by newer servers."""
     name = name.lower()
     return name.replace("utf8mb3", "utf8", 1) if name.startswith("utf8mb3") else name

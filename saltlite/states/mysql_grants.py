@@ -32,7 +32,7 @@ def present(
     are taken away before. ``ssl_option`` is a list of maps: ``SSL: true``, ``CIPHER: ...``.
     """
     return Grant(
-        place=_place(name, grant, database, user, host, grant_option, escape, connection_args),
+        place=_find_place(name, grant, database, user, host, grant_option, escape, connection_args),
         revoke_first=revoke_first,
         ssl_option=ssl_option,
     )
@@ -50,7 +50,7 @@ def absent(
 ) -> NoGrant:
     """None of these privileges of a user; the arguments are those of ``present``."""
     return NoGrant(
-        place=_place(name, grant, database, user, host, grant_option, escape, connection_args)
+        place=_find_place(name, grant, database, user, host, grant_option, escape, connection_args)
     )
 
 
@@ -79,7 +79,7 @@ class Place:
             **self.server,
         }
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """``Grant select on shop.* to joe@localhost``."""
         return f"Grant {self.grant} on {self.database} to {self.user}@{self.host}"
 
@@ -88,7 +88,7 @@ class Place:
         return mysql.shown_grants(ctx, self.user, self.host, **self.server)
 
 
-def _place(
+def _find_place(
     name: str,
     grant: Any,
     database: str | None,
@@ -128,10 +128,10 @@ class Grant(Seen[bool]):
         if now:
             return []
         would = f"MySQL grant {self.place.name} is set to be created"
-        did = f"{self.place.told()} has been added"
-        return step(would, did, {self.place.name: "Present"}, self._add)
+        did = f"{self.place.describe()} has been added"
+        return step(would, did, {self.place.name: "Present"}, self._add_grant)
 
-    def _add(self, ctx: MinionContext) -> None:
+    def _add_grant(self, ctx: MinionContext) -> None:
         at = self.place
         if self.revoke_first:
             lines = at.lines(ctx)
@@ -143,7 +143,7 @@ class Grant(Seen[bool]):
         done(ctx, added, f"Failed to execute: {statement}")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:
-        return f"{self.place.told()} is already present"
+        return f"{self.place.describe()} is already present"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,13 +168,13 @@ class NoGrant(Seen[bool]):
         at = self.place
         would = f"MySQL grant {at.name} is set to be revoked"
         did = f"Grant {at.grant} on {at.database} for {at.user}@{at.host} has been revoked"
-        return step(would, did, {at.name: "Absent"}, self._revoke)
+        return step(would, did, {at.name: "Absent"}, self._revoke_grant)
 
-    def _revoke(self, ctx: MinionContext) -> None:
+    def _revoke_grant(self, ctx: MinionContext) -> None:
         at = self.place
         revoked = mysql.grant_revoke(ctx, **at.arguments())
         what = f"Grant {at.grant} on {at.database} for {at.user}@{at.host}"
         done(ctx, revoked, f"Unable to revoke {what[0].lower()}{what[1:]}")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:
-        return f"{self.place.told()} is not present, so it cannot be revoked"
+        return f"{self.place.describe()} is not present, so it cannot be revoked"

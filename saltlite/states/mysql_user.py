@@ -87,16 +87,20 @@ class User(Seen[Login]):
         if not now.is_there:
             how = " with passwordless login" if self._is_open() else ""
             how += " using unix_socket" if self._is_open() and self.unix_socket else ""
-            would = f"User {self._who()} is set to be added{how}"
-            did = f"The user {self._who()} has been added{how}"
-            run = partial(self._set, verb="CREATE", failed=f"Failed to create user {self._who()}")
+            would = f"User {self._user_at_host()} is set to be added{how}"
+            did = f"The user {self._user_at_host()} has been added{how}"
+            run = partial(
+                self._set_password,
+                verb="CREATE",
+                failed=f"Failed to create user {self._user_at_host()}",
+            )
             return step(would, did, {self.name: "Present"}, run)
         if now.fits is not False:
             return []
         verb, past = ("clear", "cleared") if self._is_open() else ("change", "changed")
-        what = f"Password for user {self._who()}"
-        failed = f"Failed to {verb} password for user {self._who()}"
-        run = partial(self._set, verb="ALTER", failed=failed)
+        what = f"Password for user {self._user_at_host()}"
+        failed = f"Failed to {verb} password for user {self._user_at_host()}"
+        run = partial(self._set_password, verb="ALTER", failed=failed)
         return step(
             f"{what} is set to be {past}",
             f"{what} has been {past}",
@@ -104,7 +108,7 @@ class User(Seen[Login]):
             run,
         )
 
-    def _set(self, ctx: MinionContext, verb: str, failed: str) -> None:
+    def _set_password(self, ctx: MinionContext, verb: str, failed: str) -> None:
         given = {
             "password": self.password,
             "password_hash": self.password_hash,
@@ -118,14 +122,14 @@ class User(Seen[Login]):
         except FunctionError as error:
             raise FunctionError(f"{failed} ({error})") from error
 
-    def _who(self) -> str:
+    def _user_at_host(self) -> str:
         return f"{self.name}@{self.host}"
 
     def _is_open(self) -> bool:
         return self.password is None and self.password_hash is None
 
     def comment_unchanged(self, now: Login | Unseen) -> str:
-        told = f"User {self._who()} is already present"
+        told = f"User {self._user_at_host()} is already present"
         if isinstance(now, Login) and now.fits is None:
             return f"{told}. Unable to verify password."
         if self._is_open():
@@ -152,10 +156,10 @@ class NoUser(Seen[bool]):
             f"{what} is set to be removed",
             f"{what} has been removed",
             {self.name: "Absent"},
-            self._remove,
+            self._remove_user,
         )
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_user(self, ctx: MinionContext) -> None:
         removed = mysql.user_remove(ctx, self.name, self.host, **self.server)
         done(ctx, removed, f"User {self.name}@{self.host} failed to be removed")
 

@@ -96,12 +96,12 @@ class Interface(Resource[Configured]):
         return Configured(ip.get_interface(ctx, self.name), ifupdown.is_up(ctx, self.name))
 
     def plan(self, now: Configured) -> list[Step]:
-        steps = [] if tuple(now.lines) == self.wanted else [self._written(now)]
+        steps = [] if tuple(now.lines) == self.wanted else [self._plan_writing(now)]
         if not self.keeps_state:
-            steps += self._brought(now, is_changed=bool(steps))
+            steps += self._plan_bringing(now, is_changed=bool(steps))
         return steps
 
-    def _written(self, now: Configured) -> Step:
+    def _plan_writing(self, now: Configured) -> Step:
         if now.lines:
             told = ifupdown.difference(now.lines, self.wanted) or "Updated network interface."
             would = f"Interface {self.name} is set to be updated:\n{told}"
@@ -110,13 +110,13 @@ class Interface(Resource[Configured]):
             told = "Added network interface."
             would = f"Interface {self.name} is set to be added."
             did = f"Interface {self.name} added."
-        return Step(would=would, did=did, changes={"interface": told}, run=self._write)
+        return Step(would=would, did=did, changes={"interface": told}, run=self._write_interface)
 
-    def _write(self, ctx: MinionContext) -> None:
+    def _write_interface(self, ctx: MinionContext) -> None:
         given = {key: value for key, value in self.options.items() if key != "test"}
         ip.build_interface(ctx, self.name, self.kind, self.enabled, **given)
 
-    def _brought(self, now: Configured, *, is_changed: bool) -> list[Step]:
+    def _plan_bringing(self, now: Configured, *, is_changed: bool) -> list[Step]:
         """Up, down, or with another configuration down and up."""
         if self.enabled and now.is_up:
             told = f"Interface {self.name} restart to validate" if is_changed else ""
@@ -128,10 +128,10 @@ class Interface(Resource[Configured]):
         if not told:
             return []
         would = f"Interface {self.name}: {', '.join(actions)} is to run"
-        run = partial(self._bring, actions=actions)
+        run = partial(self._bring_interface, actions=actions)
         return [Step(would=would, changes={"status": told}, run=run)]
 
-    def _bring(self, ctx: MinionContext, actions: Sequence[str]) -> None:
+    def _bring_interface(self, ctx: MinionContext, actions: Sequence[str]) -> None:
         for action in actions:
             (ip.up if action == "ifup" else ip.down)(ctx, self.name, self.kind)
 
@@ -186,9 +186,11 @@ class Routes(Resource[Scripts]):
             told = f"Added interface {self.name} routes."
             would = f"Interface {self.name} routes are set to be added."
             did = f"Interface {self.name} routes added."
-        return [Step(would=would, did=did, changes={"network_routes": told}, run=self._write)]
+        return [
+            Step(would=would, did=did, changes={"network_routes": told}, run=self._write_routes)
+        ]
 
-    def _write(self, ctx: MinionContext) -> None:
+    def _write_routes(self, ctx: MinionContext) -> None:
         given = {key: value for key, value in self.options.items() if key != "test"}
         ip.build_routes(ctx, self.name, **given)
         ip.apply_network_settings(ctx, **given)
@@ -212,9 +214,9 @@ class System(Resource[Sequence[str]]):
             return []
         told = ifupdown.difference(now, wanted)
         would = f"Global network settings are set to be updated:\n{told}"
-        return [Step(would=would, changes={"network_settings": told}, run=self._write)]
+        return [Step(would=would, changes={"network_settings": told}, run=self._write_settings)]
 
-    def _write(self, ctx: MinionContext) -> None:
+    def _write_settings(self, ctx: MinionContext) -> None:
         given = {key: value for key, value in self.options.items() if key != "test"}
         ip.build_network_settings(ctx, **given)
         ip.apply_network_settings(ctx, **given)

@@ -109,10 +109,10 @@ class Installed(Resource[Listed]):
 
     def missing(self, now: Listed) -> list[str]:
         """What of the wanted is not there, or in another version."""
-        return [each for each in self.wanted if not self._found(each, now)]
+        return [each for each in self.wanted if not self._find_package(each, now)]
 
     @staticmethod
-    def _found(wanted: str, now: Listed) -> str:
+    def _find_package(wanted: str, now: Listed) -> str:
         """The installed package that is what is wanted, as ``name@version``; empty if none is."""
         name, version = package(wanted)
         there = next((each for each in now if each.lower() == name.lower()), "")
@@ -128,11 +128,11 @@ class Installed(Resource[Listed]):
             would=f"NPM package(s) '{listed}' are set to be installed",
             did=f"Package(s) '{listed}' successfully installed",
             changes={"old": [], "new": list(names)},
-            run=partial(self._install, names=names),
+            run=partial(self._install_packages, names=names),
         )
         return [step]
 
-    def _install(self, ctx: MinionContext, names: Sequence[str]) -> None:
+    def _install_packages(self, ctx: MinionContext, names: Sequence[str]) -> None:
         try:
             packages.install(ctx, pkgs=list(names), registry=self.registry, **self.which)
         except FunctionError as error:
@@ -140,7 +140,7 @@ class Installed(Resource[Listed]):
             raise FunctionError(f"Error installing '{listed}': {error}") from error
 
     def comment_unchanged(self, now: Listed) -> str:
-        found = ", ".join(self._found(each, now) for each in self.wanted)
+        found = ", ".join(self._find_package(each, now) for each in self.wanted)
         return f"Package(s) '{', '.join(self.wanted)}' satisfied by {found}"
 
     def unmet(self, after: Listed, left: Sequence[Step]) -> str:
@@ -226,19 +226,19 @@ class CacheCleaned(Resource[tuple[str, ...]]):
         return tuple(line for line in lines if line.startswith(f"{root}/{self.name}/"))
 
     @property
-    def _what(self) -> str:
+    def _cache_name(self) -> str:
         return self.name or "cached packages"
 
     def plan(self, now: tuple[str, ...]) -> list[Step]:
         step = Step(
-            would=f"{self._what} set to be removed from cache",
-            did=f"{self._what} successfully removed from cache",
+            would=f"{self._cache_name} set to be removed from cache",
+            did=f"{self._cache_name} successfully removed from cache",
             changes={self.name or "cache": "Removed"},
-            run=self._clean,
+            run=self._clean_cache,
         )
         return [step] if now else []
 
-    def _clean(self, ctx: MinionContext) -> None:
+    def _clean_cache(self, ctx: MinionContext) -> None:
         if not packages.cache_clean(ctx, self.name, runas=self.user, force=self.force):
             raise FunctionError(f"Error cleaning cached {self.name or 'packages'}")
 

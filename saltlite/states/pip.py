@@ -83,8 +83,8 @@ def installed(
     options["bin_env"] = bin_env or pip_bin
     files = tuple(names_of(requirements))
     editables = tuple(names_of(editable))
-    wanted = (repo or name,) if pkgs is None else tuple(_listed(pkgs))
-    wrong = next((text for text in map(_wrong, wanted) if text), "")
+    wanted = (repo or name,) if pkgs is None else tuple(_list_packages(pkgs))
+    wrong = next((text for text in map(_find_mistake, wanted) if text), "")
     if wrong and not (files or editables):
         return Verdict(result=False, comment=wrong)
     saltenv = str(kwargs.get("saltenv") or kwargs.get("__env__") or "base")
@@ -97,7 +97,7 @@ def installed(
     return Action(would="", run=order.run, foreseen=order.foreseen)
 
 
-def _listed(pkgs: Any) -> list[str]:
+def _list_packages(pkgs: Any) -> list[str]:
     """A list of names, with ``{name: version}`` for ``name==version``."""
     listed = []
     for each in names_of(pkgs) if isinstance(pkgs, str) else pkgs:
@@ -108,7 +108,7 @@ def _listed(pkgs: Any) -> list[str]:
     return listed
 
 
-def _wrong(wanted: str) -> str:
+def _find_mistake(wanted: str) -> str:
     if re.match(r"[\w.\-\[\], ]+=[^=]", wanted) and "://" not in wanted:
         return (
             f"Invalid version specification in package {wanted}. '=' is not supported, use '=='"
@@ -129,63 +129,69 @@ class Order:
     def foreseen(self, ctx: MinionContext) -> Verdict:
         """The verdict of a test run."""
         try:
-            due, said = self._due(ctx)
+            due, said = self._find_due(ctx)
             if not self._is_any(due):
                 return Verdict(result=True, comment="\n".join([*said, _ALREADY]))
-            coming = self._coming(ctx, due)
+            coming = self._foresee_versions(ctx, due)
         except SaltliteError as error:
-            return Verdict(result=False, comment=f"Error installing {self._what()!r}: {error}")
+            return Verdict(
+                result=False, comment=f"Error installing {self._name_packages()!r}: {error}"
+            )
         if coming == {}:
-            return self._verdict(said, {}, due)
-        would = f"Python package(s) set to be installed:\n{self._what()}"
+            return self._build_verdict(said, {}, due)
+        would = f"Python package(s) set to be installed:\n{self._name_packages()}"
         if self.files:
-            would = f"Requirements file '{self._what()}' will be processed."
-        changes = self._changes(due, coming or {})
+            would = f"Requirements file '{self._name_packages()}' will be processed."
+        changes = self._find_changes(due, coming or {})
         return Verdict(result=None, comment="\n".join([*said, would]), changes=changes)
 
     def run(self, ctx: MinionContext) -> Verdict:
         """Install what is missing, and look what came of it."""
         try:
-            due, said = self._due(ctx)
+            due, said = self._find_due(ctx)
             if not self._is_any(due):
                 return Verdict(result=True, comment="\n".join([*said, _ALREADY]))
-            before = self._installed(ctx)
-            answer = self._install(ctx, due)
-            after = self._installed(ctx)
+            before = self._read_installed(ctx)
+            answer = self._install_packages(ctx, due)
+            after = self._read_installed(ctx)
         except SaltliteError as error:
-            return Verdict(result=False, comment=f"Error installing {self._what()!r}: {error}")
+            return Verdict(
+                result=False, comment=f"Error installing {self._name_packages()!r}: {error}"
+            )
         new = {name: version for name, version in after.items() if before.get(name) != version}
         if answer.get("retcode", 1) != 0:
             told = " ".join(answer.get(each, "") for each in ("stdout", "stderr"))
             return Verdict(
-                result=False, comment=f"{self._failed()} {told}", changes=self._changes(due, new)
+                result=False,
+                comment=f"{self._say_failed()} {told}",
+                changes=self._find_changes(due, new),
             )
-        if self._again:
-            new |= {name: after[name] for name in map(_name, due) if name in after}
-        return self._verdict(said, self._changes(due, new), due)
+        if self._is_forced:
+            new |= {name: after[name] for name in map(_name_of, due) if name in after}
+        return self._build_verdict(said, self._find_changes(due, new), due)
 
     @property
-    def _again(self) -> bool:
+    def _is_forced(self) -> bool:
         return bool(self.options["force_reinstall"] or self.options["ignore_installed"])
 
     def _is_any(self, due: tuple[str, ...]) -> bool:
         return bool(due or self.files or self.editables)
 
-    def _due(self, ctx: MinionContext) -> tuple[tuple[str, ...], list[str]]:
+    def _find_due(self, ctx: MinionContext) -> tuple[tuple[str, ...], list[str]]:
         """What is not there as it shall be; and what is said of the others."""
-        if self._again or self.options["upgrade"] or not self.wanted:
+        if self._is_forced or self.options["upgrade"] or not self.wanted:
             return self.wanted, []
-        there = self._installed(ctx)
+        there = self._read_installed(ctx)
         due = tuple(each for each in self.wanted if conflicts(each, there))
         kept = [each for each in self.wanted if each not in due]
         return due, [f"Python package {each} was already installed" for each in kept]
 
-    def _installed(self, ctx: MinionContext) -> dict[str, str]:
+    def _read_installed(self, ctx: MinionContext) -> dict[str, str]:
         which = ("bin_env", "user", "cwd", "env_vars")
         found = pip.list_(ctx, **{each: self.options[each] for each in which})
         return {normalized(name): version for name, version in found.items()}
 
-    def _coming(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, str] | None:
+    def _foresee_versions(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, str] | None:
         """Names and versions that pip would install; ``None`` if it does not tell."""
         wanted = {
             "pkgs": list(due) or None,
@@ -194,7 +200,7 @@ class Order:
         }
         return would_install(ctx, {**self.options, **wanted})
 
-    def _install(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, Any]:
+    def _install_packages(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, Any]:
         return pip.install(
             ctx,
             pkgs=list(due) or None,
@@ -203,39 +209,39 @@ class Order:
             **self.options,
         )
 
-    def _changes(self, due: tuple[str, ...], new: Mapping[str, str]) -> dict[str, Any]:
+    def _find_changes(self, due: tuple[str, ...], new: Mapping[str, str]) -> dict[str, Any]:
         if not due:
             kind = "requirements" if self.files else "editable"
             return {kind: True} if new else {}
-        shown = {_name(each): requirement(each)[0] for each in due}
+        shown = {_name_of(each): requirement(each)[0] for each in due}
         return {f"{shown[name]}=={new[name]}": "Installed" for name in shown if name in new}
 
-    def _verdict(
+    def _build_verdict(
         self, said: list[str], changes: Mapping[str, Any], due: tuple[str, ...]
     ) -> Verdict:
         if not changes:
-            return Verdict(result=True, comment="\n".join([*said, f"{_ALREADY}{self._newest}"]))
+            return Verdict(result=True, comment="\n".join([*said, f"{_ALREADY}{self._say_newest}"]))
         told = "All packages were successfully installed"
         if self.files:
-            told = f"Successfully processed requirements file {self._what()}."
+            told = f"Successfully processed requirements file {self._name_packages()}."
         elif self.editables:
-            told = f"Package successfully installed from VCS checkout {self._what()}."
+            told = f"Package successfully installed from VCS checkout {self._name_packages()}."
         return Verdict(result=True, comment="\n".join([*said, told]), changes=changes)
 
     @property
-    def _newest(self) -> str:
+    def _say_newest(self) -> str:
         return " and up-to-date" if self.options["upgrade"] else ""
 
-    def _failed(self) -> str:
+    def _say_failed(self) -> str:
         if self.files:
-            return f'Unable to process requirements file "{self._what()}" Error:'
-        return f"Failed to install packages: {self._what()}. Error:"
+            return f'Unable to process requirements file "{self._name_packages()}" Error:'
+        return f"Failed to install packages: {self._name_packages()}. Error:"
 
-    def _what(self) -> str:
+    def _name_packages(self) -> str:
         return ", ".join(self.files or self.editables or self.wanted)
 
 
-def _name(wanted: str) -> str:
+def _name_of(wanted: str) -> str:
     return normalized(requirement(wanted)[0])
 
 

@@ -63,11 +63,11 @@ def installed(
     if any(given is not None and not given for given in (pkgs, sources)):
         return Verdict(result=True, comment="No packages to install provided")
     hold = kwargs.pop("hold", None)
-    checks = _checks(pkg_verify)
+    checks = _parse_checks(pkg_verify)
     if isinstance(checks, Verdict):
         return checks
     given = {**kwargs, "fromrepo": fromrepo}
-    lacking = _lacking(ctx, given, hold=hold is not None, verify=checks is not None)
+    lacking = _find_lacking(ctx, given, hold=hold is not None, verify=checks is not None)
     if lacking:
         return lacking
     options = {
@@ -76,7 +76,7 @@ def installed(
         "update_holds": update_holds or hold is not None,
         **kwargs,
     }
-    wanted = _wanted(ctx, name, version, pkgs, sources, normalize)
+    wanted = _wanted_packages(ctx, name, version, pkgs, sources, normalize)
     if allow_updates:
         wanted = [_or_newer(each) for each in wanted]
     present = Present(
@@ -106,22 +106,22 @@ def installed(
     return again.action()
 
 
-def _lacking(
+def _find_lacking(
     ctx: MinionContext, given: Mapping[str, Any], *, hold: bool = False, verify: bool = False
 ) -> Verdict | None:
     """What this package manager, or saltlite, cannot do: said before anything has run."""
     if hold and not can_hold(ctx):
         return _no_holds(ctx)
-    if verify and not _serves(ctx, "verify"):
-        return _refusal("pkg.verify not implemented")
+    if verify and not _has_function(ctx, "verify"):
+        return _refuse_with("pkg.verify not implemented")
     try:
         lacking = features.lacking(ctx, given)
     except FunctionUnavailable:  # a user's own module, on a system that we do not know
         lacking = ""
-    return _refusal(lacking) if lacking else None
+    return _refuse_with(lacking) if lacking else None
 
 
-def _checks(pkg_verify: Any) -> Mapping[str, Any] | Verdict | None:
+def _parse_checks(pkg_verify: Any) -> Mapping[str, Any] | Verdict | None:
     """The keywords for ``pkg.verify``; ``None`` if nothing is to be compared."""
     if not isinstance(pkg_verify, (list, tuple, Mapping)):
         return {} if truth(pkg_verify) else None
@@ -131,12 +131,12 @@ def _checks(pkg_verify: Any) -> Mapping[str, Any] | Verdict | None:
         known = isinstance(each, Mapping) and set(each) <= {"ignore_types", "verify_options"}
         if not known:
             said = "pkg_verify takes True, or a list of ignore_types and verify_options"
-            return _refusal(f"{said}; not {each}")
+            return _refuse_with(f"{said}; not {each}")
         given |= each
     return given
 
 
-def _serves(ctx: MinionContext, function: str) -> bool:
+def _has_function(ctx: MinionContext, function: str) -> bool:
     """Whether this machine's ``pkg``, ours or a user's own, has a function that not all have."""
     try:
         return has(ctx, function) and features.serves(ctx, function)
@@ -150,14 +150,14 @@ def _no_holds(ctx: MinionContext) -> Verdict:
         holds(ctx)
     except FunctionUnavailable as error:
         said += f": {error.reason}" if error.reason else ""
-    return _refusal(said)
+    return _refuse_with(said)
 
 
-def _refusal(sentence: str) -> Verdict:
+def _refuse_with(sentence: str) -> Verdict:
     return Verdict(result=False, comment=sentence)
 
 
-def _wanted(
+def _wanted_packages(
     ctx: MinionContext, name: str, version: Any, pkgs: Any, sources: Any, normalize: bool
 ) -> list[Wanted]:
     if sources:
@@ -209,10 +209,10 @@ def downloaded(
     refresh = kwargs.pop("refresh", None)
     if pkgs is not None and not pkgs:
         return Verdict(result=True, comment="No packages to download provided")
-    if not _serves(ctx, "list_downloaded"):
-        return _refusal("The pkg.downloaded state is not available on this platform")
+    if not _has_function(ctx, "list_downloaded"):
+        return _refuse_with("The pkg.downloaded state is not available on this platform")
     return Downloaded(
-        wanted=tuple(_wanted(ctx, name, version, pkgs, None, normalize=True)),
+        wanted=tuple(_wanted_packages(ctx, name, version, pkgs, None, normalize=True)),
         options={"fromrepo": fromrepo, **kwargs},
         refresh=refresh,
         ignore_epoch=bool(ignore_epoch),
@@ -244,7 +244,7 @@ def latest(
         return Verdict(result=True, comment="No packages to install provided")
     names = asked.names_of(name, pkgs)
     options = {"fromrepo": fromrepo, "skip_verify": skip_verify, **kwargs}
-    lacking = _lacking(ctx, options)
+    lacking = _find_lacking(ctx, options)
     if lacking:
         return lacking
     return Newest(names=tuple(names), options=options, refresh=refresh)
@@ -260,7 +260,7 @@ def removed(
     **kwargs: Any,
 ) -> Declared:
     """Packages are not there; of a ``version`` only that one. Configuration may stay."""
-    return _gone(ctx, name, version, pkgs, normalize, kwargs, purge=False)
+    return _declare_gone(ctx, name, version, pkgs, normalize, kwargs, purge=False)
 
 
 def purged(
@@ -273,10 +273,10 @@ def purged(
     **kwargs: Any,
 ) -> Declared:
     """Packages are not there, and neither is their configuration."""
-    return _gone(ctx, name, version, pkgs, normalize, kwargs, purge=True)
+    return _declare_gone(ctx, name, version, pkgs, normalize, kwargs, purge=True)
 
 
-def _gone(
+def _declare_gone(
     ctx: MinionContext,
     name: str,
     version: Any,
@@ -287,7 +287,7 @@ def _gone(
     purge: bool,
 ) -> Declared:
     empty = pkgs is not None and not pkgs
-    wanted = [] if empty else _wanted(ctx, name, version, pkgs, None, normalize)
+    wanted = [] if empty else _wanted_packages(ctx, name, version, pkgs, None, normalize)
     return Gone(
         wanted=tuple(wanted),
         purge=purge,
@@ -301,7 +301,7 @@ def uptodate(
 ) -> Declared:
     """There is nothing to upgrade; of ``pkgs`` if they are given, else of all packages."""
     if not has(ctx, "list_upgrades"):
-        return _refusal("State pkg.uptodate is not available")
+        return _refuse_with("State pkg.uptodate is not available")
     names = asked.names_of(None, pkgs) if pkgs else []
     return UpToDate(pkgs=tuple(names), options=kwargs, refresh=refresh)
 
@@ -315,7 +315,7 @@ def held(
     **kwargs: Any,
 ) -> Declared:
     """Packages are kept at the version they have; with ``replace`` all others are not."""
-    return _kept(ctx, name, pkgs, hold=True, alone=bool(replace))
+    return _declare_kept(ctx, name, pkgs, hold=True, alone=bool(replace))
 
 
 def unheld(
@@ -328,10 +328,12 @@ def unheld(
 ) -> Declared:
     """Packages may be upgraded again; with ``all`` every one that is held."""
     names = sorted(holds(ctx)) if all and can_hold(ctx) else pkgs
-    return _kept(ctx, name, names, hold=False)
+    return _declare_kept(ctx, name, names, hold=False)
 
 
-def _kept(ctx: MinionContext, name: str, pkgs: Any, *, hold: bool, alone: bool = False) -> Declared:
+def _declare_kept(
+    ctx: MinionContext, name: str, pkgs: Any, *, hold: bool, alone: bool = False
+) -> Declared:
     if not can_hold(ctx):
         return _no_holds(ctx)
     return Kept(names=tuple(asked.names_of(name, pkgs)), hold=hold, alone=alone)
@@ -345,11 +347,11 @@ def group_installed(
     ``skip`` names default packages that are not wanted, ``include`` others that are. Other keywords
     are those of ``pkg.install``.
     """
-    if not _serves(ctx, "group_diff"):
-        return _refusal("pkg.group_install not available for this platform")
+    if not _has_function(ctx, "group_diff"):
+        return _refuse_with("pkg.group_install not available for this platform")
     for what, given in (("skip", skip), ("include", include)):
         if given and not isinstance(given, (list, tuple)):
-            return _refusal(f"{what} must be formatted as a list")
+            return _refuse_with(f"{what} must be formatted as a list")
     return Grouped(
         name=str(name),
         skip=tuple(map(str, skip or ())),
@@ -371,9 +373,9 @@ def patch_installed(
     """
     if advisory_ids is not None and not advisory_ids:
         return Verdict(result=True, comment="No advisory ids provided")
-    if not _serves(ctx, "list_patches"):
+    if not _has_function(ctx, "list_patches"):
         which = "downloaded" if downloadonly else "installed"
-        return _refusal(f"The pkg.patch_{which} state is not available on this platform")
+        return _refuse_with(f"The pkg.patch_{which} state is not available on this platform")
     return Patched(
         ids=tuple(asked.names_of(name, advisory_ids)),
         options=kwargs,
@@ -404,5 +406,5 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str | None = None, **kwargs: 
         "purged": purged,
     }
     if sfun is None or sfun not in again:
-        return _refusal(f"pkg.{sfun} does not work with the watch requisite")
+        return _refuse_with(f"pkg.{sfun} does not work with the watch requisite")
     return again[sfun](ctx, name, **kwargs)

@@ -75,7 +75,11 @@ class Source(Resource[Now]):
         from saltlite.providers.pkg.apt_repos import planned
 
         there, wanted = planned(ctx, self.name, self.options)
-        return Now(_told(there), _told(wanted), lacking=_lacking_keys(ctx, self.name, self.options))
+        return Now(
+            _show_source(there),
+            _show_source(wanted),
+            lacking=_lacking_keys(ctx, self.name, self.options),
+        )
 
     def _of_others(self, ctx: MinionContext) -> Now:
         there = dict(ctx.functions.call("pkg.get_repo", self.name))
@@ -83,8 +87,10 @@ class Source(Resource[Now]):
         if isinstance(found, Configuring):
             found.check_repo(self.name, self.options)
         comments = str(there.pop("comments", "")).splitlines()
-        known = {key: _text(value) for key, value in there.items()}
-        wanted = {key: _text(value) for key, value in self.options.items() if key not in _AROUND}
+        known = {key: _show_value(value) for key, value in there.items()}
+        wanted = {
+            key: _show_value(value) for key, value in self.options.items() if key not in _AROUND
+        }
         missing = set(ini_repos.wanted_comments(self.options.get("comments"))) - set(comments)
         if missing:
             known["comments"] = "\n".join(comments)
@@ -105,12 +111,12 @@ class Source(Resource[Now]):
             Step(
                 would=f"Package repo '{self.name}' would be configured.{_MIND}",
                 did=f"Configured package repo '{self.name}'",
-                run=self._configure,
+                run=self._configure_source,
                 changes=now.changes() if now.there else {"repo": self.name},
             )
         ]
 
-    def _configure(self, ctx: MinionContext) -> None:
+    def _configure_source(self, ctx: MinionContext) -> None:
         call, file = ctx.functions.call, self.options.get("file")
         if self.clean_file and file and ctx.host.exists(str(file)):
             call("file.remove", str(file))
@@ -157,24 +163,24 @@ class Short(Resource[str]):
         if now == _THERE:
             return []
         if now:
-            return Verdict(result=False, comment=self._failed(now))
+            return Verdict(result=False, comment=self._say_failed(now))
         return [
             Step(
                 would=f"Package repo '{self.name}' would be configured.{_MIND}",
                 did=f"Configured package repo '{self.name}'",
-                run=self._configure,
+                run=self._configure_short,
                 changes={"repo": self.repo},
             )
         ]
 
-    def _failed(self, reason: object) -> str:
+    def _say_failed(self, reason: object) -> str:
         return f"Failed to configure repo '{self.name}': {reason}"
 
-    def _configure(self, ctx: MinionContext) -> None:
+    def _configure_short(self, ctx: MinionContext) -> None:
         try:
             ctx.functions.call("pkg.mod_repo", self.repo, **{**self.options, "refresh": False})
         except SaltliteError as error:
-            raise FunctionError(self._failed(error)) from error
+            raise FunctionError(self._say_failed(error)) from error
         if self.refresh:
             ctx.functions.call("pkg.refresh_db")
 
@@ -198,7 +204,7 @@ class NoSource(Resource[bool]):
     def read(self, ctx: MinionContext) -> bool:
         """Whether it is there."""
         found = ctx.functions.call("pkg.get_repo", self.name)
-        return bool(found) and (not _is_apt(ctx) or _shares(found, self.name))
+        return bool(found) and (not _is_apt(ctx) or _shares_component(found, self.name))
 
     def plan(self, now: bool) -> Sequence[Step] | Verdict:
         """Remove it."""
@@ -208,12 +214,12 @@ class NoSource(Resource[bool]):
             Step(
                 would=f"Package repo '{self.name}' will be removed.{_MIND}",
                 did=f"Removed repo {self.name}{f', and keyid {self.keyid}' if self.keyid else ''}",
-                run=self._remove,
+                run=self._remove_source,
                 changes={"repo": self.name, **({"keyid": self.keyid} if self.keyid else {})},
             )
         ]
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_source(self, ctx: MinionContext) -> None:
         ctx.functions.call("pkg.del_repo", self.name, refresh=False)
         if self.refresh:
             ctx.functions.call("pkg.refresh_db")
@@ -230,7 +236,7 @@ class NoSource(Resource[bool]):
         return f"Failed to remove repo {self.name}"
 
 
-def _shares(source: Mapping[str, Any], line: str) -> bool:
+def _shares_component(source: Mapping[str, Any], line: str) -> bool:
     """Whether a source of apt has one of the components in a line; others may stay."""
     from saltlite.providers.pkg.apt_sources import parse_line
 
@@ -254,14 +260,14 @@ def _lacking_keys(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> 
     return ""
 
 
-def _told(source: Mapping[str, Any]) -> dict[str, Any]:
+def _show_source(source: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: source[key] for key in _TOLD if key in source}
     if "line" in found:
         found["line"] = str(found["line"]).strip()
     return found
 
 
-def _text(value: Any) -> str:
+def _show_value(value: Any) -> str:
     """A value as a repository's file has it."""
     if isinstance(value, bool):
         return "1" if value else "0"
@@ -278,7 +284,7 @@ def _is_apt(ctx: MinionContext) -> bool:
     return isinstance(provider(ctx), Apt)
 
 
-def _refusal(ctx: MinionContext, given: Mapping[str, Any]) -> Verdict | None:
+def _find_refusal(ctx: MinionContext, given: Mapping[str, Any]) -> Verdict | None:
     try:
         able = isinstance(provider(ctx), Configuring)
     except FunctionUnavailable:
@@ -298,7 +304,7 @@ def _is_dnf(ctx: MinionContext) -> bool:
     return isinstance(provider(ctx), Dnf)
 
 
-def _short(name: str, ppa: Any, copr: Any) -> str:
+def _short_name(name: str, ppa: Any, copr: Any) -> str:
     """The name of a repository: that of a PPA or a project of COPR if one is given."""
     given = f"ppa:{ppa}" if ppa else f"copr:{copr}" if copr else name
     return given.replace("ppa:ppa:", "ppa:", 1).replace("copr:copr:", "copr:", 1)
@@ -322,13 +328,13 @@ def managed(
     """
     if "enabled" in kwargs and "disabled" in kwargs:
         return Verdict(result=False, comment="Only one of enabled/disabled is allowed")
-    refused = _refusal(ctx, {**kwargs, "ppa": ppa, "copr": copr})
+    refused = _find_refusal(ctx, {**kwargs, "ppa": ppa, "copr": copr})
     if refused:
         return refused
     refresh = truth(kwargs.pop("refresh", kwargs.pop("refresh_db", True)))
     clean_file = truth(kwargs.pop("clean_file", False))
     options = own_keywords(kwargs)
-    repo = _short(name, ppa if _is_apt(ctx) else None, copr)
+    repo = _short_name(name, ppa if _is_apt(ctx) else None, copr)
     if is_short(repo):
         return Short(name=name, repo=repo, options=options, refresh=refresh)
     if _is_apt(ctx):
@@ -355,12 +361,12 @@ def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     ``ppa`` and ``copr`` are as in :func:`managed`. With ``keyid`` apt does not trust that key any
     more, once the source is gone.
     """
-    refused = _refusal(ctx, kwargs)
+    refused = _find_refusal(ctx, kwargs)
     if refused:
         return refused
     ubuntu = _is_apt(ctx) and ctx.grains.get("os") in UBUNTU
     return NoSource(
-        name=_short(name, kwargs.get("ppa") if ubuntu else None, kwargs.get("copr")),
+        name=_short_name(name, kwargs.get("ppa") if ubuntu else None, kwargs.get("copr")),
         refresh=truth(kwargs.get("refresh", True)),
         keyid=str(kwargs.get("keyid") or "") if _is_apt(ctx) else "",
     )

@@ -89,10 +89,13 @@ class Database(Resource[Mapping[str, str] | None]):
                 would=f"Database {self.name} is set to be created",
                 did=f"The database {self.name} has been created",
                 changes={self.name: "Present"},
-                run=self._create,
+                run=self._create_database,
             )
             return [step]
-        if any(_plain(now[_FIXED[key]]) != _plain(value) for key, value in self._fixed()):
+        if any(
+            _plain_name(now[_FIXED[key]]) != _plain_name(value)
+            for key, value in self._fixed_options()
+        ):
             told = "has wrong parameters which couldn't be changed on fly."
             return Verdict(result=False, comment=f"Database {self.name} {told}")
         moved: dict[str, Any] = {
@@ -107,19 +110,19 @@ class Database(Resource[Mapping[str, str] | None]):
             would=f"Database {self.name} exists, but parameters need to be changed",
             did=f"Parameters for database {self.name} have been changed",
             changes={self.name: "Parameters changed"},
-            run=partial(self._alter, moved=moved),
+            run=partial(self._alter_database, moved=moved),
         )
         return [step]
 
-    def _fixed(self) -> list[tuple[str, str]]:
+    def _fixed_options(self) -> list[tuple[str, str]]:
         return [(key, value) for key, value in self.fixed.items() if value]
 
-    def _create(self, ctx: MinionContext) -> None:
+    def _create_database(self, ctx: MinionContext) -> None:
         given = {"tablespace": self.tablespace, "owner": self.owner, "template": self.template}
         if not postgres.db_create(ctx, self.name, **given, **self.fixed, **self.server):
             raise FunctionError(f"Failed to create database {self.name}")
 
-    def _alter(self, ctx: MinionContext, moved: Mapping[str, Any]) -> None:
+    def _alter_database(self, ctx: MinionContext, moved: Mapping[str, Any]) -> None:
         recurse: dict[str, Any] = {"owner_recurse": self.owner_recurse}
         if not postgres.db_alter(ctx, self.name, **moved, **recurse, **self.server):
             raise FunctionError(f"Failed to change parameters for database {self.name}")
@@ -128,6 +131,6 @@ class Database(Resource[Mapping[str, str] | None]):
         return f"Database {self.name} is already present"
 
 
-def _plain(value: str) -> str:
+def _plain_name(value: str) -> str:
     """``utf-8`` and ``UTF8`` are one encoding, ``en_US.utf8`` and ``en_US.UTF-8`` one locale."""
     return str(value).lower().replace("-", "")

@@ -75,7 +75,7 @@ class Extension(Resource[dict[str, str]]):
         return postgres.get_installed_extension(ctx, self.name, **self.server)
 
     def plan(self, now: dict[str, str]) -> list[Step]:
-        if now and self._fits(now):
+        if now and self._fits_now(now):
             return []
         verb, change = ("upgrade", "Upgraded") if now else ("install", "Installed")
         done = change.lower()
@@ -83,15 +83,15 @@ class Extension(Resource[dict[str, str]]):
             would=f"Extension {self.name} is set to be {done}",
             did=f"The extension {self.name} has been {done}",
             changes={self.name: change},
-            run=partial(self._run, verb=verb),
+            run=partial(self._run_verb, verb=verb),
         )
         return [step]
 
-    def _fits(self, now: dict[str, str]) -> bool:
+    def _fits_now(self, now: dict[str, str]) -> bool:
         in_schema = self.schema in (None, now["schema_name"])
         return in_schema and self.version in (None, now["extversion"])
 
-    def _run(self, ctx: MinionContext, verb: str) -> None:
+    def _run_verb(self, ctx: MinionContext, verb: str) -> None:
         given = {"schema": self.schema, "ext_version": self.version, **self.options}
         if not postgres.create_extension(ctx, self.name, **given, **self.server):
             raise FunctionError(f"Failed to {verb} extension {self.name}")

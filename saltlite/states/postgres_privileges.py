@@ -33,7 +33,7 @@ def present(
     """
     server = connection(locals())
     wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
-    place = _place(name, object_name, object_type, privileges, prepend)
+    place = _place_of(name, object_name, object_type, privileges, prepend)
     passed_on: dict[str, Any] = {"grant_option": grant_option}
     what = f"The privilege(s): {wanted.shown()}"
     return Thing(
@@ -67,7 +67,7 @@ def absent(
     """Privileges that the role ``name`` does not have; the arguments are those of ``present``."""
     server = connection(locals())
     wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
-    place = _place(name, object_name, object_type, privileges, prepend)
+    place = _place_of(name, object_name, object_type, privileges, prepend)
     what = f"The privilege(s): {wanted.shown()}"
 
     def look(ctx: MinionContext) -> bool:
@@ -88,7 +88,7 @@ def absent(
     )
 
 
-def _place(
+def _place_of(
     name: str, object_name: str, object_type: str, privileges: Any, prepend: str
 ) -> dict[str, Any]:
     return {

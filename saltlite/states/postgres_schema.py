@@ -23,7 +23,7 @@ def present(
     db_port: Any = None,
 ) -> Thing:
     """A schema of the database ``dbname``; ``owner`` is for one that is new."""
-    server = _server(locals())
+    server = _server_of(locals())
     where = f"in database {dbname}"
     return Thing(
         name=name,
@@ -50,7 +50,7 @@ def absent(
     db_port: Any = None,
 ) -> Thing:
     """No such schema in the database ``dbname``; one that is not empty stays."""
-    server = _server(locals())
+    server = _server_of(locals())
     return absent_thing(
         name=name,
         what=f"Schema {name}",
@@ -60,6 +60,6 @@ def absent(
     )
 
 
-def _server(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _server_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Where the server is and who asks, as the functions of schemas take it."""
     return {name: value for name, value in arguments.items() if name in _SERVER}

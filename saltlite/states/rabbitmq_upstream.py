@@ -66,7 +66,7 @@ class Upstream(Resource["dict[str, Any] | None"]):
             Step(
                 would=f'Upstream "{self.name}" would have been {done}.',
                 did=f'Upstream "{self.name}" {done}.',
-                changes={"old": _shown(now), "new": _shown(wanted)},
+                changes={"old": _hide_password(now), "new": _hide_password(wanted)},
                 run=lambda ctx: rabbitmq.set_upstream(
                     ctx, self.name, runas=self.runas, **self.given
                 ),
@@ -77,7 +77,7 @@ class Upstream(Resource["dict[str, Any] | None"]):
         return f'Upstream "{self.name}" already present as specified.'
 
 
-def _shown(upstream: dict[str, Any] | None) -> dict[str, Any] | None:
+def _hide_password(upstream: dict[str, Any] | None) -> dict[str, Any] | None:
     import re
 
     if upstream is None or "uri" not in upstream:

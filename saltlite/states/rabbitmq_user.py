@@ -96,15 +96,15 @@ class User(Resource[Now]):
         )
 
     def plan(self, now: Now) -> Sequence[Step]:
-        steps = [] if now.exists else [self._adding()]
+        steps = [] if now.exists else [self._plan_adding()]
         if now.exists and not now.fits:
-            steps.append(self._password())
+            steps.append(self._plan_password())
         if self.tags and self.tags != now.tags:
-            steps.append(self._tags(now))
+            steps.append(self._plan_tags(now))
         wrong = {vhost: to for vhost, to in self.rights.items() if now.rights.get(vhost) != to}
-        return [*steps, *([self._rights(now, wrong)] if wrong else [])]
+        return [*steps, *([self._plan_rights(now, wrong)] if wrong else [])]
 
-    def _adding(self) -> Step:
+    def _plan_adding(self) -> Step:
         return Step(
             would=f"User '{self.name}' is set to be created.",
             did=f"'{self.name}' was configured.",
@@ -112,7 +112,7 @@ class User(Resource[Now]):
             run=lambda ctx: rabbitmq.add_user(ctx, self.name, self.password, self.runas),
         )
 
-    def _password(self) -> Step:
+    def _plan_password(self) -> Step:
         return Step(
             would=f"The password of '{self.name}' is set to be changed.",
             did=f"The password of '{self.name}' was set.",
@@ -122,7 +122,7 @@ class User(Resource[Now]):
             ),
         )
 
-    def _tags(self, now: Now) -> Step:
+    def _plan_tags(self, now: Now) -> Step:
         return Step(
             would=f"The tags of '{self.name}' are set to be changed.",
             did=f"The tags of '{self.name}' were set.",
@@ -130,7 +130,7 @@ class User(Resource[Now]):
             run=lambda ctx: rabbitmq.set_user_tags(ctx, self.name, list(self.tags), self.runas),
         )
 
-    def _rights(self, now: Now, wrong: Mapping[str, list[str]]) -> Step:
+    def _plan_rights(self, now: Now, wrong: Mapping[str, list[str]]) -> Step:
         def run(ctx: MinionContext) -> None:
             for vhost, (conf, write, read) in wrong.items():
                 rabbitmq.set_permissions(ctx, vhost, self.name, conf, write, read, self.runas)

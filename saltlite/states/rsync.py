@@ -49,7 +49,7 @@ def synchronized(
         "additional_opts": additional_opts,
     }
     copy = _Copy(source, name, options)
-    foreseen = copy.made(ctx, dryrun=True)
+    foreseen = copy.run_rsync(ctx, dryrun=True)
     if dryrun:
         return Verdict(result=None, comment=foreseen.comment, changes=foreseen.changes)
     if not foreseen.changes:
@@ -58,7 +58,7 @@ def synchronized(
     def run(ctx: MinionContext) -> Verdict:
         if prepare:
             disk.make_way(Path(name))
-        done = copy.made(ctx, dryrun=False)
+        done = copy.run_rsync(ctx, dryrun=False)
         return Verdict(result=True, comment=done.comment, changes=done.changes)
 
     return Action(would=foreseen.comment, run=run, changes=foreseen.changes)
@@ -80,16 +80,16 @@ class _Copy:
     target: str
     options: Mapping[str, Any]
 
-    def made(self, ctx: MinionContext, *, dryrun: bool) -> _Made:
+    def run_rsync(self, ctx: MinionContext, *, dryrun: bool) -> _Made:
         """Run rsync, perhaps only to hear what it would do; raises FunctionError if it fails."""
         done = rsync.rsync(ctx, self.source, self.target, dryrun=dryrun, **self.options)
         if done["retcode"] != 0:
             raise FunctionError(str(done["stderr"] or done["stdout"]))
         lines = str(done["stdout"]).splitlines()
-        return _Made(_summary(lines), _changes(lines))
+        return _Made(_find_summary(lines), _parse_changes(lines))
 
 
-def _changes(lines: Sequence[str]) -> dict[str, str]:
+def _parse_changes(lines: Sequence[str]) -> dict[str, str]:
     names = [line for line in lines if line not in ("", "./") and not line.startswith(_TALK)]
     gone = [line.removeprefix(_DELETED) for line in names if line.startswith(_DELETED)]
     new = [line for line in names if not line.startswith(_DELETED)]
@@ -98,7 +98,7 @@ def _changes(lines: Sequence[str]) -> dict[str, str]:
     return {"copied": "\n".join(new) or "N/A", "deleted": "\n".join(gone) or "N/A"}
 
 
-def _summary(lines: Sequence[str]) -> str:
+def _find_summary(lines: Sequence[str]) -> str:
     last = [line for line in lines if line.startswith(("sent ", "total size"))]
     parts = [part for line in last for part in line.split("  ")]
     return "\n".join(f"- {part}" for part in parts)

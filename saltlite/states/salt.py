@@ -67,23 +67,27 @@ def state(
         return Verdict(result=False, comment=leniency)
     if ssh:
         return Verdict(result=False, comment=NO_SSH)
-    called = _called(highstate, top, sls)
+    called = _choose_function(highstate, top, sls)
     if called is None:
         return Verdict(result=False, comment=NO_STATES)
     fun, arg = called
-    kwarg = _given(test=test, pillar=pillar, pillarenv=pillarenv, saltenv=saltenv, exclude=exclude)
+    kwarg = _given_values(
+        test=test, pillar=pillar, pillarenv=pillarenv, saltenv=saltenv, exclude=exclude
+    )
     kwarg |= {"queue": queue, "concurrent": concurrent}
     wanted = {
         "arg": arg, "kwarg": kwarg, "ret": ret, "timeout": timeout, "tgt_type": tgt_type,
         "ssh": ssh, "expect_minions": expect_minions,
-        **_given(ret_config=ret_config, ret_kwargs=ret_kwargs, subset=subset, failhard=failhard),
+        **_given_values(
+            ret_config=ret_config, ret_kwargs=ret_kwargs, subset=subset, failhard=failhard
+        ),
         **({} if batch is None else {"batch": str(batch)}),
     }  # fmt: skip
 
     def act(ctx: MinionContext, *, test: bool) -> Verdict:
         asked = {**wanted, "kwarg": {**kwarg, "test": True} if test else kwarg}
-        _tell(ctx, {"type": "state", "tgt": tgt, "name": name, "args": asked})
-        returns = _publish(ctx, tgt, fun, asked)
+        _tell_start(ctx, {"type": "state", "tgt": tgt, "name": name, "args": asked})
+        returns = _publish_job(ctx, tgt, fun, asked)
         return of_states(
             returns, leniency, test=test, batch=batch is not None, expected=bool(expect_minions)
         )
@@ -95,7 +99,7 @@ def state(
     )
 
 
-def _called(highstate: Any, top: Any, sls: Any) -> tuple[str, list[Any]] | None:
+def _choose_function(highstate: Any, top: Any, sls: Any) -> tuple[str, list[Any]] | None:
     """The function of minions that runs what is asked for, and its arguments."""
     if highstate:
         return "state.highstate", []
@@ -146,13 +150,15 @@ def function(
         joined.update(part)
     wanted = {
         "arg": list(arg or []), "kwarg": joined, "ret": ret, "timeout": timeout,
-        **_given(ret_config=ret_config, ret_kwargs=ret_kwargs, subset=subset, failhard=failhard),
+        **_given_values(
+            ret_config=ret_config, ret_kwargs=ret_kwargs, subset=subset, failhard=failhard
+        ),
         **({} if batch is None else {"batch": str(batch)}),
         "tgt_type": tgt_type, "ssh": ssh, "expect_minions": expect_minions,
     }  # fmt: skip
 
     def act(ctx: MinionContext) -> Verdict:
-        _tell(
+        _tell_start(
             ctx,
             {
                 "type": "function",
@@ -161,7 +167,7 @@ def function(
                 "args": {**wanted, "_cmd_meta": True},
             },
         )
-        returns = _publish(ctx, tgt, name, wanted)
+        returns = _publish_job(ctx, tgt, name, wanted)
         judge = partial(ctx.functions.call, fail_function) if fail_function else is_good
         return of_function(name, returns, leniency, judge=judge, batch=batch is not None)
 
@@ -183,9 +189,9 @@ def runner(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     def act(ctx: MinionContext) -> Verdict:
         if name in ORCHESTRATIONS:
             keywords.setdefault("saltenv", kwargs.get("__env__") or "base")
-            keywords.setdefault("orchestration_jid", _orchestration(ctx))
-        _tell(ctx, {"type": "runner", "name": name, "args": list(args), "kwargs": keywords})
-        return _ran(ctx, "runner", name, list(args), keywords)
+            keywords.setdefault("orchestration_jid", _orchestration_jid(ctx))
+        _tell_start(ctx, {"type": "runner", "name": name, "args": list(args), "kwargs": keywords})
+        return _run_function(ctx, "runner", name, list(args), keywords)
 
     return Action(would=f"Runner function '{name}' would be executed.", run=act)
 
@@ -198,8 +204,8 @@ def wheel(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     keywords = {key: value for key, value in keywords.items() if key not in ("arg", "kwarg")}
 
     def act(ctx: MinionContext) -> Verdict:
-        _tell(ctx, {"type": "wheel", "name": name, "args": own})
-        return _ran(ctx, "wheel", name, list(args), keywords)
+        _tell_start(ctx, {"type": "wheel", "name": name, "args": own})
+        return _run_function(ctx, "wheel", name, list(args), keywords)
 
     return Action(would=f"Wheel function '{name}' would be executed.", run=act)
 
@@ -238,29 +244,29 @@ def wait_for_event(
     ids = [id_list] if isinstance(id_list, (str, int)) else list(id_list or [])
     return Action(
         would=f"Orchestration would wait for event '{name}'",
-        run=lambda ctx: _awaited(ctx, name, ids, event_id, float(timeout)),
+        run=lambda ctx: _await_events(ctx, name, ids, event_id, float(timeout)),
     )
 
 
 # --- what they share -----------------------------------------------------------------------------
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _given_values(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _orchestration(ctx: MinionContext) -> str:
+def _orchestration_jid(ctx: MinionContext) -> str:
     return str(ctx.state.get("orchestration_jid") or ctx.job.get("jid") or "")
 
 
-def _tell(ctx: MinionContext, data: dict[str, Any]) -> None:
+def _tell_start(ctx: MinionContext, data: dict[str, Any]) -> None:
     """Say on the master's bus what is started."""
-    jid = _orchestration(ctx)
+    jid = _orchestration_jid(ctx)
     if jid and ctx.master_side is not None:
         ctx.events.fire(tags.run_part(jid, "args"), data)
 
 
-def _publish(
+def _publish_job(
     ctx: MinionContext, tgt: Any, fun: str, wanted: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     from saltlite.masterside.context import run_for
@@ -275,7 +281,7 @@ def _publish(
     return returns
 
 
-def _ran(
+def _run_function(
     ctx: MinionContext, kind: str, name: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
 ) -> Verdict:
     from saltlite.masterside.context import run_for
@@ -302,15 +308,15 @@ def _all_at_once(ctx: MinionContext, wanted: Mapping[str, Mapping[str, Any]], en
 
     calls = {ident: _call_of(ctx, one, env) for ident, one in wanted.items()}
     for name, arg, kwarg in calls.values():
-        _tell(ctx, {"type": "runner", "name": name, "args": arg, "kwargs": kwarg})
+        _tell_start(ctx, {"type": "runner", "name": name, "args": arg, "kwargs": kwarg})
     with ThreadPoolExecutor(max_workers=max(1, len(calls))) as pool:
-        found = dict(zip(calls, pool.map(partial(_apart, ctx), calls.values()), strict=True))
+        found = dict(zip(calls, pool.map(partial(_run_apart, ctx), calls.values()), strict=True))
     failed = [ident for ident, one in found.items() if not _is_good(one)]
     comment = "All runner functions executed successfully."
     if failed:
         comment = f"Runner functions failed: {', '.join(failed)}."
     changes = {
-        ident: {"return": one["return"], **_given(jid=one.get("jid"))}
+        ident: {"return": one["return"], **_given_values(jid=one.get("jid"))}
         for ident, one in found.items()
     }
     return Verdict(result=not failed, comment=comment, changes={"ret": changes})
@@ -324,11 +330,11 @@ def _call_of(
     kwarg = {key: value for key, value in one.items() if key not in ("name", "arg", "kwarg")}
     kwarg |= one.get("kwarg") or {}
     if name in ORCHESTRATIONS:
-        kwarg = {"saltenv": env or "base", "orchestration_jid": _orchestration(ctx), **kwarg}
+        kwarg = {"saltenv": env or "base", "orchestration_jid": _orchestration_jid(ctx), **kwarg}
     return name, list(one.get("arg") or []), kwarg
 
 
-def _apart(ctx: MinionContext, call: tuple[str, list[Any], dict[str, Any]]) -> dict[str, Any]:
+def _run_apart(ctx: MinionContext, call: tuple[str, list[Any], dict[str, Any]]) -> dict[str, Any]:
     """What came of a runner in a process of its own; never raises for its faults."""
     from saltlite.masterside.context import run_apart
 
@@ -338,7 +344,7 @@ def _apart(ctx: MinionContext, call: tuple[str, list[Any], dict[str, Any]]) -> d
         return {"return": str(error), "success": False}
 
 
-def _awaited(
+def _await_events(
     ctx: MinionContext, tag: str, ids: list[Any], event_id: str, timeout_s: float
 ) -> Verdict:
     if ctx.master_side is None:
@@ -351,7 +357,7 @@ def _awaited(
             event = listener.get(left_s)
             if event is None or not fnmatch.fnmatchcase(event.tag, tag):
                 continue
-            who = _who(event.data, event_id)
+            who = _sender_of(event.data, event_id)
             if who in missing:
                 missing.remove(who)
                 seen.append(who)
@@ -366,7 +372,7 @@ def _awaited(
     return Verdict(result=True, comment=f"All events seen in {took_s} seconds.", changes=changes)
 
 
-def _who(data: Mapping[str, Any], event_id: str) -> Any:
+def _sender_of(data: Mapping[str, Any], event_id: str) -> Any:
     """Whose event it is: at the top of the data, or in what a minion sent with it."""
     inner = data.get("data")
     if event_id in data or not isinstance(inner, Mapping):

@@ -43,7 +43,7 @@ def disabled(name: str, **kwargs: Any) -> Switched:
     return Switched(name=str(name), given=kwargs, wanted=False)
 
 
-def _read(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+def _read_job(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
     found = schedule.list_(ctx, show_all=True, return_yaml=False, offline=_is_offline(given))
     entry = found.get(name)
     return dict(entry) if isinstance(entry, Mapping) else None
@@ -53,7 +53,7 @@ def _is_offline(given: Mapping[str, Any]) -> bool:
     return bool(given.get("offline", False))
 
 
-def _done(answer: Mapping[str, Any]) -> None:
+def _check_answer(answer: Mapping[str, Any]) -> None:
     if not answer["result"]:
         raise FunctionError(str(answer["comment"]))
 
@@ -67,7 +67,7 @@ class Job(Resource[dict[str, Any] | None]):
     wanted: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> dict[str, Any] | None:
-        return _read(ctx, self.name, self.given)
+        return _read_job(ctx, self.name, self.given)
 
     def plan(self, now: dict[str, Any] | None) -> list[Step]:
         if now is None:
@@ -76,7 +76,7 @@ class Job(Resource[dict[str, Any] | None]):
                     would=f"Job: {self.name} would be added to schedule.",
                     did=f"Adding new job {self.name} to schedule",
                     changes={self.name: "added"},
-                    run=self._add,
+                    run=self._add_job,
                 )
             ]
         if {**DEFAULTS, **now} == self.wanted:
@@ -86,15 +86,15 @@ class Job(Resource[dict[str, Any] | None]):
                 would=f"Job: {self.name} would be modified in schedule.",
                 did=f"Modifying job {self.name} in schedule",
                 changes={self.name: {"old": now, "new": self.wanted}},
-                run=self._replace,
+                run=self._replace_job,
             )
         ]
 
-    def _add(self, ctx: MinionContext) -> None:
-        _done(schedule.add(ctx, self.name, **self.given))
+    def _add_job(self, ctx: MinionContext) -> None:
+        _check_answer(schedule.add(ctx, self.name, **self.given))
 
-    def _replace(self, ctx: MinionContext) -> None:
-        _done(schedule.modify(ctx, self.name, **self.given))
+    def _replace_job(self, ctx: MinionContext) -> None:
+        _check_answer(schedule.modify(ctx, self.name, **self.given))
 
     def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} in correct state"
@@ -108,7 +108,7 @@ class NoJob(Resource[dict[str, Any] | None]):
     given: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> dict[str, Any] | None:
-        return _read(ctx, self.name, self.given)
+        return _read_job(ctx, self.name, self.given)
 
     def plan(self, now: dict[str, Any] | None) -> list[Step]:
         if now is None:
@@ -118,12 +118,12 @@ class NoJob(Resource[dict[str, Any] | None]):
                 would=f"Job: {self.name} would be deleted from schedule.",
                 did=f"Removed job {self.name} from schedule",
                 changes={self.name: "removed"},
-                run=self._remove,
+                run=self._remove_job,
             )
         ]
 
-    def _remove(self, ctx: MinionContext) -> None:
-        _done(schedule.delete(ctx, self.name, **self.given))
+    def _remove_job(self, ctx: MinionContext) -> None:
+        _check_answer(schedule.delete(ctx, self.name, **self.given))
 
     def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} not present in schedule"
@@ -138,7 +138,7 @@ class Switched(Resource[dict[str, Any] | None]):
     wanted: bool
 
     def read(self, ctx: MinionContext) -> dict[str, Any] | None:
-        return _read(ctx, self.name, self.given)
+        return _read_job(ctx, self.name, self.given)
 
     def plan(self, now: dict[str, Any] | None) -> list[Step]:
         if now is None or now.get("enabled", True) is self.wanted:
@@ -149,13 +149,13 @@ class Switched(Resource[dict[str, Any] | None]):
                 would=f"Job: {self.name} would be {verb} in schedule.",
                 did=f"{verb.capitalize()} job {self.name} from schedule",
                 changes={self.name: verb},
-                run=self._switch,
+                run=self._switch_schedule,
             )
         ]
 
-    def _switch(self, ctx: MinionContext) -> None:
+    def _switch_schedule(self, ctx: MinionContext) -> None:
         switch = schedule.enable_job if self.wanted else schedule.disable_job
-        _done(switch(ctx, self.name, **self.given))
+        _check_answer(switch(ctx, self.name, **self.given))
 
     def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         if now is None:

@@ -144,9 +144,9 @@ class Mode(Resource[tuple[str, str | None]]):
             return []
         old = kept or runs if runs == self.wanted else runs
         would = f"SELinux mode is set to be changed to {self.wanted}"
-        return [Step(would=would, changes={"old": old, "new": self.wanted}, run=self._set)]
+        return [Step(would=would, changes={"old": old, "new": self.wanted}, run=self._set_mode)]
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_mode(self, ctx: MinionContext) -> None:
         selinux.setenforce(ctx, self.wanted)
 
     def comment_unchanged(self, now: tuple[str, str | None]) -> str:
@@ -180,9 +180,9 @@ class Boolean(Resource[Mapping[str, str]]):
             return []
         changes = {key: {"old": now[key], "new": self.value} for key in keys}
         would = f"Boolean {self.name} is set to be changed to {self.value}"
-        return [Step(would=would, changes=changes, run=self._set)]
+        return [Step(would=would, changes=changes, run=self._set_boolean)]
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_boolean(self, ctx: MinionContext) -> None:
         if not selinux.setsebool(ctx, self.name, self.value, self.persist):
             raise FunctionError(f"Failed to set the boolean {self.name} to {self.value}")
 
@@ -222,12 +222,12 @@ class Module(Resource[Semod]):
             would = f"Module {self.source} is set to be installed"
             changes = {"old": "", "new": "Enabled"}
             did = f"Module {self.source} has been installed"
-            steps.append(Step(would=would, did=did, changes=changes, run=self._install))
+            steps.append(Step(would=would, did=did, changes=changes, run=self._install_module))
         if self.state and self.state != (old or "Enabled"):
             would = f"Module {self.name} is set to be toggled to {self.state}"
             did = f"Module {self.name} has been set to {self.state}"
             changes = {"old": old, "new": self.state}
-            steps.append(Step(would=would, did=did, changes=changes, run=self._toggle))
+            steps.append(Step(would=would, did=did, changes=changes, run=self._toggle_module))
         return steps
 
     def _other_version(self, now: Semod) -> str:
@@ -236,11 +236,11 @@ class Module(Resource[Semod]):
             f"{self.version} or you are using semodule >= 2.4"
         )
 
-    def _install(self, ctx: MinionContext) -> None:
+    def _install_module(self, ctx: MinionContext) -> None:
         if not selinux.install_semod(ctx, str(self.source)):
             raise FunctionError(f"Failed to install module {self.source}")
 
-    def _toggle(self, ctx: MinionContext) -> None:
+    def _toggle_module(self, ctx: MinionContext) -> None:
         if not selinux.setsemod(ctx, self.name, self.state):
             raise FunctionError(f"Failed to set the Module {self.name} to {self.state}")
 
@@ -263,9 +263,9 @@ class NoModule(Resource[Semod]):
         changes = {"old": "Enabled" if now["Enabled"] else "Disabled", "new": ""}
         would = f"Module {self.name} is set to be removed"
         did = f"Module {self.name} has been removed"
-        return [Step(would=would, did=did, changes=changes, run=self._remove)]
+        return [Step(would=would, did=did, changes=changes, run=self._remove_module)]
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_module(self, ctx: MinionContext) -> None:
         if not selinux.remove_semod(ctx, self.name):
             raise FunctionError(f"Failed to remove module {self.name}")
 
@@ -293,17 +293,17 @@ class FileRule(Resource[Rule]):
             return []
         old = {} if now is None else {self.name: {key: now[key] for key in self.wanted}}
         changes = {"old": old, "new": {self.name: dict(self.wanted)}}
-        would = f'SELinux policy for "{self.name}" is set to be {self._words()}'
-        did = f'SELinux policy for "{self.name}" has been set to {self._words()}'
-        return [Step(would=would, did=did, changes=changes, run=self._add)]
+        would = f'SELinux policy for "{self.name}" is set to be {self._show_rule()}'
+        did = f'SELinux policy for "{self.name}" has been set to {self._show_rule()}'
+        return [Step(would=would, did=did, changes=changes, run=self._add_rule)]
 
-    def _words(self) -> str:
+    def _show_rule(self) -> str:
         return ", ".join(f'{key} "{value}"' for key, value in self.wanted.items())
 
-    def _add(self, ctx: MinionContext) -> None:
+    def _add_rule(self, ctx: MinionContext) -> None:
         contexts = {key: value for key, value in self.wanted.items() if key != "filetype"}
         done = selinux.fcontext_add_policy(ctx, self.name, self.filetype, **contexts)
-        _check(done, "Error adding new rule")
+        _check_done(done, "Error adding new rule")
 
     def comment_unchanged(self, now: Rule) -> str:
         return (
@@ -312,7 +312,7 @@ class FileRule(Resource[Rule]):
         )
 
 
-def _check(done: Mapping[str, Any], what: str) -> None:
+def _check_done(done: Mapping[str, Any], what: str) -> None:
     """Raise FunctionError for a command that failed."""
     if done["retcode"] != 0:
         raise FunctionError(f"{what}: {done['stderr'] or done['stdout']}")
@@ -335,11 +335,11 @@ class NoFileRule(Resource[Rule]):
         would = f'SELinux policy for "{self.name}" is set to be removed'
         did = f'SELinux policy for "{self.name}" has been removed'
         changes = {"old": {self.name: dict(now)}, "new": {}}
-        return [Step(would=would, did=did, changes=changes, run=self._delete)]
+        return [Step(would=would, did=did, changes=changes, run=self._delete_rule)]
 
-    def _delete(self, ctx: MinionContext) -> None:
+    def _delete_rule(self, ctx: MinionContext) -> None:
         done = selinux.fcontext_delete_policy(ctx, self.name, self.filetype, **self.given)
-        _check(done, "Error removing policy")
+        _check_done(done, "Error removing policy")
 
     def comment_unchanged(self, now: Rule) -> str:
         return (
@@ -371,10 +371,10 @@ class Applied(Resource[Relabelled]):
             return []
         would = f'SELinux policies are set to be applied to filespec "{self.name}"'
         did = f'SELinux policies have been applied to filespec "{self.name}"'
-        return [Step(would=would, did=did, changes=now, run=self._apply)]
+        return [Step(would=would, did=did, changes=now, run=self._apply_policy)]
 
-    def _apply(self, ctx: MinionContext) -> None:
-        _check(selinux.fcontext_apply_policy(ctx, self.name, self.recursive), "Error applying")
+    def _apply_policy(self, ctx: MinionContext) -> None:
+        _check_done(selinux.fcontext_apply_policy(ctx, self.name, self.recursive), "Error applying")
 
     def comment_unchanged(self, now: Relabelled) -> str:
         return f'SElinux policies are already applied for filespec "{self.name}"'
@@ -406,13 +406,13 @@ class PortType(Resource[tuple[Rule, Rule]]):
         }
         would = f'SELinux policy for "{self.name}" is set to be sel_type "{self.sel_type}"'
         did = f'SELinux policy for "{self.name}" has been set to sel_type "{self.sel_type}"'
-        return [Step(would=would, did=did, changes=changes, run=self._add)]
+        return [Step(would=would, did=did, changes=changes, run=self._add_port)]
 
-    def _add(self, ctx: MinionContext) -> None:
+    def _add_port(self, ctx: MinionContext) -> None:
         done = selinux.port_add_policy(
             ctx, self.name, self.sel_type, self.protocol, self.port, self.sel_range
         )
-        _check(done, "Error adding new policy")
+        _check_done(done, "Error adding new policy")
 
     def comment_unchanged(self, now: tuple[Rule, Rule]) -> str:
         return (
@@ -440,11 +440,11 @@ class NoPortType(Resource[Rule]):
         would = f'SELinux policy for "{self.name}" is set to be removed'
         did = f'SELinux policy for "{self.name}" has been removed'
         changes = {"old": {**now, "port": port}, "new": None}
-        return [Step(would=would, did=did, changes=changes, run=self._delete)]
+        return [Step(would=would, did=did, changes=changes, run=self._delete_port)]
 
-    def _delete(self, ctx: MinionContext) -> None:
+    def _delete_port(self, ctx: MinionContext) -> None:
         done = selinux.port_delete_policy(ctx, self.name, self.protocol, self.port)
-        _check(done, "Error deleting policy")
+        _check_done(done, "Error deleting policy")
 
     def comment_unchanged(self, now: Rule) -> str:
         return (

@@ -61,7 +61,7 @@ class _Service(Resource[Now]):
             return Now(exists=False)
         return Now(
             exists=True,
-            runs=_runs(ctx, self.name, self.sig),
+            runs=_is_running(ctx, self.name, self.sig),
             on=self.enable is not None and self._is_on(ctx),
             masked=self._is_masked(ctx),
         )
@@ -86,7 +86,7 @@ class _Service(Resource[Now]):
         """A service that is not there yet may come with an earlier state of the same run."""
 
         def refuse(ctx: MinionContext) -> None:
-            raise FunctionError(_missing(self.name))
+            raise FunctionError(_say_missing(self.name))
 
         would = f"Service {self.name} not present; if created in this state run, it would have been"
         return [Step(would=f"{would} {done}", run=refuse)]
@@ -99,12 +99,12 @@ class _Service(Resource[Now]):
             Step(
                 would=f"Service {self.name} set to be {_SWITCHED[self.enable]}",
                 did=f"Service {self.name} has been {_SWITCHED[self.enable]}",
-                run=lambda ctx: self._switch(ctx, failed),
+                run=lambda ctx: self._switch_boot(ctx, failed),
                 changes={self.name: True},
             )
         ]
 
-    def _switch(self, ctx: MinionContext, failed: str) -> None:
+    def _switch_boot(self, ctx: MinionContext, failed: str) -> None:
         function = "service.enable" if self.enable else "service.disable"
         options = {"runlevels": self.runlevels, "no_block": self.no_block, "root": self.root}
         if self.enable:
@@ -118,7 +118,7 @@ class _Service(Resource[Now]):
             wish = _WATCHED[bool(self.enable)]
             raise FunctionError(f"Failed when setting service {self.name} to {wish}, {failed}")
 
-    def said(self, switched: bool, condition: str) -> str:
+    def boot_sentence(self, switched: bool, condition: str) -> str:
         """The sentence about the boot setting; ``condition`` is what else is so now."""
         word = _SWITCHED[bool(self.enable)]
         verb = f"has been {word}" if switched else f"is already {word}"
@@ -127,17 +127,17 @@ class _Service(Resource[Now]):
     def await_(self, ctx: MinionContext, runs: bool) -> None:
         """Give a slow service its time, then the delay that was asked for."""
         deadline = time.monotonic() + self.timeout_s
-        while time.monotonic() < deadline and _runs(ctx, self.name, self.sig) is not runs:
+        while time.monotonic() < deadline and _is_running(ctx, self.name, self.sig) is not runs:
             time.sleep(POLL_S)
         if self.init_delay:
             time.sleep(self.init_delay)
 
 
-def _runs(ctx: MinionContext, name: str, sig: str | None) -> bool:
+def _is_running(ctx: MinionContext, name: str, sig: str | None) -> bool:
     return bool(ctx.functions.call("service.status", name, sig))
 
 
-def _missing(name: str) -> str:
+def _say_missing(name: str) -> str:
     return f"The named service {name} is not available"
 
 
@@ -154,7 +154,7 @@ class Running(_Service):
                 Step(
                     would=f"Service {self.name} would be unmasked",
                     did=f"Service {self.name} was unmasked",
-                    run=self._unmask,
+                    run=self._unmask_unit,
                 )
             )
         if not now.runs:
@@ -162,23 +162,23 @@ class Running(_Service):
                 Step(
                     would=f"Service {self.name} is set to start",
                     did=f"Started service {self.name}",
-                    run=self._start,
+                    run=self._start_service,
                     changes={self.name: True},
                 )
             )
-        return [*steps, *self.switching(now, self._trouble(now))]
+        return [*steps, *self.switching(now, self._find_trouble(now))]
 
-    def _trouble(self, now: Now) -> str:
+    def _find_trouble(self, now: Now) -> str:
         if now.runs:
             return "but the service was already running"
         return "but the service is running" if self.enable else "and is running"
 
-    def _unmask(self, ctx: MinionContext) -> None:
+    def _unmask_unit(self, ctx: MinionContext) -> None:
         for wanted, runtime in ((self.unmask, False), (self.unmask_runtime, True)):
             if wanted:
                 ctx.functions.call("service.unmask", self.name, runtime)
 
-    def _start(self, ctx: MinionContext) -> None:
+    def _start_service(self, ctx: MinionContext) -> None:
         given = {"no_block": True} if self.no_block else {}
         if not ctx.functions.call("service.start", self.name, **given):
             raise FunctionError(self.unmet(Now(exists=True), ()))
@@ -202,7 +202,9 @@ class Running(_Service):
         """One sentence for starting and boot setting together, as Salt has it."""
         switched = self.enable is not None and before.on is not self.enable
         if switched or (self.enable is not None and not before.runs):
-            said = self.said(switched, "in the desired state" if before.runs else "running")
+            said = self.boot_sentence(
+                switched, "in the desired state" if before.runs else "running"
+            )
         else:
             said = f"Started service {self.name}"
         if before.runs and not switched:
@@ -235,12 +237,12 @@ class Dead(_Service):
         stop = Step(
             would=f"Service {self.name} is set to be killed",
             did=f"Service {self.name} was killed",
-            run=self._stop if switching else self._stop_surely,
+            run=self._stop_service if switching else self._stop_surely,
             changes={self.name: False},
         )
         return [stop, *switching]
 
-    def _stop(self, ctx: MinionContext) -> bool:
+    def _stop_service(self, ctx: MinionContext) -> bool:
         """Whether it stopped; if not, it shall at least not start again with the machine."""
         given = {"no_block": True} if self.no_block else {}
         succeeded = bool(ctx.functions.call("service.stop", self.name, **given))
@@ -248,13 +250,13 @@ class Dead(_Service):
         return succeeded
 
     def _stop_surely(self, ctx: MinionContext) -> None:
-        if not self._stop(ctx):
+        if not self._stop_service(ctx):
             raise FunctionError(f"Service {self.name} failed to die")
 
     def comment_unchanged(self, now: Now) -> str:
         """It does not run, or is not there at all."""
         if not now.exists:
-            return _missing(self.name)
+            return _say_missing(self.name)
         return f"The service {self.name} is already dead"
 
     def would(self, now: Now, steps: Sequence[Step]) -> str:
@@ -266,7 +268,7 @@ class Dead(_Service):
         if self.enable is None:
             return f"Service {self.name} was killed"
         condition = "dead" if before.runs else "in the desired state"
-        return self.said(before.on is not self.enable, condition)
+        return self.boot_sentence(before.on is not self.enable, condition)
 
     def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
         """``True`` if the boot setting changed, ``False`` if it was only stopped."""
@@ -277,7 +279,7 @@ class Dead(_Service):
     def unmet(self, after: Now, left: Sequence[Step]) -> str:
         """It still runs."""
         if self.enable is not None and after.on is self.enable:
-            return self.said(True, "running")
+            return self.boot_sentence(True, "running")
         return f"Service {self.name} failed to die"
 
 
@@ -292,11 +294,15 @@ class AtBoot(_Service):
 
     def comment_unchanged(self, now: Now) -> str:
         """It is set so already."""
-        return self.said(False, "in the desired state") if now.exists else _missing(self.name)
+        return (
+            self.boot_sentence(False, "in the desired state")
+            if now.exists
+            else _say_missing(self.name)
+        )
 
     def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         """It is set."""
-        return self.said(True, "in the desired state")
+        return self.boot_sentence(True, "in the desired state")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,20 +367,20 @@ def running(
         return _MISSPELT
     if _is_offline(ctx):
         return OFFLINE
-    refused = _lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
+    refused = _find_lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
     if refused:
         return refused
     return Running(
         name=name,
         sig=sig,
-        enable=_wish(enable),
+        enable=_parse_enable(enable),
         unmask=bool(unmask),
         unmask_runtime=bool(unmask_runtime),
         no_block=bool(no_block),
         runlevels=kwargs.get("runlevels"),
         root=kwargs.get("root"),
-        init_delay=_seconds("init_delay", init_delay),
-        timeout_s=_seconds("timeout", kwargs.get("timeout")),
+        init_delay=_parse_seconds("init_delay", init_delay),
+        timeout_s=_parse_seconds("timeout", kwargs.get("timeout")),
     )
 
 
@@ -392,20 +398,20 @@ def dead(
     if _is_offline(ctx):
         return OFFLINE
     no_block = bool(kwargs.get("no_block"))
-    refused = _lacking(ctx, no_block=no_block)
+    refused = _find_lacking(ctx, no_block=no_block)
     if refused:
         return refused
     return Dead(
         name=name,
         sig=sig,
-        enable=_wish(enable),
+        enable=_parse_enable(enable),
         no_block=no_block,
         unmask=bool(kwargs.get("unmask")),
         unmask_runtime=bool(kwargs.get("unmask_runtime")),
         runlevels=kwargs.get("runlevels"),
         root=kwargs.get("root"),
-        init_delay=_seconds("init_delay", init_delay),
-        timeout_s=_seconds("timeout", kwargs.get("timeout")),
+        init_delay=_parse_seconds("init_delay", init_delay),
+        timeout_s=_parse_seconds("timeout", kwargs.get("timeout")),
     )
 
 
@@ -433,12 +439,12 @@ def _at_boot(name: str, enable: bool, given: Mapping[str, Any]) -> AtBoot:
 
 def masked(ctx: MinionContext, name: str, runtime: bool = False) -> Resource[bool] | Verdict:
     """A service cannot be started (systemd)."""
-    return _mask(ctx, name, True, runtime)
+    return _build_mask(ctx, name, True, runtime)
 
 
 def unmasked(ctx: MinionContext, name: str, runtime: bool = False) -> Resource[bool] | Verdict:
     """A service can be started (systemd)."""
-    return _mask(ctx, name, False, runtime)
+    return _build_mask(ctx, name, False, runtime)
 
 
 def mod_watch(
@@ -458,30 +464,30 @@ def mod_watch(
     ``reload`` has it read its configuration instead, ``force`` then restarts one that cannot.
     ``full_restart`` is the same as a restart: stop, then start.
     """
-    refused = _lacking(ctx, no_block=no_block)
+    refused = _find_lacking(ctx, no_block=no_block)
     if refused:
         return refused
     if sfun not in ("running", "dead"):
         return Verdict(result=False, comment=f"Unable to trigger watch for service.{sfun}")
-    runs = _runs(ctx, name, sig)
+    runs = _is_running(ctx, name, sig)
     given = {"no_block": True} if no_block else {}
     unmasking = {key: True for key in ("unmask", "unmask_runtime") if kwargs.get(key)}
     if sfun == "dead":
         if not runs:
             return Verdict(result=True, comment="Service is already stopped")
-        return _act(name, "stop", "stop", "stopped", 0.0, given)
-    delay_s = _seconds("init_delay", init_delay)
+        return _build_action(name, "stop", "stop", "stopped", 0.0, given)
+    delay_s = _parse_seconds("init_delay", init_delay)
     if not runs:
-        return _act(name, "start", "start", "started", delay_s, given | unmasking)
+        return _build_action(name, "start", "start", "started", delay_s, given | unmasking)
     if not reload:
-        return _act(name, "restart", "restart", "restarted", delay_s, given | unmasking)
+        return _build_action(name, "restart", "restart", "restarted", delay_s, given | unmasking)
     if force:
         function, verb = "force_reload", "forcefully reload"
-        return _act(name, function, verb, "forcefully reloaded", delay_s, given)
-    return _act(name, "reload", "reload", "reloaded", delay_s, given)
+        return _build_action(name, function, verb, "forcefully reloaded", delay_s, given)
+    return _build_action(name, "reload", "reload", "reloaded", delay_s, given)
 
 
-def _act(
+def _build_action(
     name: str, function: str, verb: str, past: str, delay_s: float, given: dict[str, bool]
 ) -> Action:
     def run(ctx: MinionContext) -> Verdict:
@@ -498,7 +504,7 @@ def _act(
     return Action(would=f"Service is set to be {past}", run=run, changes={name: True})
 
 
-def _seconds(name: str, value: Any) -> float:
+def _parse_seconds(name: str, value: Any) -> float:
     """A time to wait in seconds, also as text; 0 for nothing.
 
     Raises:
@@ -513,14 +519,14 @@ def _seconds(name: str, value: Any) -> float:
     return seconds
 
 
-def _wish(enable: Any) -> bool | None:
+def _parse_enable(enable: Any) -> bool | None:
     """``None`` for anything that is neither a truth value nor a text."""
     if isinstance(enable, str):
         return enable.lower() == "true"
     return enable if isinstance(enable, bool) else None
 
 
-def _lacking(ctx: MinionContext, **wanted: bool) -> Verdict | None:
+def _find_lacking(ctx: MinionContext, **wanted: bool) -> Verdict | None:
     """What systemd alone can do, asked for where it is not."""
     asked = [name for name, value in wanted.items() if value]
     if not asked or _has_units(ctx):
@@ -531,7 +537,9 @@ def _lacking(ctx: MinionContext, **wanted: bool) -> Verdict | None:
     )
 
 
-def _mask(ctx: MinionContext, name: str, wish: bool, runtime: bool) -> Resource[bool] | Verdict:
+def _build_mask(
+    ctx: MinionContext, name: str, wish: bool, runtime: bool
+) -> Resource[bool] | Verdict:
     if not _has_units(ctx):
         return Verdict(result=False, comment="Service masking not available on this minion")
     return Mask(name=name, masked=wish, runtime=bool(runtime))

@@ -39,7 +39,7 @@ def present(
     ``options``. ``config`` is the file as sshd would name it.
     """
     try:
-        wanted = _wanted(ctx, name, enc, comment, source, options, __env__)
+        wanted = _wanted_keys(ctx, name, enc, comment, source, options, __env__)
     except SaltliteError as error:
         return Verdict(result=False, comment=str(error))
     return Keys(user=user, config=config, wanted=wanted, label=name if source else "")
@@ -58,10 +58,10 @@ def absent(
     __env__: str = "base",
 ) -> NoKeys | Verdict:
     """A key may not log in as ``user``; or none of the file ``source``."""
-    if source and _cached(ctx, source, __env__) is None:
+    if source and _cache_source(ctx, source, __env__) is None:
         return Verdict(result=True, comment=f"{source} is not there: no keys to remove")
     try:
-        unwanted = _wanted(ctx, name, enc, comment, source, options, __env__)
+        unwanted = _wanted_keys(ctx, name, enc, comment, source, options, __env__)
     except SaltliteError as error:
         return Verdict(result=False, comment=str(error))
     names = tuple(each.key for each in unwanted)
@@ -83,16 +83,16 @@ def manage(
     **kwargs: Any,
 ) -> Keys | Verdict:
     """These keys, and no others, may log in as ``user``."""
-    wanted = tuple(_parsed(each, enc, comment, options) for each in ssh_keys)
+    wanted = tuple(_parse_key(each, enc, comment, options) for each in ssh_keys)
     return Keys(user=user, config=config, wanted=wanted, label="", only=True)
 
 
-def _wanted(
+def _wanted_keys(
     ctx: MinionContext, name: str, enc: str, comment: str, source: str, options: Any, saltenv: str
 ) -> tuple[Authorized, ...]:
     if not source:
-        return (_parsed(name, enc, comment, options),)
-    text = _cached(ctx, source, saltenv)
+        return (_parse_key(name, enc, comment, options),)
+    text = _cache_source(ctx, source, saltenv)
     if text is None:
         raise FunctionError(f"Failed to add the ssh key. Source file {source} is missing")
     found = keys.parse_authorized(text)
@@ -101,12 +101,12 @@ def _wanted(
     return tuple(found)
 
 
-def _cached(ctx: MinionContext, source: str, saltenv: str) -> str | None:
+def _cache_source(ctx: MinionContext, source: str, saltenv: str) -> str | None:
     path = str(ctx.functions.call("cp.cache_file", source, saltenv) or "")
     return ctx.host.read_text(path) if path else None
 
 
-def _parsed(name: str, enc: str, comment: str, options: Any) -> Authorized:
+def _parse_key(name: str, enc: str, comment: str, options: Any) -> Authorized:
     line = keys.parse_authorized_line(name) if " " in name.strip() else None
     listed = (options,) if isinstance(options, str) else tuple(map(str, options or ()))
     if line is not None:
@@ -114,7 +114,7 @@ def _parsed(name: str, enc: str, comment: str, options: Any) -> Authorized:
     return Authorized(name.strip(), keys.kind_of(enc) or enc, comment or "", listed)
 
 
-def _read(ctx: MinionContext, user: str, config: str) -> Mapping[str, Any]:
+def _read_keys(ctx: MinionContext, user: str, config: str) -> Mapping[str, Any]:
     return ssh.auth_keys(ctx, user, config)
 
 
@@ -129,18 +129,20 @@ class Keys(Resource[Mapping[str, Any]]):
     only: bool = False
 
     def read(self, ctx: MinionContext) -> Mapping[str, Any]:
-        return _read(ctx, self.user, self.config)
+        return _read_keys(ctx, self.user, self.config)
 
     def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
         for each in self.wanted:
-            if problem := _problem(each):
+            if problem := _find_problem(each):
                 return Verdict(result=False, comment=problem)
         names = [each.key for each in self.wanted]
         extra = [key for key in now if key not in names] if self.only else []
-        steps = [self._removed(key) for key in extra]
-        return steps + [self._set(each, now) for each in self.wanted if not _is_there(each, now)]
+        steps = [self._plan_removal(key) for key in extra]
+        return steps + [
+            self._plan_key(each, now) for each in self.wanted if not _is_there(each, now)
+        ]
 
-    def _set(self, wanted: Authorized, now: Mapping[str, Any]) -> Step:
+    def _plan_key(self, wanted: Authorized, now: Mapping[str, Any]) -> Step:
         is_new = wanted.key not in now
         label, what = self.label or wanted.key, "added" if is_new else "updated"
         would = f"Key {wanted.key} for user {self.user} is set to be {what}"
@@ -150,10 +152,10 @@ class Keys(Resource[Mapping[str, Any]]):
             would=would,
             did=f"The authorized host key {label} for user {self.user} was {what}",
             changes={label: "New" if is_new else "Updated"},
-            run=partial(self._write, wanted=wanted),
+            run=partial(self._write_key, wanted=wanted),
         )
 
-    def _write(self, ctx: MinionContext, wanted: Authorized) -> None:
+    def _write_key(self, ctx: MinionContext, wanted: Authorized) -> None:
         answer = ssh.set_auth_key(
             ctx,
             self.user,
@@ -166,7 +168,7 @@ class Keys(Resource[Mapping[str, Any]]):
         if answer == "fail":
             raise FunctionError(_NO_HOME)
 
-    def _removed(self, key: str) -> Step:
+    def _plan_removal(self, key: str) -> Step:
         return Step(
             would=f"{key} Key set for removal",
             did="Key removed",
@@ -187,7 +189,7 @@ class Keys(Resource[Mapping[str, Any]]):
         )
 
 
-def _problem(wanted: Authorized) -> str:
+def _find_problem(wanted: Authorized) -> str:
     """Why a key can never log in; nothing if it may."""
     if keys.kind_of(wanted.enc) is None:
         return f"Incorrect encryption key type '{wanted.enc}'."
@@ -213,12 +215,12 @@ class NoKeys(Resource[Mapping[str, Any]]):
     label: str
 
     def read(self, ctx: MinionContext) -> Mapping[str, Any]:
-        return _read(ctx, self.user, self.config)
+        return _read_keys(ctx, self.user, self.config)
 
     def plan(self, now: Mapping[str, Any]) -> list[Step]:
-        return [self._removed(key) for key in self.unwanted if key in now]
+        return [self._plan_removal(key) for key in self.unwanted if key in now]
 
-    def _removed(self, key: str) -> Step:
+    def _plan_removal(self, key: str) -> Step:
         would = f"Key {key} for user {self.user} is set for removal"
         return Step(
             would=f"Set to remove: {key}" if self.label else would,

@@ -100,9 +100,9 @@ class KnownHost(Resource[Known]):
         )
         if isinstance(needed, dict):
             return Known(None, "", str(needed["error"]))
-        return Known(self._entries(ctx), str(needed))
+        return Known(self._read_entries(ctx), str(needed))
 
-    def _entries(self, ctx: MinionContext) -> list[dict[str, Any]] | None:
+    def _read_entries(self, ctx: MinionContext) -> list[dict[str, Any]] | None:
         return ssh.get_known_host_entries(
             ctx, self.user, self.name, self.config, self.port, self.hash_type
         )
@@ -116,16 +116,16 @@ class KnownHost(Resource[Known]):
         step = Step(
             would=f"Key for {self.name} is set to be {what} {self.config}",
             did=f"{self.name}'s key saved to {self.config}",
-            changes={"old": now.entries, "new": [self._declared()]} if self.key else {},
-            run=self._set,
+            changes={"old": now.entries, "new": [self._declared_entry()]} if self.key else {},
+            run=self._set_host,
         )
         return [step]
 
-    def _declared(self) -> dict[str, Any]:
+    def _declared_entry(self) -> dict[str, Any]:
         shown = {"hostname": self.name, "enc": self.enc, "key": self.key}
         return shown | ({"port": self.port} if self.port else {})
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_host(self, ctx: MinionContext) -> None:
         answer = ssh.set_known_host(
             ctx,
             self.user,
@@ -143,7 +143,7 @@ class KnownHost(Resource[Known]):
             raise FunctionError(str(answer["error"]))
 
     def changes(self, before: Known, after: Known, steps: Any) -> dict[str, Any]:
-        new = [self._declared()] if self.key else after.entries
+        new = [self._declared_entry()] if self.key else after.entries
         return {"old": before.entries, "new": new}
 
     def comment_changed(self, before: Known, after: Known, steps: Any) -> str:
@@ -176,11 +176,11 @@ class UnknownHost(Resource[Known]):
         step = Step(
             would=f"Key for {self.name} is set to be removed from {self.config}",
             changes={"old": now.entries, "new": None},
-            run=self._remove,
+            run=self._remove_host,
         )
         return [step] if now.entries else []
 
-    def _remove(self, ctx: MinionContext) -> None:
+    def _remove_host(self, ctx: MinionContext) -> None:
         answer = ssh.rm_known_host(ctx, self.user, self.name, self.config)
         if answer["status"] == "error":
             raise FunctionError(answer["error"])

@@ -28,12 +28,12 @@ def running(
     supervisord to its configuration. ``restart`` restarts what runs already, each time.
     """
     how = How(user=user, conf_file=conf_file, bin_env=bin_env)
-    declared = Running(name=_bare(name), update=update, how=how)
+    declared = Running(name=_strip_star(name), update=update, how=how)
     if not restart:
         return declared
     return Action(
         would=f"{declared.what} will be restarted",
-        run=declared.restarted,
+        run=declared.restart,
         foreseen=declared.would_restart,
     )
 
@@ -46,7 +46,7 @@ def dead(
     **kwargs: Any,
 ) -> Dead:
     """A program that does not run, or with ``group:`` or ``group:*`` none of a group."""
-    return Dead(name=_bare(name), how=How(user=user, conf_file=conf_file, bin_env=bin_env))
+    return Dead(name=_strip_star(name), how=How(user=user, conf_file=conf_file, bin_env=bin_env))
 
 
 def mod_watch(
@@ -65,7 +65,7 @@ def mod_watch(
     return running(name, restart, update, user, conf_file, bin_env)
 
 
-def _bare(name: str) -> str:
+def _strip_star(name: str) -> str:
     """``group:*`` is ``group:``."""
     return str(name).removesuffix("*") if str(name).endswith(":*") else str(name)
 
@@ -91,7 +91,7 @@ class Processes:
     news: Mapping[str, str]
 
 
-def _read(ctx: MinionContext, name: str, how: How, *, news: bool = False) -> Processes:
+def _read_processes(ctx: MinionContext, name: str, how: How, *, news: bool = False) -> Processes:
     states = {
         process: each["state"]
         for process, each in supervisord.status(ctx, **how.words()).items()
@@ -101,7 +101,7 @@ def _read(ctx: MinionContext, name: str, how: How, *, news: bool = False) -> Pro
     return Processes(states, supervisor.parse_news(told))
 
 
-def _checked(said: str) -> None:
+def _check_answer(said: str) -> None:
     """Raises FunctionError if supervisorctl complains."""
     wrong = supervisor.complaint(said)
     if wrong:
@@ -128,26 +128,30 @@ class Running(Resource[Processes]):
         return f"All services in group '{self.name}'" if is_group else f"Service {self.name}"
 
     def read(self, ctx: MinionContext) -> Processes:
-        return _read(ctx, self.name, self.how, news=self.update)
+        return _read_processes(ctx, self.name, self.how, news=self.update)
 
     def plan(self, now: Processes) -> list[Step]:
-        return [*self._updates(now), *self._starts(now)]
+        return [*self._plan_updates(now), *self._plan_starts(now)]
 
-    def _updates(self, now: Processes) -> list[Step]:
+    def _plan_updates(self, now: Processes) -> list[Step]:
         if not now.news:
             return []
         told = ", ".join(f"{group} {what}" for group, what in sorted(now.news.items()))
         did = f"Not starting updated {self.kind}: {self.name}"
-        return [Step(would=f"To be updated: {told}", did=did, changes=now.news, run=self._update)]
+        return [
+            Step(
+                would=f"To be updated: {told}", did=did, changes=now.news, run=self._update_program
+            )
+        ]
 
-    def _starts(self, now: Processes) -> list[Step]:
+    def _plan_starts(self, now: Processes) -> list[Step]:
         if self._all_run(now):
             return []
         if now.states:
-            sleeping = self._sleeping(now)
+            sleeping = self._find_sleeping(now)
             did = f"Starting {self.kind}: {self.name}"
             would = self._would_start(now, sleeping)
-            return [Step(would=would, did=did, changes={self.name: did}, run=self._start)]
+            return [Step(would=would, did=did, changes={self.name: did}, run=self._start_program)]
         did = f"Starting: {self.name}"
         changed = did if self.update else f"Adding service: {self.name} {did}"
         what = f"Group '{self.name}'" if self.kind == "group" else self.what
@@ -156,11 +160,11 @@ class Running(Resource[Processes]):
                 would=f"{what} will be added and started",
                 did=did,
                 changes={self.name: changed},
-                run=self._start if self.update else self._add,
+                run=self._start_program if self.update else self._add_program,
             )
         ]
 
-    def _sleeping(self, now: Processes) -> list[str]:
+    def _find_sleeping(self, now: Processes) -> list[str]:
         return [each for each, state in now.states.items() if state not in supervisor.RUNNING]
 
     def _would_start(self, now: Processes, sleeping: Sequence[str]) -> str:
@@ -168,17 +172,17 @@ class Running(Resource[Processes]):
             return f"{self.what} will be started"
         return f"The following services will be started: {' '.join(sleeping)}"
 
-    def _update(self, ctx: MinionContext) -> None:
-        _checked(supervisord.update(ctx, **self.how.words()))
+    def _update_program(self, ctx: MinionContext) -> None:
+        _check_answer(supervisord.update(ctx, **self.how.words()))
 
-    def _add(self, ctx: MinionContext) -> None:
+    def _add_program(self, ctx: MinionContext) -> None:
         """What is not configured either is told by the start."""
         supervisord.reread(ctx, **self.how.words())
         supervisord.add(ctx, self.name, **self.how.words())
-        self._start(ctx)
+        self._start_program(ctx)
 
-    def _start(self, ctx: MinionContext) -> None:
-        _checked(supervisord.start(ctx, self.name, **self.how.words()))
+    def _start_program(self, ctx: MinionContext) -> None:
+        _check_answer(supervisord.start(ctx, self.name, **self.how.words()))
 
     def would(self, now: Processes, steps: Sequence[Step]) -> str:
         return steps[-1].would  # an update says its part in the changes
@@ -193,14 +197,14 @@ class Running(Resource[Processes]):
         is_group = self.kind == "group"
         return f"{self.what} {'are' if is_group else 'is'} already running"
 
-    def restarted(self, ctx: MinionContext) -> Verdict:
+    def restart(self, ctx: MinionContext) -> Verdict:
         """Restart what runs; start it if it does not."""
         now = self.read(ctx)
         if not self._all_run(now):
             return realise(self, ctx, test=False)
-        for step in self._updates(now):
+        for step in self._plan_updates(now):
             step.run(ctx)
-        _checked(supervisord.restart(ctx, self.name, **self.how.words()))
+        _check_answer(supervisord.restart(ctx, self.name, **self.how.words()))
         comment = f"Restarting {self.kind}: {self.name}"
         return Verdict(result=True, comment=comment, changes={self.name: comment})
 
@@ -212,7 +216,7 @@ class Running(Resource[Processes]):
         return Verdict(result=None, comment=f"{self.what} will be restarted", changes=changes)
 
     def _all_run(self, now: Processes) -> bool:
-        return bool(now.states) and not self._sleeping(now)
+        return bool(now.states) and not self._find_sleeping(now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,17 +227,17 @@ class Dead(Resource[Processes]):
     how: How
 
     def read(self, ctx: MinionContext) -> Processes:
-        return _read(ctx, self.name, self.how)
+        return _read_processes(ctx, self.name, self.how)
 
     def plan(self, now: Processes) -> list[Step]:
         if not any(state in supervisor.ALIVE for state in now.states.values()):
             return []
         did = f"Stopping service: {self.name}"
         would = f"Service {self.name} is set to be stopped"
-        return [Step(would=would, did=did, changes={self.name: did}, run=self._stop)]
+        return [Step(would=would, did=did, changes={self.name: did}, run=self._stop_program)]
 
-    def _stop(self, ctx: MinionContext) -> None:
-        _checked(supervisord.stop(ctx, self.name, **self.how.words()))
+    def _stop_program(self, ctx: MinionContext) -> None:
+        _check_answer(supervisord.stop(ctx, self.name, **self.how.words()))
 
     def comment_unchanged(self, now: Processes) -> str:
         found = "is not running" if now.states else "doesn't exist"

@@ -44,14 +44,14 @@ class Parameter(Resource[Setting]):
         if runs and parameters.with_setting(now.text, self.name, wanted) is None:
             return []
         step = Step(
-            would=self._told(runs, is_kept=self.name in parameters.parse(now.text)),
+            would=self._say_kept(runs, is_kept=self.name in parameters.parse(now.text)),
             did=f"Updated sysctl value {self.name} = {self.value}",
             changes={self.name: self.value},
-            run=self._persist,
+            run=self._persist_value,
         )
         return [step]
 
-    def _told(self, runs: bool, *, is_kept: bool) -> str:
+    def _say_kept(self, runs: bool, *, is_kept: bool) -> str:
         what = f"Sysctl option {self.name}"
         if is_kept:
             return f"{what} would be changed to {self.value}"
@@ -62,7 +62,7 @@ class Parameter(Resource[Setting]):
             f"{what} set to be changed to {self.value} in config file."
         )
 
-    def _persist(self, ctx: MinionContext) -> None:
+    def _persist_value(self, ctx: MinionContext) -> None:
         try:
             sysctl.persist(ctx, self.name, self.value, self.config)
         except SaltliteError as error:

@@ -26,7 +26,7 @@ def succeed_without_changes(name: str, **kwargs: Any) -> Declared:
 
 def succeed_with_changes(name: str, **kwargs: Any) -> Declared:
     """Succeed, with changes that are made up."""
-    return _pretended(True, kwargs.get("comment") or "Success!", "successful with changes")
+    return _pretend_action(True, kwargs.get("comment") or "Success!", "successful with changes")
 
 
 def fail_without_changes(name: str, **kwargs: Any) -> Declared:
@@ -41,7 +41,7 @@ def fail_without_changes(name: str, **kwargs: Any) -> Declared:
 
 def fail_with_changes(name: str, **kwargs: Any) -> Declared:
     """Fail, with changes that are made up."""
-    return _pretended(False, kwargs.get("comment") or "Failure!", "failed with changes")
+    return _pretend_action(False, kwargs.get("comment") or "Failure!", "failed with changes")
 
 
 def configurable_test_state(
@@ -56,8 +56,8 @@ def configurable_test_state(
     more: dict[str, Any] = {}
     if warnings:
         more["warnings"] = [warnings] if isinstance(warnings, str) else list(warnings)
-    moved = PRETENDED if _chosen(changes, "changes") else {}
-    ended = _chosen(result, "result")
+    moved = PRETENDED if _choose_result(changes, "changes") else {}
+    ended = _choose_result(result, "result")
     foreseen = (True, None)[bool(moved)] if ended or not allow_test_mode_failure else False
     return Action(
         would="",
@@ -68,7 +68,7 @@ def configurable_test_state(
     )
 
 
-def _chosen(given: Any, argument: str) -> bool:
+def _choose_result(given: Any, argument: str) -> bool:
     if given == "Random":
         return random.choice((True, False))  # noqa: S311 - no secret
     if isinstance(given, bool):
@@ -102,18 +102,18 @@ def check_pillar(
         (listing, list),
         (dictionary, dict),
     )
-    kinds = {key: kind for keys, kind in wanted for key in _listed(keys)}
-    faults = [_fault(ctx, key, kind) for key, kind in kinds.items()]
+    kinds = {key: kind for keys, kind in wanted for key in _list_keys(keys)}
+    faults = [_find_fault(ctx, key, kind) for key, kind in kinds.items()]
     return Verdict(result=not any(faults), comment="".join(faults))
 
 
-def _listed(keys: Any) -> Sequence[str]:
+def _list_keys(keys: Any) -> Sequence[str]:
     if not keys:
         return ()
     return [keys] if isinstance(keys, str) else list(keys)
 
 
-def _fault(ctx: MinionContext, key: str, kind: type | None) -> str:
+def _find_fault(ctx: MinionContext, key: str, kind: type | None) -> str:
     value = ctx.functions.call("pillar.get", key, _NOTHING)
     if value is _NOTHING:
         return f'Pillar key "{key}" is missing.\n'
@@ -141,7 +141,7 @@ def mod_watch(name: str, sfun: str | None = None, __reqs__: Any = None, **kwargs
     )
 
 
-def _pretended(result: bool, comment: str, word: str) -> Action:
+def _pretend_action(result: bool, comment: str, word: str) -> Action:
     return Action(
         would=f"If we weren't testing, this would be {word}",
         run=lambda _: Verdict(result=result, comment=comment, changes=PRETENDED),

@@ -46,12 +46,12 @@ class Zone(Resource[Clock]):
             return Verdict(result=False, comment=f"{what}: {now.problem}")
         steps = []
         if not now.in_zone:
-            steps.append(self._zone())
+            steps.append(self._plan_zone())
         if self.utc and not now.in_utc:
-            steps.append(self._clock())
+            steps.append(self._plan_clock())
         return steps
 
-    def _zone(self) -> Step:
+    def _plan_zone(self) -> Step:
         return Step(
             would=f"Timezone {self.name} needs to be set",
             did=f"Set timezone {self.name}",
@@ -63,7 +63,7 @@ class Zone(Resource[Clock]):
         if timezone.set_zone(ctx, self.name) is not True:
             raise FunctionError("Failed to set timezone")
 
-    def _clock(self) -> Step:
+    def _plan_clock(self) -> Step:
         return Step(
             would=f"UTC needs to be set to {self.utc}",
             did=f"Set UTC to {self.utc}",

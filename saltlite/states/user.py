@@ -114,11 +114,11 @@ def present(
     }
     return User(
         name=str(name),
-        uid=_number(uid),
-        gid=_number(gid),
+        uid=_parse_number(uid),
+        gid=_parse_number(gid),
         values={key: value for key, value in declared.items() if value is not None},
-        groups=None if groups is None else _names(groups),
-        optional=None if optional_groups is None else _names(optional_groups),
+        groups=None if groups is None else _split_names(groups),
+        optional=None if optional_groups is None else _split_names(optional_groups),
         remove_groups=remove_groups,
         home_moves=persist_home,
         password=Password(
@@ -144,11 +144,11 @@ def absent(name: str, purge: bool = False, force: bool = False) -> NoUser:
     return NoUser(name=str(name), purge=purge, force=force)
 
 
-def _number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     return int(value) if isinstance(value, str) and is_digits(value) else value
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _split_names(given: Any) -> tuple[str, ...]:
     listed = given.split(",") if isinstance(given, str) else given
     return tuple(dict.fromkeys(str(each) for each in listed if each != ""))
 
@@ -221,18 +221,18 @@ class User(Resource[Account]):
     def plan(self, now: Account) -> list[Step] | Verdict:
         missing = [name for name in self.groups or () if name not in now.groups]
         if not now.info:
-            return [self._pending(missing)] if missing else [self._made(now)]
-        forbidden = self._forbidden(now)
+            return [self._plan_pending(missing)] if missing else [self._plan_creation(now)]
+        forbidden = self._find_forbidden(now)
         if forbidden:
             said = "Encountered error checking for needed changes. Additional info follows:\n\n"
             return Verdict(result=False, comment=said + "\n".join(forbidden))
-        wrong = self._wrong(now)
+        wrong = self._find_wrong(now)
         if missing:
             groups = wrong.pop("groups", [])
-            return [self._pending(missing, groups)]
-        return [self._changed(now, what, value) for what, value in wrong.items()]
+            return [self._plan_pending(missing, groups)]
+        return [self._plan_change(now, what, value) for what, value in wrong.items()]
 
-    def _pending(self, missing: list[str], known: list[str] | None = None) -> Step:
+    def _plan_pending(self, missing: list[str], known: list[str] | None = None) -> Step:
         """The groups may come into being in the same run, which a test run must not rule out.
 
         ``known`` are those that are there, ``None`` for a user that is to be made.
@@ -247,14 +247,14 @@ class User(Resource[Account]):
 
         return Step(would=told, run=fail)
 
-    def _gid(self, now: Account) -> Any:
+    def _find_gid(self, now: Account) -> Any:
         """The number of the primary group, ``None`` for any."""
         if now.info and self.creation["usergroup"] and self.name in now.groups:
             return now.groups[self.name]
         return now.groups.get(self.gid, self.gid) if isinstance(self.gid, str) else self.gid
 
-    def _forbidden(self, now: Account) -> list[str]:
-        gid = self._gid(now)
+    def _find_forbidden(self, now: Account) -> list[str]:
+        gid = self._find_gid(now)
         wanted = {"uid": (self.uid, self.uid), "gid": (gid, gid if self.gid is None else self.gid)}
         return [
             _NOT_PERMITTED.format(what=what, old=now.info[what], new=said)
@@ -262,11 +262,11 @@ class User(Resource[Account]):
             if value is not None and value != now.info[what] and what not in self.allowed
         ]
 
-    def _wrong(self, now: Account) -> dict[str, Any]:
+    def _find_wrong(self, now: Account) -> dict[str, Any]:
         """What is not as declared, and its right value."""
-        ids = (("uid", self.uid), ("gid", self._gid(now)))
+        ids = (("uid", self.uid), ("gid", self._find_gid(now)))
         wrong = {what: value for what, value in ids if value not in (None, now.info[what])}
-        groups = self._wanted_groups(now)
+        groups = self._find_groups(now)
         if groups is not None:
             wrong["groups"] = groups
         there = {**now.info, **{said: now.aging[key] for said, key in _AGES.items()}}
@@ -283,9 +283,9 @@ class User(Resource[Account]):
             wrong["password_lock"] = self.password.locked
         return wrong
 
-    def _wanted_groups(self, now: Account) -> list[str] | None:
+    def _find_groups(self, now: Account) -> list[str] | None:
         """The groups besides the primary one, ``None`` if they are right."""
-        gid = self._gid(now)
+        gid = self._find_gid(now)
         primary_gid = now.info["gid"] if gid is None else gid
         primary = next((name for name, each in now.groups.items() if each == primary_gid), "")
         there = [name for name in now.info["groups"] if name != primary]
@@ -297,27 +297,27 @@ class User(Resource[Account]):
         moves = keeps and primary_gid != now.info["gid"]
         return wanted if moves or wanted != sorted(there) else None
 
-    def _changed(self, now: Account, what: str, value: Any) -> Step:
+    def _plan_change(self, now: Account, what: str, value: Any) -> Step:
         shown = _HIDDEN if what == "passwd" else value
         return Step(
             would=f"{what}: {shown}",
-            changes=self._foreseen(now, what, value),
-            run=partial(self._set, what=what, value=value),
+            changes=self._foresee_change(now, what, value),
+            run=partial(self._set_value, what=what, value=value),
         )
 
-    def _foreseen(self, now: Account, what: str, value: Any) -> dict[str, Any]:
+    def _foresee_change(self, now: Account, what: str, value: Any) -> dict[str, Any]:
         if what in ("passwd", "empty_password", "password_lock"):
             return {"passwd": _HIDDEN}
         if what == "homeDoesNotExist":
             return {}
         if what == "groups":
-            wanted_gid = self._gid(now)
+            wanted_gid = self._find_gid(now)
             gid = now.info["gid"] if wanted_gid is None else wanted_gid
             primary = [name for name, each in now.groups.items() if each == gid]
             return {"groups": sorted({*value, *primary[:1]})}
         return {_AGES.get(what, what): value}
 
-    def _set(self, ctx: MinionContext, what: str, value: Any) -> None:
+    def _set_value(self, ctx: MinionContext, what: str, value: Any) -> None:
         """Change one thing. What could not be is found when the user is looked at again."""
         if what == "home":
             user.chhome(ctx, self.name, value, self.home_moves)
@@ -344,9 +344,15 @@ class User(Resource[Account]):
         except (OSError, LookupError, StoreError) as error:
             raise FunctionError(f"Unable to create {path}: {error}") from error
 
-    def _made(self, now: Account) -> Step:
+    def _plan_creation(self, now: Account) -> Step:
         gecos = dict.fromkeys(files.GECOS_FIELDS, "")
-        known = {**gecos, **self.values, "uid": self.uid, "gid": self._gid(now), "name": self.name}
+        known = {
+            **gecos,
+            **self.values,
+            "uid": self.uid,
+            "gid": self._find_gid(now),
+            "name": self.name,
+        }
         shown = {key: value for key, value in known.items() if value is not None}
         if not self.creation["createhome"]:
             shown["home"] = ""
@@ -355,7 +361,7 @@ class User(Resource[Account]):
             would=f"User {self.name} set to be added",
             did=f"New user {self.name} created",
             changes={**shown, **extra, **self._password_shown()},
-            run=partial(self._make, now=now),
+            run=partial(self._make_user, now=now),
         )
 
     def _password_shown(self) -> dict[str, str]:
@@ -363,14 +369,14 @@ class User(Resource[Account]):
             return {}
         return {"password": _HIDDEN if self.password.text else ""}
 
-    def _make(self, ctx: MinionContext, now: Account) -> None:
+    def _make_user(self, ctx: MinionContext, now: Account) -> None:
         gecos = {key: self.values[key] for key in files.GECOS_FIELDS if key in self.values}
         optional = [name for name in self.optional or () if name in now.groups]
         made = user.add(
             ctx,
             self.name,
             uid=self.uid,
-            gid=self._gid(now),
+            gid=self._find_gid(now),
             groups=[*(self.groups or ()), *optional],
             home=self.values.get("home"),
             shell=self.values.get("shell"),
@@ -386,7 +392,7 @@ class User(Resource[Account]):
         if self.password.locked:
             shadow.lock_password(ctx, self.name)
         for what in _AGES.keys() & self.values.keys():
-            self._set(ctx, what, self.values[what])
+            self._set_value(ctx, what, self.values[what])
 
     def comment_unchanged(self, now: Account) -> str:
         return f"User {self.name} is present and up to date"
@@ -401,7 +407,7 @@ class User(Resource[Account]):
         return steps[0].did if not before.info else f"Updated user {self.name}"
 
     def unmet(self, after: Account, left: Sequence[Step]) -> str:
-        wrong = self._wrong(after)
+        wrong = self._find_wrong(after)
         if "passwd" in wrong:
             wrong["passwd"] = _HIDDEN
         return f"These values could not be changed: {wrong}"
@@ -448,11 +454,11 @@ class NoUser(Resource[Leftover]):
             would=f"User {self.name} set for removal",
             did=f"Removed user {self.name}",
             changes={self.name: "removed", **group},
-            run=self._delete,
+            run=self._delete_user,
         )
         return [step] if now.is_there else []
 
-    def _delete(self, ctx: MinionContext) -> None:
+    def _delete_user(self, ctx: MinionContext) -> None:
         if not user.delete(ctx, self.name, self.purge, self.force):
             raise FunctionError(f"Failed to remove user {self.name}")
 

@@ -107,20 +107,23 @@ class Environment:
     packages: Mapping[str, Any]
 
     @property
-    def _python(self) -> str:
+    def _python_path(self) -> str:
         return os.path.join(self.path, "bin", "python")
 
     def foreseen(self, ctx: MinionContext) -> Verdict:
         """The verdict of a test run: what pip would install is known where there is a pip."""
         if missing := self._missing_file(ctx):
             return Verdict(result=False, comment=missing)
-        exists = ctx.host.exists(self._python)
+        exists = ctx.host.exists(self._python_path)
         if not exists:
             said = f"Virtualenv {self.path} is set to be created"
             return Verdict(result=None, comment=said)
         if self.clear:
             said = f"Virtualenv {self.path} is set to be cleared"
-            cleared = {"cleared_packages": self._frozen(ctx), "old": self._version(ctx)}
+            cleared = {
+                "cleared_packages": self._freeze_packages(ctx),
+                "old": self._read_version(ctx),
+            }
             return Verdict(result=None, comment=said, changes=cleared)
         said = f"Virtualenv {self.path} is already created"
         coming = would_install(ctx, self.packages) if self._has_packages else {}
@@ -129,7 +132,7 @@ class Environment:
         return Verdict(
             result=None,
             comment=f"{said}; packages are set to be installed",
-            changes={"packages": self._told(ctx, coming)} if coming else {},
+            changes={"packages": self._show_coming(ctx, coming)} if coming else {},
         )
 
     def _missing_file(self, ctx: MinionContext) -> str:
@@ -145,8 +148,8 @@ class Environment:
     def _has_packages(self) -> bool:
         return bool(self.packages["pkgs"] or self.packages["requirements"])
 
-    def _told(self, ctx: MinionContext, coming: Mapping[str, str]) -> dict[str, Any]:
-        before = self._frozen(ctx)
+    def _show_coming(self, ctx: MinionContext, coming: Mapping[str, str]) -> dict[str, Any]:
+        before = self._freeze_packages(ctx)
         new = sorted(f"{name}=={version}" for name, version in coming.items())
         old = sorted(line for line in before if normalized(line.partition("==")[0]) in coming)
         return {"new": new, "old": old or ""}
@@ -156,18 +159,21 @@ class Environment:
         if missing := self._missing_file(ctx):
             return Verdict(result=False, comment=missing)
         changes: dict[str, Any] = {}
-        exists = ctx.host.exists(self._python)
+        exists = ctx.host.exists(self._python_path)
         said = "virtualenv exists"
         if not exists or self.clear:
             if exists:
-                changes = {"cleared_packages": self._frozen(ctx), "old": self._version(ctx)}
+                changes = {
+                    "cleared_packages": self._freeze_packages(ctx),
+                    "old": self._read_version(ctx),
+                }
             try:
                 done = environments.create(ctx, self.path, clear=self.clear, **self.options)
             except SaltliteError as error:
                 return Verdict(result=False, comment=f"Failed to create virtualenv: {error}")
             if done["retcode"] != 0:
                 return Verdict(result=False, comment=done["stdout"] + done["stderr"])
-            changes["new"] = self._version(ctx)
+            changes["new"] = self._read_version(ctx)
             said = "Cleared existing virtualenv" if exists else "Created new virtualenv"
         if not self._has_packages:
             return Verdict(result=True, comment=said, changes=changes)
@@ -175,9 +181,9 @@ class Environment:
 
     def _with_packages(self, ctx: MinionContext, said: str, changes: dict[str, Any]) -> Verdict:
         try:
-            before = self._frozen(ctx)
+            before = self._freeze_packages(ctx)
             done = pip.install(ctx, **self.packages)
-            after = self._frozen(ctx)
+            after = self._freeze_packages(ctx)
         except SaltliteError as error:
             return Verdict(result=False, comment=f"{said}\n{error}", changes=changes)
         new = sorted(set(after) - set(before))
@@ -189,10 +195,10 @@ class Environment:
             return Verdict(result=False, comment=told, changes=changes)
         return Verdict(result=True, comment=said, changes=changes)
 
-    def _frozen(self, ctx: MinionContext) -> list[str]:
+    def _freeze_packages(self, ctx: MinionContext) -> list[str]:
         which = {name: self.packages[name] for name in ("bin_env", "user", "cwd", "env_vars")}
         return pip.freeze(ctx, **which)
 
-    def _version(self, ctx: MinionContext) -> str:
-        done = ctx.host.run([self._python, "-V"])
+    def _read_version(self, ctx: MinionContext) -> str:
+        done = ctx.host.run([self._python_path, "-V"])
         return (done.stdout or done.stderr).strip()

@@ -65,7 +65,7 @@ def private_key_managed(
         return key
     return Action(
         would="The private key would have been recreated",
-        run=key.renewed,
+        run=key.renew,
         foreseen=key.would_renew,
     )
 
@@ -209,16 +209,16 @@ class Key(Document):
     compat: bool
     overwrite: bool
 
-    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
         read = keys.read_private(data, self.passphrase)
         if read.key is None:
-            return self._unreadable(read)
+            return self._judge_unreadable(read)
         told: dict[str, Any] = {}
         size = keys.size_of(read.key)
         if keys.algorithm(read.key) != self.algo:
             told["algo"] = self.algo
-        elif size is not None and size != self._wanted_size():
-            told["keysize"] = self._wanted_size()
+        elif size is not None and size != self._key_size():
+            told["keysize"] = self._key_size()
         if read.encrypted is not bool(self.passphrase):
             told["passphrase"] = True
         if read.encoding != self.encoding:
@@ -227,7 +227,7 @@ class Key(Document):
         kept = read.key if told.keys() <= {"passphrase", "encoding"} else None
         return Found(is_there=True, differences=told, kept=kept)
 
-    def _unreadable(self, read: keys.Read) -> Found:
+    def _judge_unreadable(self, read: keys.Read) -> Found:
         if not self.overwrite:
             return Found(is_there=True, complaint=read.complaint)
         if read.encrypted:
@@ -235,14 +235,14 @@ class Key(Document):
             return Found(is_there=True, differences=changes)
         return Found(is_there=True, differences={"replaced": self.name})
 
-    def _wanted_size(self) -> int:
+    def _key_size(self) -> int:
         return self.size or {"rsa": 2048, "ec": 256}[self.algo]
 
-    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
         key = before.kept or keys.generate(self.algo, self.size)
         return keys.encode_private(key, self.passphrase, self.encoding, compat=self.compat)
 
-    def renewed(self, ctx: MinionContext) -> Verdict:
+    def renew(self, ctx: MinionContext) -> Verdict:
         """Another key, whatever there is."""
         foreseen = self.would_renew(ctx)
         if foreseen.result is False:
@@ -269,11 +269,11 @@ class Certificate(Document):
     copypath: str | None
     prepend_cn: bool
 
-    def _wanted(self, ctx: MinionContext) -> documents.Wanted:
+    def _build_wanted(self, ctx: MinionContext) -> documents.Wanted:
         return declared.certificate(ctx.host, policies.apply_policy(ctx, self.given))
 
-    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
-        wanted = self._wanted(ctx)
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+        wanted = self._build_wanted(ctx)
         try:
             have = encodings.read_certificates(data, wanted.form.passphrase)
         except encodings.WrongPassphrase:
@@ -284,15 +284,17 @@ class Certificate(Document):
         kept = have.certificate if told.keys() <= documents.ONLY_AROUND else None
         return Found(is_there=True, differences=told, kept=kept)
 
-    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
-        wanted = self._wanted(ctx)
+    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+        wanted = self._build_wanted(ctx)
         certificate = before.kept
         if certificate is None:
-            certificate = self._issue(ctx, wanted, now)
+            certificate = self._issue_certificate(ctx, wanted, now)
             documents.keep_copy(certificate, self.copypath, with_name=self.prepend_cn)
         return encodings.encode_certificate(certificate, wanted.chain, wanted.form, wanted.own_key)
 
-    def _issue(self, ctx: MinionContext, wanted: documents.Wanted, now: datetime) -> Any:
+    def _issue_certificate(
+        self, ctx: MinionContext, wanted: documents.Wanted, now: datetime
+    ) -> Any:
         if self.given["ca_server"] is not None:
             policy = str(self.given["signing_policy"])
             return policies.sign_remotely(ctx, self.given, policy, wanted)
@@ -307,7 +309,7 @@ class Csr(Document):
 
     given: Mapping[str, Any] = field(repr=False)
 
-    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
         wanted = declared.request(ctx.host, self.given)
         found = encodings.read_request(data)
         if found is None:
@@ -317,7 +319,7 @@ class Csr(Document):
             is_there=True, differences=told, kept=found[0] if told.keys() <= {"encoding"} else None
         )
 
-    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
         wanted = declared.request(ctx.host, self.given)
         return encodings.encode_plain(before.kept or documents.requested(wanted), wanted.encoding)
 
@@ -331,10 +333,10 @@ class Crl(Document):
     given: Mapping[str, Any] = field(repr=False)
 
     @property
-    def _encoding(self) -> str:
+    def _crl_encoding(self) -> str:
         return str(self.given["encoding"])
 
-    def compared(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
         wanted = declared.revocation_list(ctx.host, self.given, now)
         found = encodings.read_list(data)
         if found is None:
@@ -342,14 +344,14 @@ class Crl(Document):
         have, encoding = found
         told = revocation.list_differences(have, wanted, now)
         stays = not told
-        if encoding != self._encoding:
-            told["encoding"] = self._encoding
+        if encoding != self._crl_encoding:
+            told["encoding"] = self._crl_encoding
         return Found(is_there=True, differences=told, kept=(have, stays))
 
-    def made(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
         have, stays = before.kept or (None, False)
         if have is not None and stays:
-            return encodings.encode_plain(have, self._encoding)
+            return encodings.encode_plain(have, self._crl_encoding)
         wanted = declared.revocation_list(ctx.host, self.given, now)
         made = revocation.make_list(wanted, now, have)
-        return encodings.encode_plain(made, self._encoding)
+        return encodings.encode_plain(made, self._crl_encoding)

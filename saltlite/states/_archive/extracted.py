@@ -67,7 +67,9 @@ class Owner:
         """Those paths that are somebody else's."""
         uid, gid = self.ids()
         paths = _all_below(self.below) if self.below else members
-        return [path for path in paths if os.path.lexists(path) and not _belongs(path, uid, gid)]
+        return [
+            path for path in paths if os.path.lexists(path) and not _is_owned_by(path, uid, gid)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ class Extracted(Resource[Seen]):
     def read(self, ctx: MinionContext) -> Seen:
         if self.guard and os.path.exists(self.guard):
             return Seen(guarded=True)
-        missing, wrong, there = self._compared()
+        missing, wrong, there = self._compare_members()
         if self._is_unpacked and self.archive.is_shaped:
             missing = []  # the program has had its way
         if self.overwrite and not self._is_unpacked and not (missing or wrong):
@@ -109,7 +111,7 @@ class Extracted(Resource[Seen]):
             stale = self._is_stale()
             foreign = self.owner.foreign(there)
             if not (missing or wrong or stale):
-                self._remember(ctx)
+                self._remember_source(ctx)
         below = self.owner.below
         lost = below if below and not os.path.lexists(below) else ""
         return Seen(missing=missing, wrong=wrong, foreign=foreign, stale=stale, lost=lost)
@@ -118,13 +120,13 @@ class Extracted(Resource[Seen]):
     def _is_unpacked(self) -> bool:
         return "extracted_files" in self.told.changes
 
-    def _compared(self) -> tuple[list[str], list[str], list[str]]:
+    def _compare_members(self) -> tuple[list[str], list[str], list[str]]:
         missing: list[str] = []
         wrong: list[str] = []
         there: list[str] = []
         for kind, fits in _KINDS.items():
             for member in self.members[kind]:
-                path = self._place(member).rstrip("/")
+                path = self._place_member(member).rstrip("/")
                 try:
                     fitting = fits(os.lstat(path).st_mode)
                 except FileNotFoundError:
@@ -135,7 +137,7 @@ class Extracted(Resource[Seen]):
                     (there if fitting else wrong).append(path if fitting else member)
         return missing, wrong, there
 
-    def _place(self, member: str) -> str:
+    def _place_member(self, member: str) -> str:
         """Where a member comes to lie: below the directory, whatever it calls itself."""
         if ".." in member.split("/"):
             raise FunctionError(f"{member} would be written outside of {self.name}")
@@ -146,7 +148,7 @@ class Extracted(Resource[Seen]):
             return False
         return self.note.is_of(self.archive.path) is False
 
-    def _remember(self, ctx: MinionContext) -> None:
+    def _remember_source(self, ctx: MinionContext) -> None:
         """All is here: note of which archive it is, and drop its copy if that is not to be kept."""
         if self.note is not None and not self.note.is_of():
             self.note.write()
@@ -166,14 +168,16 @@ class Extracted(Resource[Seen]):
             )
         own = Step(
             would=f"Ownership of what is in {self.name} would be updated",
-            run=lambda ctx: self._give(),
+            run=lambda ctx: self._give_to_owner(),
         )
         if now.missing or now.wrong or now.stale:
-            would = f"Archive {self.archive.source} would be extracted to {self.name}{_reason(now)}"
-            extract = Step(would=would, run=lambda ctx: self._extract(ctx, now))
+            would = (
+                f"Archive {self.archive.source} would be extracted to {self.name}{_say_reason(now)}"
+            )
+            extract = Step(would=would, run=lambda ctx: self._extract_archive(ctx, now))
             return (extract, own) if self.owner.is_given() else (extract,)
         if now.lost:
-            return failure(_lost(now.lost))
+            return failure(_say_lost(now.lost))
         return (own,) if now.foreign else ()
 
     def would(self, now: Seen, steps: Sequence[Step]) -> str:
@@ -187,9 +191,9 @@ class Extracted(Resource[Seen]):
     def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         if not self._is_unpacked:
             return self.comment_unchanged(before)
-        said = f"{self.archive.source} extracted to {self.name}{_reason(before)}"
+        said = f"{self.archive.source} extracted to {self.name}{_say_reason(before)}"
         if self.archive.trim is not False:
-            said += f". Output was trimmed to {self.archive.told} number of lines"
+            said += f". Output was trimmed to {self.archive.trim_count} number of lines"
         return said
 
     def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
@@ -198,16 +202,16 @@ class Extracted(Resource[Seen]):
     def more(self) -> Mapping[str, Any]:
         return {"warnings": list(self.warnings)} if self.warnings else {}
 
-    def _extract(self, ctx: MinionContext, now: Seen) -> None:
+    def _extract_archive(self, ctx: MinionContext, now: Seen) -> None:
         with system_errors():
             self._make_room(now)
             if not os.path.isdir(self.name):
                 uid, _ = self.owner.ids()
                 place.make_dirs(self.name.rstrip("/"), None, (uid, owners.UNCHANGED))
                 self.told.changes["directories_created"] = [self.name]
-            self.told.changes["extracted_files"] = self._unpack(ctx)
+            self.told.changes["extracted_files"] = self._unpack_members(ctx)
 
-    def _unpack(self, ctx: MinionContext) -> list[str]:
+    def _unpack_members(self, ctx: MinionContext) -> list[str]:
         """Where others may write, the program works in a directory that they cannot reach."""
         members = [member for kind in _KINDS for member in self.members[kind]]
         if not staging.is_shared(self.name, members):
@@ -223,7 +227,7 @@ class Extracted(Resource[Seen]):
         if self.clean:
             doomed += [member for top in _TOPS for member in self.members[top]]
         removed = []
-        for path in map(self._place, doomed):
+        for path in map(self._place_member, doomed):
             if moving.remove(path.rstrip("/")) and path not in removed:
                 removed.append(path)
         if removed:
@@ -233,12 +237,12 @@ class Extracted(Resource[Seen]):
             said = f"Directory {self.name} was removed prior to the extraction"
             self.told.changes.setdefault("removed", said)
 
-    def _give(self) -> None:
+    def _give_to_owner(self) -> None:
         uid, gid = self.owner.ids()
         with system_errors():
             if self.owner.below and not os.path.lexists(self.owner.below):
-                raise FunctionError(_lost(self.owner.below))
-            _, _, there = self._compared()
+                raise FunctionError(_say_lost(self.owner.below))
+            _, _, there = self._compare_members()
             foreign = self.owner.foreign(there)
             for path in sorted(foreign, key=lambda path: -path.count("/")):
                 owners.chown(path, uid, gid, follow=False)
@@ -246,13 +250,13 @@ class Extracted(Resource[Seen]):
             self.told.changes["updated ownership"] = True
 
 
-def _reason(seen: Seen) -> str:
+def _say_reason(seen: Seen) -> str:
     if seen.missing and list(seen.missing) != ["."]:
         return ", due to absence of one or more files/dirs"
     return ", due to source_hash update" if seen.stale else ""
 
 
-def _lost(path: str) -> str:
+def _say_lost(path: str) -> str:
     return (
         "While trying to enforce user/group ownership, the following paths were missing:\n\n"
         f"- {path}"
@@ -266,6 +270,6 @@ def _all_below(path: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in (*folders, *files))
 
 
-def _belongs(path: str, uid: int, gid: int) -> bool:
+def _is_owned_by(path: str, uid: int, gid: int) -> bool:
     found = os.lstat(path)
     return uid in (owners.UNCHANGED, found.st_uid) and gid in (owners.UNCHANGED, found.st_gid)

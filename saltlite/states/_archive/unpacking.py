@@ -49,7 +49,7 @@ class Archive:
     def members(self, ctx: MinionContext, list_options: str | None) -> Mapping[str, list[str]]:
         """As ``archive.list`` tells them apart, by the names with which they come out."""
         if self.kind == "tar" and self.options:
-            listed = self._listed(ctx, self.options)
+            listed = self._list_members(ctx, self.options)
             if listed is not None:
                 return listed.verbose()
         stripped = _STRIP.search(self.options or "")
@@ -59,7 +59,7 @@ class Archive:
         )  # fmt: skip
         return found if isinstance(found, dict) else {}
 
-    def _listed(self, ctx: MinionContext, options: str) -> archives.Contents | None:
+    def _list_members(self, ctx: MinionContext, options: str) -> archives.Contents | None:
         """What ``tar`` says that it would unpack; ``None`` if it cannot."""
         letters, words = _tar_words(options)
         shown = ["--show-transformed-names", "--quoting-style=literal", "--numeric-owner"]
@@ -94,8 +94,8 @@ class Archive:
             FunctionError: it could not be unpacked; in the program's words.
         """
         if self.kind == "tar":
-            names = self._untarred(ctx, into)
-            return names if self.trim is False else names[: self.told]
+            names = self._run_tar(ctx, into)
+            return names if self.trim is False else names[: self.trim_count]
         if self.kind == "rar":
             return functions.unrar(ctx, self.path, into, trim_output=self.trim)
         if self.by_program:
@@ -109,11 +109,11 @@ class Archive:
         )  # fmt: skip
 
     @property
-    def told(self) -> int:
+    def trim_count(self) -> int:
         """How many names are told if the list is trimmed."""
         return functions.TRIMMED_TO if self.trim is True else int(self.trim)
 
-    def _untarred(self, ctx: MinionContext, into: str) -> list[str]:
+    def _run_tar(self, ctx: MinionContext, into: str) -> list[str]:
         letters, words = _tar_words(self.options or "")
         argv = ["tar", f"xv{letters}", *words, "-f", self.path]
         settings = Options(cwd=into, python_shell=False, ignore_retcode=True)

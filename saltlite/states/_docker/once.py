@@ -36,7 +36,7 @@ def run_each_time(once: Once) -> Action:
         return _find_obstacle(ctx, once) or Verdict(result=None, comment=would)
 
     def run(ctx: MinionContext) -> Verdict:
-        return _find_obstacle(ctx, once) or _run(ctx, once)
+        return _find_obstacle(ctx, once) or _run_once(ctx, once)
 
     return Action(would=would, run=run, foreseen=foresee)
 
@@ -44,22 +44,22 @@ def run_each_time(once: Once) -> Action:
 def _find_obstacle(ctx: MinionContext, once: Once) -> Verdict | None:
     missing = [name for name in once.networks if not has_network(ctx, name)]
     if missing:
-        return _failed(f"The following networks are not present: {', '.join(missing)}")
+        return _fail_with(f"The following networks are not present: {', '.join(missing)}")
     found = find_container(ctx, once.name)
     try:
         containers.check_room(once.name, found, replace=once.replace, force=once.force)
     except FunctionError as error:
-        return _failed(f"Encountered error running container: {error}")
+        return _fail_with(f"Encountered error running container: {error}")
     return None
 
 
-def _run(ctx: MinionContext, once: Once) -> Verdict:
+def _run_once(ctx: MinionContext, once: Once) -> Verdict:
     if images.resolve_image_id(ctx, once.image) is False:
         pull_image(ctx, once.image, once.client_timeout)
     try:
         done = _run_container(ctx, once)
     except FunctionError as error:
-        return _failed(f"Encountered error running container: {error}")
+        return _fail_with(f"Encountered error running container: {error}")
     if once.background:
         return Verdict(result=True, comment="Container was run in the background", changes=done)
     code = done["ExitCode"]
@@ -81,5 +81,5 @@ def _run_container(ctx: MinionContext, once: Once) -> dict[str, Any]:
     )
 
 
-def _failed(comment: str) -> Verdict:
+def _fail_with(comment: str) -> Verdict:
     return Verdict(result=False, comment=comment)

@@ -82,7 +82,7 @@ class Running(Resource[Now]):
         missing = [name for name in self.networks if not has_network(ctx, name)]
         return Now(
             container=find_container(ctx, self.name),
-            image=_found_image(ctx, self.image),
+            image=_find_image(ctx, self.image),
             missing=tuple(missing),
             shared=self._resolve_shared(ctx),
         )
@@ -101,22 +101,27 @@ class Running(Resource[Now]):
             said = f"The following networks are not present: {', '.join(now.missing)}"
             return Verdict(result=False, comment=said)
         if now.container is None:
-            creating = self._creating(now)
-            return [creating, self._starting(creating.did)]
+            creating = self._plan_creation(now)
+            return [creating, self._plan_start(creating.did)]
         differences = self.differences(now)
         if differences.replaces:
-            replacing = self._replacing(now, differences)
-            return [replacing, *([self._starting(replacing.did)] if self.start else [])]
-        steps = [self._moving(now, name) for name in differences.networks]
+            replacing = self._plan_replacement(now, differences)
+            return [replacing, *([self._plan_start(replacing.did)] if self.start else [])]
+        steps = [self._plan_network(now, name) for name in differences.networks]
         if not self.start or now.state == "running":
             return steps
         if now.state == "paused":
-            return Verdict(result=False, comment=f"{self._kept()}. Container is not running.")
-        return [*steps, self._starting(_sentences([self._kept(), *(one.did for one in steps)]))]
+            return Verdict(
+                result=False, comment=f"{self._say_unchanged()}. Container is not running."
+            )
+        return [
+            *steps,
+            self._plan_start(_join_sentences([self._say_unchanged(), *(one.did for one in steps)])),
+        ]
 
     def differences(self, now: Now) -> Differences:
         """Return what differs; the options only where they alone decide."""
-        there, wanted = self._endpoints(now)
+        there, wanted = self._find_endpoints(now)
         if now.container is None:
             return Differences(config={}, networks=comparison.compare_endpoints(there, wanted))
         own_names = [comparison.short_id(now.container)]
@@ -129,7 +134,7 @@ class Running(Resource[Now]):
         changed = comparison.compare_declared(now.container, body, now.image)
         return Differences(config=changed, networks=moved)
 
-    def _endpoints(self, now: Now) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _find_endpoints(self, now: Now) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Return the networks there are, or the engine would attach, and those declared."""
         own = self._own_network()
         there: dict[str, Any] = {own: {}} if own else {}
@@ -148,12 +153,12 @@ class Running(Resource[Now]):
             return None
         return "bridge" if mode == "default" else mode
 
-    def _creating(self, now: Now) -> Step:
+    def _plan_creation(self, now: Now) -> Step:
         return Step(
             would=f"Container '{self.name}' would be created",
             did=f"Created container '{self.name}'",
-            changes={**self._new_image(now), **self._reported(self.differences(now))},
-            run=self._create,
+            changes={**self._new_image(now), **self._report_differences(self.differences(now))},
+            run=self._create_container,
         )
 
     def _new_image(self, now: Now) -> dict[str, Any]:
@@ -162,34 +167,34 @@ class Running(Resource[Now]):
         new = False if now.image is None else now.image["Id"]
         return {"image": {"old": now.image_id, "new": new}}
 
-    def _reported(self, differences: Differences) -> dict[str, Any]:
+    def _report_differences(self, differences: Differences) -> dict[str, Any]:
         found = {
             **differences.config,
             **({"Networks": dict(differences.networks)} if differences.networks else {}),
         }
         return {"container": found} if found else {}
 
-    def _create(self, ctx: MinionContext) -> None:
-        ident = self._make(ctx, self.name)
+    def _create_container(self, ctx: MinionContext) -> None:
+        ident = self._make_container(ctx, self.name)
         try:
             self._attach_all(ctx, ident)
         except SaltliteError:
             containers.rm_(ctx, ident, force=True)
             raise
 
-    def _replacing(self, now: Now, differences: Differences) -> Step:
+    def _plan_replacement(self, now: Now, differences: Differences) -> Step:
         told = self._new_image(now) if differences.image else {}
         told = {**told, "forced_update": True} if differences.forced else told
         return Step(
             would=f"Container '{self.name}' would be replaced",
             did=f"Replaced container '{self.name}'",
-            changes={**told, **self._reported(differences)},
+            changes={**told, **self._report_differences(differences)},
             run=self.replace_container,
         )
 
     def replace_container(self, ctx: MinionContext) -> None:
         """Make the new container first, so that the old one stays where that fails."""
-        ident = self._make(ctx, None)
+        ident = self._make_container(ctx, None)
         try:
             self._attach_all(ctx, ident)
             self._remove_old(ctx)
@@ -205,7 +210,7 @@ class Running(Resource[Now]):
             if error.status != 404:  # one that removes itself when it stops
                 raise
 
-    def _make(self, ctx: MinionContext, name: str | None) -> str:
+    def _make_container(self, ctx: MinionContext, name: str | None) -> str:
         if images.resolve_image_id(ctx, self.image) is False:
             pull_image(ctx, self.image, self.client_timeout)
         asked = networks.engine(ctx, self.client_timeout)
@@ -222,9 +227,9 @@ class Running(Resource[Now]):
             if name not in self.networks:
                 networks.disconnect_container_from_network(ctx, ident, name)
 
-    def _moving(self, now: Now, name: str) -> Step:
+    def _plan_network(self, now: Now, name: str) -> Step:
         """Attach an existing container to a network, or detach it."""
-        there, wanted = self._endpoints(now)
+        there, wanted = self._find_endpoints(now)
         changed = self.differences(now).networks[name]
 
         def run(ctx: MinionContext) -> None:
@@ -243,7 +248,7 @@ class Running(Resource[Now]):
             would=did, did=did, changes={"container": {"Networks": {name: changed}}}, run=run
         )
 
-    def _starting(self, said: str) -> Step:
+    def _plan_start(self, said: str) -> Step:
         """Start the container; ``said`` is what has been done before."""
 
         def run(ctx: MinionContext) -> None:
@@ -251,40 +256,40 @@ class Running(Resource[Now]):
             try:
                 asked.post(f"/containers/{segment(self.name)}/start")
             except FunctionError as error:
-                raise FunctionError(_sentences([said, f"{error}."])) from error
+                raise FunctionError(_join_sentences([said, f"{error}."])) from error
             if containers.state(ctx, self.name) != "running":
-                raise FunctionError(_sentences([said, "Container is not running."]))
+                raise FunctionError(_join_sentences([said, "Container is not running."]))
 
         return Step(would="Container would be started.", run=run)
 
-    def _kept(self) -> str:
+    def _say_unchanged(self) -> str:
         return f"Container '{self.name}' is already configured as specified"
 
     def comment_unchanged(self, now: Now) -> str:
-        return self._kept()
+        return self._say_unchanged()
 
     def would(self, now: Now, steps: Sequence[Step]) -> str:
         differences = self.differences(now)
         if now.container is None or differences.forced:
             return steps[0].would
-        parts = [steps[0].would if differences.replaces else self._kept()]
+        parts = [steps[0].would if differences.replaces else self._say_unchanged()]
         parts += ["Network configuration would be updated."] if differences.networks else []
         starts = self.start and now.state != "running"
-        return _sentences([*parts, *(["Container would be started."] if starts else [])])
+        return _join_sentences([*parts, *(["Container would be started."] if starts else [])])
 
     def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
         did = [step.did for step in steps if step.did]
-        parts = did if _gone(before, after) is not None else [self._kept(), *did]
+        parts = did if _removed_id(before, after) is not None else [self._say_unchanged(), *did]
         if before.state not in (None, after.state):
             parts.append(f"State changed from '{before.state}' to '{after.state}'.")
         if before.container and after.container and after.container["Image"] != before.image_id:
             parts.append("Container has a new image.")
-        return _sentences(parts)
+        return _join_sentences(parts)
 
     def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
         found = joined(steps)
         found.pop("forced_update", None)
-        gone = _gone(before, after)
+        gone = _removed_id(before, after)
         if after.container is not None and gone is not None:
             removed = {"removed": [gone]} if gone else {}
             found["container_id"] = {**removed, "added": after.container["Id"]}
@@ -310,12 +315,12 @@ def replace_anyway(resource: Running) -> Action:
     )
 
 
-def _sentences(parts: Sequence[str]) -> str:
+def _join_sentences(parts: Sequence[str]) -> str:
     """Join a beginning without a full stop and sentences that have one."""
     return ". ".join(parts[:2]) + "".join(f" {part}" for part in parts[2:])
 
 
-def _gone(before: Now, after: Now) -> str | None:
+def _removed_id(before: Now, after: Now) -> str | None:
     """Return the id that is not there any more, empty if there was none, ``None`` if it stays."""
     old = "" if before.container is None else str(before.container["Id"])
     new = "" if after.container is None else str(after.container["Id"])
@@ -340,7 +345,7 @@ def pull_image(ctx: MinionContext, image: str, timeout_s: float) -> None:
         raise FunctionError(f"Failed to pull {image}: {error}") from error
 
 
-def _found_image(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
+def _find_image(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
     try:
         return images.inspect_image(ctx, name)
     except EngineError as error:

@@ -12,23 +12,23 @@ def send_signal(name: str, signal: str, *, start: bool) -> Action:
     """Return what sends a signal; with ``start`` the container has to run afterwards."""
 
     def run(ctx: MinionContext) -> Verdict:
-        return _send(ctx, name, signal, start=start)
+        return _send_signal(ctx, name, signal, start=start)
 
     def foresee(ctx: MinionContext) -> Verdict:
         if containers.state(ctx, name) != "running":
-            return _failed(f"Container '{name}' is not running")
+            return _fail_with(f"Container '{name}' is not running")
         return Verdict(result=None, comment=would, changes={"signal": signal})
 
     would = f"Signal {signal} would be sent to container"
     return Action(would=would, run=run, foreseen=foresee)
 
 
-def _send(ctx: MinionContext, name: str, signal: str, *, start: bool) -> Verdict:
+def _send_signal(ctx: MinionContext, name: str, signal: str, *, start: bool) -> Verdict:
     old = containers.state(ctx, name)
     try:
         containers.signal(ctx, name, signal)
     except FunctionError as error:
-        return _failed(str(error))
+        return _fail_with(str(error))
     new = containers.state(ctx, name)
     moved = {} if old == new else {"state": {"old": old, "new": new}}
     said = [f"Sent signal {signal} to container"]
@@ -39,5 +39,5 @@ def _send(ctx: MinionContext, name: str, signal: str, *, start: bool) -> Verdict
     return Verdict(result=not fails, comment=comment, changes={"signal": signal, **moved})
 
 
-def _failed(why: str) -> Verdict:
+def _fail_with(why: str) -> Verdict:
     return Verdict(result=False, comment=f"Failed to signal container: {why}")

@@ -36,13 +36,13 @@ def charge(ctx: MinionContext, name: str, filename: str, texts: Sequence[Any]) -
 def is_taken(ctx: MinionContext, ident: str, name: str) -> bool:
     """Whether any state of a file waits for the state with this id or name."""
     return any(
-        _names(chunk, ident, name)
+        _takes_from(chunk, ident, name)
         for chunk in ctx.state.get(LOWSTATE) or ()
         if chunk.get("state") == "file"
     )
 
 
-def _names(chunk: Mapping[str, Any], ident: str, name: str) -> bool:
+def _takes_from(chunk: Mapping[str, Any], ident: str, name: str) -> bool:
     return any(
         one.get("file") in (ident, name)
         for kind in _TAKING
@@ -61,13 +61,13 @@ def context(ctx: MinionContext, filename: str, given: Any) -> Any:
 
 def on_top(ctx: MinionContext, filename: str, content: str, ident: str | None) -> str:
     """A content, and below it what those states gathered that the state ``ident`` waits for."""
-    ours = _awaited(ctx, filename, ident)
+    ours = _find_awaited(ctx, filename, ident)
     found = of(ctx, filename).items()
     gathered = [str(text) for name, texts in found if name in ours for text in texts]
     return "\n".join([*([content] if content or not gathered else []), *gathered])
 
 
-def _awaited(ctx: MinionContext, filename: str, ident: str | None) -> set[str]:
+def _find_awaited(ctx: MinionContext, filename: str, ident: str | None) -> set[str]:
     """The names of the accumulators of a file that the state with this id waits for."""
     low = [chunk for chunk in ctx.state.get(LOWSTATE) or () if chunk.get("state") == "file"]
     takers = [one for one in low if one.get("__id__") == ident and one.get("name") == filename]
@@ -75,5 +75,5 @@ def _awaited(ctx: MinionContext, filename: str, ident: str | None) -> set[str]:
         str(one["name"])
         for one in low
         if one.get("fun") == "accumulated"
-        and any(_names(taker, str(one["__id__"]), str(one["name"])) for taker in takers)
+        and any(_takes_from(taker, str(one["__id__"]), str(one["name"])) for taker in takers)
     }

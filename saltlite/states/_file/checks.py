@@ -49,7 +49,7 @@ class Encoding:
     errors: str = "strict"
 
     @classmethod
-    def checked(cls, name: Any, errors: Any) -> Encoding:
+    def check(cls, name: Any, errors: Any) -> Encoding:
         """From a state's arguments; raises FunctionError for those that Python does not know."""
         errors = str(errors or "strict")
         try:

@@ -51,7 +51,7 @@ class Pruned(Resource[Prunable]):
         since = None if self.older_than is None else time.time() - self.older_than * SECONDS_A_DAY
         gone: dict[str, None] = {}
         full: list[tuple[str, str]] = []
-        for folder in self._folders():
+        for folder in self._walk_folders():
             if since is not None and os.lstat(folder).st_mtime >= since:
                 continue
             if os.path.islink(folder):
@@ -62,7 +62,7 @@ class Pruned(Resource[Prunable]):
                 gone[folder] = None
         return Prunable(True, list(gone), full)
 
-    def _folders(self) -> Iterator[str]:
+    def _walk_folders(self) -> Iterator[str]:
         if not self.recurse and not self.leave:
             yield self.name
             return
@@ -76,35 +76,35 @@ class Pruned(Resource[Prunable]):
     def plan(self, now: Prunable) -> Sequence[Step] | Verdict:
         fails = bool(now.full) and not self.leave
         if fails and not now.empty:
-            changes = {"deleted": [], "errors": self._errors(now)}
-            return Verdict(result=False, comment=self._complaint(now), changes=changes)
+            changes = {"deleted": [], "errors": self._list_errors(now)}
+            return Verdict(result=False, comment=self._say_failures(now), changes=changes)
         if not now.empty:
             return ()
         steps = [
             Step(
                 would=f"Directory {self.name} is set for removal",
-                changes={"deleted": self._told(now.empty)},
-                run=lambda ctx: self._remove(now.empty),
+                changes={"deleted": self._show_removed(now.empty)},
+                run=lambda ctx: self._remove_folders(now.empty),
             )
         ]
         if fails:
-            steps.append(Step(would="", run=lambda ctx: self._fail(now)))
+            steps.append(Step(would="", run=lambda ctx: self._raise_failures(now)))
         return steps
 
-    def _remove(self, folders: Sequence[str]) -> None:
+    def _remove_folders(self, folders: Sequence[str]) -> None:
         with system_errors():
             for folder in folders:
                 with reach(folder) as spot:
                     os.rmdir(spot.name, dir_fd=spot.fd)
 
-    def _fail(self, now: Prunable) -> None:
-        raise FunctionError(self._complaint(now))
+    def _raise_failures(self, now: Prunable) -> None:
+        raise FunctionError(self._say_failures(now))
 
-    def _complaint(self, now: Prunable) -> str:
+    def _say_failures(self, now: Prunable) -> str:
         reasons = "".join(f"\n{folder}: {reason}" for folder, reason in now.full)
         return f"Failed to remove directory {self.name}{reasons}"
 
-    def _errors(self, now: Prunable) -> list[list[str]]:
+    def _list_errors(self, now: Prunable) -> list[list[str]]:
         """What cannot go, with the system's words, as Salt tells it."""
         return [
             [folder, f"[Errno {_NUMBERS[reason]}] {reason}: {folder!r}"]
@@ -115,7 +115,7 @@ class Pruned(Resource[Prunable]):
         return steps[0].would
 
     def unmet(self, after: Prunable, left: Sequence[Step]) -> str:
-        return self._complaint(after)
+        return self._say_failures(after)
 
     def comment_unchanged(self, now: Prunable) -> str:
         return "" if now.is_there else f"Directory {self.name} is not present"
@@ -127,12 +127,12 @@ class Pruned(Resource[Prunable]):
 
     def changes(self, before: Prunable, after: Prunable, steps: Sequence[Step]) -> dict[str, Any]:
         gone = [path for path in before.empty if not os.path.lexists(path)]
-        found: dict[str, Any] = {"deleted": self._told(gone)}
+        found: dict[str, Any] = {"deleted": self._show_removed(gone)}
         if after.full and not self.leave:
-            found["errors"] = self._errors(after)
+            found["errors"] = self._list_errors(after)
         return found
 
-    def _told(self, gone: Sequence[str]) -> Any:
+    def _show_removed(self, gone: Sequence[str]) -> Any:
         """What is said to be removed: a list where what is below goes along."""
         return sorted(gone) if self.recurse or self.leave else self.name
 
@@ -151,7 +151,7 @@ class Limits:
     both: bool
     clock: str
 
-    def exceeded(self, found: os.stat_result, now: float) -> bool:
+    def exceeds(self, found: os.stat_result, now: float) -> bool:
         """Whether something with this status may go."""
         old = now - float(time_of(found, self.clock)) >= self.age * SECONDS_A_DAY
         # what is no file has no size of its own
@@ -184,12 +184,12 @@ def _no_size(size: Any) -> int:
 def patterns(given: Any, argument: str) -> list[re.Pattern[str]]:
     """Regular expressions; raises FunctionError that names the argument and what is wrong."""
     try:
-        return [re.compile(str(one)) for one in _listed(given)]
+        return [re.compile(str(one)) for one in _as_list(given)]
     except re.error as error:
         raise FunctionError(f"{argument}: {error.pattern!r} is no expression: {error}") from error
 
 
-def _listed(given: Any) -> Sequence[Any]:
+def _as_list(given: Any) -> Sequence[Any]:
     return given if isinstance(given, (list, tuple)) else [given]
 
 
@@ -211,14 +211,14 @@ class Tidied(Resource[Sequence[str]]):
 
     def read(self, ctx: MinionContext) -> Sequence[str]:
         now = time.time()
-        return [path for path in self._paths() if self._goes(path, now)]
+        return [path for path in self._walk_paths() if self._shall_go(path, now)]
 
-    def _paths(self) -> Iterator[str]:
+    def _walk_paths(self) -> Iterator[str]:
         walk = os.walk(self.name, topdown=False, followlinks=self.follow)
         for folder, names, plain in walk:
             yield from (os.path.join(folder, name) for name in [*plain, *names])
 
-    def _goes(self, path: str, now: float) -> bool:
+    def _shall_go(self, path: str, now: float) -> bool:
         text = path if self.whole_path else os.path.basename(path)
         if not any(one.match(text) for one in self.matches):
             return False
@@ -232,7 +232,7 @@ class Tidied(Resource[Sequence[str]]):
             return False
         if stat.S_ISDIR(found.st_mode) and not self.folders:
             return False
-        return self.limits.exceeded(found, now)
+        return self.limits.exceeds(found, now)
 
     def plan(self, now: Sequence[str]) -> Sequence[Step] | Verdict:
         if not os.path.isdir(self.name):

@@ -36,35 +36,35 @@ def given(
     if sum(ways) > 1:
         raise FunctionError(f"Only one of {_WORDS} is permitted")
     if contents_pillar:
-        contents = _looked_up("Pillar", ctx.pillar, contents_pillar, delimiter)
+        contents = _look_up("Pillar", ctx.pillar, contents_pillar, delimiter)
     elif contents_grains:
-        contents = _looked_up("Grain", ctx.grains, contents_grains, delimiter)
+        contents = _look_up("Grain", ctx.grains, contents_grains, delimiter)
     if contents is None:
         if any(ways):
-            return _empty(allow_empty, newline)
+            return _say_empty(allow_empty, newline)
         return None
     if isinstance(contents, list) and not contents:
         raise FunctionError(_MALFORMED)
     if not contents and not isinstance(contents, (int, float)):
-        return _empty(allow_empty, newline)
+        return _say_empty(allow_empty, newline)
     return as_text(contents, newline=newline)
 
 
-def _looked_up(kind: str, data: Mapping[str, Any], keys: Any, delimiter: str) -> Any:
+def _look_up(kind: str, data: Mapping[str, Any], keys: Any, delimiter: str) -> Any:
     if not isinstance(keys, list):
-        return _value(kind, data, keys, delimiter)
-    values = [_value(kind, data, key, delimiter) for key in keys]
+        return _find_value(kind, data, keys, delimiter)
+    values = [_find_value(kind, data, key, delimiter) for key in keys]
     return [line for value in values for line in (value if isinstance(value, list) else [value])]
 
 
-def _value(kind: str, data: Mapping[str, Any], key: Any, delimiter: str) -> Any:
+def _find_value(kind: str, data: Mapping[str, Any], key: Any, delimiter: str) -> Any:
     value = traverse(data, str(key), _NOWHERE, delimiter)
     if value is _NOWHERE:
         raise FunctionError(f"{kind} {key} does not exist")
     return value
 
 
-def _empty(allowed: bool, newline: bool) -> str:
+def _say_empty(allowed: bool, newline: bool) -> str:
     if not allowed:
         raise FunctionError(
             "'contents' value would result in empty contents. Set allow_empty to True to allow the"

@@ -23,7 +23,7 @@ def cached(
 ) -> Declared:
     """A source in the cache; ``wanted`` is the hash that it shall have, if any."""
     if sources.is_local(url):
-        return _local(url, wanted)
+        return _verify_local(url, wanted)
     form = wanted.get("hash_type") or ctx.config.files.hash_type
     client = sources.client(ctx)
     copy = client.is_cached(url, saltenv)
@@ -50,13 +50,13 @@ def cached(
         new = hashes.file_hash(path, form)
         changes = {} if new == old else {"hash": {"old": old, "new": new}}
         if new != wanted.get("hsum", new):
-            return failure(f"File is cached to {path}, but {_mismatch(new, wanted['hsum'])}")
+            return failure(f"File is cached to {path}, but {_say_mismatch(new, wanted['hsum'])}")
         return Verdict(result=True, comment=f"File is cached to {path}", changes=changes)
 
     return Action(would=f"File will be cached: {url}", run=act)
 
 
-def _local(url: str, wanted: Mapping[str, str]) -> Verdict:
+def _verify_local(url: str, wanted: Mapping[str, str]) -> Verdict:
     path = os.path.abspath(sources.local_path(url))
     if not os.path.exists(path):
         return failure(f"File {path} is not present on the minion")
@@ -65,11 +65,11 @@ def _local(url: str, wanted: Mapping[str, str]) -> Verdict:
         with system_errors():
             found = hashes.file_hash(path, wanted["hash_type"])
         if found != wanted["hsum"]:
-            return failure(f"{comment}, but {_mismatch(found, wanted['hsum'])}")
+            return failure(f"{comment}, but {_say_mismatch(found, wanted['hsum'])}")
     return Verdict(result=True, comment=comment)
 
 
-def _mismatch(found: str, wanted: str) -> str:
+def _say_mismatch(found: str, wanted: str) -> str:
     return f"the hash ({found}) does not match the specified hash ({wanted})"
 
 
@@ -126,9 +126,9 @@ class Decoded(Resource[str | None]):
         if now == new:
             return ()
         changes = {} if now is None else {"old": now, "new": new}
-        return (Step(would="File is set to be updated.", changes=changes, run=self._write),)
+        return (Step(would="File is set to be updated.", changes=changes, run=self._write_decoded),)
 
-    def _write(self, ctx: MinionContext) -> None:
+    def _write_decoded(self, ctx: MinionContext) -> None:
         with system_errors():
             place.put(self.name, self.data)
 

@@ -63,24 +63,30 @@ class Directory(Resource[Found]):
     told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> Found:
-        backup = _kind(self.backupname) if self.backupname else ""
+        backup = _kind_of(self.backupname) if self.backupname else ""
         if os.path.islink(self.name) and not self._link_will_do():
             return Found("link" if os.path.exists(self.name) else "", {}, {}, backup)
         if not os.path.isdir(self.name):
             return Found("file" if os.path.lexists(self.name) else "", {}, {}, backup)
-        changes = {path: found for path, found in self._differences(ctx) if found}
-        spare = {path: {"removed": CLEANED} for path in self._spare()} if self.clean else {}
+        changes = {path: found for path, found in self._find_differences(ctx) if found}
+        spare = {path: {"removed": CLEANED} for path in self._find_spare()} if self.clean else {}
         return Found("directory", changes, spare)
 
     def plan(self, now: Found) -> Sequence[Step] | Verdict:
         if now.kind in ("file", "link"):
             return self._in_the_way(now)
         if not now.kind:
-            return (self._creation({}),)
+            return (self._plan_creation({}),)
         changes = {**now.changes, **now.spare}
         if not changes:
             return ()
-        return (Step(would=_listed(changes), changes=changes, run=lambda ctx: self._set(ctx, now)),)
+        return (
+            Step(
+                would=_list_changes(changes),
+                changes=changes,
+                run=lambda ctx: self._set_permissions(ctx, now),
+            ),
+        )
 
     def comment_unchanged(self, now: Found) -> str:
         return f"The directory {self.name} is in the correct state"
@@ -114,30 +120,35 @@ class Directory(Resource[Found]):
             if now.backup:
                 gone = f"Existing {now.backup} at backup path {self.backupname} would be removed"
                 changes["forced"] = gone
-            return (self._creation(changes, would),)
+            return (self._plan_creation(changes, would),)
         if self.force:
             kind = {"file": "File", "link": "Symlink"}[now.kind]
-            return (self._creation({"forced": f"{kind} would be forcibly replaced"}),)
+            return (self._plan_creation({"forced": f"{kind} would be forcibly replaced"}),)
         kind = {"file": "file", "link": "symlink"}[now.kind]
         return failure(f"Specified location {self.name} exists and is a {kind}")
 
-    def _creation(self, more: Mapping[str, Any], would: str = "") -> Step:
+    def _plan_creation(self, more: Mapping[str, Any], would: str = "") -> Step:
         new = {self.name: {"directory": "new"}}
-        return Step(would=would or _listed(new), changes={**more, **new}, run=self._make)
+        return Step(
+            would=would or _list_changes(new), changes={**more, **new}, run=self._make_directory
+        )
 
     def _link_will_do(self) -> bool:
         if self.follow:
             return os.path.isdir(self.name)
         return self.allow_symlink and not self.force and os.path.isdir(self.name)
 
-    def _differences(self, ctx: MinionContext) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _find_differences(self, ctx: MinionContext) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.recursion:
-            for path, is_dir in self._below(self.recursion.depth):
-                yield path, self._other(ctx, path, self._wanted_below(self.recursion, is_dir))
+            for path, is_dir in self._walk_below(self.recursion.depth):
+                yield (
+                    path,
+                    self._find_difference(ctx, path, self._wanted_below(self.recursion, is_dir)),
+                )
         if not self.children_only:
-            yield self.name, self._other(ctx, self.name, self.own)
+            yield self.name, self._find_difference(ctx, self.name, self.own)
 
-    def _other(self, ctx: MinionContext, path: str, wanted: Wanted) -> dict[str, Any]:
+    def _find_difference(self, ctx: MinionContext, path: str, wanted: Wanted) -> dict[str, Any]:
         try:
             ret, _ = permissions.check(path, None, wanted, ctx.host, follow=self.follow, test=True)
         except UntrustedPath:
@@ -157,7 +168,7 @@ class Directory(Resource[Found]):
             mode=mode if "mode" in parts else None,
         )
 
-    def _below(self, depth: int | None) -> Iterator[tuple[str, bool]]:
+    def _walk_below(self, depth: int | None) -> Iterator[tuple[str, bool]]:
         """Paths below and whether they are directories, from the top."""
         for folder, names, plain in os.walk(self.name, followlinks=self.follow):
             level = len(os.path.relpath(folder, self.name).split(os.sep)) - (folder == self.name)
@@ -171,7 +182,7 @@ class Directory(Resource[Found]):
                 if name not in links:
                     yield os.path.join(folder, name), True
 
-    def _spare(self) -> Iterator[str]:
+    def _find_spare(self) -> Iterator[str]:
         """What cleaning removes, directories before what is in them."""
         for folder, names, plain in os.walk(self.name):
             for name in [*plain, *names]:
@@ -184,7 +195,7 @@ class Directory(Resource[Found]):
             return True
         return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
 
-    def _make(self, ctx: MinionContext) -> None:
+    def _make_directory(self, ctx: MinionContext) -> None:
         require_owners(self.own.user, self.own.group)
         folder = os.path.dirname(self.name)
         if not os.path.isdir(folder) and not self.makedirs:
@@ -192,12 +203,12 @@ class Directory(Resource[Found]):
         mode = None if self.own.mode is None else owners.mode_number(self.own.mode)
         with system_errors():
             if os.path.lexists(self.name) and (self.force or self.backupname):
-                self._clear()
+                self._clear_path()
             place.make_dirs(self.name, mode, self.own.owner())
         if self.own.attrs is not None:
             permissions.check(self.name, None, self.own, ctx.host, follow=True, test=False)
 
-    def _clear(self) -> None:
+    def _clear_path(self) -> None:
         if not self.backupname:
             place.remove_tree(self.name)
             return
@@ -205,9 +216,9 @@ class Directory(Resource[Found]):
             moving.remove(self.backupname)
         moving.rename(self.name, self.backupname)
 
-    def _set(self, ctx: MinionContext, now: Found) -> None:
+    def _set_permissions(self, ctx: MinionContext, now: Found) -> None:
         require_owners(self.own.user, self.own.group)
-        kinds = dict(self._below(None))
+        kinds = dict(self._walk_below(None))
         told: dict[str, Any] = {}
         # what is in a directory goes first: others can put nothing into it until it is theirs
         for path in sorted(now.changes, key=lambda path: -path.count("/")):
@@ -223,9 +234,9 @@ class Directory(Resource[Found]):
             told[path] = ret["changes"]
         for path in sorted(now.changes, key=lambda path: path != self.name):
             self.told.changes.update(told[path])
-        self._remove(now.spare)
+        self._remove_spare(now.spare)
 
-    def _remove(self, spare: Mapping[str, Any]) -> None:
+    def _remove_spare(self, spare: Mapping[str, Any]) -> None:
         gone: list[str] = []
         for path in spare:
             if any(path.startswith(f"{done}/") for done in gone):
@@ -236,7 +247,7 @@ class Directory(Resource[Found]):
             self.told.changes["removed"] = gone
 
 
-def _kind(path: str) -> str:
+def _kind_of(path: str) -> str:
     """``directory``, ``file``, or empty if there is nothing."""
     if os.path.isdir(path) and not os.path.islink(path):
         return "directory"
@@ -268,7 +279,7 @@ def recursion(recurse: Any, wanted: Wanted, max_depth: Any) -> Recursion | None:
     )
 
 
-def _listed(changes: Mapping[str, Mapping[str, Any]]) -> str:
+def _list_changes(changes: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         f"{path}: {part} - {value}\n" for path, found in changes.items()
         for part, value in found.items()

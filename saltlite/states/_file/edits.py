@@ -129,7 +129,7 @@ def read(
     source_hash: Any = None,
 ) -> str:
     """The text of a source, rendered if it is a template."""
-    wanted = _declared_hash(ctx, str(source), source_hash, saltenv)
+    wanted = _find_source_hash(ctx, str(source), source_hash, saltenv)
     its_hash = wanted.get("hsum") if sources.is_of_web(str(source)) else None
     path = sources.client(ctx).cache_file(str(source), saltenv, source_hash=its_hash)
     if not path:
@@ -143,7 +143,7 @@ def read(
     return text
 
 
-def _declared_hash(
+def _find_source_hash(
     ctx: MinionContext, source: str, source_hash: Any, saltenv: str
 ) -> dict[str, str]:
     """The hash that a source shall have; of the file server's own files the server knows it."""
@@ -161,86 +161,90 @@ class Added:
     ) -> None:
         self.name, self.begin, self.header = name, begin, header
         self.spaces_differ, self.encoding = spaces_differ, encoding
-        self._read()
+        self._read_text()
 
-    def _read(self) -> None:
+    def _read_text(self) -> None:
         self.old, self.was = text_of(self.name, self.encoding)
 
-    def declared(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
+    def declare(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
         """What is to be done about the lines that are not there."""
         name, exists = self.name, os.path.exists(self.name)
         if os.path.isdir(name):
             return failure(f"[Errno 21] Is a directory: {name!r}")
-        lines = self._missing(wanted)
+        lines = self._find_missing(wanted)
         if exists and not lines:
             return Verdict(result=True, comment=f"File {name} is in correct state")
 
         def act(ctx: MinionContext) -> Verdict:
             way_to(name, f"{name}: file not found", Wanted(), makedirs=makedirs)
             with textfile.hold(ctx, name), system_errors():
-                added = self._add(wanted)
+                added = self._add_lines(wanted)
             if not added:
                 return Verdict(result=True, comment=f"File {name} is in correct state")
             said = f"{'Prepended' if self.begin else 'Appended'} {len(added)} lines"
-            return Verdict(result=True, comment=said, changes={"diff": self._difference(added)})
+            return Verdict(
+                result=True, comment=said, changes={"diff": self._show_difference(added)}
+            )
 
         if not exists:
             return Action(would=f"File {name} is set to be created", changes={"new": name}, run=act)
-        changes = {"diff": self._difference(lines)}
+        changes = {"diff": self._show_difference(lines)}
         return Action(would=f"File {name} is set to be updated", changes=changes, run=act)
 
-    def _add(self, wanted: Sequence[str]) -> Sequence[str]:
+    def _add_lines(self, wanted: Sequence[str]) -> Sequence[str]:
         """Add what is not in the file as it is by now: another job may have added it."""
         if not os.path.exists(self.name):
             place.create(self.name, b"", follow=True)
-        self._read()
-        lines = self._missing(wanted)
-        self._write(lines)
+        self._read_text()
+        lines = self._find_missing(wanted)
+        self._write_lines(lines)
         return lines
 
-    def _write(self, lines: Sequence[str]) -> None:
+    def _write_lines(self, lines: Sequence[str]) -> None:
         if self.encoding == UTF_8 and lines:
             (adding.prepend_lines if self.begin else adding.append_lines)(self.name, lines)
         elif lines:
             name, errors = self.encoding.name, self.encoding.errors
-            new = "".join(_ended(lines)).encode(name, errors).decode(name)
+            new = "".join(_end_lines(lines)).encode(name, errors).decode(name)
             old = self.old
             if old and not self.begin and not old.endswith("\n"):
                 old += "\n"
             text = new + old if self.begin else old + new
             place.put(self.name, text.encode(name), was=self.was)
 
-    def _missing(self, wanted: Sequence[str]) -> list[str]:
+    def _find_missing(self, wanted: Sequence[str]) -> list[str]:
         """The lines to add, as the file can hold them: letters may be left out or replaced."""
         wanted = [self._as_written(chunk) for chunk in wanted]
         if self.header:
             lines = [line for chunk in wanted for line in chunk.splitlines()]
             begin = self.old.splitlines()[: len(lines)]
             return [] if begin == lines else lines
-        return [line for chunk in wanted if not self._has(chunk) for line in chunk.splitlines()]
+        return [
+            line for chunk in wanted if not self._has_chunk(chunk) for line in chunk.splitlines()
+        ]
 
     def _as_written(self, chunk: str) -> str:
         with system_errors():
             return chunk.encode(self.encoding.name, self.encoding.errors).decode(self.encoding.name)
 
-    def _has(self, chunk: str) -> bool:
+    def _has_chunk(self, chunk: str) -> bool:
         if not self.spaces_differ:
             return chunk in self.old
         lines = [_SPACE.join(map(re.escape, line.split())) for line in chunk.splitlines()]
         body = "".join(f"{_SPACE}{line}{_SPACE}" for line in lines)
         return re.search(f"(?m)^{body}$", self.old) is not None
 
-    def _difference(self, lines: Sequence[str]) -> str:
+    def _show_difference(self, lines: Sequence[str]) -> str:
         if self.begin:
             before = texts.split_lines(self.old)
-            return texts.unified(before, [*_ended(lines), *before])
+            return texts.unified(before, [*_end_lines(lines), *before])
         import difflib
 
         before = self.old.splitlines()
         return "\n".join(difflib.unified_diff(before, [*before, *lines]))
 
 
-def _ended(lines: Sequence[str]) -> list[str]:
+def _end_lines(lines: Sequence[str]) -> list[str]:
     return [f"{line}\n" for line in lines]
 
 
@@ -295,7 +299,7 @@ def commenting(
 def _has_comment(text: str, regex: str, char: str, *, out: bool) -> bool:
     """Whether a line is commented, as Salt looks for it: the pattern behind the mark, anywhere."""
     mark = re.escape(char)
-    pattern = f"{mark}{_middle(regex)}" if out else rf"{mark}[ \t]*{regex.lstrip('^')}"
+    pattern = f"{mark}{_strip_anchors(regex)}" if out else rf"{mark}[ \t]*{regex.lstrip('^')}"
     return re.search(pattern, text, re.MULTILINE) is not None
 
 
@@ -303,11 +307,11 @@ def _has_plain(text: str, regex: str, char: str, *, out: bool) -> bool:
     """Whether a line is not commented, as Salt looks for it."""
     pattern = rf"^[ \t]*{regex.lstrip('^')}"
     if out:
-        pattern = rf"^(?!\s*{re.escape(char)})\s*{_middle(regex)}"
+        pattern = rf"^(?!\s*{re.escape(char)})\s*{_strip_anchors(regex)}"
     return re.search(pattern, text, re.MULTILINE) is not None
 
 
-def _middle(regex: str) -> str:
+def _strip_anchors(regex: str) -> str:
     return regex.lstrip("^").rstrip("$")
 
 
@@ -322,7 +326,7 @@ def _as_is(text: str, regex: str, char: str, *, out: bool, ignore_missing: bool)
         )
     if ignore_missing:
         return Verdict(result=True, comment="Pattern not found and ignore_missing set to True")
-    return failure(f"{_middle(regex) if out else regex}: Pattern not found")
+    return failure(f"{_strip_anchors(regex) if out else regex}: Pattern not found")
 
 
 def _of_no_effect(text: str, regex: str, char: str, *, out: bool) -> Verdict:

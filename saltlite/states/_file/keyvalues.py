@@ -44,7 +44,7 @@ def applied(lines: Sequence[str], wanted: KeyValues) -> Result:
     times = dict.fromkeys(wanted.values, 0)
     changed = 0
     for line in lines:
-        key, new, is_plain = _altered(line, wanted)
+        key, new, is_plain = _alter_line(line, wanted)
         if key is not None and (is_plain or times[key] < wanted.count):
             times[key] += 1
             new = new if wanted.count < 0 or times[key] <= wanted.count else ""
@@ -52,8 +52,8 @@ def applied(lines: Sequence[str], wanted: KeyValues) -> Result:
             new = line
         content.append(new)
         if new != line:
-            kind = "" if key is None else _kind(wanted.values[key])
-            told += [f"- {_bare(line)}\n", *([f"+ {_bare(new)}{kind}\n"] if new else [])]
+            kind = "" if key is None else _show_kind(wanted.values[key])
+            told += [f"- {_strip_end(line)}\n", *([f"+ {_strip_end(new)}{kind}\n"] if new else [])]
             changed += 1
     added = [f"{key}{wanted.separator}{wanted.values[key]}\n" for key in times if not times[key]]
     if not added or wanted.count < 1 or not (wanted.append or wanted.prepend):
@@ -69,34 +69,34 @@ def applied(lines: Sequence[str], wanted: KeyValues) -> Result:
     return Result([*content, *added], [*told, "- <EOF>\n", *shown, "+ <EOF>\n"], changed)
 
 
-def _altered(line: str, wanted: KeyValues) -> tuple[str | None, str, bool]:
+def _alter_line(line: str, wanted: KeyValues) -> tuple[str | None, str, bool]:
     """The key that a line is about, the line with its value, whether it is neither set in nor out.
 
     Without ``uncomment`` blanks may be before a key; none may be behind it.
     """
-    bare = _bare(line)
+    bare = _strip_end(line)
     plain = bare.lstrip(wanted.uncomment)
     found, separator, now = plain.partition(wanted.separator)
     is_plain = plain == bare
     for key, given in wanted.values.items():
-        if not separator or not _same(found, key, wanted.key_ignore_case):
+        if not separator or not _are_equal(found, key, wanted.key_ignore_case):
             continue
         value = str(given)
-        is_same = _same(now.strip(), value.strip(), wanted.value_ignore_case)
+        is_same = _are_equal(now.strip(), value.strip(), wanted.value_ignore_case)
         if is_same and is_plain:
             return key, line, True
         return key, f"{found}{separator}{value}{line[len(bare) :] or _END}", is_plain
     return None, line, is_plain
 
 
-def _kind(value: Any) -> str:
+def _show_kind(value: Any) -> str:
     """What Salt tells beside a value that is no text."""
     return "" if isinstance(value, str) else f" (from {type(value).__name__} type)"
 
 
-def _same(one: str, other: str, ignore_case: bool) -> bool:
+def _are_equal(one: str, other: str, ignore_case: bool) -> bool:
     return one.lower() == other.lower() if ignore_case else one == other
 
 
-def _bare(line: str) -> str:
+def _strip_end(line: str) -> str:
     return line.rstrip("\r\n")

@@ -52,13 +52,13 @@ class Symlink(Resource[Place]):
             owner = (owners.user_name(found.st_uid), owners.group_name(found.st_gid))
             return Place("link", os.readlink(self.name), owner)
         kind = "directory" if os.path.isdir(self.name) else "file"
-        return Place(kind, backup=bool(self.backupname) and os.path.lexists(self._backup()))
+        return Place(kind, backup=bool(self.backupname) and os.path.lexists(self._backup_path()))
 
     def plan(self, now: Place) -> Sequence[Step] | Verdict:
         if now.kind == "link":
-            return self._relink(now)
+            return self._plan_relink(now)
         if not now.kind:
-            return (self._creation(self._would_create(now)),)
+            return (self._plan_creation(self._would_create(now)),)
         if now.backup and not self.force:
             return failure(
                 f"Symlink & backup dest exists and Force not set. {self.name} -> {self.target}"
@@ -68,44 +68,44 @@ class Symlink(Resource[Place]):
             kind = now.kind.capitalize()
             return failure(f"{kind} exists where the symlink {self.name} should be")
         return (
-            self._creation(
+            self._plan_creation(
                 f"The file or directory {self.name} is set for removal to make way for a new"
                 f" symlink targeting {self.target}",
                 told=False,
             ),
         )
 
-    def _relink(self, now: Place) -> Sequence[Step]:
+    def _plan_relink(self, now: Place) -> Sequence[Step]:
         if os.path.normpath(now.target) != os.path.normpath(self.target):
             return (
                 Step(
                     would=f"Link {self.name} target is set to be changed to {self.target}",
-                    did=self._created(),
+                    did=self._say_created(),
                     changes={"change": self.name},
-                    run=lambda ctx: self._make(self._owner(now)),
+                    run=lambda ctx: self._make_symlink(self._find_owner(now)),
                 ),
             )
-        wanted = self._owner(now)
+        wanted = self._find_owner(now)
         if now.owner == wanted:
             return ()
-        old, new = _colon(now.owner), _colon(wanted)
+        old, new = _join_owner(now.owner), _join_owner(wanted)
         return (
             Step(
                 would=f"The symlink {self.name} is present, but the ownership of the symlink would"
                 f" be changed from {old} to {new}",
                 did=f"Set ownership of symlink {self.name} to {new}",
                 changes={"ownership": old},
-                run=lambda ctx: self._give(wanted),
+                run=lambda ctx: self._give_to_owner(wanted),
             ),
         )
 
     def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:
         if any("ownership" in step.changes for step in steps):
-            return {"ownership": _colon(self._owner(before))}
+            return {"ownership": _join_owner(self._find_owner(before))}
         return {"new": self.name}
 
     def comment_unchanged(self, now: Place) -> str:
-        return f"Symlink {self.name} is present and owned by {_colon(now.owner)}"
+        return f"Symlink {self.name} is present and owned by {_join_owner(now.owner)}"
 
     def _would_create(self, now: Place) -> str:
         would = f"Symlink {self.name} to {self.target} is set for creation"
@@ -116,22 +116,22 @@ class Symlink(Resource[Place]):
             return f"{would}\n{folder} will be created"
         return f"{would}\nDirectory {folder} for symlink is not present"
 
-    def _created(self) -> str:
+    def _say_created(self) -> str:
         return f"Created new symlink {self.name} -> {self.target}"
 
-    def _creation(self, would: str, *, told: bool = True) -> Step:
+    def _plan_creation(self, would: str, *, told: bool = True) -> Step:
         changes = {"new": self.name} if told else {}
         return Step(
             would=would,
-            did=self._created(),
+            did=self._say_created(),
             changes=changes,
-            run=lambda ctx: self._make(self.owner),
+            run=lambda ctx: self._make_symlink(self.owner),
         )
 
-    def _backup(self) -> str:
+    def _backup_path(self) -> str:
         return os.path.join(os.path.dirname(self.name), self.backupname)
 
-    def _owner(self, now: Place) -> tuple[Any, Any]:
+    def _find_owner(self, now: Place) -> tuple[Any, Any]:
         """Whose the link shall be, given what is there."""
         if now.kind != "link":
             return self.owner
@@ -141,36 +141,36 @@ class Symlink(Resource[Place]):
         )
         return user, group
 
-    def _make(self, owner: tuple[Any, Any]) -> None:
+    def _make_symlink(self, owner: tuple[Any, Any]) -> None:
         folder = os.path.dirname(self.name)
         missing = f"Directory {folder} for symlink is not present"
         way_to(self.name, missing, self.dirs, makedirs=self.makedirs)
         with system_errors(f"Unable to create new symlink {self.name} -> {self.target}: "):
             if os.path.lexists(self.name) and not os.path.islink(self.name):
-                self._clear()
-            making.place_link(self.target, self.name, self._user(owner))
-        self._give(owner)
+                self._clear_path()
+            making.place_link(self.target, self.name, self._find_uid(owner))
+        self._give_to_owner(owner)
 
-    def _clear(self) -> None:
+    def _clear_path(self) -> None:
         if self.backupname:
-            if os.path.lexists(self._backup()):
-                moving.remove(self._backup())
-            moving.rename(self.name, self._backup())
+            if os.path.lexists(self._backup_path()):
+                moving.remove(self._backup_path())
+            moving.rename(self.name, self._backup_path())
         elif os.path.isdir(self.name):
             raise IsADirectoryError(21, os.strerror(21), self.name)
 
-    def _user(self, owner: tuple[Any, Any]) -> int | None:
+    def _find_uid(self, owner: tuple[Any, Any]) -> int | None:
         found = owners.user_id(owner[0])
         return found if isinstance(found, int) else None
 
-    def _give(self, owner: tuple[Any, Any]) -> None:
+    def _give_to_owner(self, owner: tuple[Any, Any]) -> None:
         with system_errors():
             complaint = owners.chown(self.name, *owner, follow=False)
         if complaint:
             raise FunctionError(complaint.strip())
 
 
-def _colon(owner: tuple[Any, Any]) -> str:
+def _join_owner(owner: tuple[Any, Any]) -> str:
     return f"{owner[0]}:{owner[1]}"
 
 
@@ -223,12 +223,12 @@ class HardLink(Resource[HardSeen]):
             changes["forced"] = "File for hard link was forcibly replaced"
         else:
             would = f"Hard link {self.name} to {self.target} is set for creation"
-        return (Step(would=would, did=did, changes=changes, run=self._make),)
+        return (Step(would=would, did=did, changes=changes, run=self._make_hardlink),)
 
     def comment_unchanged(self, now: HardSeen) -> str:
         return f"Target of hard link {self.name} is already pointing to {self.target}"
 
-    def _make(self, ctx: MinionContext) -> None:
+    def _make_hardlink(self, ctx: MinionContext) -> None:
         folder = os.path.dirname(self.name)
         missing = f"Directory {folder} for hard link is not present"
         way_to(self.name, missing, self.dirs, makedirs=self.makedirs)

@@ -80,9 +80,9 @@ class ManagedFile(Resource[Seen]):
         name = self.file.name
         if os.path.isdir(name) and (self.file.follow or not os.path.islink(name)):
             return Seen({}, complaint=f"Specified target {name} is a directory")
-        with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+        with system_errors("Unable to manage file: "), self._prepare_file(ctx) as file:
             file.refuse_misleading()
-            changes = _differences(ctx, file)
+            changes = _find_differences(ctx, file)
         if self.difference and "diff" in changes:
             changes["diff"] = self.difference
         return Seen(changes)
@@ -93,7 +93,7 @@ class ManagedFile(Resource[Seen]):
         if not now.changes:
             return ()
         would = self.intention or WOULD_CHANGE.format(self.file.name)
-        return (Step(would=would, changes=now.changes, run=self._write),)
+        return (Step(would=would, changes=now.changes, run=self._write_file),)
 
     def comment_unchanged(self, now: Seen) -> str:
         file = self.file
@@ -118,7 +118,7 @@ class ManagedFile(Resource[Seen]):
         return dict(self.told.changes)  # the content may be there, though not the mode
 
     @contextmanager
-    def _ready(self, ctx: MinionContext) -> Iterator[File]:
+    def _prepare_file(self, ctx: MinionContext) -> Iterator[File]:
         """The file with its content at hand and the mode of its source."""
         file = replace(self.file)
         if file.keep_mode and file.source:
@@ -132,11 +132,11 @@ class ManagedFile(Resource[Seen]):
         with place.scratch(self.rendered) as file.sfn:
             yield file
 
-    def _write(self, ctx: MinionContext) -> None:
+    def _write_file(self, ctx: MinionContext) -> None:
         require_owners(self.file.wanted.user, self.file.wanted.group)
         if self.check:
-            self._checked(ctx, self.check)
-        with system_errors("Unable to manage file: "), self._ready(ctx) as file:
+            self._run_check(ctx, self.check)
+        with system_errors("Unable to manage file: "), self._prepare_file(ctx) as file:
             said = managing.manage(acting(ctx), file, None)
         self.told.comment, self.told.changes = said["comment"], said["changes"]
         if self.difference and "diff" in said["changes"]:
@@ -148,10 +148,10 @@ class ManagedFile(Resource[Seen]):
             if copy:
                 moving.remove(copy)
 
-    def _checked(self, ctx: MinionContext, check: Check) -> None:
+    def _run_check(self, ctx: MinionContext, check: Check) -> None:
         """Let the command look at the new content in a file of its own."""
         with system_errors("Unable to manage file: "), check.scratch() as path:
-            with self._ready(ctx) as file:
+            with self._prepare_file(ctx) as file:
                 file = replace(file, name=path, makedirs=False, backup="", follow=True)
                 said = managing.manage(acting(ctx), file, None)
             if not said["result"]:
@@ -177,7 +177,7 @@ class KeptFile(Resource[Seen]):
         if os.path.isdir(self.file.name):
             return Seen({}, complaint=f"Specified target {self.file.name} is a directory")
         mode = owners.mode_text(owners.status(self.file.name, follow=self.file.follow).st_mode)
-        return Seen(_differences(ctx, self._bare()), mode)
+        return Seen(_find_differences(ctx, self._without_content()), mode)
 
     def plan(self, now: Seen) -> Sequence[Step] | Verdict:
         if now.complaint:
@@ -189,7 +189,7 @@ class KeptFile(Resource[Seen]):
             would += f"permissions {now.changes['mode']} from its current state of {now.mode}"
         else:
             would += ", ".join(f"{part} {value}" for part, value in now.changes.items())
-        return (Step(would=would, changes=now.changes, run=self._set),)
+        return (Step(would=would, changes=now.changes, run=self._set_permissions),)
 
     def comment_unchanged(self, now: Seen) -> str:
         return f"File {self.file.name} exists with proper permissions. No changes made."
@@ -197,10 +197,10 @@ class KeptFile(Resource[Seen]):
     def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
         return ""
 
-    def _bare(self) -> File:
+    def _without_content(self) -> File:
         return replace(self.file, source=None, source_sum={}, contents=None)
 
-    def _set(self, ctx: MinionContext) -> None:
+    def _set_permissions(self, ctx: MinionContext) -> None:
         file = self.file
         require_owners(file.wanted.user, file.wanted.group)
         ret, _ = permissions.check(
@@ -210,7 +210,7 @@ class KeptFile(Resource[Seen]):
             raise FunctionError(str(ret["comment"]))
 
 
-def _differences(ctx: MinionContext, file: File) -> dict[str, Any]:
+def _find_differences(ctx: MinionContext, file: File) -> dict[str, Any]:
     """What is not as declared. An owner ``''`` is none: only the module tells of it, as Salt's."""
     return {part: each for part, each in managing.check_meta(ctx, file).items() if each != ""}
 

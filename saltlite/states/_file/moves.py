@@ -45,7 +45,7 @@ def copied(
         missing = f"The target directory {os.path.dirname(name)} is not present"
         dirs = Wanted(user=wanted.user, group=wanted.group, mode=dir_mode)
         way_to(name, missing, dirs, makedirs=makedirs)
-        identical = there and _equal(source, name)
+        identical = there and _are_equal(source, name)
         if there and not identical:
             moving.remove(name)
         moving.copy(source, name, recurse=os.path.isdir(source))
@@ -61,7 +61,7 @@ def copied(
     return Action(would=f'File "{source}" is set to be copied to "{name}"', run=act)
 
 
-def _equal(one: str, other: str) -> bool:
+def _are_equal(one: str, other: str) -> bool:
     if not (os.path.isfile(one) and os.path.isfile(other)):
         return False
     with system_errors():
@@ -98,7 +98,7 @@ class Renamed(Resource[Places]):
             would=f'File "{self.source}" is set to be moved to "{self.name}"',
             did=f'Moved "{self.source}" to "{self.name}"',
             changes={self.name: self.source} if now.folder or self.makedirs else {},
-            run=self._move,
+            run=self._move_file,
         )
         return (step,)
 
@@ -107,7 +107,7 @@ class Renamed(Resource[Places]):
             return f'Source file "{self.source}" has already been moved out of place'
         return f'The target file "{self.name}" exists and will not be overwritten'
 
-    def _move(self, ctx: MinionContext) -> None:
+    def _move_file(self, ctx: MinionContext) -> None:
         missing = f"The target directory {os.path.dirname(self.name)} is not present"
         way_to(self.name, missing, Wanted(), makedirs=self.makedirs)
         if os.path.lexists(self.name):

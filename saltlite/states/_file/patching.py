@@ -51,51 +51,53 @@ class Patch:
     options: Sequence[str]
     reject_file: str = ""
 
-    def declared(self, ctx: MinionContext) -> Declared:
+    def declare(self, ctx: MinionContext) -> Declared:
         """What is to be done with it; raises FunctionError where there is no such program."""
-        forward = self._try(ctx, self.options)
+        forward = self._try_patch(ctx, self.options)
         if not forward["retcode"]:
             # what a real run says, but for the number of the process
             said = forward["stdout"].replace("checking file ", "patching file ")
             changes = {**forward, "stdout": said}
-            return Action(would="The patch would be applied", run=self._apply, changes=changes)
+            return Action(
+                would="The patch would be applied", run=self._apply_patch, changes=changes
+            )
         if "garbage" in forward["stderr"]:
             return failure(forward["stderr"])
-        if not self._try(ctx, self._reversed())["retcode"]:
+        if not self._try_patch(ctx, self._reverse_options())["retcode"]:
             return Verdict(result=True, comment=APPLIED)
         return Action(
             would="",
-            run=lambda ctx: self._rejected(ctx, forward),
-            foreseen=lambda ctx: self._refusal(forward),
+            run=lambda ctx: self._keep_rejects(ctx, forward),
+            foreseen=lambda ctx: self._refuse_patch(forward),
         )
 
-    def _try(self, ctx: MinionContext, options: Sequence[str]) -> dict[str, Any]:
+    def _try_patch(self, ctx: MinionContext, options: Sequence[str]) -> dict[str, Any]:
         with place.scratch(self.text) as path:
             return commands.patch(ctx, self.name, path, options, dry_run=True)
 
-    def _reversed(self) -> list[str]:
+    def _reverse_options(self) -> list[str]:
         kept = [one for one in self.options if one not in _BACKWARD]
         return kept if len(kept) < len(self.options) else [*kept, "-R"]
 
-    def _apply(self, ctx: MinionContext) -> Verdict:
+    def _apply_patch(self, ctx: MinionContext) -> Verdict:
         with place.scratch(self.text) as path, textfile.hold(ctx, self.name):
             done = commands.patch(ctx, self.name, path, self.options, dry_run=False)
         if done["retcode"]:
             return failure(done["stderr"] or done["stdout"])
         return Verdict(result=True, comment="Patch successfully applied", changes=done)
 
-    def _rejected(self, ctx: MinionContext, found: dict[str, Any]) -> Verdict:
+    def _keep_rejects(self, ctx: MinionContext, found: dict[str, Any]) -> Verdict:
         """Leave what cannot be applied in the file for it, and everything else as it is."""
         if not self.reject_file:
-            return self._refusal(found)
+            return self._refuse_patch(found)
         with place.scratch(self.text) as path, place.scratch(b"") as nowhere:
             said = commands.patch(
                 ctx, self.name, path, self.options, dry_run=False, rejects=self.reject_file,
                 output=nowhere,
             )  # fmt: skip
-        return self._refusal(said)
+        return self._refuse_patch(said)
 
-    def _refusal(self, found: dict[str, Any]) -> Verdict:
+    def _refuse_patch(self, found: dict[str, Any]) -> Verdict:
         hint = "" if self.reject_file else _HINT
         said = "\n".join(part for part in (found["stdout"], found["stderr"]) if part)
         return failure(

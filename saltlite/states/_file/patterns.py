@@ -10,10 +10,10 @@ from typing import Any
 def matches(path: str, patterns: Any) -> bool:
     """Whether any of the patterns (one or a list) fits a relative path."""
     given = patterns if isinstance(patterns, (list, tuple)) else [patterns]
-    return any(_fits(path, str(pattern)) for pattern in given)
+    return any(_matches_pattern(path, str(pattern)) for pattern in given)
 
 
-def _fits(path: str, pattern: str) -> bool:
+def _matches_pattern(path: str, pattern: str) -> bool:
     if pattern.startswith("E@"):
         return re.search(pattern[2:], path) is not None
     return fnmatch.fnmatch(path, pattern)

@@ -85,7 +85,7 @@ class Node(Resource[NodeSeen]):
             step = Step(
                 would=f"{title} {self.name} is set to be created",
                 changes={"new": f"{title} {self.name} created."},
-                run=self._make,
+                run=self._make_node,
             )
             return (step,)
         if not fits(now.mode):
@@ -98,7 +98,7 @@ class Node(Resource[NodeSeen]):
         if not now.other:
             return ()
         would = f"{title} {self.name} is set to be changed"
-        return (Step(would=would, changes=now.other, run=self._own),)
+        return (Step(would=would, changes=now.other, run=self._set_owner),)
 
     def comment_unchanged(self, now: NodeSeen) -> str:
         return f"{_NODES[self.kind][0]} {self.name} is in the correct state"
@@ -106,7 +106,7 @@ class Node(Resource[NodeSeen]):
     def comment_changed(self, before: NodeSeen, after: NodeSeen, steps: Sequence[Step]) -> str:
         return ""
 
-    def _make(self, ctx: MinionContext) -> None:
+    def _make_node(self, ctx: MinionContext) -> None:
         wanted = self.wanted
         with system_errors():
             making.mknod(
@@ -114,7 +114,7 @@ class Node(Resource[NodeSeen]):
                 wanted.user, wanted.group, wanted.mode,
             )  # fmt: skip
 
-    def _own(self, ctx: MinionContext) -> None:
+    def _set_owner(self, ctx: MinionContext) -> None:
         ret, _ = permissions.check(self.name, None, self.wanted, ctx.host, follow=False, test=False)
         if not ret["result"]:
             raise FunctionError(str(ret["comment"]))

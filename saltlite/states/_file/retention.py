@@ -104,12 +104,12 @@ class Retention(Resource[Copies]):
 
     def read(self, ctx: MinionContext) -> Copies:
         names = os.listdir(self.name)
-        dated = {name: at for name in names if (at := self._moment(name)) is not None}
+        dated = {name: at for name in names if (at := self._parse_moment(name)) is not None}
         kept, spare = sorted_out(dated, self.rules)
         ignored = [name for name in [".", "..", *names] if name not in dated]
         return Copies(kept, spare, sorted(ignored, reverse=True))
 
-    def _moment(self, name: str) -> Moment | None:
+    def _parse_moment(self, name: str) -> Moment | None:
         if self.form:
             try:
                 seconds = calendar.timegm(time.strptime(name, self.form))

@@ -59,12 +59,12 @@ def existing(path: str, name: str, given: Any) -> Any:
         return None
     try:
         with open(path, "rb") as stream:
-            return _read(stream.read(), name, options(name, given, reading=True))
+            return _read_data(stream.read(), name, options(name, given, reading=True))
     except (OSError, ValueError) as error:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
-def _read(data: bytes, name: str, known: Mapping[str, Any]) -> Any:
+def _read_data(data: bytes, name: str, known: Mapping[str, Any]) -> Any:
     if name == MSGPACK:
         return unpack(data)
     read = SERIALIZERS[name].deserialize

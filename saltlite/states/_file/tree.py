@@ -124,7 +124,7 @@ class Tree(Resource[Seen]):
         if os.path.lexists(self.name) and not os.path.isdir(self.name):
             return Seen(complaint=f"The path {self.name} exists and is not a directory")
         with self._at_hand(ctx, self.parts):
-            return self._seen(ctx)
+            return self._look_around(ctx)
 
     def _at_hand(self, ctx: MinionContext, paths: Iterable[str]) -> AbstractContextManager[None]:
         """Have the content of these parts here, and know their hashes, in few requests."""
@@ -135,21 +135,23 @@ class Tree(Resource[Seen]):
         wanted = [f"{origin.top}/{below[path]}" for path in paths if path in below]
         return sources.client(ctx).ahead(wanted, origin.saltenv)
 
-    def _seen(self, ctx: MinionContext) -> Seen:
-        spare = list(self._spare()) if self.clean else []
+    def _look_around(self, ctx: MinionContext) -> Seen:
+        spare = list(self._find_spare()) if self.clean else []
         in_the_way = {path for path in spare if path in self.parts}
         found: list[Part] = []
         for path, make in self.parts.items():
             try:
                 resource = make()
-                steps = self._anew(path) if path in in_the_way else _planned(ctx, resource)
+                steps = (
+                    self._plan_anew(path) if path in in_the_way else _plan_resource(ctx, resource)
+                )
             except SaltliteError as error:
                 return Seen(complaint=f"#### {path} ####\n{error}")
             if steps:
                 found.append(Part(path, resource, steps))
         return Seen(found, spare)
 
-    def _anew(self, path: str) -> Sequence[Step]:
+    def _plan_anew(self, path: str) -> Sequence[Step]:
         """What will be to be done about a part when what is in its place is gone."""
         is_folder = path in self.folders
         changes = {path: {"directory": "new"}} if is_folder else {"newfile": path}
@@ -163,7 +165,7 @@ class Tree(Resource[Seen]):
         changes: dict[str, Any] = {}
         for part in now.parts:
             changed = joined(part.steps)
-            if changed and self._tells(now, part):
+            if changed and self._is_told(now, part):
                 changes[part.path] = changed
         if now.spare:
             changes["removed"] = list(now.spare)
@@ -172,7 +174,7 @@ class Tree(Resource[Seen]):
             for part in now.parts
         )
         would = "".join(said).strip() or f"Files cleaned from directory {self.name}"
-        return (Step(would=would, changes=changes, run=lambda ctx: self._make(ctx, now)),)
+        return (Step(would=would, changes=changes, run=lambda ctx: self._make_part(ctx, now)),)
 
     def comment_unchanged(self, now: Seen) -> str:
         return f"The directory {self.name} is in the correct state"
@@ -183,10 +185,10 @@ class Tree(Resource[Seen]):
     def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
         return dict(self.told.changes)
 
-    def _spare(self) -> Iterator[str]:
+    def _find_spare(self) -> Iterator[str]:
         """What is below and not of the tree; of a directory that goes, only itself."""
         kept: set[str] = {*self.parts, *self.keep}
-        kept |= {parent for path in kept for parent in _parents(path, self.name)}
+        kept |= {parent for path in kept for parent in _parents_below(path, self.name)}
         for folder, names, plain in os.walk(self.name):
             gone = []
             for name in [*plain, *names]:
@@ -205,7 +207,7 @@ class Tree(Resource[Seen]):
     def _is_excluded(self, path: str) -> bool:
         return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
 
-    def _make(self, ctx: MinionContext, now: Seen) -> None:
+    def _make_part(self, ctx: MinionContext, now: Seen) -> None:
         from saltlite.modules.file import moving
 
         require_owners(self.own.user, self.own.group)
@@ -215,15 +217,15 @@ class Tree(Resource[Seen]):
             self.told.changes["removed"] = list(now.spare)
         with self._at_hand(ctx, [part.path for part in now.parts]):
             for part in now.parts:
-                changed = self._do(ctx, part)
-                if changed and self._tells(now, part):
+                changed = self._do_part(ctx, part)
+                if changed and self._is_told(now, part):
                     self.told.changes[part.path] = changed
 
-    def _tells(self, now: Seen, part: Part) -> bool:
+    def _is_told(self, now: Seen, part: Part) -> bool:
         """Whether a part is told of: as in Salt the directory itself is not, beside others."""
         return part.path != self.name or (len(now.parts) == 1 and not now.spare)
 
-    def _do(self, ctx: MinionContext, part: Part) -> Mapping[str, Any]:
+    def _do_part(self, ctx: MinionContext, part: Part) -> Mapping[str, Any]:
         before = part.resource.read(ctx)
         steps = part.resource.plan(before)
         if isinstance(steps, Verdict):
@@ -233,14 +235,14 @@ class Tree(Resource[Seen]):
         return part.resource.changes(before, part.resource.read(ctx), steps)
 
 
-def _planned(ctx: MinionContext, resource: Resource[Any]) -> Sequence[Step]:
+def _plan_resource(ctx: MinionContext, resource: Resource[Any]) -> Sequence[Step]:
     steps = resource.plan(resource.read(ctx))
     if isinstance(steps, Verdict):
         raise FunctionError(steps.comment)
     return steps
 
 
-def _parents(path: str, top: str) -> Iterator[str]:
+def _parents_below(path: str, top: str) -> Iterator[str]:
     folder = os.path.dirname(path)
     while folder.startswith(f"{top}/"):
         yield folder
@@ -264,7 +266,7 @@ def declared(
     for_links: set[str] = set()
     if sym_mode is not None and owner.mode is None:
         paths = [os.path.join(name, below) for below in found.links]
-        for_links = {parent for path in paths for parent in _parents(path, name)}
+        for_links = {parent for path in paths for parent in _parents_below(path, name)}
 
     def folder(path: str) -> None:
         if path in parts:
@@ -285,14 +287,14 @@ def declared(
     directories = frozenset(parts)
     for below in found.files:
         path = os.path.join(name, below)
-        parts[path] = _later(file, path, below)
+        parts[path] = _defer_resource(file, path, below)
     for below, target in found.links.items():
         path = os.path.join(name, below)
-        parts[path] = _later(link, path, target)
+        parts[path] = _defer_resource(link, path, target)
     return parts, directories
 
 
-def _later(
+def _defer_resource(
     make: Callable[[str, str], Resource[Any]], path: str, more: str
 ) -> Callable[[], Resource[Any]]:
     return lambda: make(path, more)

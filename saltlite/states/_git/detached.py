@@ -64,16 +64,16 @@ class Detached(Resource[Place]):
     def read(self, ctx: MinionContext) -> Place:
         """Look at the target; the other side is asked if what is wanted is not known here."""
         if is_work_tree(ctx, self.target):
-            return self._tree(ctx)
+            return self._read_tree(ctx)
         if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
             return Place(wrong=regular_file(self.target))
         if ctx.host.names(self.target):
             if not self.force_clone:
                 return Place(wrong=occupied(self.target, "force_clone", CLONING))
-            return self._offered(ctx, Place(occupied=True))
-        return self._offered(ctx, Place())
+            return self._find_offered(ctx, Place(occupied=True))
+        return self._find_offered(ctx, Place())
 
-    def _tree(self, ctx: MinionContext) -> Place:
+    def _read_tree(self, ctx: MinionContext) -> Place:
         call, given = ctx.functions.call, self.access.local()
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
@@ -83,19 +83,19 @@ class Detached(Resource[Place]):
             address=remotes.get(self.remote, {}).get("fetch"),
             dirty=any(names for kind, names in status.items() if kind != "untracked"),
         )
-        own = self._here(ctx, self.rev) if _HASH.match(self.rev) else ""
+        own = self._find_here(ctx, self.rev) if _HASH.match(self.rev) else ""
         if own:
             return replace(now, commit=own, known=True)
         if self.fetch_remote:
-            return self._offered(ctx, now)
+            return self._find_offered(ctx, now)
         tracked = (f"refs/remotes/{self.remote}/{self.rev}", f"refs/tags/{self.rev}")
-        found = next(filter(None, (self._here(ctx, each) for each in tracked)), "")
-        return replace(now, commit=found, known=True) if found else Place(wrong=self._unknown())
+        found = next(filter(None, (self._find_here(ctx, each) for each in tracked)), "")
+        return replace(now, commit=found, known=True) if found else Place(wrong=self._say_unknown())
 
-    def _here(self, ctx: MinionContext, rev: str) -> str:
+    def _find_here(self, ctx: MinionContext, rev: str) -> str:
         return parsed(ctx, self.target, f"{rev}^{{commit}}", self.access.local()) or ""
 
-    def _offered(self, ctx: MinionContext, now: Place) -> Place:
+    def _find_offered(self, ctx: MinionContext, now: Place) -> Place:
         """The commit by the references of the other side."""
         given = {**self.access.remote(), **self.access.login()}
         try:
@@ -106,10 +106,10 @@ class Detached(Resource[Place]):
         if not commit and _HASH.match(self.rev):
             commit = self.rev
         if not commit:
-            return Place(wrong=self._unknown())
-        return replace(now, commit=commit, known=now.exists and bool(self._here(ctx, commit)))
+            return Place(wrong=self._say_unknown())
+        return replace(now, commit=commit, known=now.exists and bool(self._find_here(ctx, commit)))
 
-    def _unknown(self) -> str:
+    def _say_unknown(self) -> str:
         return f"Revision '{self.rev}' does not exist"
 
     # planning
@@ -119,15 +119,15 @@ class Detached(Resource[Place]):
         if now.wrong:
             return refused(now.wrong)
         if not now.exists:
-            return [self._cloning(now)]
-        steps = self._fetching(now)
+            return [self._plan_clone(now)]
+        steps = self._plan_fetch(now)
         if self.hard_reset and now.dirty:
-            steps.append(self._discarding())
+            steps.append(self._plan_discard())
         if now.head != now.commit:
-            steps.append(self._moving(now))
+            steps.append(self._plan_checkout(now))
         return steps
 
-    def _cloning(self, now: Place) -> Step:
+    def _plan_clone(self, now: Place) -> Step:
         shown = redacted(self.name)
         would = f"Repository {shown} would be cloned to {self.target}"
         if now.occupied:
@@ -142,10 +142,10 @@ class Detached(Resource[Place]):
                 **({"forced clone": True} if now.occupied else {}),
                 "HEAD": {"old": None, "new": now.commit},
             },
-            run=lambda ctx: self._clone(ctx, now),
+            run=lambda ctx: self._clone_repository(ctx, now),
         )
 
-    def _clone(self, ctx: MinionContext, now: Place) -> None:
+    def _clone_repository(self, ctx: MinionContext, now: Place) -> None:
         if now.occupied:
             emptied(self.target)
         words = ["--no-checkout"]
@@ -157,7 +157,7 @@ class Detached(Resource[Place]):
             raise FunctionError(f"Clone failed: {last_words(error)}") from error
         self._check_out(ctx, now.commit)
 
-    def _fetching(self, now: Place) -> list[Step]:
+    def _plan_fetch(self, now: Place) -> list[Step]:
         wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
         local, steps = self.access.local(), []
         if now.address != wanted:
@@ -181,19 +181,19 @@ class Detached(Resource[Place]):
                 Step(
                     would=f"Repository remote {self.remote} would be fetched",
                     did=f"Remote {self.remote} was fetched, resulting in updated refs",
-                    run=self._fetch,
+                    run=self._fetch_remote,
                 )
             )
         return steps
 
-    def _fetch(self, ctx: MinionContext) -> None:
+    def _fetch_remote(self, ctx: MinionContext) -> None:
         given = self.access.remote()
         words = ["--tags"]
         ctx.functions.call(
             "git.fetch", self.target, remote=self.remote, force=True, opts=words, **given
         )
 
-    def _discarding(self) -> Step:
+    def _plan_discard(self) -> Step:
         local = self.access.local()
         return Step(
             would="Repository would be reset to HEAD before checking out revision",
@@ -203,21 +203,21 @@ class Detached(Resource[Place]):
             ),
         )
 
-    def _moving(self, now: Place) -> Step:
+    def _plan_checkout(self, now: Place) -> Step:
         return Step(
             would=f"Commit ID {now.commit} would be checked out at {self.target}",
-            did=self._moved(now.commit),
+            did=self._say_checkout(now.commit),
             changes={"HEAD": {"old": now.head, "new": now.commit}},
             run=lambda ctx: self._check_out(ctx, now.commit),
         )
 
-    def _moved(self, commit: str) -> str:
+    def _say_checkout(self, commit: str) -> str:
         return f"Commit ID {commit} was checked out at {self.target}"
 
     def _check_out(self, ctx: MinionContext, commit: str) -> None:
-        call, found = ctx.functions.call, self._here(ctx, commit)
+        call, found = ctx.functions.call, self._find_here(ctx, commit)
         if not found:
-            raise FunctionError(self._unknown())
+            raise FunctionError(self._say_unknown())
         local = self.access.local()
         try:
             call("git.checkout", self.target, rev=found, force=self.force_checkout, **local)
@@ -241,7 +241,7 @@ class Detached(Resource[Place]):
         """As :meth:`would`, afterwards."""
         said = [step.did for step in steps]
         if not before.exists:
-            said.append(self._moved(str(after.head)))
+            said.append(self._say_checkout(str(after.head)))
         elif before.head == after.head:
             said.append(self.comment_unchanged(after))
         return sentences(said)

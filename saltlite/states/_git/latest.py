@@ -84,7 +84,7 @@ class Latest(Resource[Now]):
     depth: int | None = None
 
     @property
-    def _shown(self) -> str:
+    def _safe_name(self) -> str:
         return redacted(self.name)
 
     # looking
@@ -97,30 +97,30 @@ class Latest(Resource[Now]):
             refs = call("git.remote_refs", self.name, **given)
         except (FunctionError, CommandError) as error:
             return Now(wrong=f"Failed to check remote refs: {last_words(error)}")
-        if not self._wanted(refs):
+        if not self._wanted_sha(refs):
             wrong = f"No revision matching '{self.rev}' exists in the remote repository"
             return Now(refs=refs, wrong=wrong)
         bare = self.bare or self.mirror
         is_there = is_bare if bare else is_work_tree
         if not is_there(ctx, self.target):
-            return self._place(ctx, refs)
-        return self._bare(ctx, refs) if bare else self._tree(ctx, refs)
+            return self._read_place(ctx, refs)
+        return self._read_bare(ctx, refs) if bare else self._read_tree(ctx, refs)
 
-    def _place(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+    def _read_place(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
         if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
             return Now(refs=refs, wrong=regular_file(self.target))
         return Now(refs=refs, occupied=bool(ctx.host.names(self.target)))
 
-    def _bare(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+    def _read_bare(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
         given = self.access.local()
         mine = ctx.functions.call("git.remote_refs", self.target, **given)
         heads = {name: sha for name, sha in refs.items() if name.startswith("refs/heads/")}
         stale = any(mine.get(name) != sha for name, sha in heads.items())
-        stale = stale or not _tags(refs) <= _tags(mine)
+        stale = stale or not _tags_of(refs) <= _tags_of(mine)
         return Now(refs=refs, exists=True, head=mine.get("HEAD"), stale=stale)
 
-    def _tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
-        call, given, sha = ctx.functions.call, self.access.local(), self._wanted(refs)
+    def _read_tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+        call, given, sha = ctx.functions.call, self.access.local(), self._wanted_sha(refs)
         head = parsed(ctx, self.target, "HEAD", given)
         branch = parsed(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
         branch = "" if branch == "HEAD" else branch
@@ -149,13 +149,13 @@ class Latest(Resource[Now]):
             known=known,
             ahead=self._is_behind(ctx, base, sha if known else theirs),
             branches=tuple(call("git.list_branches", self.target, **given)),
-            tags=tuple(sorted(self._wanted_tags(refs) - tags)),
-            stray=tuple(sorted(tags - _tags(refs))) if self.sync_tags else (),
+            tags=tuple(sorted(self._find_tags(refs) - tags)),
+            stray=tuple(sorted(tags - _tags_of(refs))) if self.sync_tags else (),
         )
 
-    def _wanted_tags(self, refs: Mapping[str, str]) -> set[str]:
+    def _find_tags(self, refs: Mapping[str, str]) -> set[str]:
         """The tags that a fetch takes: without ``fetch_tags`` the wanted revision, if it is one."""
-        return _tags(refs) if self.fetch_tags else _tags(refs) & {self.rev}
+        return _tags_of(refs) if self.fetch_tags else _tags_of(refs) & {self.rev}
 
     def _is_behind(self, ctx: MinionContext, base: str | None, sha: str | None) -> bool:
         if not base or not sha:
@@ -164,20 +164,20 @@ class Latest(Resource[Now]):
         refs = [base, sha]
         return bool(call("git.merge_base", self.target, refs=refs, is_ancestor=True, **given))
 
-    def _wanted(self, refs: Mapping[str, str]) -> str:
+    def _wanted_sha(self, refs: Mapping[str, str]) -> str:
         """The hash of the wanted revision, ``""`` if the other side does not know it."""
         return commit_of(refs, self.rev)
 
-    def _described(self, now: Now) -> str:
+    def _describe_revision(self, now: Now) -> str:
         """The wanted revision as comments name it."""
-        short = self._wanted(now.refs)[:7]
+        short = self._wanted_sha(now.refs)[:7]
         if self.rev == "HEAD":
             return f"remote HEAD ({short})"
-        if self.rev == self._wanted(now.refs):
+        if self.rev == self._wanted_sha(now.refs):
             return short
-        return f"{self._upstream(now) or self.rev} ({short})"
+        return f"{self._upstream_now(now) or self.rev} ({short})"
 
-    def _upstream(self, now: Now) -> str:
+    def _upstream_now(self, now: Now) -> str:
         return self._upstream_of(now.refs)
 
     def _upstream_of(self, refs: Mapping[str, str]) -> str:
@@ -190,76 +190,76 @@ class Latest(Resource[Now]):
         if now.wrong:
             return refused(now.wrong)
         if not now.exists:
-            return self._cloning(now)
+            return self._plan_clone(now)
         if self.bare or self.mirror:
-            return self._with_changes(now, [self._fetching(now)]) if now.stale else []
-        if self._rests(now) or (now.known and self._holds(now)):
+            return self._with_changes(now, [self._plan_fetch(now)]) if now.stale else []
+        if self._does_rest(now) or (now.known and self._holds_head(now)):
             return []
-        return self._refusal(now) or self._with_changes(now, self._updating(now))
+        return self._find_refusal(now) or self._with_changes(now, self._plan_update(now))
 
-    def _holds(self, now: Now) -> bool:
+    def _holds_head(self, now: Now) -> bool:
         """Whether HEAD is elsewhere and shall stay there; another branch is brought along."""
-        behind = now.base != self._wanted(now.refs)
-        return behind and not self.update_head and not self._switches(now)
+        behind = now.base != self._wanted_sha(now.refs)
+        return behind and not self.update_head and not self._does_switch(now)
 
     def _with_changes(self, now: Now, steps: list[Step]) -> list[Step]:
         """The steps; what they do beside HEAD is told where it would be all that is done."""
         if not steps or any(step.changes for step in steps):
             return steps
         changes: dict[str, Any] = {}
-        if now.address is not None and self._readdressing(now):
-            changes["remote"] = {"old": redacted(now.address), "new": self._shown}
+        if now.address is not None and self._plan_remote(now):
+            changes["remote"] = {"old": redacted(now.address), "new": self._safe_name}
         bare = self.bare or self.mirror
-        if bare or self._fetches(now):
-            changes["fetched"] = self._shown
-        if not bare and self._switches(now):
+        if bare or self._does_fetch(now):
+            changes["fetched"] = self._safe_name
+        if not bare and self._does_switch(now):
             changes["branch"] = {"old": now.branch or None, "new": self.branch}
-        if not bare and not self._creates(now) and self._tracking(now):
+        if not bare and not self._does_create(now) and self._plan_tracking(now):
             old = "" if self._loses_upstream(now) else now.upstream
-            changes["tracking"] = {"old": old or None, "new": self._upstream(now) or None}
+            changes["tracking"] = {"old": old or None, "new": self._upstream_now(now) or None}
         return [replace(steps[0], changes=changes), *steps[1:]]
 
-    def _cloning(self, now: Now) -> Sequence[Step] | Verdict:
+    def _plan_clone(self, now: Now) -> Sequence[Step] | Verdict:
         if now.occupied and not self.force_clone:
             return refused(occupied(self.target, "force_clone", CLONING))
-        would = f"Repository {self._shown} would be cloned to {self.target}"
+        would = f"Repository {self._safe_name} would be cloned to {self.target}"
         changes: dict[str, Any] = {}
         if now.occupied:
             would = (
                 f"Target directory {self.target} exists. Since force_clone=True, the contents of"
-                f" {self.target} would be deleted, and {self._shown} would be cloned into this"
+                f" {self.target} would be deleted, and {self._safe_name} would be cloned into this"
                 " directory."
             )
             changes["forced clone"] = True
-        changes["new"] = f"{self._shown} => {self.target}"
-        changes["revision"] = {"old": None, "new": self._wanted(now.refs)}
+        changes["new"] = f"{self._safe_name} => {self.target}"
+        changes["revision"] = {"old": None, "new": self._wanted_sha(now.refs)}
         return [
             Step(
                 would=would,
-                did=sentences(self._cloned(now)),
-                run=lambda ctx: self._clone(ctx, now),
+                did=sentences(self._say_cloned(now)),
+                run=lambda ctx: self._clone_repository(ctx, now),
                 changes=changes,
             )
         ]
 
-    def _cloned(self, now: Now) -> list[str]:
+    def _say_cloned(self, now: Now) -> list[str]:
         kind = " as mirror" if self.mirror else " as bare repository" if self.bare else ""
-        said = [f"{self._shown} cloned to {self.target}{kind}"]
+        said = [f"{self._safe_name} cloned to {self.target}{kind}"]
         if kind:
             return said
-        if self.branch and self.branch != self._cloned_branch(now):
-            start = f"with {self._described(now)} as a starting point"
+        if self.branch and self.branch != self._branch_of_clone(now):
+            start = f"with {self._describe_revision(now)} as a starting point"
             return [*said, f"Branch '{self.branch}' checked out, {start}"]
         if self.depth:
             return said
-        if self._wanted(now.refs) != now.refs.get(f"refs/heads/{self._cloned_branch(now)}"):
-            said.append(f"Repository was reset to {self._described(now)}")
-            upstream = self._upstream(now)
+        if self._wanted_sha(now.refs) != now.refs.get(f"refs/heads/{self._branch_of_clone(now)}"):
+            said.append(f"Repository was reset to {self._describe_revision(now)}")
+            upstream = self._upstream_now(now)
             tracking = f"updated to {upstream}" if upstream else "unset"
             said.append(f"Tracking branch was {tracking}")
         return said
 
-    def _clone(self, ctx: MinionContext, now: Now) -> None:
+    def _clone_repository(self, ctx: MinionContext, now: Now) -> None:
         call, local = ctx.functions.call, self.access.local()
         if now.occupied:
             emptied(self.target)
@@ -274,72 +274,72 @@ class Latest(Resource[Now]):
         if self.bare or self.mirror:
             return
         self._settle_clone(ctx, now, local)
-        self._submodules(ctx)
+        self._update_submodules(ctx)
 
-    def _cloned_branch(self, now: Now) -> str:
+    def _branch_of_clone(self, now: Now) -> str:
         """The branch that a new clone is on."""
         if self.depth:
             return self.rev
         return _default_branch(now.refs)
 
     def _settle_clone(self, ctx: MinionContext, now: Now, local: Mapping[str, Any]) -> None:
-        call, sha = ctx.functions.call, self._wanted(now.refs)
+        call, sha = ctx.functions.call, self._wanted_sha(now.refs)
         current = parsed(ctx, self.target, "HEAD", local, "--abbrev-ref")
         if self.branch and current != self.branch:
-            start = self._upstream(now) or sha
+            start = self._upstream_now(now) or sha
             call("git.checkout", self.target, rev=start, opts=["-B", self.branch], **local)
         elif sha != parsed(ctx, self.target, "HEAD", local):
             call("git.reset", self.target, opts=["--hard", sha], **local)
-            self._track(ctx, self._upstream(now))
+            self._track_upstream(ctx, self._upstream_now(now))
 
-    def _track(self, ctx: MinionContext, upstream: str) -> None:
+    def _track_upstream(self, ctx: MinionContext, upstream: str) -> None:
         words = [f"--set-upstream-to={upstream}"] if upstream else ["--unset-upstream"]
         ctx.functions.call("git.branch", self.target, opts=words, **self.access.local())
 
-    def _submodules(self, ctx: MinionContext) -> None:
+    def _update_submodules(self, ctx: MinionContext) -> None:
         if self.submodules:
             words = ["--init", "--recursive"]
             given = self.access.remote()
             ctx.functions.call("git.submodule", self.target, "update", opts=words, **given)
 
-    def _switches(self, now: Now) -> bool:
+    def _does_switch(self, now: Now) -> bool:
         """Whether another branch than the present one is to follow."""
         return bool(self.branch) and self.branch != now.branch
 
-    def _creates(self, now: Now) -> bool:
+    def _does_create(self, now: Now) -> bool:
         """Whether the branch that is to follow is yet to be made."""
-        return self._switches(now) and self.branch not in now.branches
+        return self._does_switch(now) and self.branch not in now.branches
 
-    def _refusal(self, now: Now) -> Verdict | None:
-        if now.base == self._wanted(now.refs):
-            return self._refused_switch(now)
-        if self._holds(now):
+    def _find_refusal(self, now: Now) -> Verdict | None:
+        if now.base == self._wanted_sha(now.refs):
+            return self._refuse_switch(now)
+        if self._holds_head(now):
             return None
         if now.dirty and not self.force_reset:
             why = (
                 "there are uncommitted changes. Set 'force_reset' to True (or 'remote-changes') to"
                 " force this update and discard these changes."
             )
-            return refused(self._not_moved(now, why) + self._hint(now))
-        if now.known and not now.ahead and not (self.force_reset or self._creates(now)):
+            return refused(self._not_moved(now, why) + self._say_hint(now))
+        if now.known and not now.ahead and not (self.force_reset or self._does_create(now)):
             return refused(self._not_forward(now))
-        return self._refused_switch(now)
+        return self._refuse_switch(now)
 
-    def _refused_switch(self, now: Now) -> Verdict | None:
+    def _refuse_switch(self, now: Now) -> Verdict | None:
         """Why another branch is not checked out."""
-        if not (now.dirty and self._switches(now)) or self.force_checkout:
+        if not (now.dirty and self._does_switch(now)) or self.force_checkout:
             return None
         return refused(
             f"Local branch '{now.branch}' has uncommitted changes. Set 'force_checkout' to True to"
             " discard them and proceed."
         )
 
-    def _rests(self, now: Now) -> bool:
+    def _does_rest(self, now: Now) -> bool:
         """Whether nothing is done, not even a switch: only uncommitted changes would be lost."""
-        same = now.base == self._wanted(now.refs)
+        same = now.base == self._wanted_sha(now.refs)
         return same and now.dirty and self.force_reset is not True
 
-    def _hint(self, now: Now) -> str:
+    def _say_hint(self, now: Now) -> str:
         default = _default_branch(now.refs)
         if self.branch or now.branch in ("", default if self.rev == "HEAD" else self.rev):
             return ""
@@ -360,52 +360,54 @@ class Latest(Resource[Now]):
 
     def _not_moved(self, now: Now, why: str) -> str:
         start = f"from {(now.head or '')[:7]} to "
-        to = self._wanted(now.refs)[:7]
-        if self._switches(now):
+        to = self._wanted_sha(now.refs)[:7]
+        if self._does_switch(now):
             start, to = "to ", f"{to} (after checking out local branch '{self.branch}')"
         return f"Repository would be updated {start}{to}, but {why}"
 
     def _not_forward(self, now: Now) -> str:
-        after = f" (after checking out local branch '{self.branch}')" if self._switches(now) else ""
+        after = (
+            f" (after checking out local branch '{self.branch}')" if self._does_switch(now) else ""
+        )
         return (
-            f"Repository would be updated to {self._wanted(now.refs)[:7]}{after}, but this is not a"
-            " fast-forward merge. Set 'force_reset' to True to force this update."
-            f"{self._hint(now)}"
+            f"Repository would be updated to {self._wanted_sha(now.refs)[:7]}{after}, but this is"
+            " not a fast-forward merge. Set 'force_reset' to True to force this update."
+            f"{self._say_hint(now)}"
         )
 
-    def _updating(self, now: Now) -> list[Step]:
-        steps = [*self._readdressing(now), *self._untagging(now)]
-        if self._fetches(now):
-            steps.append(self._fetching(now))
-        if self._switches(now):
-            steps.append(self._switching(now))
-        if self._creates(now):
+    def _plan_update(self, now: Now) -> list[Step]:
+        steps = [*self._plan_remote(now), *self._plan_tag_removal(now)]
+        if self._does_fetch(now):
+            steps.append(self._plan_fetch(now))
+        if self._does_switch(now):
+            steps.append(self._plan_switch(now))
+        if self._does_create(now):
             return steps
-        return [*steps, *self._following(now)]
+        return [*steps, *self._plan_following(now)]
 
-    def _fetches(self, now: Now) -> bool:
+    def _does_fetch(self, now: Now) -> bool:
         if not now.known or now.tags:
             return True
-        return bool(self._upstream(now)) and (not now.fetched or bool(self._readdressing(now)))
+        return bool(self._upstream_now(now)) and (not now.fetched or bool(self._plan_remote(now)))
 
-    def _following(self, now: Now) -> list[Step]:
+    def _plan_following(self, now: Now) -> list[Step]:
         """Bring a branch that is there to the wanted revision, and have it track the other side's.
 
         What may turn out to be refused comes before the branch tracks another one.
         """
-        moves = self._moves(now)
-        tracking, moving = self._tracking(now), [self._moving(now)] if moves else []
+        moves = self._does_move(now)
+        tracking, moving = self._plan_tracking(now), [self._plan_move(now)] if moves else []
         discards = now.dirty and (self.force_reset is True or bool(self.force_reset and moves))
-        steps = [self._discarding(now, moves)] if discards and not self._switches(now) else []
-        if self._forced(now) or not now.ahead:
+        steps = [self._plan_discard(now, moves)] if discards and not self._does_switch(now) else []
+        if self._is_forced(now) or not now.ahead:
             return [*steps, *moving, *tracking]
         return [*steps, *tracking, *moving]
 
-    def _moves(self, now: Now) -> bool:
-        return now.base != self._wanted(now.refs) and not self._holds(now)
+    def _does_move(self, now: Now) -> bool:
+        return now.base != self._wanted_sha(now.refs) and not self._holds_head(now)
 
-    def _tracking(self, now: Now) -> list[Step]:
-        upstream = self._upstream(now)
+    def _plan_tracking(self, now: Now) -> list[Step]:
+        upstream = self._upstream_now(now)
         current = "" if self._loses_upstream(now) else now.upstream
         if self._ignores_upstream(now) or current == upstream:
             return []
@@ -414,31 +416,31 @@ class Latest(Resource[Now]):
             Step(
                 would=f"Tracking branch would be {how}",
                 did=f"Tracking branch was {how}",
-                run=lambda ctx: self._track(ctx, upstream),
+                run=lambda ctx: self._track_upstream(ctx, upstream),
             )
         ]
 
     def _ignores_upstream(self, now: Now) -> bool:
         """Whether nobody has said what is to be tracked, or there is no branch to do it."""
-        return self.rev == "HEAD" or not (self.branch or now.branch) or self._holds(now)
+        return self.rev == "HEAD" or not (self.branch or now.branch) or self._holds_head(now)
 
     def _loses_upstream(self, now: Now) -> bool:
         """Whether another address for the remote makes git forget what branches track."""
-        return bool(now.address and self._readdressing(now))
+        return bool(now.address and self._plan_remote(now))
 
-    def _forced(self, now: Now) -> bool:
+    def _is_forced(self, now: Now) -> bool:
         discards = now.known and now.dirty and self.force_reset is True
         return bool(self.force_reset) and (discards or not now.ahead)
 
-    def _readdressing(self, now: Now) -> list[Step]:
+    def _plan_remote(self, now: Now) -> list[Step]:
         wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
         if now.address == wanted:
             return []
         if now.address is None:
-            would = did = f"Remote '{self.remote}' set to {self._shown}"
-            changes = {"new": f"{self._shown} => {self.remote}"}
+            would = did = f"Remote '{self.remote}' set to {self._safe_name}"
+            changes = {"new": f"{self._safe_name} => {self.remote}"}
         else:
-            both = f"from {redacted(now.address)} to {self._shown}"
+            both = f"from {redacted(now.address)} to {self._safe_name}"
             did = f"Remote '{self.remote}' changed {both}"
             would = f"Remote '{self.remote}' would be changed {both}"
             changes = {}
@@ -449,9 +451,9 @@ class Latest(Resource[Now]):
 
         return [Step(would=would, did=did, run=run, changes=changes)]
 
-    def _fetching(self, now: Now) -> Step:
-        did = f"{self._shown} was fetched, resulting in updated refs"
-        tags = [self.refspecs[1]] if self.fetch_tags else self._wanted_tags(now.refs)
+    def _plan_fetch(self, now: Now) -> Step:
+        did = f"{self._safe_name} was fetched, resulting in updated refs"
+        tags = [self.refspecs[1]] if self.fetch_tags else self._find_tags(now.refs)
         refspecs = [
             f"+refs/heads/{self.refspecs[0]}:refs/remotes/{self.remote}/{self.refspecs[0]}",
             *(f"+refs/tags/{tag}:refs/tags/{tag}" for tag in tags),
@@ -477,7 +479,7 @@ class Latest(Resource[Now]):
         changes = {"new_tags": list(now.tags)} if now.tags else {}
         return Step(would=would, did=did, run=run, changes=changes)
 
-    def _untagging(self, now: Now) -> list[Step]:
+    def _plan_tag_removal(self, now: Now) -> list[Step]:
         if not now.stray:
             return []
         tags = list(now.stray)
@@ -495,16 +497,16 @@ class Latest(Resource[Now]):
             )
         ]
 
-    def _switching(self, now: Now) -> Step:
-        new = self._creates(now)
-        start = f", with {self._described(now)} as a starting point" if new else ""
+    def _plan_switch(self, now: Now) -> Step:
+        new = self._does_create(now)
+        start = f", with {self._describe_revision(now)} as a starting point" if new else ""
         words = ["--force"] if self.force_checkout else []
-        moves = self._moves(now) and not new
+        moves = self._does_move(now) and not new
 
         def run(ctx: MinionContext) -> None:
             call, local, name = ctx.functions.call, self.access.local(), str(self.branch)
             if new:
-                start = self._upstream(now) or self._wanted(now.refs)
+                start = self._upstream_now(now) or self._wanted_sha(now.refs)
                 call("git.checkout", self.target, rev=start, opts=[*words, "-b", name], **local)
             else:
                 call("git.checkout", self.target, rev=name, opts=words, **local)
@@ -513,12 +515,12 @@ class Latest(Resource[Now]):
             would=f"{'New branch ' if new else ''}'{self.branch}' would be checked out{start}",
             did=f"{'New branch ' if new else ''}'{self.branch}' was checked out{start}",
             run=run,
-            changes={} if moves else self._revision(now),
+            changes={} if moves else self._revision_change(now),
         )
 
-    def _discarding(self, now: Now, moves: bool) -> Step:
+    def _plan_discard(self, now: Now, moves: bool) -> Step:
         local = self.access.local()
-        reset = "" if moves else f". Repository was hard-reset to {self._described(now)}."
+        reset = "" if moves else f". Repository was hard-reset to {self._describe_revision(now)}."
 
         def run(ctx: MinionContext) -> None:
             ctx.functions.call("git.reset", self.target, opts=["--hard", "HEAD"], **local)
@@ -530,48 +532,48 @@ class Latest(Resource[Now]):
             changes={} if moves else {"forced update": True},
         )
 
-    def _revision(self, now: Now) -> dict[str, Any]:
-        sha = self._wanted(now.refs)
+    def _revision_change(self, now: Now) -> dict[str, Any]:
+        sha = self._wanted_sha(now.refs)
         return {} if now.head == sha else {"revision": {"old": now.head, "new": sha}}
 
-    def _moving(self, now: Now) -> Step:
-        sha = self._wanted(now.refs)
-        forced = self._forced(now)
-        to = self._described(now)
+    def _plan_move(self, now: Now) -> Step:
+        sha = self._wanted_sha(now.refs)
+        forced = self._is_forced(now)
+        to = self._describe_revision(now)
         old, new = (now.head or "")[:7], sha[:7]
         would = f"Repository would be updated from {old} to {new}"
         did = f"Repository was fast-forwarded to {to}"
-        if not self._upstream(now) and self.rev != "HEAD":
+        if not self._upstream_now(now) and self.rev != "HEAD":
             did = f"Repository was reset to {to.partition(' ')[0]} (fast-forward)"
         if forced:
             would = f"Repository would be hard-reset from {old} to {new}"
             did = f"Repository was hard-reset to {to}"
-        changes = {**({"forced update": True} if forced else {}), **self._revision(now)}
+        changes = {**({"forced update": True} if forced else {}), **self._revision_change(now)}
 
         def run(ctx: MinionContext) -> None:
-            self._move(ctx, now, sha)
-            self._submodules(ctx)
+            self._move_head(ctx, now, sha)
+            self._update_submodules(ctx)
 
         return Step(would=would, did=did, run=run, changes=changes)
 
-    def _move(self, ctx: MinionContext, now: Now, sha: str) -> None:
+    def _move_head(self, ctx: MinionContext, now: Now, sha: str) -> None:
         call, local = ctx.functions.call, self.access.local()
         forward = self._is_behind(ctx, now.base, sha)
-        if forward and not now.dirty and not self._forced(now):
+        if forward and not now.dirty and not self._is_forced(now):
             call("git.merge", self.target, rev=sha, opts=["--ff-only"], **local)
         elif self.force_reset or now.base is None or forward:
             call("git.reset", self.target, opts=["--hard", sha], **local)
         else:
-            made = f"Changes already made: {self._shown} was fetched, resulting in updated refs"
+            made = f"Changes already made: {self._safe_name} was fetched, resulting in updated refs"
             raise FunctionError(f"{self._not_forward(now)}\n\n{made}")
 
     # telling
 
     def comment_unchanged(self, now: Now) -> str:
         """It is at the wanted revision, or shall not be moved."""
-        sha = self._wanted(now.refs)
+        sha = self._wanted_sha(now.refs)
         if now.exists and not (self.bare or self.mirror) and now.head != sha:
-            where = "Remote head" if self.rev == "HEAD" else self._upstream(now) or self.rev
+            where = "Remote head" if self.rev == "HEAD" else self._upstream_now(now) or self.rev
             return (
                 f"{where} ({sha[:7]}) is already present and local HEAD"
                 f" ({(now.head or '')[:7]}) does not match, but update_head=False. HEAD has not"
@@ -590,8 +592,8 @@ class Latest(Resource[Now]):
         said = [step.would for step in steps]
         if not now.exists:
             return said[0]
-        if self._stays(now):
-            return f"{self._calm()}\n\nChanges that would be made: {sentences(said)}"
+        if self._does_stay(now):
+            return f"{self._say_unchanged()}\n\nChanges that would be made: {sentences(said)}"
         return sentences(said)
 
     def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
@@ -599,20 +601,20 @@ class Latest(Resource[Now]):
         said = [step.did for step in steps]
         if not before.exists:
             return said[0]
-        if self._holds(before):
+        if self._holds_head(before):
             return self.comment_unchanged(before)
-        if self._stays(before):
-            return f"{self._calm()}\n\nChanges made: {sentences(said)}"
+        if self._does_stay(before):
+            return f"{self._say_unchanged()}\n\nChanges made: {sentences(said)}"
         return sentences(said)
 
-    def _stays(self, now: Now) -> bool:
-        return self.bare or self.mirror or now.head == self._wanted(now.refs)
+    def _does_stay(self, now: Now) -> bool:
+        return self.bare or self.mirror or now.head == self._wanted_sha(now.refs)
 
-    def _calm(self) -> str:
+    def _say_unchanged(self) -> str:
         return f"Repository {self.target} is up-to-date"
 
 
-def _tags(refs: Mapping[str, str]) -> set[str]:
+def _tags_of(refs: Mapping[str, str]) -> set[str]:
     names = (name[10:] for name in refs if name.startswith("refs/tags/"))
     return {name for name in names if not name.endswith("^{}")}
 

@@ -78,11 +78,11 @@ class Present(Resource[Found]):
                 would=would,
                 did=sentences(said),
                 changes={"new": self.path, **({"forced init": True} if forced else {})},
-                run=lambda ctx: self._make(ctx, forced),
+                run=lambda ctx: self._make_repository(ctx, forced),
             )
         ]
 
-    def _make(self, ctx: MinionContext, forced: bool) -> None:
+    def _make_repository(self, ctx: MinionContext, forced: bool) -> None:
         if forced:
             emptied(self.path)
         try:

@@ -89,33 +89,33 @@ class Mounted(Resource[Place]):
         if self.mount:
             if not now.mount and not now.exists and not self.makes_place:
                 return Verdict(result=False, comment="Mount directory is not present")
-            steps = self._mounting(now)
+            steps = self._plan_mount(now)
         elif self.makes_place and not now.exists:
             steps = [
                 Step(
                     would=f"{self.name} would be created, but not mounted.",
                     run=lambda ctx: disk.make_way(Path(self.name)),
-                    changes={} if self._keeps(now) else {"directory": "created"},
+                    changes={} if self._keeps_entry(now) else {"directory": "created"},
                 )
             ]
-        if self._keeps(now):
-            steps.append(self._kept(now))
+        if self._keeps_entry(now):
+            steps.append(self._plan_entry(now))
         return steps
 
-    def _keeps(self, now: Place) -> bool:
+    def _keeps_entry(self, now: Place) -> bool:
         """Whether the table is to be written."""
         return self.persist and self.line.answer(now.table) != "present"
 
-    def _mounting(self, now: Place) -> list[Step]:
+    def _plan_mount(self, now: Place) -> list[Step]:
         if not now.mount:
             what = "created and mounted" if not now.exists else "mounted"
-            return [self._mount(f"{self.name} would be {what}")]
+            return [self._mount_step(f"{self.name} would be {what}")]
         if "bind" in self.options or "rbind" in self.options:
             return []
         if not self._is_device(now):
-            return [self._unmount(now), self._mount("")]
-        changed = ",".join(sorted(self._changed(now)))
-        return [self._remount(changed)] if changed else []
+            return [self._plan_unmount(now), self._mount_step("")]
+        changed = ",".join(sorted(self._find_changed(now)))
+        return [self._plan_remount(changed)] if changed else []
 
     def _is_device(self, now: Place) -> bool:
         there = now.mount
@@ -129,42 +129,44 @@ class Mounted(Resource[Place]):
         fuse = "fuse" in str(there.get("fstype"))
         return fuse or any(re.match(pattern, shown) for pattern in self.patterns)
 
-    def _changed(self, now: Place) -> list[str]:
+    def _find_changed(self, now: Place) -> list[str]:
         """The options that the mount does not have."""
         shown = [*now.mount.get("opts", ()), *now.mount.get("superopts", ())]
-        have = set(map(_plain, shown))
+        have = set(map(_in_bytes, shown))
         keys = {each.partition("=")[0] for each in shown}
-        return [each for each in self.options if not self._has(each, have, keys, now.noted)]
+        return [each for each in self.options if not self._has_option(each, have, keys, now.noted)]
 
-    def _has(self, option: str, have: set[str], keys: set[str], noted: Sequence[str]) -> bool:
+    def _has_option(
+        self, option: str, have: set[str], keys: set[str], noted: Sequence[str]
+    ) -> bool:
         option = self.shown_as.get(option, option)
         key, is_pair, _ = option.partition("=")
         if option in self.unseen or key in self.unseen_keys or key.startswith("x-"):
             return True
         if option in _DEFAULTS:
             return _DEFAULTS[option] not in have
-        if _plain(option) in have:
+        if _in_bytes(option) in have:
             return True
         can_be_seen = key in keys if is_pair else option in _SEEN
         return not can_be_seen and option in noted  # what is never shown was set as it is noted
 
-    def _mount(self, would: str) -> Step:
+    def _mount_step(self, would: str) -> Step:
         return Step(would=would, did="mounted", changes={"mount": True}, run=self._do_mount)
 
     def _do_mount(self, ctx: MinionContext) -> None:
         answer = mounts.mount(
             ctx, self.name, self.device, self.makes_place, self.fstype, self.options, self.user
         )
-        self._checked(ctx, answer)
+        self._check_answer(ctx, answer)
 
-    def _checked(self, ctx: MinionContext, answer: bool | str) -> None:
+    def _check_answer(self, ctx: MinionContext, answer: bool | str) -> None:
         if answer is not True:
             raise FunctionError(str(answer) or f"{self.name} cannot be mounted")
         mounts.write_mount_cache(
             ctx, self.name, self.device, self.makes_place, self.fstype, list(self.options)
         )
 
-    def _unmount(self, now: Place) -> Step:
+    def _plan_unmount(self, now: Place) -> Step:
         shown = [now.mount.get("device"), now.mount.get("alt_device")]
         current = ", ".join(str(each) for each in shown if each)
         told = "An umount would have been forced because devices do not match.  Watched: "
@@ -175,12 +177,12 @@ class Mounted(Resource[Place]):
             run=lambda ctx: unmount(ctx, self.name, self.user),
         )
 
-    def _remount(self, changed: str) -> Step:
+    def _plan_remount(self, changed: str) -> Step:
         def run(ctx: MinionContext) -> None:
             answer = mounts.remount(
                 ctx, self.name, self.device, False, self.fstype, self.options, self.user
             )
-            self._checked(ctx, answer)
+            self._check_answer(ctx, answer)
 
         because = f"because options ({changed}) changed"
         return Step(
@@ -189,7 +191,7 @@ class Mounted(Resource[Place]):
             run=run,
         )
 
-    def _kept(self, now: Place) -> Step:
+    def _plan_entry(self, now: Place) -> Step:
         answer = self.line.answer(now.table)
         told = f"{self.name} needs to be written to the fstab in order to be made persistent."
         return Step(
@@ -199,14 +201,14 @@ class Mounted(Resource[Place]):
         )
 
     def comment_unchanged(self, now: Place) -> str:
-        return self._told(now, now, "Target was already mounted")
+        return self._say_table(now, now, "Target was already mounted")
 
     def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
         is_new = any(step.did == "mounted" for step in steps)
         said = "successfully" if is_new else "already"
-        return self._told(before, after, f"Target was {said} mounted")
+        return self._say_table(before, after, f"Target was {said} mounted")
 
-    def _told(self, before: Place, after: Place, said: str) -> str:
+    def _say_table(self, before: Place, after: Place, said: str) -> str:
         if not self.mount:
             missing = "" if after.exists else "not present and "
             missing = "was created, " if after.exists and not before.exists else missing
@@ -214,7 +216,7 @@ class Mounted(Resource[Place]):
         return f"{said}. {SAID[self.line.answer(before.table)]}" if self.persist else said
 
 
-def _plain(option: str) -> str:
+def _in_bytes(option: str) -> str:
     """An option with sizes in one unit, as the kernel shows ``size=1m`` as ``size=1024k``."""
     key, _, value = option.partition("=")
     size = re.fullmatch(r"(\d+)([kmgKMG])", value)
@@ -252,7 +254,7 @@ class Unmounted(Resource[Place]):
                     would=f"Mount point {self.name} is mounted but should not be",
                     did="Target was successfully unmounted",
                     changes={"umount": True},
-                    run=self._clear,
+                    run=self._unmount_all,
                 )
             )
         if self._is_kept(now):
@@ -266,7 +268,7 @@ class Unmounted(Resource[Place]):
             )
         return steps
 
-    def _clear(self, ctx: MinionContext) -> None:
+    def _unmount_all(self, ctx: MinionContext) -> None:
         """Unmount what is there, and what it may hide."""
         for _ in range(_STACKED):
             unmount(ctx, self.name, self.user)

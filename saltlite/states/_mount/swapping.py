@@ -32,14 +32,14 @@ class Swap(Resource[SwapSpace]):
     drawn: ClassVar[frozenset[str]] = frozenset({"type", "size", "used", "priority"})
 
     def read(self, ctx: MinionContext) -> SwapSpace:
-        device = os.path.realpath(self._path)
+        device = os.path.realpath(self._device_path)
         used = {os.path.realpath(each): stats for each, stats in mounts.swaps(ctx).items()}
         return SwapSpace(
             used.get(device, {}), table_at(ctx, self.line.path) if self.persist else ""
         )
 
     @property
-    def _path(self) -> str:
+    def _device_path(self) -> str:
         kind, _, value = self.name.partition("=")
         names = {"UUID": "by-uuid", "LABEL": "by-label"}
         return f"/dev/disk/{names[kind]}/{value}" if value and kind in names else self.name
@@ -56,11 +56,11 @@ class Swap(Resource[SwapSpace]):
                 )
             )
         if not now.stats:
-            steps.append(Step(would="activated", run=self._activate))
+            steps.append(Step(would="activated", run=self._activate_swap))
         return steps
 
-    def _activate(self, ctx: MinionContext) -> None:
-        if not mounts.swapon(ctx, self._path):
+    def _activate_swap(self, ctx: MinionContext) -> None:
+        if not mounts.swapon(ctx, self._device_path):
             raise FunctionError(f"Swap {self.name} failed to activate")
 
     def comment_unchanged(self, now: SwapSpace) -> str:

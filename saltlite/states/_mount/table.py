@@ -59,14 +59,14 @@ class Wanted:
 
     def answer(self, text: str) -> str:
         """What bringing it into this text means: ``new``, ``change`` or ``present``."""
-        return self._with(text)[1]
+        return self._with_entry(text)[1]
 
     def write(self, ctx: MinionContext) -> None:
         """Bring it into the table as it is by now."""
         with textfile.hold(ctx, self.path):
-            textfile.save(self.path, self._with(table_at(ctx, self.path))[0])
+            textfile.save(self.path, self._with_entry(table_at(ctx, self.path))[0])
 
-    def _with(self, text: str) -> tuple[str, str]:
+    def _with_entry(self, text: str) -> tuple[str, str]:
         return fstab.with_entry(text, self.entry, self.keys, not_change=self.keeps)
 
 
@@ -93,9 +93,9 @@ class Line(Resource[str]):
             changes={"persist": answer},
             run=self.wanted.write,
         )
-        return [step, self._mount()] if answer == "new" and self.mounts else [step]
+        return [step, self._mount_step()] if answer == "new" and self.mounts else [step]
 
-    def _mount(self) -> Step:
+    def _mount_step(self) -> Step:
         def run(ctx: MinionContext) -> None:
             answer = mounts.mount(ctx, self.path)
             if answer is not True:

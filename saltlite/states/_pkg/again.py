@@ -36,56 +36,63 @@ class Again:
         names = listed([each.name for each in self.wanted])
         return Action(
             would=f"The following packages would be reinstalled: {names}",
-            run=self._run,
-            foreseen=self._foreseen,
+            run=self._run_reinstall,
+            foreseen=self._foresee_run,
         )
 
-    def _there(self, ctx: MinionContext) -> list[Wanted]:
+    def _find_installed(self, ctx: MinionContext) -> list[Wanted]:
         installed, compare = installed_now(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
         return [each for each in self.wanted if fits(each, installed.get(each.name, ()), compare)]
 
-    def _coming(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, dict[str, str]]:
+    def _find_coming(
+        self, ctx: MinionContext, there: Sequence[Wanted]
+    ) -> dict[str, dict[str, str]]:
         """Old and new version of each; apt takes the newest one, others the same."""
         installed = installed_now(ctx)
         moves = ctx.grains.get("os_family") == "Debian"
-        names = [each.name for each in there if moves and _exact(each) is None]
+        names = [each.name for each in there if moves and _exact_version(each) is None]
         offered = candidates(ctx, names, self.options)
         old = {each.name: ",".join(installed[each.name]) for each in there}
         return {name: {"old": old[name], "new": offered.get(name) or old[name]} for name in old}
 
-    def _foreseen(self, ctx: MinionContext) -> Verdict:
-        there = self._there(ctx)
-        others = self._others(ctx, there, test=True)
+    def _foresee_run(self, ctx: MinionContext) -> Verdict:
+        there = self._find_installed(ctx)
+        others = self._install_others(ctx, there, test=True)
         if others.result is False or not there:
             return others
         names = listed([each.name for each in there])
-        return _with(
+        return _add_others(
             others,
             None,
             [f"The following packages would be reinstalled: {names}"],
-            self._coming(ctx, there),
+            self._find_coming(ctx, there),
         )
 
-    def _run(self, ctx: MinionContext) -> Verdict:
-        there = self._there(ctx)
-        others = self._others(ctx, there, test=False)
+    def _run_reinstall(self, ctx: MinionContext) -> Verdict:
+        there = self._find_installed(ctx)
+        others = self._install_others(ctx, there, test=False)
         if others.result is False or not there:
             return others
         try:
-            changed = self._reinstall(ctx, there)
+            changed = self._reinstall_packages(ctx, there)
         except SaltliteError as error:
-            return _with(others, False, [str(error)], {})
+            return _add_others(others, False, [str(error)], {})
         said = [f"Package {each.name} was reinstalled." for each in there]
-        return _with(others, True, said, changed)
+        return _add_others(others, True, said, changed)
 
-    def _others(self, ctx: MinionContext, there: Sequence[Wanted], *, test: bool) -> Verdict:
+    def _install_others(
+        self, ctx: MinionContext, there: Sequence[Wanted], *, test: bool
+    ) -> Verdict:
         """What comes of the missing ones; an empty verdict where all are there and as declared."""
         if there and not self.present.plan(self.present.read(ctx)):
             return Verdict(result=True, comment="")
         return realise(self.present, ctx, test=test)
 
-    def _reinstall(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, Any]:
-        pkgs = [{each.name: version} if (version := _exact(each)) else each.name for each in there]
+    def _reinstall_packages(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, Any]:
+        pkgs = [
+            {each.name: version} if (version := _exact_version(each)) else each.name
+            for each in there
+        ]
         try:
             changed: dict[str, Any] = ctx.functions.call(
                 "pkg.install",
@@ -100,7 +107,7 @@ class Again:
         return changed
 
 
-def _with(
+def _add_others(
     others: Verdict, result: bool | None, said: Sequence[str], changes: Mapping[str, Any]
 ) -> Verdict:
     told = [others.comment] if others.comment else []
@@ -111,6 +118,6 @@ def _with(
     )
 
 
-def _exact(wanted: Wanted) -> str | None:
+def _exact_version(wanted: Wanted) -> str | None:
     version = wanted.version
     return version if version and not asked.is_condition(version) else None

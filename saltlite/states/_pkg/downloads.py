@@ -62,21 +62,21 @@ class Downloaded(Resource[Cached]):
             Step(
                 would=f"The following packages would be downloaded: {names}",
                 did="" if self.tells_files else f"Packages downloaded: {names}",
-                run=lambda ctx: self._download(ctx, now.missing),
-                changes={each.name: self._change(each, now) for each in now.missing}
+                run=lambda ctx: self._download_packages(ctx, now.missing),
+                changes={each.name: self._change_of(each, now) for each in now.missing}
                 if self.tells_files
                 else {},
             )
         ]
 
     @staticmethod
-    def _change(wanted: Wanted, now: Cached) -> dict[str, Any]:
+    def _change_of(wanted: Wanted, now: Cached) -> dict[str, Any]:
         exact = wanted.version and not asked.is_condition(wanted.version)
         version = wanted.version if exact else now.coming.get(wanted.name)
         old = now.files.get(wanted.name) or ""
         return {"old": old, "new": {version: {}} if version else {}}
 
-    def _download(self, ctx: MinionContext, missing: Sequence[Wanted]) -> None:
+    def _download_packages(self, ctx: MinionContext, missing: Sequence[Wanted]) -> None:
         pkgs = [{each.name: each.version} if each.version else each.name for each in missing]
         try:
             ctx.functions.call(

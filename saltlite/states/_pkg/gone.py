@@ -41,7 +41,7 @@ class Gone(Resource[Remains]):
         left = installed_now(ctx, removed=True) if self.purge and self.keeps_configuration else {}
         return Remains(installed_now(ctx), left)
 
-    def _targets(self, now: Remains) -> list[str]:
+    def _find_targets(self, now: Remains) -> list[str]:
         return [
             each.name
             for each in self.wanted
@@ -54,7 +54,7 @@ class Gone(Resource[Remains]):
 
     def plan(self, now: Remains) -> Sequence[Step] | Verdict:
         """One command for all that is there."""
-        targets = self._targets(now)
+        targets = self._find_targets(now)
         if not targets:
             return []
         function = "pkg.purge" if self.purge else "pkg.remove"
@@ -64,12 +64,12 @@ class Gone(Resource[Remains]):
         return [
             Step(
                 would=f"The following packages will be {done}: {listed(sorted(targets))}.",
-                run=lambda ctx: self._remove(ctx, function, targets),
+                run=lambda ctx: self._remove_packages(ctx, function, targets),
                 changes=self._laid_out(changes, now),
             )
         ]
 
-    def _remove(self, ctx: MinionContext, function: str, targets: Sequence[str]) -> None:
+    def _remove_packages(self, ctx: MinionContext, function: str, targets: Sequence[str]) -> None:
         try:
             ctx.functions.call(function, pkgs=list(targets), **self.options)
         except FunctionError as error:
@@ -95,7 +95,7 @@ class Gone(Resource[Remains]):
     def comment_changed(self, before: Remains, after: Remains, steps: Sequence[Step]) -> str:
         """What went, and what had not been there."""
         done = "purged" if self.purge else "removed"
-        targets = self._targets(before)
+        targets = self._find_targets(before)
         absent = sorted({each.name for each in self.wanted} - set(targets))
         if not absent:
             return f"All targeted packages were {done}."
@@ -113,4 +113,6 @@ class Gone(Resource[Remains]):
     def unmet(self, after: Remains, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it."""
         done = "purge" if self.purge else "remove"
-        return f"The following packages failed to {done}: {listed(sorted(self._targets(after)))}."
+        return (
+            f"The following packages failed to {done}: {listed(sorted(self._find_targets(after)))}."
+        )

@@ -40,9 +40,9 @@ class Grouped(Resource[Members]):
         except SaltliteError as error:
             return Members(installed, {}, {}, f"{error}")
         now = Members(installed, found, {})
-        return Members(installed, found, candidates(ctx, self._missing(now), self.options))
+        return Members(installed, found, candidates(ctx, self._find_missing(now), self.options))
 
-    def _missing(self, now: Members) -> list[str]:
+    def _find_missing(self, now: Members) -> list[str]:
         mandatory = now.members["mandatory"]["not installed"]
         default = now.members["default"]["not installed"]
         chosen = [one for one in default if one not in self.skip]
@@ -59,7 +59,7 @@ class Grouped(Resource[Members]):
         if never:
             said = f"The following mandatory packages cannot be skipped: {listed(never)}"
             return Verdict(result=False, comment=said)
-        names = self._missing(now)
+        names = self._find_missing(now)
         if not names:
             return []
         partly = any(now.members[kind]["installed"] for kind in ("mandatory", "default"))
@@ -68,14 +68,14 @@ class Grouped(Resource[Members]):
             Step(
                 would=f"Group '{self.name}' {would}",
                 did=f"Group '{self.name}' was {'updated' if partly else 'installed'}",
-                run=lambda ctx: self._install(ctx, names),
+                run=lambda ctx: self._install_packages(ctx, names),
                 changes={
                     name: {"old": "", "new": now.coming.get(name) or "installed"} for name in names
                 },
             )
         ]
 
-    def _install(self, ctx: MinionContext, names: Sequence[str]) -> None:
+    def _install_packages(self, ctx: MinionContext, names: Sequence[str]) -> None:
         try:
             ctx.functions.call("pkg.install", pkgs=list(names), **self.options)
         except FunctionError as error:
@@ -91,4 +91,4 @@ class Grouped(Resource[Members]):
 
     def unmet(self, after: Members, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it."""
-        return f"Failed to install the following packages: {listed(self._missing(after))}"
+        return f"Failed to install the following packages: {listed(self._find_missing(after))}"

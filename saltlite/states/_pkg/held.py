@@ -70,12 +70,12 @@ class Kept(Resource[frozenset[str]]):
         wrong = [name for name in self.names if (name in now) is not self.hold]
         others = sorted(now - set(self.names)) if self.alone else []
         return [
-            *(self._step(name, self.hold) for name in wrong),
-            *(self._step(name, not self.hold) for name in others),
+            *(self._plan_hold(name, self.hold) for name in wrong),
+            *(self._plan_hold(name, not self.hold) for name in others),
         ]
 
     @staticmethod
-    def _step(name: str, hold: bool) -> Step:
+    def _plan_hold(name: str, hold: bool) -> Step:
         step = hold_step(name, hold)
         answer = {"name": name, "changes": hold_change(hold), "result": True, "comment": step.did}
         return Step(

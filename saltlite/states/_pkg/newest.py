@@ -47,7 +47,7 @@ class Newest(Resource[Offer]):
         newest = {self.names[0]: found} if isinstance(found, str) else dict(found)
         return Offer(installed_now(ctx), newest)
 
-    def _targets(self, now: Offer) -> list[str]:
+    def _find_targets(self, now: Offer) -> list[str]:
         return sorted(name for name in self.names if now.newest.get(name))
 
     def plan(self, now: Offer) -> Sequence[Step] | Verdict:
@@ -58,13 +58,13 @@ class Newest(Resource[Offer]):
         if unknown:
             said = "\n".join(f"No information found for '{name}'." for name in unknown)
             return Verdict(result=False, comment=said)
-        targets = self._targets(now)
+        targets = self._find_targets(now)
         if not targets:
             return []
         return [
             Step(
                 would=f"The following packages would be installed/upgraded: {listed(targets)}",
-                run=lambda ctx: self._install(ctx, targets),
+                run=lambda ctx: self._install_packages(ctx, targets),
                 changes={
                     name: {"old": ",".join(now.installed.get(name, ())), "new": now.newest[name]}
                     for name in targets
@@ -72,7 +72,7 @@ class Newest(Resource[Offer]):
             )
         ]
 
-    def _install(self, ctx: MinionContext, targets: Sequence[str]) -> None:
+    def _install_packages(self, ctx: MinionContext, targets: Sequence[str]) -> None:
         try:
             ctx.functions.call("pkg.install", pkgs=list(targets), refresh=False, **self.options)
         except FunctionError as error:
@@ -84,20 +84,20 @@ class Newest(Resource[Offer]):
             return f"Package {self.names[0]} is already up-to-date"
         return f"All packages are up-to-date ({listed(sorted(self.names))})."
 
-    def _fresh(self, now: Offer) -> list[str]:
-        return sorted(set(self.names) - set(self._targets(now)))
+    def _find_fresh(self, now: Offer) -> list[str]:
+        return sorted(set(self.names) - set(self._find_targets(now)))
 
     def would(self, now: Offer, steps: Sequence[Step]) -> str:
         """What would change, and what is fine."""
-        fresh = [f"{name} ({','.join(now.installed[name])})" for name in self._fresh(now)]
+        fresh = [f"{name} ({','.join(now.installed[name])})" for name in self._find_fresh(now)]
         more = f"\nThe following packages are already up-to-date: {listed(fresh)}"
         return steps[0].would + (more if fresh else "")
 
     def comment_changed(self, before: Offer, after: Offer, steps: Sequence[Step]) -> str:
         """What changed, and what was fine."""
-        names = listed(self._targets(before))
+        names = listed(self._find_targets(before))
         said = f"The following packages were successfully installed/upgraded: {names}"
-        fresh = self._fresh(before)
+        fresh = self._find_fresh(before)
         more = f" The following packages were already up-to-date: {listed(fresh)}"
         return said + (more if fresh else "")
 
@@ -107,4 +107,4 @@ class Newest(Resource[Offer]):
 
     def unmet(self, after: Offer, left: Sequence[Step]) -> str:
         """They were installed and are not the newest."""
-        return f"The following packages failed to update: {listed(self._targets(after))}"
+        return f"The following packages failed to update: {listed(self._find_targets(after))}"

@@ -71,17 +71,17 @@ class Patched(Resource[Known]):
                 would=f"The following advisory patches would be downloaded: {listed(now.open)}",
                 did=f"Advisory patches {'downloaded' if self.only_files else 'installed'}:"
                 f" {listed(now.open)}",
-                run=lambda ctx: self._install(ctx, now.open),
-                changes={name: self._change(name, now) for name in now.coming},
+                run=lambda ctx: self._install_patches(ctx, now.open),
+                changes={name: self._change_of(name, now) for name in now.coming},
             )
         ]
 
-    def _change(self, name: str, now: Known) -> dict[str, Any]:
+    def _change_of(self, name: str, now: Known) -> dict[str, Any]:
         if self.only_files:
             return {"old": dict(now.files.get(name, {})) or "", "new": {now.coming[name]: {}}}
         return {"old": ",".join(now.installed.get(name, ())), "new": now.coming[name]}
 
-    def _install(self, ctx: MinionContext, ids: Sequence[str]) -> None:
+    def _install_patches(self, ctx: MinionContext, ids: Sequence[str]) -> None:
         options = {**self.options, "downloadonly": self.only_files}
         errors = patches(ctx, "list_patches").install(ids, options)
         if errors:

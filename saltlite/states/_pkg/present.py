@@ -62,13 +62,13 @@ class Present(Resource[Stock]):
             missing=missing,
             coming={
                 **candidates(ctx, names, self.options),
-                **self._chosen(ctx, missing),
+                **self._choose_versions(ctx, missing),
                 **file_versions(ctx, missing),
             },
             held=holds(ctx) if self.hold is not None else frozenset(),
         )
 
-    def _chosen(self, ctx: MinionContext, missing: Sequence[Wanted]) -> dict[str, str]:
+    def _choose_versions(self, ctx: MinionContext, missing: Sequence[Wanted]) -> dict[str, str]:
         """The offered version that fits each condition."""
         chosen, compare = {}, comparing(ctx, ignore_epoch=self.ignore_epoch)
         for each in missing:
@@ -81,21 +81,22 @@ class Present(Resource[Stock]):
 
     def plan(self, now: Stock) -> Sequence[Step] | Verdict:
         """One command installs all that is missing; another holds or lets go."""
-        return [*self._installing(now), *self._holding(now)]
+        return [*self._plan_install(now), *self._plan_holds(now)]
 
-    def _installing(self, now: Stock) -> list[Step]:
+    def _plan_install(self, now: Stock) -> list[Step]:
         if not now.missing:
             return []
         names = listed([each.name for each in now.missing])
+        wanted = self._list_names(now.missing)
         return [
             Step(
                 would=f"The following packages would be installed/updated: {names}",
-                did=f"The following packages were installed/updated: {self._named(now.missing)}",
-                run=lambda ctx: self._install(ctx, now.missing),
+                did=f"The following packages were installed/updated: {wanted}",
+                run=lambda ctx: self._install_packages(ctx, now.missing),
                 changes={
                     each.name: {
                         "old": ",".join(now.installed.get(each.name, ())),
-                        "new": self._expected(each, now),
+                        "new": self._expect_version(each, now),
                     }
                     for each in now.missing
                 },
@@ -103,16 +104,16 @@ class Present(Resource[Stock]):
         ]
 
     @staticmethod
-    def _named(wanted: Sequence[Wanted]) -> str:
+    def _list_names(wanted: Sequence[Wanted]) -> str:
         return listed([str(each) for each in wanted])
 
     @staticmethod
-    def _expected(wanted: Wanted, now: Stock) -> str:
+    def _expect_version(wanted: Wanted, now: Stock) -> str:
         if wanted.version and not asked.is_condition(wanted.version):
             return wanted.version
         return now.coming.get(wanted.name) or "installed"
 
-    def _install(self, ctx: MinionContext, wanted: Sequence[Wanted]) -> None:
+    def _install_packages(self, ctx: MinionContext, wanted: Sequence[Wanted]) -> None:
         pkgs = [
             {each.name: each.version} if each.version else each.name
             for each in wanted
@@ -126,11 +127,13 @@ class Present(Resource[Stock]):
         except FunctionError as error:
             raise FunctionError(errors_of(error)) from error
 
-    def _holding(self, now: Stock) -> list[Step]:
+    def _plan_holds(self, now: Stock) -> list[Step]:
         if self.hold is None:
             return []
         coming = {
-            name: change for step in self._installing(now) for name, change in step.changes.items()
+            name: change
+            for step in self._plan_install(now)
+            for name, change in step.changes.items()
         }
         names = [each.name for each in self.wanted if (each.name in now.held) is not self.hold]
         return [hold_step(name, self.hold, coming.get(name, {})) for name in names]
@@ -158,9 +161,9 @@ class Present(Resource[Stock]):
         there = [each for each in self.wanted if each not in before.missing]
         told = [steps[0].did] if before.missing else [self.comment_unchanged(before).split("\n")[0]]
         if before.missing and there:
-            told.append(f"The following packages were already installed: {self._named(there)}")
+            told.append(f"The following packages were already installed: {self._list_names(there)}")
         if self.hold is not None:
-            now = {step.did for step in self._holding(before)}
+            now = {step.did for step in self._plan_holds(before)}
             about = "to be held" if self.hold else "not to be held"
             for each in self.wanted:
                 did = hold_step(each.name, self.hold).did
@@ -178,5 +181,5 @@ class Present(Resource[Stock]):
         """The package manager said nothing and did not do it."""
         return (
             "The following packages failed to install/update:"
-            f" {self._named(after.missing) or listed([step.would for step in left])}"
+            f" {self._list_names(after.missing) or listed([step.would for step in left])}"
         )

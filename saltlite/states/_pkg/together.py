@@ -19,14 +19,14 @@ _WHAT = frozenset({"name", "version", "refresh", PACKAGES, FILES})
 
 def together(low: Mapping[str, Any], chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The chunk ``low`` with the packages of others, which get ``__agg__``."""
-    kind, wanted = _wanted(low)
+    kind, wanted = _packages_of(low)
     joined = dict(low)
     if low["fun"] not in FUNCTIONS:
         return joined
     for chunk in chunks:
-        if _is_same(chunk, low) or chunk.get("__agg__") or not _fits(chunk, low):
+        if _is_same(chunk, low) or chunk.get("__agg__") or not _fits_chunk(chunk, low):
             continue
-        other_kind, others = _wanted(chunk)
+        other_kind, others = _packages_of(chunk)
         if other_kind != kind or any(
             wanted.get(name, wish) != wish for name, wish in others.items()
         ):
@@ -45,16 +45,16 @@ def _is_same(chunk: Mapping[str, Any], low: Mapping[str, Any]) -> bool:
     return all(chunk.get(key) == low.get(key) for key in ("__id__", "name", "state", "fun"))
 
 
-def _fits(chunk: Mapping[str, Any], low: Mapping[str, Any]) -> bool:
+def _fits_chunk(chunk: Mapping[str, Any], low: Mapping[str, Any]) -> bool:
     """Whether the same command can do both."""
     if chunk.get("aggregate") is False or CONDITIONS.intersection(chunk):
         return False
     if (chunk["state"], chunk["fun"]) != (low["state"], low["fun"]):
         return False
-    return _how(chunk) == _how(low)
+    return _options_of(chunk) == _options_of(low)
 
 
-def _how(chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _options_of(chunk: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: value
         for key, value in chunk.items()
@@ -62,7 +62,7 @@ def _how(chunk: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _wanted(chunk: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _packages_of(chunk: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """``pkgs`` or ``sources``, and what is wanted of it: a version or a file for each name."""
     kind = FILES if chunk.get(FILES) else PACKAGES
     listed = chunk.get(kind)

@@ -52,7 +52,7 @@ class UpToDate(Resource[Upgrades]):
             Step(
                 would="System update will be performed",
                 did="Upgrade ran successfully",
-                run=lambda ctx: self._upgrade(ctx, sorted(now.newer)),
+                run=lambda ctx: self._upgrade_packages(ctx, sorted(now.newer)),
                 changes={
                     name: {"old": ",".join(now.installed.get(name, ())), "new": version}
                     for name, version in now.newer.items()
@@ -60,7 +60,7 @@ class UpToDate(Resource[Upgrades]):
             )
         ]
 
-    def _upgrade(self, ctx: MinionContext, names: list[str]) -> None:
+    def _upgrade_packages(self, ctx: MinionContext, names: list[str]) -> None:
         given = {**self.options, "pkgs": names} if self.pkgs else dict(self.options)
         ctx.functions.call("pkg.upgrade", refresh=False, **given)
 

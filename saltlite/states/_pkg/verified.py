@@ -57,30 +57,30 @@ class Verified(Resource[Files]):
         if isinstance(steps, Verdict) or not now.altered:
             return steps
         held = {name: each for step in steps for name, each in step.changes.items()}
-        return [*steps, self._again(now, held)]
+        return [*steps, self._plan_again(now, held)]
 
-    def _again(self, now: Files, held: Mapping[str, Any]) -> Step:
+    def _plan_again(self, now: Files, held: Mapping[str, Any]) -> Step:
         """Put all in place again; of one that is held now, too, both are told."""
         there = {name: ",".join(now.installed[name]) for name in now.altered}
         return Step(
             would="\n".join(
                 f"Package '{name}' would be reinstalled because the following files have been"
-                f" altered:\n{_shown(files)}"
+                f" altered:\n{_show_files(files)}"
                 for name, files in now.altered.items()
             ),
             did="\n".join(
                 f"Package {name} was reinstalled. The following files were remediated:\n"
-                f"{_shown(files)}"
+                f"{_show_files(files)}"
                 for name, files in now.altered.items()
             ),
-            run=lambda ctx: self._reinstall(ctx, now),
+            run=lambda ctx: self._reinstall_packages(ctx, now),
             changes={
                 name: both({"old": version, "new": version}, held.get(name, {}))
                 for name, version in there.items()
             },
         )
 
-    def _reinstall(self, ctx: MinionContext, now: Files) -> None:
+    def _reinstall_packages(self, ctx: MinionContext, now: Files) -> None:
         """The same version once more: apt would take the newest one, unless it is named."""
         moves = ctx.grains.get("os_family") == "Debian"
         exact = {each.name for each in self.wanted if each.version}
@@ -134,14 +134,14 @@ class Verified(Resource[Files]):
                 *told,
                 *(
                     f"Reinstall was not successful for package {name}. The following files could"
-                    f" not be remediated:\n{_shown(files)}"
+                    f" not be remediated:\n{_show_files(files)}"
                     for name, files in after.altered.items()
                 ),
             ]
         )
 
 
-def _shown(files: Mapping[str, Any]) -> str:
+def _show_files(files: Mapping[str, Any]) -> str:
     from saltlite.core.output_options import OutputOptions
     from saltlite.outputters.nested import output as nested
 

@@ -68,7 +68,7 @@ def of_states(
         return Verdict(result=False, comment=NOBODY, more=leniency.more({}))
     found = _Sorted()
     for minion, full in returns.items():
-        _sort(found, minion, full, leniency)
+        _sort_return(found, minion, full, leniency)
     changes = {"out": "highstate", "ret": found.shown} if found.shown else {}
     more = leniency.more(returns, told=not batch)
     if len(found.failed) > leniency.allowed:
@@ -85,9 +85,9 @@ def of_states(
     )
 
 
-def _sort(found: _Sorted, minion: str, full: Full, leniency: Leniency) -> None:
+def _sort_return(found: _Sorted, minion: str, full: Full, leniency: Leniency) -> None:
     ret = full.get("ret")
-    answers = _answers(ret)
+    answers = _state_returns(ret)
     failed = _has_failed(full) or answers is None or _any_failed(answers)
     if failed or any(answer.get("changes") for answer in answers or ()):
         found.shown[minion] = ret
@@ -102,7 +102,7 @@ def _sort(found: _Sorted, minion: str, full: Full, leniency: Leniency) -> None:
         found.errors.append(f"Minion {minion} did not return a state result.")
 
 
-def _answers(ret: Any) -> list[Mapping[str, Any]] | None:
+def _state_returns(ret: Any) -> list[Mapping[str, Any]] | None:
     """The returns of the states of a run, ``None`` if it is none."""
     if not isinstance(ret, Mapping):
         return None

@@ -20,12 +20,12 @@ def pruned(
     older_than: Any = None,
 ) -> Declared:
     """No directory at a path, unless there is something in it."""
-    days = None if older_than is None else _number(older_than, "older_than")
+    days = None if older_than is None else _parse_number(older_than, "older_than")
     name = os.path.expanduser(name)
     return cleaning.Pruned(name=name, recurse=recurse, leave=ignore_errors, older_than=days)
 
 
-def _number(value: Any, argument: str) -> float:
+def _parse_number(value: Any, argument: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -54,7 +54,7 @@ def tidied(
         return failure(f"Specified file {name} is not an absolute path")
     only = str(age_size_only or "").lower()
     limits = cleaning.Limits(
-        age=_number(age, "age"), size=cleaning.in_bytes(size),
+        age=_parse_number(age, "age"), size=cleaning.in_bytes(size),
         only=only if only in ("age", "size") else "",
         both=str(age_size_logical_operator).upper() == "AND", clock=str(time_comparison).lower(),
     )  # fmt: skip

@@ -55,13 +55,13 @@ def directory(
     return directories.Directory(
         name=name, own=own, file_mode=wanted_mode if file_mode is None else file_mode,
         recursion=directories.recursion(recurse, own, max_depth), clean=clean,
-        keep=_required(ctx, require, name) if clean else frozenset(), exclude=exclude_pat,
+        keep=_required_paths(ctx, require, name) if clean else frozenset(), exclude=exclude_pat,
         makedirs=makedirs, force=force, backupname=str(backupname or ""), follow=follow_symlinks,
         allow_symlink=allow_symlink, children_only=children_only,
     )  # fmt: skip
 
 
-def _required(ctx: MinionContext, require: Any, name: str) -> frozenset[str]:
+def _required_paths(ctx: MinionContext, require: Any, name: str) -> frozenset[str]:
     """The paths below a directory that required states are about, and those they are in."""
     low = ctx.state.get(LOWSTATE, ())
     pairs = [
@@ -135,7 +135,7 @@ def recurse(
     parts, folders = tree.declared(name, found, dirs, of_file, of_link, sym_mode)
     return tree.Tree(
         name=name, origin=found, parts=parts, folders=folders, own=dirs, clean=clean,
-        exclude=exclude_pat, keep=_required(ctx, require, name), forget=not keep_source,
+        exclude=exclude_pat, keep=_required_paths(ctx, require, name), forget=not keep_source,
     )  # fmt: skip
 
 

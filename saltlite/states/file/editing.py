@@ -53,9 +53,9 @@ def append(
     )  # fmt: skip
     added = edits.Added(
         name, begin=False, header=False, spaces_differ=ignore_whitespace,
-        encoding=Encoding.checked(encoding, encoding_errors),
+        encoding=Encoding.check(encoding, encoding_errors),
     )  # fmt: skip
-    return added.declared(wanted, makedirs=makedirs)
+    return added.declare(wanted, makedirs=makedirs)
 
 
 def prepend(
@@ -86,9 +86,9 @@ def prepend(
     )  # fmt: skip
     added = edits.Added(
         name, begin=True, header=bool(header), spaces_differ=True,
-        encoding=Encoding.checked(encoding, encoding_errors),
+        encoding=Encoding.check(encoding, encoding_errors),
     )  # fmt: skip
-    return added.declared(wanted, makedirs=makedirs)
+    return added.declare(wanted, makedirs=makedirs)
 
 
 def replace(
@@ -114,7 +114,7 @@ def replace(
         return wrong
     name = os.path.expanduser(name)
     if encoding:
-        Encoding.checked(encoding, None)  # complains
+        Encoding.check(encoding, None)  # complains
     if not os.path.exists(name):
         if ignore_if_missing:
             return Verdict(result=True, comment=edits.UNCHANGED)
@@ -254,7 +254,7 @@ def comment(
         return wrong
     return edits.commenting(
         os.path.expanduser(name), regex, char, backup, out=True, ignore_missing=ignore_missing,
-        encoding=Encoding.checked(encoding, encoding_errors),
+        encoding=Encoding.check(encoding, encoding_errors),
     )  # fmt: skip
 
 
@@ -372,4 +372,4 @@ def patch(
             text = stream.read()
     return patching.Patch(
         name=name, text=text, options=checked, reject_file=str(reject_file or "")
-    ).declared(ctx)
+    ).declare(ctx)

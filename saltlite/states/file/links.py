@@ -43,7 +43,7 @@ def symlink(
     user = own if user is None else user
     if group is None:
         group = primary_group(user)
-    wrong = _unknown(user, group)
+    wrong = _refuse_unknown(user, group)
     if wrong:
         return wrong
     owner = (owners.user_name(owners.user_id(user)), owners.group_name(owners.group_id(group)))
@@ -54,7 +54,7 @@ def symlink(
     )  # fmt: skip
 
 
-def _unknown(user: Any, group: Any) -> Verdict | None:
+def _refuse_unknown(user: Any, group: Any) -> Verdict | None:
     missing = []
     if user is not None and owners.user_id(user) == "":
         missing.append(f"User {user} does not exist")
@@ -85,7 +85,7 @@ def hardlink(
     target = os.path.expanduser(target)
     if not os.path.isabs(target):
         return failure(f"Specified target {target} is not an absolute path")
-    wrong = _unknown(user, group)
+    wrong = _refuse_unknown(user, group)
     if wrong:
         return wrong
     dirs = Wanted(user=user, group=group, mode=dir_mode)

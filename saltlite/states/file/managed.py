@@ -109,7 +109,7 @@ def managed(
             delimiter=contents_delimiter, allow_empty=allow_empty,
         )  # fmt: skip
         if template and file.contents:
-            file.contents = _rendered(ctx, file.contents, template, context, defaults, saltenv)
+            file.contents = _render_text(ctx, file.contents, template, context, defaults, saltenv)
     elif source:
         origin = {"template": template, "context": context, "defaults": defaults}
         rendered = located(ctx, file, source, source_hash, source_hash_name, origin)
@@ -135,7 +135,7 @@ def _no_conflict(
             raise FunctionError(f"{word} must be formed as a dict")
 
 
-def _rendered(
+def _render_text(
     ctx: MinionContext, text: str, template: str, context: Any, defaults: Any, saltenv: str
 ) -> str:
     if not sources.is_engine(template):
