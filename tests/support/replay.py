@@ -75,11 +75,12 @@ class Reply:
 
 @dataclass
 class Client:
-    """Speaks HTTP to one server, a connection for each request."""
+    """Speaks HTTP to one server, a connection for each request; ``source`` is its own address."""
 
     port: int
     host: str = "127.0.0.1"
     timeout_s: float = 60.0
+    source: str = "127.0.0.1"
 
     def ask(
         self, method: str, path: str, headers: Mapping[str, str] = {}, body: Any = None
@@ -93,7 +94,9 @@ class Client:
         return reply
 
     def _ask(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Reply:
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout_s)
+        connection = http.client.HTTPConnection(
+            self.host, self.port, timeout=self.timeout_s, source_address=(self.source, 0)
+        )
         headers = dict(headers)
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
