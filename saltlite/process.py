@@ -223,13 +223,13 @@ def write_pid_file(path: Path) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = f"{os.getpid()}\n".encode()
-    if os.access(path.parent, os.W_OK):
-        write_file(path, text, mode=PUBLIC_FILE, flush=False)
-        return
     try:
-        _write_in_place(path, text)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if os.access(path.parent, os.W_OK):
+            write_file(path, text, mode=PUBLIC_FILE, flush=False)
+        else:
+            _write_in_place(path, text)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
 

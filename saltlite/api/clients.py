@@ -8,7 +8,9 @@ Source: docs/wire.md, docs/api.md.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import random
 import socket
 import time
@@ -34,6 +36,7 @@ from saltlite.api.results import (
     show_run,
 )
 from saltlite.client.collect import Collector, MinionReturn, Outcome, ReturnStore
+from saltlite.client.identity import process_user
 from saltlite.client.local import (
     ASK_TIMEOUT_S,
     CALL_TIMEOUT_S,
@@ -132,6 +135,7 @@ class MasterClient:
         self._lookout = Lookout(self._look_at_connections)
         self._seen_at = 0.0
         self._is_there = False
+        self._is_closed_known = False
 
     @property
     def is_salts(self) -> bool:
@@ -141,6 +145,8 @@ class MasterClient:
     def open(self) -> None:
         """Connect to the bus."""
         self.feed.open()
+        with contextlib.suppress(HttpError):
+            self.require_master()  # says if its sockets are closed to this user
 
     def close(self) -> None:
         """Give back all sockets."""
@@ -158,10 +164,21 @@ class MasterClient:
         """
         now = time.monotonic()
         if now - self._seen_at >= PRESENCE_S:
-            self._is_there = _someone_listens(self._bus_path)
+            self._is_there = self._look_for_master()
             self._seen_at = now
         if not self._is_there:
             raise HttpError(503, NOT_RUNNING)
+
+    def _look_for_master(self) -> bool:
+        try:
+            is_there = _someone_listens(self._bus_path)
+        except PermissionError:
+            if not self._is_closed_known:
+                log.error("%s", _describe_closed(self._bus_path, "@events"))
+            self._is_closed_known = True
+            return False
+        self._is_closed_known = False
+        return is_there
 
     async def send(self, load: Mapping[str, Any], timeout_s: float) -> Any:
         """One clear command and its answer.
@@ -423,8 +440,12 @@ class MasterClient:
 
         Raises:
             WireError: it cannot be one.
+            HttpError: 503, there is no master, or this user may not fire events.
         """
         self.require_master()
+        if self._pull_path.exists() and not os.access(self._pull_path, os.W_OK):
+            log.error("%s", _describe_closed(self._pull_path, "@fire"))
+            raise HttpError(503, "The master takes no events from this server")
         if self.feed.is_salts:
             limit = self.config.events.max_event_size
             event = pack_event(tag, dict(data), datetime.now(timezone.utc), max_bytes=limit)
@@ -500,13 +521,28 @@ def _name_and_message(refused: Any) -> tuple[str, str]:
     return str(fields.get("name", "")), str(fields.get("message", ""))
 
 
+def _describe_closed(path: Path, entry: str) -> str:
+    """One line for who runs this process: which socket is closed to it, and what opens it."""
+    user = process_user()
+    return (
+        f"No permission to use {path}: add publisher_acl: {{{user}: ['{entry}']}} to the master's "
+        "configuration and start it anew"
+    )
+
+
 def _someone_listens(path: Path) -> bool:
-    """Whether a process has this Unix socket open; a file may outlive a killed one."""
+    """Whether a process has this Unix socket open; a file may outlive a killed one.
+
+    Raises:
+        PermissionError: it is closed to this user.
+    """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as probe:
             probe.connect(str(path))
     except BlockingIOError:
         return True
+    except PermissionError:
+        raise
     except OSError:
         return False
     return True

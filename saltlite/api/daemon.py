@@ -25,7 +25,7 @@ from saltlite.api.clients import MasterClient
 from saltlite.api.options import ServerOptions, read_server_options
 from saltlite.api.server import ApiServer
 from saltlite.api.tls import Certificates
-from saltlite.errors import ConfigError, SaltliteError
+from saltlite.errors import ConfigError, SaltliteError, StoreError
 from saltlite.version import __version__
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Api:
         sockets = listen(self._options)
         self._become_user()
         self._log_accesses()
-        process.write_pid_file(Path(self._config.api.api_pidfile))
+        self._write_pid_file()
         try:
             asyncio.run(self._serve(sockets))
         finally:
@@ -94,6 +94,13 @@ class Api:
         name = self._config.process.user
         if name and os.geteuid() == 0 and name != process_user():
             process.become_user(name)
+
+    def _write_pid_file(self) -> None:
+        """Tell where this process is; a user of its own may have no right to, and systemd knows."""
+        try:
+            process.write_pid_file(Path(self._config.api.api_pidfile))
+        except StoreError as error:
+            log.warning("%s (api_pidfile)", error)
 
     def _log_accesses(self) -> None:
         """Send the lines about requests to a file of their own, if there is to be one."""

@@ -37,6 +37,9 @@ PILLAR_READER: Final = "pillar.items"
 LISTEN: Final = "@events"
 """The entry of ``publisher_acl`` that opens the event bus."""
 
+FIRE: Final = "@fire"
+"""The entry that opens its other end: whoever has it can put any event there."""
+
 
 def key_path(cachedir: Path, user: str) -> Path:
     r"""Where the key of a local user lies; ``\`` in a domain user's name becomes ``_``."""
@@ -108,6 +111,10 @@ class Access:
     def listeners(self) -> list[str]:
         """Who may listen to the event bus, and so to everything: not who may publish only."""
         return [user for user in self.named_users() if LISTEN in self._rules_of(user)]
+
+    def firing_users(self) -> list[str]:
+        """Who may put events on the bus, whatever they say: they are believed like the master's."""
+        return [user for user in self.named_users() if FIRE in self._rules_of(user)]
 
     def named_users(self) -> list[str]:
         """The names in ``publisher_acl``, and the accounts that expressions in it fit."""

@@ -123,6 +123,12 @@ class Master:
         return user_ids(access.listeners())
 
     @property
+    def _firing_users(self) -> list[int]:
+        """The numbers of the users who may put events on the bus."""
+        access = Access(self._config.access, Path(self._config.paths.cachedir), process_user())
+        return user_ids(access.firing_users())
+
+    @property
     def _worker_count(self) -> int:
         return self._config.process.worker_threads
 
@@ -181,7 +187,8 @@ class Master:
         verify = config.access.client_acl_verify
         write_keys(shared.cachedir, access.users(), new_key_string, verify=verify)
         let_through(shared.cachedir, user_ids(access.named_users()))
-        let_through(Path(config.paths.sock_dir), self._listening_users)
+        users = sorted({*self._listening_users, *self._firing_users})
+        let_through(Path(config.paths.sock_dir), users)
         jobs = shared.job_store()
         shared.jids.seed(last_jid(jobs, datetime.now(timezone.utc)))
         jobs.close()
@@ -208,6 +215,7 @@ class Master:
                     shared.sockets,
                     config.network.salt_event_pub_hwm,
                     self._listening_users,
+                    self._firing_users,
                     window=events_window(config.events),
                 ).run,
                 stop_group=4,

@@ -37,8 +37,8 @@ class EventPublisher:
     """The process between ``master_event_pull.ipc`` and ``master_event_pub.ipc``.
 
     ``hwm`` is ``salt_event_pub_hwm``: events kept for a slow subscriber. ``readers`` are the
-    numbers of other users who may subscribe. ``window`` is how many events EventReturn may have in
-    hand; 0 where there is none.
+    numbers of other users who may subscribe, ``writers`` of those who may fire. ``window`` is how
+    many events EventReturn may have in hand; 0 where there is none.
     """
 
     def __init__(
@@ -46,12 +46,14 @@ class EventPublisher:
         sockets: MasterSockets,
         hwm: int,
         readers: Sequence[int] = (),
+        writers: Sequence[int] = (),
         *,
         window: int = 0,
     ) -> None:
         self._sockets = sockets
         self._hwm = hwm
         self._readers = readers
+        self._writers = writers
         self._window = window
         self._relay = Relay()
         self._queue: EventQueue | None = None
@@ -64,6 +66,7 @@ class EventPublisher:
                 context, self._sockets.event_pull, self._sockets.event_pub, hwm=self._hwm
             )
             let_in(self._sockets.event_pub, self._readers, READ_WRITE)
+            let_in(self._sockets.event_pull, self._writers, READ_WRITE)
         except (zmq.ZMQError, ValueError) as error:
             log.error("EventPublisher cannot bind its sockets: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error

@@ -22,7 +22,6 @@ from saltlite.api.options import ServerOptions
 from saltlite.api.server import ApiServer
 from saltlite.transport.bus import Event, pack_event
 
-
 NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)
 
 
