@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from saltlite.api.messages import HttpError, reason_of
-from saltlite.api.packed import PackedValue, unpack_all, write_json
+from saltlite.api.packed import PackedValue, write_json, write_yaml
 from saltlite.config.yaml import dump, load_plain
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.datalimits import Size, measure
@@ -184,8 +184,11 @@ def wants_page(accept: str | None) -> bool:
     return accept.strip() != "*/*" and any(one.covers(HTML) for one in read_accept(accept))
 
 
-_PACKED: Final = secrets.token_hex(16)
+_PACKED: Final = "packed" + secrets.token_hex(16)
 """Keeps the place of a packed value in JSON; nobody knows it who could write it there."""
+
+WHERE_PACKED_MOST: Final = 5
+"""Levels of an answer above what a runner returned."""
 
 # --- what is answered --------------------------------------------------------------------
 
@@ -193,8 +196,39 @@ _PACKED: Final = secrets.token_hex(16)
 def encode(value: Any, media_type: str) -> bytes:
     """A value in one of the forms."""
     if media_type == YAML:
-        return dump(unpack_all(value)).encode()
+        return encode_yaml(value)
     return encode_json(value)
+
+
+def encode_yaml(value: Any) -> bytes:
+    """A value as YAML; see :func:`encode_json`."""
+    packed: list[PackedValue] = []
+    text = dump(_mark(value, packed, WHERE_PACKED_MOST))
+    if not packed:
+        return text.encode()
+    out = bytearray()
+    for one in packed:
+        before, _, text = text.partition(_PACKED)
+        out += before.rstrip(" ").encode() + b"\n"
+        column = len(before) - before.rfind("\n")  # right of all that it belongs to
+        write_yaml(one, out, dump, " " * column)
+        text = text.removeprefix("\n")
+    out += text.encode()
+    return bytes(out)
+
+
+def _mark(value: Any, packed: list[PackedValue], depth: int) -> Any:
+    """The value with a mark in the place of each large packed one, and with the others built."""
+    if isinstance(value, PackedValue):
+        if not value.is_block:
+            return value.value()
+        packed.append(value)
+        return _PACKED
+    if depth and isinstance(value, Mapping):
+        return {key: _mark(one, packed, depth - 1) for key, one in value.items()}
+    if depth and isinstance(value, list):
+        return [_mark(one, packed, depth - 1) for one in value]
+    return value
 
 
 def encode_json(value: Any) -> bytes:

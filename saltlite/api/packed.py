@@ -45,6 +45,11 @@ class PackedValue:
         """
         return unpack_bin(self.data)
 
+    @property
+    def is_block(self) -> bool:
+        """Whether it is a map or a list of some length."""
+        return _kind_of(self.data) is not None and len(self.data) > PIECE_BYTES
+
     def fields(self) -> dict[Any, Any] | None:
         """What it has if it is a small map of large values, these packed; else ``None``."""
         is_small = _kind_of(self.data) == _MAP and _count_items(self.data) <= FIELDS_MOST
@@ -105,6 +110,42 @@ def _write(data: bytes, out: bytearray, encode: Callable[[Any], bytes], depth: i
     out += b"}" if kind == _MAP else b"]"
 
 
+def write_yaml(
+    packed: PackedValue, out: bytearray, dump: Callable[[Any], str], indent: str
+) -> None:
+    """Append the YAML of a map or list as a block of its own lines, each after ``indent``.
+
+    Raises:
+        WireError: it is no value.
+    """
+    _write_block(packed.data, out, dump, indent, DEFAULT_LIMITS.depth)
+
+
+def _write_block(
+    data: bytes, out: bytearray, dump: Callable[[Any], str], indent: str, depth: int
+) -> None:
+    kind = _kind_of(data)
+    if kind is None or len(data) <= PIECE_BYTES:
+        _write_lines(dump(unpack_bin(data)), out, indent)
+        return
+    if depth <= 0:
+        raise WireError("nested too deeply")
+    for piece in _cut(data, kind):
+        if isinstance(piece, bytes):
+            _write_lines(dump(unpack_bin(piece)), out, indent)
+        elif _kind_of(piece.data) is None:
+            value = unpack_bin(piece.data)
+            _write_lines(dump({piece.key: value} if kind == _MAP else [value]), out, indent)
+        else:
+            head = dump({piece.key: 0} if kind == _MAP else [0]).rstrip("\n")[:-1]
+            _write_lines(head.rstrip(" "), out, indent)
+            _write_block(piece.data, out, dump, indent + "  ", depth - 1)
+
+
+def _write_lines(text: str, out: bytearray, indent: str) -> None:
+    out += (indent + text.rstrip("\n").replace("\n", "\n" + indent) + "\n").encode()
+
+
 @dataclass(frozen=True, slots=True)
 class _LargeItem:
     """An item that is more than a piece; ``key`` is its own in a map, as a value."""
@@ -161,7 +202,7 @@ def _items(data: bytes, kind: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _count_items(data: bytes) -> int:
-    unpacker = msgpack.Unpacker()
+    unpacker = msgpack.Unpacker(read_size=8, max_buffer_size=8)
     unpacker.feed(data[:8])
     return int(unpacker.read_map_header())
 
