@@ -5,22 +5,30 @@ Source: docs/security.md#keys-that-come-change-and-go.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import re
+import subprocess
+import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from attacks import Stranger, auth_answer, clear
+from attacks import Stranger
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
 from saltlite.crypto.keys import PrivateKey
 
 pytestmark = pytest.mark.alone
 
-NEWCOMERS = 600
+NEWCOMERS = int(os.environ.get("SALTLITE_SIGN_INS", "2000"))
+SWARM_MOST = 2500
+SCRIPT = Path(__file__).parents[2] / "scripts" / "minion_swarm"
 LOOK_S = 1.0
 """How often Maintenance looks for sessions without a key."""
 
@@ -38,22 +46,70 @@ def rotations(cluster: Cluster) -> list[str]:
     return re.findall(r"The publication key was changed \((.*)\)", cluster.master.log())
 
 
+class Swarm:
+    """So many simulated minions of one process; its reports are read one by one."""
+
+    def __init__(self, cluster: Cluster, prefix: str, minions: int) -> None:
+        self.process = subprocess.Popen(
+            [
+                sys.executable, str(SCRIPT), f"--port={cluster.ret_port}", f"--prefix={prefix}",
+                f"--minions={minions}", f"--keys={cluster.root / prefix}", "--distinct-keys=2",
+            ],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def report(self, phase: str) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            found: dict[str, Any] = json.loads(line)
+            if found["phase"] == phase:
+                return found
+        raise AssertionError(f"the swarm has ended without {phase}")
+
+    def end(self) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.report("summary")
+
+
+@contextlib.contextmanager
+def swarms(cluster: Cluster, minions: int) -> Iterator[list[Swarm]]:
+    """All newcomers, in processes whose descriptors suffice."""
+    sizes = [SWARM_MOST] * (minions // SWARM_MOST) + [minions % SWARM_MOST]
+    started = [Swarm(cluster, f"s{n}x", size) for n, size in enumerate(sizes) if size]
+    try:
+        yield started
+    finally:
+        for one in started:
+            one.process.kill()
+            one.process.wait()
+
+
+@pytest.mark.timeout(120 + NEWCOMERS // 10)
 def test_first_sign_ins_end_no_session(world: tuple[Cluster, Stranger]) -> None:
-    """While Maintenance looks all the time, since keys come all the time."""
+    """While Maintenance looks all the time, since keys come all the time.
+
+    ``SALTLITE_SIGN_INS=10000`` for the storm that once cost 129 sessions.
+    """
     cluster, stranger = world
-    pem = PrivateKey.generate(2048).public.pem
-    until_s = time.monotonic() + 3 * LOOK_S
-    number = 0
-    while number < NEWCOMERS or time.monotonic() < until_s:
-        offers = [
-            clear({"cmd": "_auth", "id": f"m{n}", "nonce": uuid.uuid4().hex, "pub": pem,
-                   "enc_algo": "OAEP-SHA1", "sig_algo": "PKCS1v15-SHA1"})
-            for n in range(number, number + 50)
-        ]  # fmt: skip
-        assert all("aes" in auth_answer(one) for one in stranger.send_many(offers, within_s=30))
-        number += 50
-    time.sleep(2 * LOOK_S)
-    assert len(list((cluster.cache_dir / "sessions").iterdir())) == number
+    early = Rogue(cluster, stranger, "early")
+    early.authenticate()
+    with swarms(cluster, NEWCOMERS) as newcomers:
+        ready = [one.report("ready") for one in newcomers]
+        print(f"{NEWCOMERS} sign-ins:", ready)
+        assert sum(one["done"] for one in ready) == NEWCOMERS
+        time.sleep(2 * LOOK_S)
+        sessions = [one.name for one in (cluster.cache_dir / "sessions").iterdir()]
+        assert len(sessions) == NEWCOMERS + 1
+        patience_s = 30 + NEWCOMERS // 100
+        target = "s*x*", "test.ping", "--out=json", "--static", f"--timeout={patience_s}"
+        returned = cluster.salt(*target, timeout_s=10 * patience_s)
+        assert set(returned.json) == {*sessions} - {early.id}
+        assert set(returned.json.values()) == {True}
+        ended = [one.end() for one in newcomers]
+    print(ended)
+    assert sum(one["lost"] + one["bad_loads"] + one["pending"] for one in ended) == 0
+    assert early.send({"cmd": "_file_envs"}) == Sealed(["base"])
     assert "its key is not accepted" not in cluster.master.log()
     assert not rotations(cluster)
 

@@ -10,49 +10,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import stat
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from overlay import run_in_overlay  # noqa: E402
+
 SUPPORT = Path(__file__).parent
 TREES = SUPPORT.parent / "cases/states/trees"
-PROGRAMS = SUPPORT.parent / "cases/states/bin"
 RUNS = ("test", "real", "again")
 WATCHED = ("/etc", "/home", "/srv")
 OPTIONS: dict[str, dict[str, Any]] = {"calls_new": {"use_superseded": ["module.run"]}}
-
-SETUP = """
-set -e
-work=$1 visible=$2
-shift 2
-mount --make-rprivate /
-mount -t tmpfs none "$work"
-mkdir "$work/upper" "$work/work" "$work/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$work/root"
-cd "$work/root"
-mount -t proc proc proc
-for path in dev home mnt srv tmp run root var/mail; do
-    mkdir -p "$path"
-    mount -t tmpfs none "$path"
-done
-for path in null zero full random urandom; do
-    touch "dev/$path"
-    mount --bind "/dev/$path" "dev/$path"
-done
-ln -s /proc/self/fd dev/fd
-ip link set lo up || true
-chmod 1777 tmp
-for path in $visible; do
-    mkdir -p ".$path"
-    mount --bind "$path" ".$path"
-    mount -o remount,ro,bind ".$path"
-done
-exec chroot . sh "$@"
-"""
 
 
 def names() -> list[str]:
@@ -67,33 +39,8 @@ def applied(
 
     Needs root; raises AssertionError with what was said if it cannot be done.
     """
-    work.mkdir(exist_ok=True)
-    unshare = [
-        shutil.which("unshare") or "unshare",
-        "-m",
-        "-n",
-        "-p",
-        "-u",
-        "--fork",
-        "--kill-child",
-    ]
-    python = Path(program)
-    visible = {
-        str(place) for place in (SUPPORT.parents[1], python.parents[1], python.resolve().parents[1])
-    }
-    setup = [*unshare, "sh", "-c", SETUP, "sh", str(work), " ".join(sorted(visible - {"/usr"}))]
-    kept = {"LC_ALL": "C.UTF-8", "HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1"}
-    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    done = subprocess.run(
-        [*setup, str(TREES / "machine.sh"), program, __file__, side, *wanted],
-        env={**kept, "PATH": f"{PROGRAMS}:{path}"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=None if verbose else subprocess.PIPE,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    command = [str(TREES / "machine.sh"), program, __file__, side, *wanted]
+    done = run_in_overlay(["sh", *command], program, work, verbose=verbose)
     assert done.returncode == 0, done.stderr
     answers: dict[str, Any] = json.loads(done.stdout)
     return answers
