@@ -68,10 +68,27 @@ def printing(name: str, command: Callable[[], int]) -> int:
     except OSError as error:
         if error.errno not in _LOST_OUTPUT or error.filename is not None:
             raise
-        return _give_up_output(name, error)
+        return give_up_output(name, error)
 
 
-def _give_up_output(name: str, error: OSError) -> int:
+def read_words(parser: CommandParser, argv: Sequence[str]) -> tuple[optparse.Values, list[str]]:
+    """A daemon's options; help and versions that cannot be written end it with one line.
+
+    Raises:
+        SystemExit: the parser answered, or could not.
+    """
+    try:
+        try:
+            return parser.parse_command(argv)
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _LOST_OUTPUT or error.filename is not None:
+            raise
+        raise SystemExit(give_up_output(parser.command, error)) from None
+
+
+def give_up_output(name: str, error: OSError) -> int:
     """Say so, and let what is still buffered go nowhere: Python would try it again at its end."""
     null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     os.dup2(null, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from saltlite.cli.process_start import DAEMONS
 from saltlite.cli.version import answer_version
 
 
@@ -52,8 +53,12 @@ def _run_command(name: str) -> int:
         if answer_version(name, sys.argv[1:]):
             sys.stdout.flush()
             return 0
-    except OSError:  # the command says it again, and that it cannot
-        pass
+    except OSError as error:
+        if name in DAEMONS:
+            from saltlite.cli.command import give_up_output
+
+            return give_up_output(name, error)
+        # another command says it again, and that it cannot
     import importlib
 
     command = importlib.import_module(f"saltlite.cli.{name.replace('-', '_')}")

@@ -31,8 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if answer_version("salt-api", arguments):
         return 0
     from saltlite.cli import logs
+    from saltlite.cli.command import read_words
 
-    options, _ = _build_parser().parse_command(arguments)
+    options, _ = read_words(_build_parser(), arguments)
     own_files = _own_files(options)
     config = _load_config(options, own_files)
     from saltlite import process

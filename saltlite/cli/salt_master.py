@@ -90,9 +90,10 @@ def _warn_of_unread(config: MasterConfig) -> None:
 def _read_config(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:
     """The configuration under the command line's options; runs in a child of its own."""
     from saltlite.cli import logs
+    from saltlite.cli.command import read_words
     from saltlite.cli.options import load_config, overrides
 
-    options, _ = _build_parser().parse_command(arguments)
+    options, _ = read_words(_build_parser(), arguments)
     values = {
         "daemon": options.daemon,
         "config_dir": options.config_dir,

@@ -62,11 +62,12 @@ def _read_config(arguments: Sequence[str]) -> tuple[MinionConfig, dict[str, Any]
     from functools import partial
 
     from saltlite.cli import logs
+    from saltlite.cli.command import read_words
     from saltlite.cli.options import load_config
     from saltlite.config.known import without_effect
     from saltlite.config.load import load_minion
 
-    options, _ = _build_parser().parse_command(arguments)
+    options, _ = read_words(_build_parser(), arguments)
     config = load_config(partial(load_minion, daemon=True), options)
     unread = without_effect(config.source, "minion")
     return config, {"daemon": options.daemon, "unread": unread, "kept": logs.early_records()}
