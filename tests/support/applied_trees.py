@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from overlay import run_in_overlay  # noqa: E402
+from overlay import run_in_overlay
 
 SUPPORT = Path(__file__).parent
 TREES = SUPPORT.parent / "cases/states/trees"
