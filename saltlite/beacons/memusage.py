@@ -17,5 +17,5 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
 
 def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tell of the memory in use, in percent, when it is at ``percent`` or above."""
-    used = memory.used_percent(ctx.minion.host)
+    used = memory.memory_percent(ctx.minion.host)
     return [{"memusage": used}] if used >= settings.percent(config["percent"]) else []

@@ -36,7 +36,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     if config.get("refresh", False):
         manager.refresh({})
     names = [str(name) for name in config["pkgs"]]
-    installed = manager.installed()
+    installed = manager.list_installed()
     available = manager.available(names, {})
     known: dict[str, str] = ctx.kept.setdefault(KNOWN, {})
     found = []

@@ -17,5 +17,5 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
 
 def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tell of the swap space in use, in percent, when it is at ``percent`` or above."""
-    used = memory.used_swap_percent(ctx.minion.host)
+    used = memory.swap_percent(ctx.minion.host)
     return [{"swapusage": used}] if used >= settings.percent(config["percent"]) else []

@@ -17,7 +17,7 @@ from typing import Any, Final
 from saltlite.core.jsontext import dump_json
 from saltlite.engine_context import EngineContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.web import WebBounds, WebError, WebRequest, ask, shown
+from saltlite.providers.web import WebBounds, WebError, WebRequest, ask, redact_url
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Poster:
         problem = self._post_event(body)
         if not problem:
             return True
-        log.warning("http_logstash: %s: %s", shown(self._url), problem)
+        log.warning("http_logstash: %s: %s", redact_url(self._url), problem)
         return problem.startswith("4") and not problem.startswith(("408", "429"))
 
     def _post_event(self, body: bytes) -> str:

@@ -205,9 +205,9 @@ class Registry:
 
 def _backend_of(module: str, ctx: MinionContext) -> str:
     if module == "pkg":
-        from saltlite.providers.pkg import named
+        from saltlite.providers.pkg import provider_name
 
-        return named(ctx)
+        return provider_name(ctx)
     from saltlite.providers.service import salt_file
 
     return salt_file(ctx)
@@ -262,11 +262,11 @@ def argspec(function: Callable[..., Any]) -> dict[str, Any]:
     import inspect  # which takes longer to load than most functions take
 
     parameters = inspect.signature(function).parameters.values()
-    named = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    provider_name = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     kinds = {each.kind for each in parameters}
-    defaults = [each.default for each in named if each.default is not each.empty]
+    defaults = [each.default for each in provider_name if each.default is not each.empty]
     return {
-        "args": [each.name for each in named] or None,
+        "args": [each.name for each in provider_name] or None,
         "defaults": defaults or None,
         "varargs": True if inspect.Parameter.VAR_POSITIONAL in kinds else None,
         "kwargs": True if inspect.Parameter.VAR_KEYWORD in kinds else None,

@@ -37,7 +37,7 @@ def getfacl(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
         salt '*' acl.getfacl /tmp/house/kitchen
         salt '*' acl.getfacl /tmp/house/kitchen recursive=True
     """
-    found = acl.listed(ctx.host, _split_paths(args), recursive=bool(kwargs.get("recursive")))
+    found = acl.list_files(ctx.host, _split_paths(args), recursive=bool(kwargs.get("recursive")))
     return {each.path: _as_map(each) for each in found}
 
 

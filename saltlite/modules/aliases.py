@@ -72,7 +72,9 @@ def set_target(ctx: MinionContext, alias: str, target: Any) -> bool:
         raise FunctionError("target can not be an empty string")
     with textfile.hold(ctx, _aliases_path(ctx)):
         if get_target(ctx, alias) != target:
-            _write_table(ctx, _table.with_target(_read_table(ctx), alias, _table.shown(target)))
+            _write_table(
+                ctx, _table.with_target(_read_table(ctx), alias, _table.show_target(target))
+            )
         return True
 
 

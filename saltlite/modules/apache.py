@@ -186,7 +186,7 @@ def config(
 
         salt '*' apache.config /etc/httpd/conf.d/ports.conf config="[{'Listen': '22'}]"
     """
-    text = "\n".join(map(apache.rendered, config))
+    text = "\n".join(map(apache.render_config, config))
     if edit:
         textfile.save(name, f"# This file is managed by Salt.\n{text}")
     return text

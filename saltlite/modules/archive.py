@@ -67,7 +67,7 @@ def list_(
             found = _READERS[kind](ctx, name, path, options or "")
         except OSError as error:
             raise FunctionError(f"Failed to list contents of {name}: {error}") from error
-        found = found.stripped(_parse_components(strip_components))
+        found = found.strip_components(_parse_components(strip_components))
     return found.verbose() if verbose else found.names()
 
 
@@ -379,7 +379,7 @@ def _read_rar(ctx: MinionContext, _name: str, path: str, _options: str) -> archi
     program = ctx.host.which("unrar") or ctx.host.which("rar")
     if program is None:
         raise FunctionError("rar command not available, is it installed?")
-    return archives.listed_contents(ctx.host.run([program, "lb", path]).stdout.splitlines())
+    return archives.contents_of_names(ctx.host.run([program, "lb", path]).stdout.splitlines())
 
 
 _READERS: dict[str, Callable[[MinionContext, str, str, str], archives.Contents]] = {

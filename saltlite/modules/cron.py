@@ -129,7 +129,7 @@ def _set_entry(
         raise FunctionError("A line of a crontab cannot hold a line feed")
     with _hold_crontab(ctx, user):
         table = _load_table(ctx, user)
-        answer = crontab.put(table, wanted)
+        answer = crontab.put_job(table, wanted)
         if answer == "present":
             return answer
         table.jobs[-1] = _draw_random_times(table.jobs[-1])

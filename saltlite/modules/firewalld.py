@@ -166,7 +166,7 @@ def list_services(ctx: MinionContext, zone: str | None = None, permanent: bool =
 
         salt '*' firewalld.list_services my_zone
     """
-    return zones.listed(ctx, "services", Target(zone, permanent))
+    return zones.list_items(ctx, "services", Target(zone, permanent))
 
 
 def add_service(
@@ -200,7 +200,7 @@ def list_ports(ctx: MinionContext, zone: str, permanent: bool = True) -> list[st
 
         salt '*' firewalld.list_ports internal
     """
-    return zones.listed(ctx, "ports", Target(zone, permanent))
+    return zones.list_items(ctx, "ports", Target(zone, permanent))
 
 
 def add_port(
@@ -233,7 +233,7 @@ def list_port_fwd(ctx: MinionContext, zone: str, permanent: bool = True) -> list
 
         salt '*' firewalld.list_port_fwd public
     """
-    found = zones.listed(ctx, "forward_ports", Target(zone, permanent))
+    found = zones.list_items(ctx, "forward_ports", Target(zone, permanent))
     return [zones.parse_forward(line) for line in found]
 
 
@@ -320,7 +320,7 @@ def list_icmp_block(ctx: MinionContext, zone: str, permanent: bool = True) -> li
 
         salt '*' firewalld.list_icmp_block zone
     """
-    return zones.listed(ctx, "icmp_types", Target(zone, permanent))
+    return zones.list_items(ctx, "icmp_types", Target(zone, permanent))
 
 
 def block_icmp(ctx: MinionContext, zone: str, icmp: str, permanent: bool = True) -> str | bool:
@@ -354,7 +354,7 @@ def get_interfaces(ctx: MinionContext, zone: str, permanent: bool = True) -> lis
 
         salt '*' firewalld.get_interfaces zone
     """
-    return zones.listed(ctx, "interfaces", Target(zone, permanent))
+    return zones.list_items(ctx, "interfaces", Target(zone, permanent))
 
 
 def add_interface(ctx: MinionContext, zone: str, interface: str, permanent: bool = True) -> str:
@@ -384,7 +384,7 @@ def get_sources(ctx: MinionContext, zone: str, permanent: bool = True) -> list[s
 
         salt '*' firewalld.get_sources zone
     """
-    return zones.listed(ctx, "sources", Target(zone, permanent))
+    return zones.list_items(ctx, "sources", Target(zone, permanent))
 
 
 def add_source(ctx: MinionContext, zone: str, source: str, permanent: bool = True) -> str:
@@ -414,7 +414,7 @@ def get_rich_rules(ctx: MinionContext, zone: str, permanent: bool = True) -> lis
 
         salt '*' firewalld.get_rich_rules zone
     """
-    return zones.listed(ctx, "rich_rules", Target(zone, permanent))
+    return zones.list_items(ctx, "rich_rules", Target(zone, permanent))
 
 
 def add_rich_rule(ctx: MinionContext, zone: str, rule: str, permanent: bool = True) -> str:

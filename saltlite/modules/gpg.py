@@ -77,7 +77,7 @@ def list_keys(
 
         salt '*' gpg.list_keys
     """
-    return [key.as_map() for key in keyring(ctx, user, gnupghome).listed()]
+    return [key.as_map() for key in keyring(ctx, user, gnupghome).list_keys()]
 
 
 def list_secret_keys(
@@ -89,7 +89,7 @@ def list_secret_keys(
 
         salt '*' gpg.list_secret_keys
     """
-    return [key.as_map() for key in keyring(ctx, user, gnupghome).listed(secret=True)]
+    return [key.as_map() for key in keyring(ctx, user, gnupghome).list_keys(secret=True)]
 
 
 def get_key(

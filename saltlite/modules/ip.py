@@ -130,7 +130,7 @@ def get_network_settings(ctx: MinionContext) -> list[str]:
 
     ifupdown.only_debian(ctx)
     texts = (textfile.load(ctx.host, path) or "" for path in settings.FILES)
-    return settings.shown(network.get_hostname(), *texts)
+    return settings.show_settings(network.get_hostname(), *texts)
 
 
 def build_network_settings(ctx: MinionContext, **given: Any) -> list[str]:
@@ -147,7 +147,7 @@ def build_network_settings(ctx: MinionContext, **given: Any) -> list[str]:
     from saltlite.modules import network
 
     now = get_network_settings(ctx)
-    lines = settings.wanted(now, given)
+    lines = settings.want_settings(now, given)
     if given.get("test"):
         return lines
     old, new = settings.as_map(now), settings.as_map(lines)
@@ -155,7 +155,7 @@ def build_network_settings(ctx: MinionContext, **given: Any) -> list[str]:
     for path in settings.FILES:
         with textfile.hold(ctx, path):
             text = textfile.load(ctx.host, path) or ""
-            altered = settings.altered(text, {name: new[name] for name in changed}, path)
+            altered = settings.alter_text(text, {name: new[name] for name in changed}, path)
             if altered != text:
                 textfile.save(path, altered)
     if "HOSTNAME" in changed and not network.mod_hostname(ctx, new["HOSTNAME"]):

@@ -103,7 +103,7 @@ def pvcreate(
     if not new:
         return True
     done = report.run(ctx, "pvcreate", "--yes" if force else "-qq", *new, *options)
-    return True if done.retcode == 0 else report.said(done)
+    return True if done.retcode == 0 else report.first_output(done)
 
 
 def pvremove(
@@ -143,7 +143,7 @@ def _on_volumes(
     if not there:
         return True
     done = report.run(ctx, program, "--yes" if force else "-qq", *there)
-    return True if done.retcode == 0 else report.said(done)
+    return True if done.retcode == 0 else report.first_output(done)
 
 
 def vgcreate(
@@ -161,7 +161,7 @@ def vgcreate(
         return "Error: vgname and device(s) are both required"
     options = report.flags("lvm.vgcreate", kwargs, report.OF_VGCREATE)
     done = report.run(ctx, "vgcreate", vgname, *wanted, "--yes" if force else "-qq", *options)
-    return {**vgdisplay(ctx, vgname), "Output from vgcreate": report.said(done)}
+    return {**vgdisplay(ctx, vgname), "Output from vgcreate": report.first_output(done)}
 
 
 def vgextend(
@@ -177,7 +177,7 @@ def vgextend(
     if not vgname or not wanted:
         return "Error: vgname and device(s) are both required"
     done = report.run(ctx, "vgextend", vgname, "--yes" if force else "-qq", *wanted)
-    return {"Output from vgextend": report.said(done)}
+    return {"Output from vgextend": report.first_output(done)}
 
 
 def vgremove(ctx: MinionContext, vgname: str, force: bool = True) -> str:
@@ -187,7 +187,7 @@ def vgremove(ctx: MinionContext, vgname: str, force: bool = True) -> str:
 
         salt '*' lvm.vgremove vgname
     """
-    return report.said(report.run(ctx, "vgremove", vgname, "--yes" if force else "-qq"))
+    return report.first_output(report.run(ctx, "vgremove", vgname, "--yes" if force else "-qq"))
 
 
 def lvcreate(
@@ -231,7 +231,7 @@ def lvcreate(
     calm = "--yes" if force else "-qq"
     done = report.run(ctx, "lvcreate", *what, *room, *where, *options, calm)
     device = f"/dev/{vgname.partition('/')[0]}/{lvname}"
-    return {**lvdisplay(ctx, device), "Output from lvcreate": report.said(done)}
+    return {**lvdisplay(ctx, device), "Output from lvcreate": report.first_output(done)}
 
 
 def lvremove(ctx: MinionContext, lvname: str, vgname: str, force: bool = True) -> str:
@@ -241,7 +241,7 @@ def lvremove(ctx: MinionContext, lvname: str, vgname: str, force: bool = True) -
 
         salt '*' lvm.lvremove lvname vgname force=True
     """
-    return report.said(
+    return report.first_output(
         report.run(ctx, "lvremove", f"{vgname}/{lvname}", "--yes" if force else "-qq")
     )
 
@@ -296,4 +296,4 @@ def _resize_volume(
     how = [forced if force else "-qq", *(["--resizefs"] if resizefs else [])]
     room = ["-L", str(size)] if size else ["-l", str(extents)]
     done = report.run(ctx, program, *how, *room, lvpath)
-    return {f"Output from {program}": report.said(done)}
+    return {f"Output from {program}": report.first_output(done)}

@@ -135,8 +135,8 @@ def set_fstab(
         salt '*' mount.set_fstab /mnt/foo /dev/sdz1 ext4
     """
     wanted = table.Entry(
-        device=table.escaped(device),
-        name=table.escaped(name),
+        device=table.escape_path(device),
+        name=table.escape_path(name),
         fstype=fstype,
         opts=_split_options(opts or "defaults") if opts != "" else "",
         dump=str(dump),

@@ -34,7 +34,7 @@ def interfaces(ctx: MinionContext) -> dict[str, dict[str, Any]]:
         salt '*' network.interfaces
     """
     try:
-        return ifaces.shown_interfaces(ctx.host.links())
+        return ifaces.show_interfaces(ctx.host.links())
     except OSError as error:
         raise FunctionError(f"Unable to list interfaces: {error}") from error
 
@@ -516,7 +516,7 @@ def netstat(ctx: MinionContext) -> list[dict[str, str]]:
     """
     programs = sockets.programs(ctx.host)
     return [
-        sockets.shown(each, programs)
+        sockets.show_socket(each, programs)
         for proto in sockets.TABLES
         for each in sockets.parse(ctx.host.read_text(f"/proc/net/{proto}") or "", proto)
     ]

@@ -270,9 +270,9 @@ def is_installed(
 
         salt '*' pip.is_installed salt
     """
-    wanted = _pip.normalized(str(pkgname))
+    wanted = _pip.normalize_name(str(pkgname))
     names = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
-    return any(_pip.normalized(name) == wanted for name in names)
+    return any(_pip.normalize_name(name) == wanted for name in names)
 
 
 def version(

@@ -220,7 +220,7 @@ def change_role(
     if until is not None:
         options.append(f"VALID UNTIL {literal(until)}")
     if password is not None:
-        kept = passwords.hashed(role, str(password), hash_kind(encrypted))
+        kept = passwords.hash_password(role, str(password), hash_kind(encrypted))
         options.append(f"PASSWORD {literal(kept)}" if kept else "PASSWORD NULL")
     verb = f"CREATE {make}" if make else "ALTER ROLE"
     statements = [f"{verb} {ident(role)} WITH {' '.join(options)}"] if options or make else []

@@ -88,7 +88,7 @@ def shadow_hash(
     """
     from saltlite.providers.accounts import hashes
 
-    return hashes.hashed(password or secrets.token_urlsafe(20), crypt_salt, algorithm)
+    return hashes.hash_password(password or secrets.token_urlsafe(20), crypt_salt, algorithm)
 
 
 def rand_int(start: Any = 1, end: Any = 10, seed: Any = None) -> int:

@@ -48,7 +48,7 @@ def getconfig(ctx: MinionContext) -> str | None:
 
         salt '*' selinux.getconfig
     """
-    return policy.configured(ctx.host.read_text(policy.CONFIG) or "")
+    return policy.configured_mode(ctx.host.read_text(policy.CONFIG) or "")
 
 
 def setenforce(ctx: MinionContext, mode: str) -> str:
@@ -75,7 +75,7 @@ def _set_mode(ctx: MinionContext, wanted: str) -> None:
         raise FunctionError(f"{policy.CONFIG} is not there: SELinux is not on this machine")
     if place is not None:
         _write_mode(f"{place}/enforce", "1" if wanted == "Enforcing" else "0")
-    if text is not None and policy.configured(text) != wanted:
+    if text is not None and policy.configured_mode(text) != wanted:
         textfile.save(policy.CONFIG, policy.with_mode(text, wanted))
 
 

@@ -125,7 +125,7 @@ def status(ctx: MinionContext, name: str, sig: str | None = None) -> Any:
     back_end = provider(ctx)
     if not set(name) & set("*?["):
         return back_end.running(name)
-    names = [each for each in back_end.listed("all", None) if fnmatch.fnmatch(each, name)]
+    names = [each for each in back_end.list_names("all", None) if fnmatch.fnmatch(each, name)]
     return {each: back_end.running(each) for each in names}
 
 
@@ -194,7 +194,7 @@ def enabled(ctx: MinionContext, name: str, root: str | None = None, **kwargs: An
 
         salt '*' service.enabled nginx
     """
-    return provider(ctx).enabled(str(name), {**own_keywords(kwargs), "root": root})
+    return provider(ctx).is_enabled(str(name), {**own_keywords(kwargs), "root": root})
 
 
 def disabled(ctx: MinionContext, name: str, root: str | None = None) -> bool:
@@ -206,7 +206,7 @@ def disabled(ctx: MinionContext, name: str, root: str | None = None) -> bool:
     """
     if _units_rule(ctx):
         return not enabled(ctx, name, root)
-    return name in provider(ctx).listed("disabled", root)
+    return name in provider(ctx).list_names("disabled", root)
 
 
 def _units_rule(ctx: MinionContext) -> bool:
@@ -243,7 +243,7 @@ def get_all(ctx: MinionContext, root: str | None = None) -> list[str]:
 
         salt '*' service.get_all
     """
-    return list(provider(ctx).listed("all", root))
+    return list(provider(ctx).list_names("all", root))
 
 
 def get_enabled(ctx: MinionContext, root: str | None = None) -> Any:
@@ -253,7 +253,7 @@ def get_enabled(ctx: MinionContext, root: str | None = None) -> Any:
 
         salt '*' service.get_enabled
     """
-    return provider(ctx).listed("enabled", root)
+    return provider(ctx).list_names("enabled", root)
 
 
 def get_disabled(ctx: MinionContext, root: str | None = None) -> list[str]:
@@ -263,7 +263,7 @@ def get_disabled(ctx: MinionContext, root: str | None = None) -> list[str]:
 
         salt '*' service.get_disabled
     """
-    return list(provider(ctx).listed("disabled", root))
+    return list(provider(ctx).list_names("disabled", root))
 
 
 def get_running(ctx: MinionContext) -> list[str]:
@@ -273,7 +273,7 @@ def get_running(ctx: MinionContext) -> list[str]:
 
         salt '*' service.get_running
     """
-    return list(provider(ctx).listed("running", None))
+    return list(provider(ctx).list_names("running", None))
 
 
 def get_static(ctx: MinionContext, root: str | None = None) -> list[str]:
@@ -286,7 +286,7 @@ def get_static(ctx: MinionContext, root: str | None = None) -> list[str]:
     from saltlite.providers.service.systemd import Systemd
 
     units(ctx, "get_static")
-    return Systemd(ctx).listed("static", root)
+    return Systemd(ctx).list_names("static", root)
 
 
 def mask(ctx: MinionContext, name: str, runtime: bool = False, root: str | None = None) -> bool:
@@ -318,7 +318,7 @@ def masked(ctx: MinionContext, name: str, runtime: bool = False, root: str | Non
 
         salt '*' service.masked foo
     """
-    return units(ctx, "masked").masked(str(name), runtime, root)
+    return units(ctx, "masked").is_masked(str(name), runtime, root)
 
 
 def show(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def gen_password(password: Any, crypt_salt: str | None = None, algorithm: str = 
     """
     from saltlite.providers.accounts import hashes
 
-    return hashes.hashed(str(password), crypt_salt, algorithm)
+    return hashes.hash_password(str(password), crypt_salt, algorithm)
 
 
 def set_password(
@@ -103,7 +103,7 @@ def _write_password(ctx: MinionContext, name: str, password: str, root: str | No
     path = files.below(root, "/etc/shadow")
     if set(password) & {":", "\n"}:
         raise FunctionError("A password hash holds neither a colon nor a line feed")
-    with files.locked(root):
+    with files.lock_accounts(root):
         text = textfile.load(ctx.host, path)
         day = int(time.time() // _DAY_S)
         changed = None if text is None else files.with_password(text, name, password, day)

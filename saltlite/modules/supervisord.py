@@ -257,7 +257,7 @@ def options(ctx: MinionContext, name: str, conf_file: str | None = None) -> dict
         raise FunctionError("No suitable config file found")
     main = ctx.host.read_text(found) or ""
     texts = {found: main}
-    for pattern in supervisor.included(main):
+    for pattern in supervisor.included_patterns(main):
         below = os.path.join(os.path.dirname(found), pattern)
         texts |= {path: ctx.host.read_text(path) or "" for path in sorted(glob.glob(below))}
     return supervisor.options_of(texts, str(name))

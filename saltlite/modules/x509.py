@@ -141,7 +141,7 @@ def _issue_certificate(
 ) -> _encodings.Certificate:
     if given["ca_server"] is not None:
         return _policies.sign_remotely(ctx, given, str(policy), wanted)
-    return _documents.issued(wanted, datetime.now(timezone.utc), _documents.draw_serial())
+    return _documents.issue(wanted, datetime.now(timezone.utc), _documents.draw_serial())
 
 
 def encode_certificate(
@@ -208,7 +208,7 @@ def create_csr(
         "digest": digest,
         "encoding": encoding,
     }
-    made = _documents.requested(_declared.request(ctx.host, given))
+    made = _documents.build_request(_declared.request(ctx.host, given))
     return _write_document(_encodings.encode_plain(made, encoding), encoding, path, raw=raw)
 
 
@@ -297,7 +297,7 @@ def read_crl(ctx: MinionContext, crl: Any) -> dict[str, Any]:
 
         salt '*' x509.read_crl /etc/pki/my.crl
     """
-    return _revocation.described(_build_crl(ctx, crl))
+    return _revocation.describe(_build_crl(ctx, crl))
 
 
 def verify_crl(ctx: MinionContext, crl: Any, cert: Any) -> bool:
@@ -359,7 +359,7 @@ def read_certificate(ctx: MinionContext, certificate: str) -> dict[str, Any]:
 
         salt '*' x509.read_certificate /etc/pki/mycert.crt
     """
-    return _documents.told(_documents.certificate(_declared.source(ctx.host, certificate)))
+    return _documents.describe(_documents.certificate(_declared.source(ctx.host, certificate)))
 
 
 def read_certificates(ctx: MinionContext, glob_path: str) -> dict[str, dict[str, Any]]:
@@ -374,7 +374,7 @@ def read_certificates(ctx: MinionContext, glob_path: str) -> dict[str, dict[str,
         with contextlib.suppress(_encodings.WrongPassphrase):
             known = _encodings.read_certificates(ctx.host.read_bytes(path) or b"")
             if known:
-                found[path] = _documents.told(known.certificate)
+                found[path] = _documents.describe(known.certificate)
     return found
 
 
@@ -388,7 +388,7 @@ def read_csr(ctx: MinionContext, csr: str) -> dict[str, Any]:
     found = _documents.request(_declared.source(ctx.host, csr))
     if found is None:
         raise FunctionError("Could not load PEM-encoded CSR.")
-    return _documents.told_request(found)
+    return _documents.describe_request(found)
 
 
 def get_public_key(

@@ -89,26 +89,26 @@ def parse(text: str) -> Iterator[Listed]:
         if line.startswith("# "):
             key, _, value = line[2:].partition(": ")
             if key == "file":
-                found = Listed(path=_unescaped(value))
+                found = Listed(path=_unescape_name(value))
                 yield found
             elif key == "owner":
-                found.owner = _unescaped(value)
+                found.owner = _unescape_name(value)
             elif key == "group":
-                found.group = _unescaped(value)
+                found.group = _unescape_name(value)
             elif key == "flags":
                 found.flags = value
         elif line.strip():
-            found.entries.append(_entry(line))
+            found.entries.append(_parse_entry(line))
 
 
-def _entry(line: str) -> Entry:
+def _parse_entry(line: str) -> Entry:
     text, _, comment = line.partition("#effective:")
     default = text.startswith("default:")
     kind, name, permissions = text.removeprefix("default:").strip().rsplit(":", 2)
-    return Entry(kind, _unescaped(name), permissions, comment.strip() or permissions, default)
+    return Entry(kind, _unescape_name(name), permissions, comment.strip() or permissions, default)
 
 
-def _unescaped(text: str) -> str:
+def _unescape_name(text: str) -> str:
     import re
 
     data = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), text.encode())
@@ -122,10 +122,10 @@ def flags_of(listed: Listed) -> list[str]:
     ]
 
 
-def listed(host: Host, paths: Sequence[str], *, recursive: bool = False) -> list[Listed]:
+def list_files(host: Host, paths: Sequence[str], *, recursive: bool = False) -> list[Listed]:
     """The lists of files; those that are not there are left out."""
     words = ["--absolute-names", *(["--recursive"] if recursive else []), "--", *paths]
-    return list(parse(_run(host, "getfacl", *words).stdout))
+    return list(parse(_run_program(host, "getfacl", *words).stdout))
 
 
 def change(
@@ -142,14 +142,14 @@ def change(
     for path in paths:
         held: list[Held] = []
         with contextlib.ExitStack() as stack:
-            for each in _each(path) if recursive else [path]:
+            for each in _walk_path(path) if recursive else [path]:
                 if len(held) == HELD_MOST:
                     done = _change_held(host, action, entries, held, recursive)
                     stack.close()
                     held = []
                     if done.exit_code:
                         return done
-                one = _hold(stack, each, follow=each == path)
+                one = _hold_file(stack, each, follow=each == path)
                 held += [] if one is None else [one]
             done = _change_held(host, action, entries, held, recursive)
             if done.exit_code:
@@ -157,14 +157,14 @@ def change(
     return done
 
 
-def _each(path: str) -> Iterator[str]:
+def _walk_path(path: str) -> Iterator[str]:
     """A path and all below it."""
     yield path
     for folder, folders, files in os.walk(path):
         yield from (os.path.join(folder, name) for name in (*folders, *files))
 
 
-def _hold(stack: contextlib.ExitStack, path: str, *, follow: bool) -> Held | None:
+def _hold_file(stack: contextlib.ExitStack, path: str, *, follow: bool) -> Held | None:
     """A file that is to be changed; ``None`` for a link below a directory, and what is gone."""
     try:
         spot = stack.enter_context(reach(path, follow=follow))
@@ -192,7 +192,7 @@ def _change_held(
         names = {one.shared_path: one.spot.path for one in mine}
         flags = ["-R"] if recursive and not is_folder else []
         words = [*flags, action, *([entries] if entries else []), "--", *names]
-        done = _run(host, "setfacl", *words)
+        done = _run_program(host, "setfacl", *words)
         if done.exit_code:
             said = done.stderr
             for name, path in names.items():
@@ -201,7 +201,7 @@ def _change_held(
     return done
 
 
-def _run(host: Host, name: str, *words: str) -> Completed:
+def _run_program(host: Host, name: str, *words: str) -> Completed:
     program = host.which(name)
     if program is None:
         raise ProgramMissing(name)

@@ -12,13 +12,13 @@ _LINE = regex(r"^([^ #][^:]*) *: *([^#]*?)\s*(#.*)?$")
 
 def parse(text: str) -> dict[str, str]:
     """Names and their targets; remarks and continued lines are left out."""
-    return {name: target for name, target, _ in _lines(text) if name}
+    return {name: target for name, target, _ in _parse_lines(text) if name}
 
 
 def with_target(text: str, alias: str, target: str) -> str:
     """The table in which a name has a target; a remark behind it stays."""
     lines, found = [], False
-    for name, _, line in _lines(text):
+    for name, _, line in _parse_lines(text):
         if name == alias:
             found = True
             match = _LINE.match(line)
@@ -31,15 +31,15 @@ def with_target(text: str, alias: str, target: str) -> str:
 
 def without(text: str, alias: str) -> str:
     """The table without a name."""
-    return "".join(f"{line}\n" for name, _, line in _lines(text) if name != alias)
+    return "".join(f"{line}\n" for name, _, line in _parse_lines(text) if name != alias)
 
 
-def shown(target: Any) -> str:
+def show_target(target: Any) -> str:
     """One target, or several as the table has them."""
     return ", ".join(map(str, target)) if isinstance(target, (list, tuple)) else str(target)
 
 
-def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+def _parse_lines(text: str) -> Iterator[tuple[str, str, str]]:
     """Name, target and the whole line; no name where there is none."""
     for line in text.splitlines():
         match = _LINE.match(line)

@@ -81,19 +81,19 @@ def parse_status(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def rendered(config: Mapping[str, Any]) -> str:
+def render_config(config: Mapping[str, Any]) -> str:
     """One part of a configuration: directives, a map being a section.
 
     A section's ``this`` is its argument; a list repeats the directive.
     """
-    return "".join(_directive(name, value) for name, value in config.items())
+    return "".join(_render_directive(name, value) for name, value in config.items())
 
 
-def _directive(name: str, value: Any) -> str:
+def _render_directive(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         inner = {key: each for key, each in value.items() if key != "this"}
         argument = f" {value['this']}" if "this" in value else ""
-        return f"<{name}{argument}>\n{rendered(inner)}\n</{name}>\n\n"
+        return f"<{name}{argument}>\n{render_config(inner)}\n</{name}>\n\n"
     if isinstance(value, list):
-        return "".join(_directive(name, each) for each in value) + "\n"
+        return "".join(_render_directive(name, each) for each in value) + "\n"
     return f"{name} {value}\n"

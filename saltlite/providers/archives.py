@@ -42,7 +42,7 @@ class Contents:
     files: set[str] = field(default_factory=set)
     links: set[str] = field(default_factory=set)
 
-    def stripped(self, components: int) -> Contents:
+    def strip_components(self, components: int) -> Contents:
         """Without the first ``components`` parts of each path; what has no more is left out."""
         return Contents(
             *(
@@ -101,14 +101,14 @@ def tar_contents(path: str) -> Contents | None:
     return found
 
 
-def listed_contents(lines: Iterable[str]) -> Contents:
+def contents_of_names(lines: Iterable[str]) -> Contents:
     """What is in an archive by a listing of names only."""
     names = {line for line in lines if line}
     dirs = {name for name in names if name.endswith("/")}
     return Contents(dirs, names - dirs)
 
 
-def described_contents(lines: Iterable[str]) -> Contents:
+def contents_of_listing(lines: Iterable[str]) -> Contents:
     """What is in an archive by what ``tar tv --numeric-owner`` says of it."""
     found = Contents()
     for parts in (line.split(maxsplit=5) for line in lines):
@@ -132,7 +132,7 @@ def zip_contents(path: str) -> Contents:
         OSError: it cannot be read.
     """
     found = Contents()
-    with _opened_zip(path) as archive:
+    with _open_zip(path) as archive:
         for info in archive.infolist():
             if info.is_dir():
                 found.dirs.add(info.filename)
@@ -146,12 +146,12 @@ def zip_contents(path: str) -> Contents:
 
 def is_encrypted(path: str) -> bool:
     """Whether any member of a ZIP file needs a password; raises as :func:`zip_contents`."""
-    with _opened_zip(path) as archive:
+    with _open_zip(path) as archive:
         return any(info.flag_bits & 1 for info in archive.infolist())
 
 
 @contextlib.contextmanager
-def _opened_zip(path: str) -> Iterator[zipfile.ZipFile]:
+def _open_zip(path: str) -> Iterator[zipfile.ZipFile]:
     import zipfile
 
     try:
@@ -182,7 +182,7 @@ def unzip(
     """
     import zipfile
 
-    with _opened_zip(path) as archive:
+    with _open_zip(path) as archive:
         wanted = [info for info in archive.infolist() if info.filename not in excludes]
         links = [info for info in wanted if _is_link(info)]
         secret = password.encode() if password else None
@@ -194,10 +194,10 @@ def unzip(
                 for info in wanted:
                     if not _is_link(info):
                         _refuse_outside(folder, info.filename, dest)
-                        _extract(archive, info, folder, secret, modes)
+                        _extract_member(archive, info, folder, secret, modes)
                 for info in links:  # last, so that nothing is written through them
                     _refuse_outside(folder, info.filename, dest)
-                    _link(archive, info, folder, secret)
+                    _extract_link(archive, info, folder, secret)
         except (RuntimeError, zipfile.BadZipFile, NotImplementedError, zlib.error) as error:
             raise FunctionError(str(error)) from error
         return names
@@ -211,7 +211,7 @@ def _refuse_outside(dest: str, name: str, shown: str) -> None:
         raise FunctionError(f"{name} would be written outside of {shown}")
 
 
-def _extract(
+def _extract_member(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, dest: str, secret: bytes | None, modes: bool
 ) -> None:
     place = os.path.join(dest, info.filename)
@@ -223,7 +223,9 @@ def _extract(
         os.chmod(place, mode)
 
 
-def _link(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dest: str, secret: bytes | None) -> None:
+def _extract_link(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, dest: str, secret: bytes | None
+) -> None:
     place = Path(dest, info.filename)
     target = archive.read(info, secret)
     if len(target) > LINK_LIMIT_BYTES:
@@ -253,7 +255,7 @@ def make_zip(path: str, sources: Sequence[str], cwd: str | None, *, large: bool)
         kind = zipfile.ZIP_DEFLATED
         with zipfile.ZipFile(temporary, "x", kind, allowZip64=large) as archive:
             for source in sources:
-                for place in _walked(source):
+                for place in _walk_source(source):
                     name = os.path.relpath(place, cwd) if cwd else place.lstrip("/")
                     name += "/" if os.path.isdir(place) else ""
                     archive.write(place, name)
@@ -267,7 +269,7 @@ def make_zip(path: str, sources: Sequence[str], cwd: str | None, *, large: bool)
     return names
 
 
-def _walked(source: str) -> Iterator[str]:
+def _walk_source(source: str) -> Iterator[str]:
     yield source
     if os.path.isdir(source) and not os.path.islink(source):
         for folder, folders, files in os.walk(source):

@@ -136,8 +136,8 @@ def run(ctx: MinionContext, cmd: Any, options: Options, *, shown: str | None = N
     Raises:
         FunctionError: it may not run, an option is wrong, or it could not be started.
     """
-    prepared = _prepare(ctx, cmd, options, shown)
-    timeout_s = _timeout(options.timeout)
+    prepared = _prepare_command(ctx, cmd, options, shown)
+    timeout_s = _parse_timeout(options.timeout)
     try:
         done = ctx.host.run(
             prepared.command,
@@ -153,13 +153,13 @@ def run(ctx: MinionContext, cmd: Any, options: Options, *, shown: str | None = N
     except LookupError as error:
         raise FunctionError(str(error)) from error
     if done.timed_out:
-        return _timed_out(cmd, done, options)
-    return _finished(ctx, prepared.name, done, options)
+        return _build_timeout(cmd, done, options)
+    return _finish_command(ctx, prepared.name, done, options)
 
 
 def start(ctx: MinionContext, cmd: Any, options: Options) -> int:
     """Start a command that nobody waits for; its process id. Raises as :func:`run`."""
-    prepared = _prepare(ctx, cmd, options, None)
+    prepared = _prepare_command(ctx, cmd, options, None)
     try:
         return ctx.host.start(prepared.command, shell=prepared.shell, **prepared.keywords)
     except CommandError as error:
@@ -173,44 +173,46 @@ def log_output(text: str, options: Options, retcode: int) -> None:
         log.log(level, "output: %s", text)
 
 
-def _prepare(ctx: MinionContext, cmd: Any, options: Options, shown: str | None) -> _Prepared:
-    command, wanted_cwd = _written_out(ctx, cmd, options)
-    _permitted(ctx, command)
-    _numbers(options.success_retcodes)
-    account = _account(ctx.host, options.runas)
-    _known_group(options.group)
-    shell = _shell(ctx.host, options)
-    argv = _argv(command, _wants_shell(ctx, options))
-    cwd = _cwd(wanted_cwd, account)
+def _prepare_command(
+    ctx: MinionContext, cmd: Any, options: Options, shown: str | None
+) -> _Prepared:
+    command, wanted_cwd = _expand_command(ctx, cmd, options)
+    _check_permission(ctx, command)
+    _parse_numbers(options.success_retcodes)
+    account = _find_account(ctx.host, options.runas)
+    _check_group(options.group)
+    shell = _find_shell(ctx.host, options)
+    argv = _shell_argv(command, _wants_shell(ctx, options))
+    cwd = _find_cwd(wanted_cwd, account)
     name = shown or _first_word(command)
-    _log_start(name, account, cwd, _level(options))
+    _log_start(name, account, cwd, _log_level(options))
     keywords = {
         "cwd": cwd,
-        "env": _environment(ctx.host, options, account, shell),
+        "env": _build_environment(ctx.host, options, account, shell),
         "clean_env": options.clean_env,
         "runas": options.runas,
         "group": options.group,
-        "umask": _umask(options.umask),
+        "umask": _parse_umask(options.umask),
     }
     if argv is None:
         return _Prepared(str(command), shell, name, keywords)
     return _Prepared(argv, None, name, keywords)
 
 
-def _written_out(
+def _expand_command(
     ctx: MinionContext, cmd: Any, options: Options
 ) -> tuple[list[str] | str, str | None]:
     """The command and its directory as text, rendered if they are templates."""
     command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
     if not options.template:
         return command, options.cwd
-    cwd = _rendered(ctx, options.cwd, options) if options.cwd else options.cwd
+    cwd = _render_text(ctx, options.cwd, options) if options.cwd else options.cwd
     if isinstance(command, str):
-        return _rendered(ctx, command, options), cwd
-    return [_rendered(ctx, part, options) for part in command], cwd
+        return _render_text(ctx, command, options), cwd
+    return [_render_text(ctx, part, options) for part in command], cwd
 
 
-def _rendered(ctx: MinionContext, text: str, options: Options) -> str:
+def _render_text(ctx: MinionContext, text: str, options: Options) -> str:
     """A command or its directory, which may be templates; raises RenderError."""
     from saltlite.templates.template import ENGINES, render_template
 
@@ -222,7 +224,7 @@ def _rendered(ctx: MinionContext, text: str, options: Options) -> str:
     return render_template(text, str(options.template), ctx, saltenv=env)
 
 
-def _permitted(ctx: MinionContext, command: list[str] | str) -> None:
+def _check_permission(ctx: MinionContext, command: list[str] | str) -> None:
     text = command if isinstance(command, str) else " ".join(command)
     if not text.strip():
         raise FunctionError("No command was given")
@@ -235,7 +237,7 @@ def _permitted(ctx: MinionContext, command: list[str] | str) -> None:
         raise FunctionError(f'The shell command "{text}" is not permitted')
 
 
-def _account(host: Host, runas: str | None) -> Account | None:
+def _find_account(host: Host, runas: str | None) -> Account | None:
     if runas is None:
         return None
     try:
@@ -244,14 +246,14 @@ def _account(host: Host, runas: str | None) -> Account | None:
         raise FunctionError(f"User '{runas}' is not available") from None
 
 
-def _shell(host: Host, options: Options) -> str:
+def _find_shell(host: Host, options: Options) -> str:
     shell = options.shell or DEFAULT_SHELL
     if not (host.which(shell) and os.path.isabs(shell)):
         raise FunctionError(f"The shell {shell} is not available")
     return shell
 
 
-def _known_group(group: str | None) -> None:
+def _check_group(group: str | None) -> None:
     import grp
 
     if group is None:
@@ -268,7 +270,7 @@ def _wants_shell(ctx: MinionContext, options: Options) -> bool:
     return options.from_job or not ctx.config.modules.cmd_safe
 
 
-def _argv(command: list[str] | str, shell: bool) -> list[str] | None:
+def _shell_argv(command: list[str] | str, shell: bool) -> list[str] | None:
     """The list of arguments; ``None`` if a shell is to read the text."""
     if isinstance(command, list):
         return command
@@ -284,7 +286,7 @@ def _first_word(command: list[str] | str) -> str:
     return command[0] if isinstance(command, list) else command.split()[0]
 
 
-def _cwd(wanted: str | None, account: Account | None) -> str:
+def _find_cwd(wanted: str | None, account: Account | None) -> str:
     """Without a wish it is the user's home, or ``/`` if that cannot be entered."""
     if wanted is None:
         home = os.path.expanduser("~") if account is None else account.home
@@ -294,7 +296,7 @@ def _cwd(wanted: str | None, account: Account | None) -> str:
     return wanted
 
 
-def _umask(wanted: Any) -> int | None:
+def _parse_umask(wanted: Any) -> int | None:
     if wanted is None or str(wanted).strip() == "":
         return None
     try:
@@ -303,7 +305,7 @@ def _umask(wanted: Any) -> int | None:
         raise FunctionError(f"Invalid umask: '{wanted}'") from None
 
 
-def _timeout(wanted: Any) -> float | None:
+def _parse_timeout(wanted: Any) -> float | None:
     if not wanted:
         return None
     try:
@@ -312,7 +314,7 @@ def _timeout(wanted: Any) -> float | None:
         raise FunctionError(f"Error: timeout {wanted} must be a number") from None
 
 
-def _environment(
+def _build_environment(
     host: Host, options: Options, account: Account | None, shell: str
 ) -> dict[str, str]:
     env = _login_environment(host, account, shell) if account and not options.clean_env else {}
@@ -320,19 +322,19 @@ def _environment(
         env |= {"USER": account.name, "LOGNAME": account.name, "HOME": account.home}
     if options.reset_system_locale:
         env |= dict.fromkeys(LOCALE_NAMES, "C")
-    env |= wanted_environment(options.env)
+    env |= merge_environment(options.env)
     if options.prepend_path:
         path = env.get("PATH") or os.environ.get("PATH", "")
         env["PATH"] = f"{options.prepend_path}:{path}"
     return env
 
 
-def wanted_environment(env: Any) -> dict[str, str]:
+def merge_environment(env: Any) -> dict[str, str]:
     """The option ``env`` in any of its forms: a map, a list of maps, or YAML of either."""
     if isinstance(env, str):
         env = _from_yaml(env)
     if isinstance(env, (list, tuple)):
-        env = _joined(env)
+        env = _join_maps(env)
     if not isinstance(env, Mapping):
         return {}
     return {str(name): _environment_text(str(name), value) for name, value in env.items()}
@@ -348,7 +350,7 @@ def _from_yaml(text: str) -> Any:
         raise FunctionError("the environment is not a map") from None  # its text may be a secret
 
 
-def _joined(parts: Iterable[Any]) -> dict[Any, Any]:
+def _join_maps(parts: Iterable[Any]) -> dict[Any, Any]:
     env: dict[Any, Any] = {}
     for part in parts:
         env |= dict(part) if isinstance(part, Mapping) else {part: None}
@@ -398,7 +400,7 @@ def _log_start(name: str, account: Account | None, cwd: str, level: int | None) 
     log.info("Executing command '%s' %sin directory '%s'", name, who, cwd)
 
 
-def _level(options: Options) -> int | None:
+def _log_level(options: Options) -> int | None:
     """The level of lines about a command that went well; ``None`` for none."""
     name = str(options.output_loglevel).lower()
     if name == QUIET:
@@ -410,13 +412,13 @@ def _level(options: Options) -> int | None:
 
 
 def _level_of_output(options: Options, retcode: int) -> int | None:
-    level = _level(options)
+    level = _log_level(options)
     if level is None or retcode == 0 or options.ignore_retcode:
         return level
     return max(level, logging.ERROR)
 
 
-def _finished(ctx: MinionContext, name: str, done: Completed, options: Options) -> Outcome:
+def _finish_command(ctx: MinionContext, name: str, done: Completed, options: Options) -> Outcome:
     for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
         if REPLACED in text:
             log.error(
@@ -426,7 +428,7 @@ def _finished(ctx: MinionContext, name: str, done: Completed, options: Options) 
             )
     strip: Callable[[str], str] = str.rstrip if options.rstrip else str
     stdout, stderr = strip(done.stdout), strip(done.stderr)
-    retcode = 0 if _succeeded(done.exit_code, stdout, stderr, options) else done.exit_code
+    retcode = 0 if _is_success(done.exit_code, stdout, stderr, options) else done.exit_code
     _log_end(name, retcode, stdout, stderr, options)
     ctx.state["retcode"] = 0 if options.ignore_retcode else retcode
     if options.hide_output:
@@ -434,16 +436,16 @@ def _finished(ctx: MinionContext, name: str, done: Completed, options: Options) 
     return Outcome(done.pid, retcode, stdout, stderr)
 
 
-def _succeeded(exit_code: int, stdout: str, stderr: str, options: Options) -> bool:
+def _is_success(exit_code: int, stdout: str, stderr: str, options: Options) -> bool:
     return (
         exit_code == 0
-        or exit_code in _numbers(options.success_retcodes)
-        or any(text in stdout for text in _texts(options.success_stdout))
-        or any(text in stderr for text in _texts(options.success_stderr))
+        or exit_code in _parse_numbers(options.success_retcodes)
+        or any(text in stdout for text in _parse_texts(options.success_stdout))
+        or any(text in stderr for text in _parse_texts(options.success_stderr))
     )
 
 
-def _texts(wanted: Any) -> list[str]:
+def _parse_texts(wanted: Any) -> list[str]:
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -451,9 +453,9 @@ def _texts(wanted: Any) -> list[str]:
     return [str(part) for part in wanted] if isinstance(wanted, Sequence) else [str(wanted)]
 
 
-def _numbers(wanted: Any) -> list[int]:
+def _parse_numbers(wanted: Any) -> list[int]:
     try:
-        return [int(text) for text in _texts(wanted)]
+        return [int(text) for text in _parse_texts(wanted)]
     except ValueError:
         raise FunctionError("success_retcodes must be a list of integers") from None
 
@@ -472,15 +474,15 @@ def _log_end(name: str, retcode: int, stdout: str, stderr: str, options: Options
         log.log(level, "retcode: %s", retcode)
 
 
-def _timed_out(cmd: Any, done: Completed, options: Options) -> Outcome:
+def _build_timeout(cmd: Any, done: Completed, options: Options) -> Outcome:
     """A command that was killed. The job's retcode stays 0, as in Salt."""
-    text = f"{_shown(cmd)} : Timed out after {options.timeout} seconds"
-    if _level(options) is not None:
-        log.error("Command '%s' failed with return code: 1", _shown(cmd).split()[0])
+    text = f"{_show_command(cmd)} : Timed out after {options.timeout} seconds"
+    if _log_level(options) is not None:
+        log.error("Command '%s' failed with return code: 1", _show_command(cmd).split()[0])
     return Outcome(done.pid, 1, text, "")
 
 
-def _shown(cmd: Any) -> str:
+def _show_command(cmd: Any) -> str:
     return shlex.join(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
 
 

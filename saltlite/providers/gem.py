@@ -54,14 +54,14 @@ def installing(
     """The words of ``gem install``, for RubyGems of ``gem_version``."""
     words = ["install", *gems]
     words += ["--version", version] if version else []
-    words += _documents(gem_version, rdoc=rdoc, ri=ri)
+    words += _document_words(gem_version, rdoc=rdoc, ri=ri)
     words += ["--prerelease"] if pre_releases else []
     words += ["-p", proxy] if proxy else []
     words += ["--source", source] if source else []
     return words
 
 
-def _documents(gem_version: str, *, rdoc: bool, ri: bool) -> list[str]:
+def _document_words(gem_version: str, *, rdoc: bool, ri: bool) -> list[str]:
     number = tuple(int(part) for part in re.findall(r"\d+", gem_version)[:2])
     if number >= _WITHOUT_DOCUMENT:
         kinds = [name for name, wanted in (("rdoc", rdoc), ("ri", ri)) if wanted]
@@ -73,7 +73,7 @@ def _documents(gem_version: str, *, rdoc: bool, ri: bool) -> list[str]:
 
 def satisfies(have: str, wanted: str) -> bool:
     """Whether a version is what ``1.5``, ``>= 2`` or ``~> 4.0, != 4.2`` asks for."""
-    return all(_fits(plain_version(have), part.strip()) for part in wanted.split(","))
+    return all(_fits_version(plain_version(have), part.strip()) for part in wanted.split(","))
 
 
 def is_condition(wanted: str) -> bool:
@@ -81,14 +81,14 @@ def is_condition(wanted: str) -> bool:
     return bool(re.match(r"\s*[<>=!~]", wanted))
 
 
-def _fits(have: str, wanted: str) -> bool:
+def _fits_version(have: str, wanted: str) -> bool:
     match = re.match(r"(~>|[<>=!]{0,2})\s*(\S+)$", wanted)
     if match is None:
         return False
     sign, limit = match.groups()
-    order = _order(_parts(have), _parts(limit))
+    order = _compare_versions(_version_parts(have), _version_parts(limit))
     if sign == "~>":
-        return order >= 0 and _order(_parts(have), _next(limit)) < 0
+        return order >= 0 and _compare_versions(_version_parts(have), _next_version(limit)) < 0
     return _SIGNS[sign](order) if sign in _SIGNS else False
 
 
@@ -104,7 +104,7 @@ _SIGNS: Mapping[str, Callable[[int], bool]] = {
 }
 
 
-def _parts(version: str) -> list[int | str]:
+def _version_parts(version: str) -> list[int | str]:
     """The numbers and letters of a version, without the zeros at its end."""
     parts = [
         int(each) if is_digits(each) else each for each in re.findall(r"\d+|[a-zA-Z]+", version)
@@ -114,14 +114,14 @@ def _parts(version: str) -> list[int | str]:
     return parts
 
 
-def _next(version: str) -> list[int | str]:
+def _next_version(version: str) -> list[int | str]:
     """The first version that ``~> version`` leaves out: its last number but one, and one more."""
     numbers = [int(each) for each in re.findall(r"\d+", version)]
     kept = numbers[:-1] or numbers
     return [*kept[:-1], kept[-1] + 1]
 
 
-def _order(first: Sequence[int | str], second: Sequence[int | str]) -> int:
+def _compare_versions(first: Sequence[int | str], second: Sequence[int | str]) -> int:
     """-1, 0 or 1; letters (a version before a version) come before numbers."""
     for mine, others in zip_longest(first, second, fillvalue=0):
         if mine != others:

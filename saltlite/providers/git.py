@@ -54,17 +54,17 @@ def git(ctx: MinionContext, words: Sequence[str], run: Run) -> Outcome:
         FunctionError: it failed, unless ``run.fail`` is off; its words, without passwords.
     """
     if not run.identity:
-        return _judged(_once(ctx, words, run, None), words, run)
-    keys = _identities(ctx, run)
-    outcome = _once(ctx, words, run, keys[0])
+        return _judge_outcome(_run_once(ctx, words, run, None), words, run)
+    keys = _find_identities(ctx, run)
+    outcome = _run_once(ctx, words, run, keys[0])
     for key in keys[1:]:
         if outcome.retcode == 0:
             break
-        outcome = _once(ctx, words, run, key)
-    return _judged(outcome, words, run)
+        outcome = _run_once(ctx, words, run, key)
+    return _judge_outcome(outcome, words, run)
 
 
-def _once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -> Outcome:
+def _run_once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -> Outcome:
     refuse_misleading(run.cwd, run.user)
     # without the locks a look at a clone does not write its index anew
     env = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANG": "C"}
@@ -93,15 +93,15 @@ def refuse_misleading(path: str | None, user: str | None) -> None:
         openat.refuse_misleading(path)
 
 
-def _judged(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:
+def _judge_outcome(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:
     if outcome.retcode == 0 or not run.fail:
         return outcome
     said = outcome.stderr.strip()
     failed = f"Command '{' '.join(words)}' failed"
-    raise FunctionError(redacted(f"{failed}: {said}" if said else failed))
+    raise FunctionError(redact_text(f"{failed}: {said}" if said else failed))
 
 
-def _identities(ctx: MinionContext, run: Run) -> list[str]:
+def _find_identities(ctx: MinionContext, run: Run) -> list[str]:
     """The files of the keys; those of the master are fetched.
 
     Raises:
@@ -127,7 +127,7 @@ def _identities(ctx: MinionContext, run: Run) -> list[str]:
     return found
 
 
-def redacted(text: str) -> str:
+def redact_text(text: str) -> str:
     """A text without names and passwords in addresses."""
     return _AUTH.sub(r"\1://<redacted>@", text)
 
@@ -213,7 +213,7 @@ def parse_remotes(text: str, hide: bool) -> dict[str, dict[str, str]]:
         name, _, rest = line.partition("\t")
         url, _, kind = rest.rpartition(" (")
         if url:
-            shown = redacted(url) if hide else url
+            shown = redact_text(url) if hide else url
             found.setdefault(name, {})[kind.rstrip(")")] = shown
     return found
 

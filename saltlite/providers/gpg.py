@@ -63,12 +63,12 @@ class Key:
             "keyid": self.keyid,
             "fingerprint": self.fingerprint,
             "uids": list(self.uids),
-            "created": _day(self.created),
+            "created": _format_day(self.created),
             "keyLength": self.length,
             "ownerTrust": TRUST.get(self.owner_trust, UNKNOWN),
             "trust": TRUST.get(self.trust, UNKNOWN),
         }
-        return {**shown, "expires": _day(self.expires)} if self.expires else shown
+        return {**shown, "expires": _format_day(self.expires)} if self.expires else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class Keyring:
         if not os.path.isdir(self.home):
             raise FunctionError(f"gnupghome should be a directory (it isn't): {self.home}")
         done = self.host.run(
-            [*self._program(), *_secret(passphrase), *words],
-            stdin=_input(stdin, passphrase),
+            [*self._gpg_command(), *_secret_words(passphrase), *words],
+            stdin=_build_input(stdin, passphrase),
             encoding="latin-1",  # a byte for a letter: what is decrypted need not be text
             runas=self.user,
             env={"LC_ALL": "C.UTF-8"},
@@ -129,13 +129,13 @@ class Keyring:
         data = done.stdout.encode("latin-1")
         return Answer(done.exit_code == 0, data, complaints, tuple(map(tuple, told)))
 
-    def _program(self) -> list[str]:
+    def _gpg_command(self) -> list[str]:
         program = self.host.which("gpg")
         if program is None:
             raise ProgramMissing("gpg")
         return [program, "--homedir", self.home, "--batch", "--no-tty", "--status-fd", "2"]
 
-    def listed(self, *, secret: bool = False) -> list[Key]:
+    def list_keys(self, *, secret: bool = False) -> list[Key]:
         """All keys, or those of which the secret part is here."""
         what = "--list-secret-keys" if secret else "--list-keys"
         words = ("--with-colons", "--fixed-list-mode", "--fingerprint", what)
@@ -143,7 +143,7 @@ class Keyring:
 
     def find(self, wanted: str, *, secret: bool = False) -> Key | None:
         """The key with this id or fingerprint."""
-        return next((key for key in self.listed(secret=secret) if key.is_meant(wanted)), None)
+        return next((key for key in self.list_keys(secret=secret) if key.is_meant(wanted)), None)
 
 
 def parse_keys(text: str) -> Iterator[Key]:
@@ -152,21 +152,21 @@ def parse_keys(text: str) -> Iterator[Key]:
     for line in text.splitlines():
         record = line.split(":")
         if record[0] in ("pub", "sec") and records:
-            yield _key(records)
+            yield _parse_key(records)
             records = []
         if records or record[0] in ("pub", "sec"):
             records.append(record)
     if records:
-        yield _key(records)
+        yield _parse_key(records)
 
 
-def _key(records: Sequence[Sequence[str]]) -> Key:
+def _parse_key(records: Sequence[Sequence[str]]) -> Key:
     head = [*records[0], *[""] * 12]
     prints = (record[9] for record in records if record[0] == "fpr")
     return Key(
         keyid=head[4],
         fingerprint=next(prints, ""),
-        uids=tuple(_unescaped(record[9]) for record in records if record[0] == "uid"),
+        uids=tuple(_unescape_text(record[9]) for record in records if record[0] == "uid"),
         created=head[5],
         expires=head[6],
         length=head[2],
@@ -184,18 +184,18 @@ def parse_found(text: str) -> Iterator[dict[str, object]]:
             if found:
                 yield found
             found = {"keyid": record[1], "uids": [], "keyLength": record[3]}
-            found["created"] = _day(record[4])
+            found["created"] = _format_day(record[4])
             if record[5]:
-                found["expires"] = _day(record[5])
+                found["expires"] = _format_day(record[5])
         elif record[0] == "uid" and found:
             uids = found["uids"]
             if isinstance(uids, list):
-                uids.append(_unescaped(record[1], "%"))
+                uids.append(_unescape_text(record[1], "%"))
     if found:
         yield found
 
 
-def _unescaped(text: str, mark: str = "\\x") -> str:
+def _unescape_text(text: str, mark: str = "\\x") -> str:
     import re
 
     data = re.sub(
@@ -206,19 +206,19 @@ def _unescaped(text: str, mark: str = "\\x") -> str:
     return data.decode("utf-8", "replace")
 
 
-def _day(seconds: str) -> str:
+def _format_day(seconds: str) -> str:
     if not is_digits(seconds):
         return seconds
     return time.strftime("%Y-%m-%d", time.localtime(int(seconds)))
 
 
-def _secret(passphrase: str | None) -> list[str]:
+def _secret_words(passphrase: str | None) -> list[str]:
     if passphrase is None:
         return []
     return ["--pinentry-mode", "loopback", "--passphrase-fd", "0"]
 
 
-def _input(text: str, passphrase: str | None) -> bytes:
+def _build_input(text: str, passphrase: str | None) -> bytes:
     if passphrase is None:
         return text.encode()
     if "\n" in passphrase:

@@ -25,7 +25,7 @@ _APR1_ORDER: Final = ((0, 6, 12), (1, 7, 13), (2, 8, 14), (3, 9, 15), (4, 10, 5)
 def fits_htpasswd(password: str, known: str) -> bool:
     """Whether ``password`` is that of a line of ``htpasswd``; never for a hash of another kind."""
     if known.startswith(SHA1):
-        digest = hashlib.sha1(_bytes(password), usedforsecurity=False).digest()
+        digest = hashlib.sha1(_encode_text(password), usedforsecurity=False).digest()
         return same_text(SHA1 + base64.b64encode(digest).decode("ascii"), known)
     if known.startswith(APR1):
         salt = known.removeprefix(APR1).partition("$")[0]
@@ -40,12 +40,14 @@ def fits_htpasswd(password: str, known: str) -> bool:
 def fits_htdigest(username: str, realm: str, password: str, known: str) -> bool:
     """Whether ``password`` is that of a line of ``htdigest``."""
     text = f"{username}:{realm}:{password}"
-    return same_text(hashlib.md5(_bytes(text), usedforsecurity=False).hexdigest(), known.lower())
+    return same_text(
+        hashlib.md5(_encode_text(text), usedforsecurity=False).hexdigest(), known.lower()
+    )
 
 
 def same_text(one: str, other: str) -> bool:
     """Whether two secrets are equal; the time tells nothing of where they differ."""
-    return hmac.compare_digest(_bytes(one), _bytes(other))
+    return hmac.compare_digest(_encode_text(one), _encode_text(other))
 
 
 def hash_apr1(password: str, salt: str) -> str:
@@ -53,27 +55,27 @@ def hash_apr1(password: str, salt: str) -> str:
 
     Source: Apache's page "Password Formats"; checked against ``openssl passwd -apr1``.
     """
-    word, salted = _bytes(password), _bytes(salt[:8])
-    final = _digest(word + salted + word)
+    word, salted = _encode_text(password), _encode_text(salt[:8])
+    final = _md5_digest(word + salted + word)
     start = word + APR1.encode() + salted + (final * (len(word) // 16 + 1))[: len(word)]
     length = len(word)
     while length:
         start += b"\0" if length & 1 else word[:1]
         length >>= 1
-    final = _digest(start)
+    final = _md5_digest(start)
     for number in range(_APR1_ROUNDS):
         text = word if number % 2 else final
         text += salted if number % 3 else b""
         text += word if number % 7 else b""
-        final = _digest(text + (final if number % 2 else word))
-    return f"{APR1}{salt[:8]}${_letters(final)}"
+        final = _md5_digest(text + (final if number % 2 else word))
+    return f"{APR1}{salt[:8]}${_encode_letters(final)}"
 
 
-def _digest(data: bytes) -> bytes:
+def _md5_digest(data: bytes) -> bytes:
     return hashlib.md5(data, usedforsecurity=False).digest()
 
 
-def _letters(final: bytes) -> str:
+def _encode_letters(final: bytes) -> str:
     found = []
     for high, middle, low in _APR1_ORDER:
         value = final[high] << 16 | final[middle] << 8 | final[low]
@@ -81,5 +83,5 @@ def _letters(final: bytes) -> str:
     return "".join([*found, _LETTERS[final[11] & 63], _LETTERS[final[11] >> 6]])
 
 
-def _bytes(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")

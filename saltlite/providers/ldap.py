@@ -80,7 +80,7 @@ class Directory:
         dn = self._find_user(username)
         if not dn:
             return False
-        connection = self._connect(dn, password)
+        connection = self._bind_connection(dn, password)
         if connection is None or not self._is_named(connection, dn, username):
             return False
         self._user, self._user_dn = connection, dn
@@ -91,17 +91,17 @@ class Directory:
         connection = self._bind_for_search() or self._user
         if connection is None:
             return []
-        if self._flag("activedirectory"):
+        if self._flag_option("activedirectory"):
             return self._active_directory(connection, username)
-        if self._flag("freeipa"):
-            found = self._search(
+        if self._flag_option("freeipa"):
+            found = self._search_entries(
                 connection,
-                self._text("group_basedn") or self._text("basedn"),
-                fill_filter(self._text("group_filter"), username),
-                [self._text("groupattribute", "memberOf"), "cn"],
+                self._text_option("group_basedn") or self._text_option("basedn"),
+                fill_filter(self._text_option("group_filter"), username),
+                [self._text_option("groupattribute", "memberOf"), "cn"],
             )
             return [name for one in found for name in one.values("cn")]
-        return self._posix(connection, username)
+        return self._find_posix_groups(connection, username)
 
     def find_computers(self, base: str) -> list[str]:
         """The ids of the minions below an entry: its computers, in lower case.
@@ -111,7 +111,7 @@ class Directory:
         connection = self._bind_for_search() or self._user
         if connection is None:
             raise FunctionError(f"{PREFIX}binddn, bindpw or anonymous is needed to find computers")
-        found = self._search(connection, base, COMPUTERS, ["cn"], "SUBTREE")
+        found = self._search_entries(connection, base, COMPUTERS, ["cn"], "SUBTREE")
         names = {one.values("cn")[0].lower() for one in found if one.values("cn")}
         ids = {self._without_domain(one) for one in names}
         return sorted(one for one in ids if valid_minion_id(one))
@@ -126,7 +126,7 @@ class Directory:
 
     def _find_user(self, username: str) -> str:
         """The name of the user's entry, ``""`` if there is not exactly one."""
-        binddn, bindpw = self._text("binddn"), self._text("bindpw")
+        binddn, bindpw = self._text_option("binddn"), self._text_option("bindpw")
         if binddn and not bindpw:
             return fill_name(binddn, username)
         connection = self._bind_for_search()
@@ -141,10 +141,10 @@ class Directory:
         A directory may find more: an entry ``alice`` for ``álice``, who has no rights of her own
         here. Of an entry that may not be read the directory's word is taken.
         """
-        is_searched = bool(self._text("bindpw")) or not self._text("binddn")
-        template = self._text("filter" if is_searched else "binddn")
+        is_searched = bool(self._text_option("bindpw")) or not self._text_option("binddn")
+        template = self._text_option("filter" if is_searched else "binddn")
         claims = list(_NAMED.findall(template))
-        found = self._search(
+        found = self._search_entries(
             connection, dn, "(objectClass=*)", [name for name, _value in claims], "BASE"
         )
         known = [
@@ -159,79 +159,83 @@ class Directory:
         return False
 
     def _search_user(self, connection: Any, username: str) -> str:
-        wanted = self._text("filter")
+        wanted = self._text_option("filter")
         if not wanted:
             raise FunctionError(f"{PREFIX}filter is needed to find users")
-        found = self._search(connection, self._text("basedn"), fill_filter(wanted, username), [])
+        found = self._search_entries(
+            connection, self._text_option("basedn"), fill_filter(wanted, username), []
+        )
         if len(found) > 1:
             log.warning("ldap: %sfilter finds %d entries for one user", PREFIX, len(found))
         return found[0].dn if len(found) == 1 else ""
 
     def _bind_for_search(self) -> Any:
         """A connection to search with; ``None`` if there is no account for that."""
-        binddn, bindpw = self._text("binddn"), self._text("bindpw")
+        binddn, bindpw = self._text_option("binddn"), self._text_option("bindpw")
         if binddn and bindpw:
-            connection = self._connect(binddn, bindpw)
+            connection = self._bind_connection(binddn, bindpw)
             if connection is None:
                 raise FunctionError(f"the directory refuses {PREFIX}binddn")
             return connection
-        return self._connect("", "") if self._flag("anonymous") else None
+        return self._bind_connection("", "") if self._flag_option("anonymous") else None
 
     # --- groups --------------------------------------------------------------------------
 
     def _active_directory(self, connection: Any, username: str) -> list[str]:
-        account = self._text("accountattributename", "memberUid")
-        person = escape_filter(self._text("persontype", "person"))
+        account = self._text_option("accountattributename", "memberUid")
+        person = escape_filter(self._text_option("persontype", "person"))
         wanted = f"(&({account}={escape_filter(username)})(objectClass={person}))"
-        users = self._search(connection, self._text("basedn"), wanted, [])
+        users = self._search_entries(connection, self._text_option("basedn"), wanted, [])
         if len(users) != 1:
             return []
-        kind = escape_filter(self._text("groupclass", "posixGroup"))
+        kind = escape_filter(self._text_option("groupclass", "posixGroup"))
         wanted = f"(&(member={escape_filter(users[0].dn)})(objectClass={kind}))"
-        found = self._search(connection, self._text("basedn"), wanted, ["cn"])
+        found = self._search_entries(connection, self._text_option("basedn"), wanted, ["cn"])
         return [name for one in found for name in one.values("cn")]
 
-    def _posix(self, connection: Any, username: str) -> list[str]:
-        account = self._text("accountattributename", "memberUid")
-        kind = escape_filter(self._text("groupclass", "posixGroup"))
-        below = self._text("groupou", "Groups")
-        base = ",".join(filter(None, (below and f"ou={below}", self._text("basedn"))))
+    def _find_posix_groups(self, connection: Any, username: str) -> list[str]:
+        account = self._text_option("accountattributename", "memberUid")
+        kind = escape_filter(self._text_option("groupclass", "posixGroup"))
+        below = self._text_option("groupou", "Groups")
+        base = ",".join(filter(None, (below and f"ou={below}", self._text_option("basedn"))))
         wanted = f"(&({account}={escape_filter(username)})(objectClass={kind}))"
-        found = self._search(connection, base, wanted, ["cn", account])
+        found = self._search_entries(connection, base, wanted, ["cn", account])
         names = [
             name for one in found if username in one.values(account) for name in one.values("cn")
         ]
-        return [*names, *self._listed_groups(connection)]
+        return [*names, *self._find_own_groups(connection)]
 
-    def _listed_groups(self, connection: Any) -> list[str]:
+    def _find_own_groups(self, connection: Any) -> list[str]:
         """The groups that the user's own entry names."""
         if not self._user_dn:
             return []
-        attribute = self._text("groupattribute", "memberOf")
-        found = self._search(connection, self._user_dn, "(objectClass=*)", [attribute], "BASE")
+        attribute = self._text_option("groupattribute", "memberOf")
+        found = self._search_entries(
+            connection, self._user_dn, "(objectClass=*)", [attribute], "BASE"
+        )
         return [first_value(name) for one in found for name in one.values(attribute)]
 
     # --- the connection ------------------------------------------------------------------
 
-    def _text(self, name: str, default: str = "") -> str:
+    def _text_option(self, name: str, default: str = "") -> str:
         return str(self.opts.get(PREFIX + name) or default)
 
-    def _flag(self, name: str) -> bool:
+    def _flag_option(self, name: str) -> bool:
         return self.opts.get(PREFIX + name) is True
 
-    def _connect(self, dn: str, password: str) -> Any:
+    def _bind_connection(self, dn: str, password: str) -> Any:
         """A connection that is bound; ``None`` if the directory refuses it.
 
         Raises:
             FunctionError: the directory does not answer, or cannot be trusted.
         """
-        ldap3 = _library()
-        if self._flag("starttls") and self._flag("tls"):
+        ldap3 = _load_library()
+        if self._flag_option("starttls") and self._flag_option("tls"):
             raise FunctionError(f"{PREFIX}starttls and {PREFIX}tls exclude each other")
-        verify = ssl.CERT_NONE if self._flag("no_verify") else ssl.CERT_REQUIRED
+        verify = ssl.CERT_NONE if self._flag_option("no_verify") else ssl.CERT_REQUIRED
         try:
             server = ldap3.Server(
-                self._address(),
+                self._server_address(),
                 tls=ldap3.Tls(validate=verify, ca_certs_file=find_ca()),
                 get_info=ldap3.NONE,
                 connect_timeout=TIMEOUT_S,
@@ -244,28 +248,29 @@ class Directory:
                 receive_timeout=TIMEOUT_S,
             )
             connection.open()
-            if self._flag("starttls") and not connection.start_tls():
+            if self._flag_option("starttls") and not connection.start_tls():
                 raise FunctionError("the directory refuses StartTLS")
             return connection if connection.bind() else None
         except ldap3.core.exceptions.LDAPException as error:
             raise FunctionError(f"the directory does not answer: {type(error).__name__}") from error
 
-    def _address(self) -> str:
-        uri = self._text("uri")
+    def _server_address(self) -> str:
+        uri = self._text_option("uri")
         if uri:
             return uri
-        scheme = "ldaps" if self._flag("tls") else "ldap"
-        return f"{scheme}://{self._text('server', 'localhost')}:{self._text('port', '389')}"
+        scheme = "ldaps" if self._flag_option("tls") else "ldap"
+        host = self._text_option("server", "localhost")
+        return f"{scheme}://{host}:{self._text_option('port', '389')}"
 
-    def _search(
+    def _search_entries(
         self, connection: Any, base: str, wanted: str, attributes: list[str], scope: str = ""
     ) -> list[Entry]:
-        ldap3 = _library()
+        ldap3 = _load_library()
         try:
             connection.search(
                 base,
                 wanted,
-                search_scope=scope or self._scope(),
+                search_scope=scope or self._search_scope(),
                 attributes=attributes,
                 size_limit=ENTRIES_MOST,
                 time_limit=TIMEOUT_S,
@@ -275,12 +280,12 @@ class Directory:
         if (connection.result or {}).get("result") == SIZE_EXCEEDED:
             log.warning("ldap: the directory tells %s of %s only in part", wanted, base)
         return [
-            Entry(one["dn"], {name: _texts(all_) for name, all_ in one["attributes"].items()})
+            Entry(one["dn"], {name: _as_texts(all_) for name, all_ in one["attributes"].items()})
             for one in connection.response or ()
             if one.get("type") == "searchResEntry"
         ]
 
-    def _scope(self) -> str:
+    def _search_scope(self) -> str:
         scope = self.opts.get(f"{PREFIX}scope", 2)
         if type(scope) is not int or scope not in range(len(_SCOPES)):
             raise FunctionError(f"{PREFIX}scope: found {scope!r}, allowed: 0, 1 or 2")
@@ -348,14 +353,14 @@ def first_value(name: str) -> str:
     return first.partition("=")[2]
 
 
-def _texts(values: Any) -> list[str]:
+def _as_texts(values: Any) -> list[str]:
     listed = values if isinstance(values, (list, tuple)) else [values]
     return [
         one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in listed
     ]
 
 
-def _library() -> Any:
+def _load_library() -> Any:
     try:
         import ldap3
     except ImportError as error:

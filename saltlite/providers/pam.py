@@ -95,7 +95,7 @@ def may_check_others() -> bool:
 
 
 def _ask_pam(service: str, username: str, password: str, *, authenticate: bool) -> bool:
-    pam, libc = _libraries()
+    pam, libc = _load_libraries()
     converse = _CONVERSE(_make_converse(libc, username, password))
     delay = _DELAY(lambda _status, _microseconds, _data: None)
     handle = ctypes.c_void_p()
@@ -138,7 +138,7 @@ def _make_converse(libc: Any, username: str, password: str) -> Callable[..., int
     return converse
 
 
-def _libraries() -> tuple[Any, Any]:
+def _load_libraries() -> tuple[Any, Any]:
     try:
         pam, libc = ctypes.CDLL("libpam.so.0"), ctypes.CDLL(None)
     except OSError as error:

@@ -109,7 +109,7 @@ def parse_outdated(text: str) -> dict[str, str]:
     }
 
 
-def normalized(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name as all spellings of it become one. Source: PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -119,11 +119,11 @@ def names_of(pkgs: Any) -> list[str]:
     if pkgs is None:
         return []
     if isinstance(pkgs, str):
-        return [part.strip() for part in _split(pkgs) if part.strip()]
+        return [part.strip() for part in _split_list(pkgs) if part.strip()]
     return [str(each) for each in pkgs]
 
 
-def _split(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     """A comma before a condition (``a>=1,<2``) or in brackets (``a[x,y]``) does not part."""
     parts: list[str] = []
     depth = 0
@@ -145,7 +145,7 @@ def install_words(options: Mapping[str, Any]) -> list[str]:
     Raises:
         FunctionError: options exclude one another, or a value is not one of those possible.
     """
-    _check(options)
+    _check_options(options)
     words: list[str] = []
     for name, flag in _SWITCHES.items():
         if options.get(name):
@@ -195,7 +195,7 @@ _LISTS = {
 }
 
 
-def _check(options: Mapping[str, Any]) -> None:
+def _check_options(options: Mapping[str, Any]) -> None:
     if options.get("no_index") and (options.get("index_url") or options.get("extra_index_url")):
         raise FunctionError(
             "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive."
@@ -245,13 +245,15 @@ def requirement(text: str) -> tuple[str, str]:
 def conflicts(wanted: str, there: Mapping[str, str]) -> bool:
     """Whether a requirement is not met by the packages ``there`` (by their normalized names)."""
     name, conditions = requirement(wanted)
-    version = there.get(normalized(name))
+    version = there.get(normalize_name(name))
     if version is None:
         return True
-    return not all(_meets(version, each.strip()) for each in conditions.split(",") if each.strip())
+    return not all(
+        _meets_condition(version, each.strip()) for each in conditions.split(",") if each.strip()
+    )
 
 
-def _meets(version: str, condition: str) -> bool:
+def _meets_condition(version: str, condition: str) -> bool:
     """Source: PEP 440; ``===`` compares the text."""
     match = re.match(r"(===|==|!=|~=|>=|<=|>|<)\s*(\S+)$", condition)
     if match is None:
@@ -260,14 +262,18 @@ def _meets(version: str, condition: str) -> bool:
     if sign == "===":
         return version == limit
     if limit.endswith(".*"):
-        is_part = _key(version)[: limit.count(".")] == _key(limit[:-2])[: limit.count(".")]
+        is_part = (
+            _version_key(version)[: limit.count(".")]
+            == _version_key(limit[:-2])[: limit.count(".")]
+        )
         return is_part if sign == "==" else not is_part
-    have, wanted = _key(version), _key(limit)
+    have, wanted = _version_key(version), _version_key(limit)
     if sign == "~=":
         release = limit.split(".")[:-1]
         return (
             have >= wanted
-            and _key(version)[: len(release)] == _key(".".join(release))[: len(release)]
+            and _version_key(version)[: len(release)]
+            == _version_key(".".join(release))[: len(release)]
         )
     return {
         "==": have == wanted,
@@ -283,7 +289,7 @@ _RELEASE_LENGTH = 8
 _PHASES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "post": 1}
 
 
-def _key(version: str) -> tuple[int, ...]:
+def _version_key(version: str) -> tuple[int, ...]:
     """Numbers by which versions are ordered; what is before a release comes before it."""
     text = version.lower().removeprefix("v").partition("+")[0]
     release = re.match(r"[\d.]*", text)
@@ -311,6 +317,6 @@ def would_install(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, s
     try:
         report = json.loads(answer.get("stdout") or "")
         listed = [each["metadata"] for each in report["install"]]
-        return {normalized(each["name"]): str(each["version"]) for each in listed}
+        return {normalize_name(each["name"]): str(each["version"]) for each in listed}
     except (ValueError, KeyError, TypeError):
         return None

@@ -38,14 +38,16 @@ def is_shared(top: str, members: Iterable[str]) -> bool:
     if _HELD.fullmatch(top):
         return not is_closed(os.stat(top))  # it is open already
     top, real = os.path.abspath(top), os.path.realpath(top)
-    if not _is_closed(real) or not all(map(_is_steady, {*_parents(top), *_parents(real)})):
+    if not _is_closed(real) or not all(
+        map(_is_steady, {*_walk_parents(top), *_walk_parents(real)})
+    ):
         return True
-    folders = {folder for member in members for folder in _parents(member.strip("/"))}
+    folders = {folder for member in members for folder in _walk_parents(member.strip("/"))}
     there = (os.path.join(real, folder) for folder in sorted(folders) if folder)
     return any(os.path.lexists(path) and not _is_closed(path) for path in there)
 
 
-def _parents(path: str) -> Iterator[str]:
+def _walk_parents(path: str) -> Iterator[str]:
     while path not in ("", "/"):
         path = os.path.dirname(path)
         yield path
@@ -124,15 +126,15 @@ class _Merge:
         for name in os.listdir(source):
             status = os.stat(name, dir_fd=source, follow_symlinks=False)
             place = os.path.join(path, name)
-            there = _lstat(target, name)
+            there = _lstat_at(target, name)
             if there is None:
                 os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             elif stat.S_ISDIR(status.st_mode):
-                self._into(source, name, place, depth)
+                self._merge_into(source, name, place, depth)
             else:
-                self._replace(source, name, place, target, there)
+                self._replace_entry(source, name, place, target, there)
 
-    def _into(self, source: int, name: str, place: str, depth: int) -> None:
+    def _merge_into(self, source: int, name: str, place: str, depth: int) -> None:
         """What is in a directory goes into the one that is there, or that root's link leads to."""
         below = os.open(name, _FOLDER, dir_fd=source)
         try:
@@ -141,7 +143,7 @@ class _Merge:
         finally:
             os.close(below)
 
-    def _replace(
+    def _replace_entry(
         self, source: int, name: str, place: str, target: int, there: os.stat_result
     ) -> None:
         if stat.S_ISDIR(there.st_mode):
@@ -152,7 +154,7 @@ class _Merge:
             os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
 
 
-def _lstat(folder: int, name: str) -> os.stat_result | None:
+def _lstat_at(folder: int, name: str) -> os.stat_result | None:
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -84,10 +84,10 @@ def options_of(texts: Mapping[str, str], name: str) -> dict[str, bool | int | st
     section = f"program:{name}"
     if not parser.has_section(section):
         raise FunctionError(f"Process '{name}' not found")
-    return {key: _value(text) for key, text in parser.items(section)}
+    return {key: _parse_value(text) for key, text in parser.items(section)}
 
 
-def included(text: str) -> list[str]:
+def included_patterns(text: str) -> list[str]:
     """The patterns of ``[include] files``."""
     parser = RawConfigParser(strict=False, inline_comment_prefixes=(";",))
     try:
@@ -97,7 +97,7 @@ def included(text: str) -> list[str]:
     return parser.get("include", "files", fallback="").split()
 
 
-def _value(text: str) -> bool | int | str:
+def _parse_value(text: str) -> bool | int | str:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     return int(text) if re.fullmatch(r"-?\d+", text) else text

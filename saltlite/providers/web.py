@@ -114,8 +114,8 @@ def ask(request: WebRequest) -> WebReply:
             ``BODY_LIMIT_BYTES`` at most.
     """
     limit_bytes = min(request.limit_bytes, BODY_LIMIT_BYTES)
-    with _opened(request) as (response, deadline):
-        body = b"".join(_pieces(response, deadline, limit_bytes))
+    with _open_response(request) as (response, deadline):
+        body = b"".join(_read_pieces(response, deadline, limit_bytes))
         return WebReply(
             status=int(response.status or 0),
             reason=str(response.reason),
@@ -140,12 +140,14 @@ def download(
         WebError: it cannot be fetched; the text says why and which address, without a password.
     """
     try:
-        return _download(url, target, verify_ssl, use_etag, bounds)
+        return _download_to(url, target, verify_ssl, use_etag, bounds)
     except WebError as error:
-        raise WebError(f"Error: {error} reading {shown(url)}") from error
+        raise WebError(f"Error: {error} reading {redact_url(url)}") from error
 
 
-def _download(url: str, target: Path, verify_ssl: bool, use_etag: bool, bounds: WebBounds) -> bool:
+def _download_to(
+    url: str, target: Path, verify_ssl: bool, use_etag: bool, bounds: WebBounds
+) -> bool:
     etag_file = target.with_name(target.name + ".etag")
     headers = {}
     if use_etag and target.is_file() and etag_file.is_file():
@@ -157,20 +159,23 @@ def _download(url: str, target: Path, verify_ssl: bool, use_etag: bool, bounds: 
         timeout_s=bounds.timeout_s,
         connect_timeout_s=bounds.connect_timeout_s,
     )
-    with _opened(request) as (response, deadline):
+    with _open_response(request) as (response, deadline):
         if response.status == http.client.NOT_MODIFIED:
             return False
         if response.status and response.status >= http.client.BAD_REQUEST:
             raise WebError(f"HTTP {response.status}: {response.reason}")
         write_file(
-            target, _pieces(response, deadline, bounds.limit_bytes), mode=FILE_MODE, flush=False
+            target,
+            _read_pieces(response, deadline, bounds.limit_bytes),
+            mode=FILE_MODE,
+            flush=False,
         )
         if use_etag and response.headers.get("Etag"):
             write_file(etag_file, response.headers["Etag"].encode(), mode=FILE_MODE, flush=False)
     return True
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """An address as it may be logged: without user and password."""
     try:
         parsed = urllib.parse.urlsplit(url)
@@ -181,21 +186,21 @@ def shown(url: str) -> str:
 
 
 @contextlib.contextmanager
-def _opened(request: WebRequest) -> Iterator[tuple[Any, Deadline]]:
+def _open_response(request: WebRequest) -> Iterator[tuple[Any, Deadline]]:
     """The response, with any status, and when it has to be over; its body is to be read yet."""
     try:
-        prepared = _prepared(request)
+        prepared = _prepare_request(request)
     except ValueError as error:
         raise WebError(str(error)) from error
     deadline = Deadline(request.timeout_s, request.connect_timeout_s)
     opener = urllib.request.build_opener(
-        *deadline.handlers(_tls(request)), _EveryStatus(request.follow)
+        *deadline.handlers(_tls_context(request)), _EveryStatus(request.follow)
     )
-    log.debug("%s %s", request.method, shown(request.url))
+    log.debug("%s %s", request.method, redact_url(request.url))
     try:
         response = opener.open(prepared, timeout=deadline.wait_s())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise WebError(_words(error)) from error
+        raise WebError(_error_words(error)) from error
     with response:
         yield response, deadline
 
@@ -214,11 +219,11 @@ class _EveryStatus(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
-def _prepared(request: WebRequest) -> urllib.request.Request:
+def _prepare_request(request: WebRequest) -> urllib.request.Request:
     url, credentials = _without_credentials(request.url)
     parsed = urllib.parse.urlsplit(url)
     if parsed.scheme not in SCHEMES or not parsed.hostname:
-        raise WebError(f"Unsupported url scheme: {shown(request.url)}")
+        raise WebError(f"Unsupported url scheme: {redact_url(request.url)}")
     quoted = urllib.parse.quote(url, safe="%/:=&?~#+!$,;'@()*[]")
     headers = {"User-Agent": f"Salt/{__version__}", **request.headers}
     prepared = urllib.request.Request(  # noqa: S310 - the scheme was checked above
@@ -226,7 +231,7 @@ def _prepared(request: WebRequest) -> urllib.request.Request:
     )
     credentials = request.credentials or credentials
     if credentials is not None:
-        prepared.add_unredirected_header("Authorization", _basic(credentials))
+        prepared.add_unredirected_header("Authorization", _basic_header(credentials))
     return prepared
 
 
@@ -240,14 +245,14 @@ def _without_credentials(url: str) -> tuple[str, Credentials | None]:
     return clean, Credentials(urllib.parse.unquote(user), urllib.parse.unquote(password))
 
 
-def _basic(credentials: Credentials) -> str:
+def _basic_header(credentials: Credentials) -> str:
     import base64
 
     both = f"{credentials.username}:{credentials.password}".encode()
     return "Basic " + base64.b64encode(both).decode("ascii")
 
 
-def _tls(request: WebRequest) -> ssl.SSLContext:
+def _tls_context(request: WebRequest) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=request.ca_bundle)
         if isinstance(request.cert, str):
@@ -262,7 +267,7 @@ def _tls(request: WebRequest) -> ssl.SSLContext:
     return context
 
 
-def _pieces(response: Any, deadline: Deadline, limit_bytes: int) -> Iterator[bytes]:
+def _read_pieces(response: Any, deadline: Deadline, limit_bytes: int) -> Iterator[bytes]:
     """The body piece by piece; an error when it ends early, is too large or takes too long."""
     announced, got = response.headers.get("Content-Length", ""), 0
     while True:
@@ -270,7 +275,7 @@ def _pieces(response: Any, deadline: Deadline, limit_bytes: int) -> Iterator[byt
             deadline.wait_s()
             piece = response.read1(PIECE_BYTES)
         except (OSError, http.client.HTTPException) as error:
-            raise WebError(_words(error)) from error
+            raise WebError(_error_words(error)) from error
         if not piece:
             break
         got += len(piece)
@@ -281,7 +286,7 @@ def _pieces(response: Any, deadline: Deadline, limit_bytes: int) -> Iterator[byt
         raise WebError(f"{got} of {announced} bytes came")
 
 
-def _words(error: Exception) -> str:
+def _error_words(error: Exception) -> str:
     """Why there was no answer. Source: observed on Salt 3006.30."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, OSError) and not isinstance(reason, ssl.SSLError) and reason.errno:

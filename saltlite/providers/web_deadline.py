@@ -41,19 +41,19 @@ class Deadline:
 
     def handlers(self, tls: ssl.SSLContext) -> tuple[urllib.request.BaseHandler, ...]:
         """What opens addresses within this time."""
-        return _Http(self._maker(http.client.HTTPConnection)), _Https(
-            self._maker(http.client.HTTPSConnection), tls
+        return _Http(self._connection_maker(http.client.HTTPConnection)), _Https(
+            self._connection_maker(http.client.HTTPSConnection), tls
         )
 
-    def _maker(self, kind: Callable[..., Any]) -> Callable[..., Any]:
+    def _connection_maker(self, kind: Callable[..., Any]) -> Callable[..., Any]:
         def make(host: str, **options: Any) -> Any:
             connection = kind(host, **{**options, "timeout": self.wait_s(self._connect_s)})
-            connection.response_class = self._response
+            connection.response_class = self._build_response
             return connection
 
         return make
 
-    def _response(
+    def _build_response(
         self, sock: socket.socket, *args: Any, **options: Any
     ) -> http.client.HTTPResponse:
         response = http.client.HTTPResponse(sock, *args, **options)

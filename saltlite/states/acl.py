@@ -112,7 +112,7 @@ class _Entries(Resource[Now]):
     def read(self, ctx: MinionContext) -> Now:
         if not ctx.host.exists(self.path):
             return Now(exists=False)
-        return Now(True, acl.listed(ctx.host, [self.path], recursive=self.recurse))
+        return Now(True, acl.list_files(ctx.host, [self.path], recursive=self.recurse))
 
     def find_entries(self, listed: Listed) -> dict[str, str]:
         """The permissions of the entries that are meant, by name."""

@@ -71,7 +71,7 @@ def extracted(
         return failure("Value for 'if_missing' is not an absolute path")
     if if_missing and os.path.exists(str(if_missing)):
         return Verdict(result=True, comment=f"Path {if_missing} exists")
-    source, source_hash = sources.chosen(ctx, source, source_hash, saltenv)
+    source, source_hash = sources.choose_source(ctx, source, source_hash, saltenv)
     source = _show_source(str(source or ""))
     kind = format_of(source, archive_format)
     _check_format(kind, password, options, use_cmd_unzip)

@@ -121,7 +121,7 @@ def _fetch_source(
     """
     path = ""
     if sources.is_of_web(name):
-        path, _, complaint = sources.managed(
+        path, _, complaint = sources.fetch_managed(
             ctx, name, name, source_hash, source_hash_name, saltenv
         )
         if complaint:
@@ -175,7 +175,7 @@ class CronJob(Resource[Tab]):
         return _read_tab(ctx, self.user)
 
     def plan(self, now: Tab) -> list[Step]:
-        answer, name = crontab.put(now.table(), self.job), self.job.cmd
+        answer, name = crontab.put_job(now.table(), self.job), self.job.cmd
         if answer == "present":
             return []
         is_new = answer == "new"

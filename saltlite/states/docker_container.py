@@ -86,7 +86,7 @@ def run(
     if not image:
         return Verdict(result=False, comment=_NO_IMAGE)
     options.refuse_raw(skip_translate)
-    attached = options.named_networks(kwargs.pop("networks", None) or {})
+    attached = options.parse_networks(kwargs.pop("networks", None) or {})
     checks = {
         "ignore_collisions": bool(ignore_collisions),
         "validate_ip_addrs": bool(validate_ip_addrs),

@@ -43,7 +43,7 @@ def present(
     """
     options.refuse_raw(skip_translate)
     body = options.network(name, kwargs, validate_ip_addrs=bool(validate_ip_addrs))
-    names = [str(one) for one in options.listed(containers or [])]
+    names = [str(one) for one in options.to_list(containers or [])]
     there = {one: find_container(ctx, one) for one in names}
     return Present(
         name=name,

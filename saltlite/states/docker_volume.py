@@ -22,7 +22,7 @@ def present(
     return Present(
         name=name,
         driver=driver,
-        options=options.mapped(driver_opts) if driver_opts else {},
+        options=options.to_map(driver_opts) if driver_opts else {},
         force=bool(force),
     )
 

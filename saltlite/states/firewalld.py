@@ -125,7 +125,7 @@ class Zone(Resource[Found]):
         is_there = self.name in names
         target = Target(self.name)
         lists = {
-            what: tuple(self._order_parts(what, zones.listed(ctx, what, target)))
+            what: tuple(self._order_parts(what, zones.list_items(ctx, what, target)))
             if is_there
             else ()
             for what in self.lists

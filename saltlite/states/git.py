@@ -14,7 +14,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
-from saltlite.providers.git import redacted
+from saltlite.providers.git import redact_text
 from saltlite.states._git.detached import Detached
 from saltlite.states._git.latest import Latest
 from saltlite.states._git.present import Present
@@ -288,9 +288,9 @@ class Cloned(Resource[tuple[bool, str]]):
         if not exists:
             at = f" with branch '{self.branch}'" if self.branch else ""
             step = Step(
-                would=f"{redacted(self.name)} would be cloned to {self.target}{at}",
-                did=f"{redacted(self.name)} cloned to {self.target}{at}",
-                changes={"new": f"{redacted(self.name)} => {self.target}"},
+                would=f"{redact_text(self.name)} would be cloned to {self.target}{at}",
+                did=f"{redact_text(self.name)} cloned to {self.target}{at}",
+                changes={"new": f"{redact_text(self.name)} => {self.target}"},
                 run=self._clone_repository,
             )
             return [step]

@@ -67,7 +67,7 @@ def system(ctx: MinionContext, name: str, **kwargs: Any) -> System | Verdict:
     """
     ifupdown.only_debian(ctx)
     try:
-        settings.wanted([], kwargs)
+        settings.want_settings([], kwargs)
     except UsageError as error:
         return Verdict(result=False, comment=str(error))
     return System(options=kwargs)
@@ -209,7 +209,7 @@ class System(Resource[Sequence[str]]):
         return ip.get_network_settings(ctx)
 
     def plan(self, now: Sequence[str]) -> list[Step]:
-        wanted = settings.wanted(now, self.options)
+        wanted = settings.want_settings(now, self.options)
         if wanted == now:
             return []
         told = ifupdown.difference(now, wanted)

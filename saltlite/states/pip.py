@@ -15,7 +15,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import pip
-from saltlite.providers.pip import conflicts, names_of, normalized, requirement, would_install
+from saltlite.providers.pip import conflicts, names_of, normalize_name, requirement, would_install
 
 _ALREADY = "All specified packages are already installed"
 
@@ -189,7 +189,7 @@ class Order:
     def _read_installed(self, ctx: MinionContext) -> dict[str, str]:
         which = ("bin_env", "user", "cwd", "env_vars")
         found = pip.list_(ctx, **{each: self.options[each] for each in which})
-        return {normalized(name): version for name, version in found.items()}
+        return {normalize_name(name): version for name, version in found.items()}
 
     def _foresee_versions(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, str] | None:
         """Names and versions that pip would install; ``None`` if it does not tell."""
@@ -242,7 +242,7 @@ class Order:
 
 
 def _name_of(wanted: str) -> str:
-    return normalized(requirement(wanted)[0])
+    return normalize_name(requirement(wanted)[0])
 
 
 def removed(
@@ -275,7 +275,7 @@ class Removed(Resource[frozenset[str]]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> frozenset[str]:
-        return frozenset(map(normalized, pip.list_(ctx, **self.which)))
+        return frozenset(map(normalize_name, pip.list_(ctx, **self.which)))
 
     def plan(self, now: frozenset[str]) -> list[Step]:
         step = Step(
@@ -290,7 +290,7 @@ class Removed(Resource[frozenset[str]]):
                 **self.options,
             ),
         )
-        return [step] if normalized(self.name) in now else []
+        return [step] if normalize_name(self.name) in now else []
 
     def comment_unchanged(self, now: frozenset[str]) -> str:
         return "Package is not installed."

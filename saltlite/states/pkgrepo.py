@@ -72,9 +72,9 @@ class Source(Resource[Now]):
             return Now(wrong=f"Failed to configure repo '{self.name}': {error}")
 
     def _of_apt(self, ctx: MinionContext) -> Now:
-        from saltlite.providers.pkg.apt_repos import planned
+        from saltlite.providers.pkg.apt_repos import plan_repo
 
-        there, wanted = planned(ctx, self.name, self.options)
+        there, wanted = plan_repo(ctx, self.name, self.options)
         return Now(
             _show_source(there),
             _show_source(wanted),
@@ -91,10 +91,10 @@ class Source(Resource[Now]):
         wanted = {
             key: _show_value(value) for key, value in self.options.items() if key not in _AROUND
         }
-        missing = set(ini_repos.wanted_comments(self.options.get("comments"))) - set(comments)
+        missing = set(ini_repos.strip_comments(self.options.get("comments"))) - set(comments)
         if missing:
             known["comments"] = "\n".join(comments)
-            wanted["comments"] = "\n".join(ini_repos.wanted_comments(self.options["comments"]))
+            wanted["comments"] = "\n".join(ini_repos.strip_comments(self.options["comments"]))
         gone = [key for key, value in wanted.items() if not value and key not in known]
         return Now(known, {key: value for key, value in wanted.items() if key not in gone})
 

@@ -35,7 +35,7 @@ def present(
     wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
     passed_on: dict[str, Any] = {"grant_option": grant_option}
-    what = f"The privilege(s): {wanted.shown()}"
+    what = f"The privilege(s): {wanted.show_privileges()}"
     return Thing(
         name=name,
         wanted=True,
@@ -46,7 +46,7 @@ def present(
             would=f"{what} are set to be granted to {name}",
             did=f"{what} have been granted to {name}",
             settled="The requested privilege(s) are already set",
-            failed=f"Failed to grant privilege(s): {wanted.shown()} to {name}",
+            failed=f"Failed to grant privilege(s): {wanted.show_privileges()} to {name}",
         ),
     )
 
@@ -68,7 +68,7 @@ def absent(
     server = connection(locals())
     wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
-    what = f"The privilege(s): {wanted.shown()}"
+    what = f"The privilege(s): {wanted.show_privileges()}"
 
     def look(ctx: MinionContext) -> bool:
         return wanted.holds_any(postgres.psql_query(ctx, wanted.query(), **server))
@@ -83,7 +83,7 @@ def absent(
             would=f"{what} are set to be revoked from {name}",
             did=f"{what} have been revoked from {name}",
             settled="The requested privilege(s) are not set so cannot be revoked",
-            failed=f"Failed to revoke privilege(s): {wanted.shown()} from {name}",
+            failed=f"Failed to revoke privilege(s): {wanted.show_privileges()} from {name}",
         ),
     )
 

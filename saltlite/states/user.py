@@ -173,7 +173,7 @@ class Password:
         algorithm = {"6": "sha512", "5": "sha256", "1": "md5"}.get(kind)
         if algorithm is None or not salt:
             return False
-        return hashes.hashed(self.text, salt, algorithm) == bare
+        return hashes.hash_password(self.text, salt, algorithm) == bare
 
     def value(self) -> str:
         """The hash to write."""

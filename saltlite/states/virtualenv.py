@@ -12,7 +12,7 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Verdict
 from saltlite.modules import pip
 from saltlite.modules import virtualenv as environments
-from saltlite.providers.pip import names_of, normalized, would_install
+from saltlite.providers.pip import names_of, normalize_name, would_install
 
 
 def managed(
@@ -151,7 +151,7 @@ class Environment:
     def _show_coming(self, ctx: MinionContext, coming: Mapping[str, str]) -> dict[str, Any]:
         before = self._freeze_packages(ctx)
         new = sorted(f"{name}=={version}" for name, version in coming.items())
-        old = sorted(line for line in before if normalized(line.partition("==")[0]) in coming)
+        old = sorted(line for line in before if normalize_name(line.partition("==")[0]) in coming)
         return {"new": new, "old": old or ""}
 
     def run(self, ctx: MinionContext) -> Verdict:

@@ -298,7 +298,7 @@ class Certificate(Document):
         if self.given["ca_server"] is not None:
             policy = str(self.given["signing_policy"])
             return policies.sign_remotely(ctx, self.given, policy, wanted)
-        return documents.issued(wanted, now, documents.draw_serial())
+        return documents.issue(wanted, now, documents.draw_serial())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,7 +321,9 @@ class Csr(Document):
 
     def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
         wanted = declared.request(ctx.host, self.given)
-        return encodings.encode_plain(before.kept or documents.requested(wanted), wanted.encoding)
+        return encodings.encode_plain(
+            before.kept or documents.build_request(wanted), wanted.encoding
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

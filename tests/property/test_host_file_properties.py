@@ -46,9 +46,9 @@ def test_a_crontab_settles(text):
 def test_a_job_is_set_once(text, identifier, cmd):
     found = crontab.parse(text)
     job = Job(("1", "2", "3", "4", "5"), cmd, identifier)
-    assert crontab.put(found, job) in ("new", "updated", "present")
+    assert crontab.put_job(found, job) in ("new", "updated", "present")
     again = crontab.parse(found.text())
-    assert crontab.put(again, job) == "present"
+    assert crontab.put_job(again, job) == "present"
     assert crontab.drop(again, cmd, {}, identifier, special=False) == "removed"
 
 
@@ -68,7 +68,7 @@ def test_a_name_comes_and_goes(text, address, name):
 
 @given(LINES, WORDS.filter(bool))
 def test_a_mount_is_set_once(text, name):
-    wanted = fstab.Entry("/dev/sdb1", fstab.escaped(f"/{name}"), "ext4", "ro")
+    wanted = fstab.Entry("/dev/sdb1", fstab.escape_path(f"/{name}"), "ext4", "ro")
     changed, answer = fstab.with_entry(text, wanted, ["device"], not_change=False)
     assert answer in ("new", "change", "present")
     assert fstab.with_entry(changed, wanted, ["device"], not_change=False) == (changed, "present")

@@ -67,4 +67,4 @@ def compare_networks(
 
 
 def _list_ignored(ignore: Any) -> list[str]:
-    return [str(key) for key in options.listed(ignore or [])]
+    return [str(key) for key in options.to_list(ignore or [])]

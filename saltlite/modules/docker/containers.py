@@ -104,7 +104,7 @@ def ps(ctx: MinionContext, filters: Any = None, **kwargs: Any) -> dict[str, Any]
     if kwargs.get("host"):
         raise UsageError("host: addresses of the machine are told by network.interfaces")
     wanted = {
-        str(name): [str(one) for one in options.listed(value)]
+        str(name): [str(one) for one in options.to_list(value)]
         for name, value in dict(filters or {}).items()
     }
     rows = engine(ctx).get("/containers/json", all=bool(kwargs.get("all")), filters=wanted or None)

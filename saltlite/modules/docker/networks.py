@@ -55,7 +55,7 @@ def networks(ctx: MinionContext, names: Any = None, ids: Any = None) -> list[dic
         salt '*' docker.networks names="front,back"
     """
     filters = {
-        key: [str(one) for one in options.listed(value)]
+        key: [str(one) for one in options.to_list(value)]
         for key, value in (("name", names), ("id", ids))
         if value
     }
@@ -173,7 +173,7 @@ def volumes(ctx: MinionContext, filters: Any = None) -> dict[str, Any]:
         salt '*' docker.volumes filters='{"dangling": True}'
     """
     wanted = {
-        str(name): [_format_filter(one) for one in options.listed(value)]
+        str(name): [_format_filter(one) for one in options.to_list(value)]
         for name, value in dict(filters or {}).items()
     }
     found: dict[str, Any] = engine(ctx).get("/volumes", filters=wanted or None)
@@ -206,7 +206,7 @@ def create_volume(
     """
     body: dict[str, Any] = {"Name": name}
     body.update({"Driver": driver} if driver else {})
-    body.update({"DriverOpts": options.mapped(driver_opts)} if driver_opts else {})
+    body.update({"DriverOpts": options.to_map(driver_opts)} if driver_opts else {})
     found: dict[str, Any] = engine(ctx).post("/volumes/create", body)
     return found
 

@@ -51,7 +51,7 @@ def seek_write(ctx: MinionContext, path: str, data: Any, offset: Any) -> int:
     """
     piece = data if isinstance(data, bytes) else str(data).encode()
     path = home(path)
-    with textfile.hold(ctx, path), place.opened(path, os.O_WRONLY) as fd:
+    with textfile.hold(ctx, path), place.open_in_place(path, os.O_WRONLY) as fd:
         os.lseek(fd, int(offset), os.SEEK_SET)
         return os.write(fd, piece)
 
@@ -64,7 +64,7 @@ def truncate(ctx: MinionContext, path: str, length: Any) -> None:
         salt '*' file.truncate /path/to/file 512
     """
     path = home(path)
-    with textfile.hold(ctx, path), place.opened(path, os.O_RDWR) as fd:
+    with textfile.hold(ctx, path), place.open_in_place(path, os.O_RDWR) as fd:
         os.ftruncate(fd, int(length))
 
 
@@ -138,5 +138,5 @@ def write(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     path = home(path)
     lines = _texts_given(args, kwargs)
     with textfile.hold(ctx, path):
-        place.put(path, adding.encode_lines(lines))
+        place.put_data(path, adding.encode_lines(lines))
     return f'Wrote {len(lines)} lines to "{path}"'

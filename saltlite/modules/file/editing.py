@@ -11,9 +11,9 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.file import commands, place, replacing, texts
 from saltlite.providers.file import lines as line_edits
-from saltlite.providers.file.backups import timestamped
+from saltlite.providers.file.backups import timestamp_path
 from saltlite.providers.file.blocks import Block
-from saltlite.providers.file.blocks import replaced as block_replaced
+from saltlite.providers.file.blocks import replace_blocks as block_replaced
 from saltlite.providers.file.commenting import comment_file
 from saltlite.providers.file.given import home
 
@@ -55,7 +55,7 @@ def replace(
             return False
         raise UsageError(f"File not found: {path}")
     wanted = replacing.Replacement(
-        pattern=replacing.required_text(pattern),
+        pattern=replacing.require_text(pattern),
         repl=str(repl),
         count=count,
         flags=replacing.flags_of(flags),
@@ -63,20 +63,20 @@ def replace(
         prepend=prepend_if_not_found,
         not_found_content=None if not_found_content is None else str(not_found_content),
         backslash_literal=backslash_literal,
-    ).checked(search_only=search_only)
+    ).check(search_only=search_only)
     if isinstance(bufsize, str) and bufsize != "file":
         raise TypeError("'str' object cannot be interpreted as an integer")
     if search_only:
         content = _load_text(given, path, encoding).data
         searched: Any = content.decode(encoding) if encoding else content
-        return replacing.found(searched, wanted.pattern, wanted.flags)
+        return replacing.has_match(searched, wanted.pattern, wanted.flags)
     with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
         was = _load_text(given, path, encoding)
         data, old, new = _replace_in_content(was.data, wanted, encoding)
         changed = old != new
         if changed and not dry_run:
             place.keep_copy(path, backup, given)
-            place.put(given, data, keep=preserve_inode, was=was.status)
+            place.put_data(given, data, keep=preserve_inode, was=was.status)
     return replacing.difference(old, new, wanted) if show_changes else changed
 
 
@@ -86,9 +86,9 @@ def _replace_in_content(
     """The new content, and the text before and after; two empty ones if nothing changes."""
     if encoding:
         old = content.decode(encoding)
-        new = replacing.replaced(old, wanted)
+        new = replacing.replace_matches(old, wanted)
         return new.encode(encoding), old, new
-    data = replacing.replaced(content, wanted)
+    data = replacing.replace_matches(content, wanted)
     return (data, content.decode(), data.decode()) if data != content else (data, "", "")
 
 
@@ -138,13 +138,13 @@ def blockreplace(
         insert_before=insert_before_match,
         insert_after=insert_after_match,
         append_newline=append_newline,
-    ).checked()
+    ).check()
     with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
         old, was = _block_text(path)
         new = block_replaced(old, block)
         if new != old and not dry_run:
             place.keep_copy(path, backup)
-            place.put(path, new.encode(), keep_names=False, was=was)
+            place.put_data(path, new.encode(), keep_names=False, was=was)
     return texts.difference(old, new) if show_changes else new != old
 
 
@@ -189,7 +189,7 @@ def line(
             return False
         raise FunctionError(f'File "{path}" does not exists or is not a file.')
     edit = line_edits.Edit(
-        mode=line_edits.checked_mode(mode, content),
+        mode=line_edits.check_mode(mode, content),
         content=content,
         match=match,
         location=location,
@@ -200,13 +200,13 @@ def line(
     with textfile.hold(ctx, path):
         found = place.load(given)
         old = texts.split_lines(found.data.decode())
-        new = line_edits.edited(old, edit)
+        new = line_edits.edit_lines(old, edit)
         if new == old:
             return False
         if backup:
-            place.copy(path, timestamped(path))
-        place.put(given, "".join(new).encode(), keep_names=False, was=found.status)
-    return texts.unified(old, new) if show_changes else True
+            place.copy(path, timestamp_path(path))
+        place.put_data(given, "".join(new).encode(), keep_names=False, was=found.status)
+    return texts.unified_diff(old, new) if show_changes else True
 
 
 def comment(
@@ -271,8 +271,8 @@ def sed(
     path = home(path)
     if not os.path.exists(path):
         return False
-    before, after = commands.escaped(before, escape_all), commands.escaped(after, escape_all)
-    limit = commands.escaped(limit, escape_all)
+    before, after = commands.escape_sed(before, escape_all), commands.escape_sed(after, escape_all)
+    limit = commands.escape_sed(limit, escape_all)
     with textfile.hold(ctx, path):
         return commands.sed(ctx, path, before, after, limit, backup, options, flags, negate_match)
 
@@ -310,7 +310,7 @@ def psed(
             if times and "g" not in flags:
                 break
         place.keep_copy(path, backup)
-        place.put(path, "".join(parts).encode(), was=found.status)
+        place.put_data(path, "".join(parts).encode(), was=found.status)
 
 
 def patch(

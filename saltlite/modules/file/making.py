@@ -163,7 +163,7 @@ def _make_node(
         ret["result"] = None
         return ret
     mode, (uid, gid) = _owner_and_mode(*owner_and_mode)
-    with reach(name, user=place.declared_user((uid, gid))) as spot:
+    with reach(name, user=place.uid_of((uid, gid))) as spot:
         os.mknod(spot.name, file_type | 0o600, number, dir_fd=spot.fd)
         with spot.hold() as held:
             held.chown(uid, gid)

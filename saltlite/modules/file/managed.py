@@ -20,7 +20,7 @@ def source_list(ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any)
 
         salt '*' file.source_list '[salt://motd.web1, salt://motd]' '' base
     """
-    return sources.chosen(ctx, source, source_hash, saltenv)
+    return sources.choose_source(ctx, source, source_hash, saltenv)
 
 
 def apply_template_on_contents(
@@ -63,7 +63,7 @@ def get_managed(
 
         salt '*' file.get_managed /etc/motd jinja salt://motd '' '' root root 644 '' base '{}' '{}'
     """
-    return sources.managed(
+    return sources.fetch_managed(
         ctx,
         name,
         source,
@@ -254,11 +254,11 @@ def check_managed_changes(
         salt '*' file.check_managed_changes /etc/m salt://m '' '' root root 644 '' '' {} {} base
     """
     refuse_context("file.check_managed_changes", seuser, serole, setype, serange)
-    source, source_hash = sources.chosen(ctx, source, source_hash, saltenv)
+    source, source_hash = sources.choose_source(ctx, source, source_hash, saltenv)
     sfn = ""
     source_sum: dict[str, str] = {}
     if contents is None:
-        sfn, source_sum, complaint = sources.managed(
+        sfn, source_sum, complaint = sources.fetch_managed(
             ctx,
             name,
             source,

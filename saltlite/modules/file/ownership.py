@@ -115,7 +115,7 @@ def set_mode(path: str, mode: Any) -> str:
         raise FunctionError(f"{path}: File not found")
     try:
         number = owners.mode_number(mode)
-        with owners.held(path, follow=True) as held:
+        with owners.hold_file(path, follow=True) as held:
             held.chmod(number)
     except UntrustedPath as error:
         raise FunctionError(str(error)) from error

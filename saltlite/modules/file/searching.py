@@ -78,7 +78,7 @@ def sed_contains(
     path = home(path)
     if not os.path.exists(path):
         return False
-    escaped = commands.escaped
+    escaped = commands.escape_sed
     return commands.sed_finds(ctx, path, escaped(text), escaped(limit), flags)
 
 

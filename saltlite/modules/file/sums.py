@@ -39,7 +39,7 @@ def check_hash(path: str, file_hash: str) -> bool:
         salt '*' file.check_hash /etc/fstab e138491e9d5b97023cea823fe17bac22
         salt '*' file.check_hash /etc/fstab md5=e138491e9d5b97023cea823fe17bac22
     """
-    form, hsum = hashes.expected(file_hash)
+    form, hsum = hashes.parse_expected(file_hash)
     return hashes.file_hash(home(path), form) == hsum
 
 

@@ -54,7 +54,7 @@ def _config_values(
     outcome = outcome_of(ctx, own, "config", *where, "--null", "--get-all", str(key), fail=False)
     if outcome.retcode != 0:
         if outcome.stderr.strip() and outcome.retcode != 1:
-            raise FunctionError(git.redacted(outcome.stderr.strip()))
+            raise FunctionError(git.redact_text(outcome.stderr.strip()))
         return None
     return list(outcome.stdout.removesuffix("\0").split("\0"))
 

@@ -45,7 +45,7 @@ def order(back_end: Packages, first: str, second: str) -> int | None:
 
 def changes_since(back_end: Packages, before: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What has been installed, removed or upgraded meanwhile."""
-    return dict(asked.changes(before, back_end.installed()))
+    return dict(asked.changes(before, back_end.list_installed()))
 
 
 def trouble(back_end: Packages, doing: str) -> str:

@@ -11,7 +11,7 @@ from saltlite.errors import FunctionUnavailable
 from saltlite.modules.pkg._backend import able, one_or_all, order
 from saltlite.providers.pkg import Comparing, Describing, Packages, provider
 from saltlite.providers.pkg import names as asked
-from saltlite.providers.pkg.names import joined, truth
+from saltlite.providers.pkg.names import join_versions, truth
 
 
 def list_pkgs(
@@ -31,9 +31,9 @@ def list_pkgs(
         salt '*' pkg.list_pkgs
         salt '*' pkg.list_pkgs versions_as_list=True
     """
-    found = provider(ctx).installed(removed=truth(removed), purge_desired=truth(purge_desired))
+    found = provider(ctx).list_installed(removed=truth(removed), purge_desired=truth(purge_desired))
     ordered = {name: found[name] for name in sorted(found)}
-    return dict(ordered) if truth(versions_as_list) else dict(joined(ordered))
+    return dict(ordered) if truth(versions_as_list) else dict(join_versions(ordered))
 
 
 def version(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
@@ -77,7 +77,7 @@ def latest_version(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
         back_end.refresh(own_keywords(kwargs))
     available = back_end.available(names, own_keywords(kwargs))
     if not truth(kwargs.get("show_installed", False)):
-        there = back_end.installed()
+        there = back_end.list_installed()
         available = {
             name: candidate if _is_news(back_end, candidate, there.get(name, [])) else ""
             for name, candidate in available.items()
@@ -145,7 +145,7 @@ def list_repo_pkgs(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, A
         salt '*' pkg.list_repo_pkgs bash
         salt '*' pkg.list_repo_pkgs 'python3-*'
     """
-    return dict(provider(ctx).offered([str(name) for name in args], own_keywords(kwargs)))
+    return dict(provider(ctx).list_offered([str(name) for name in args], own_keywords(kwargs)))
 
 
 def info_installed(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:

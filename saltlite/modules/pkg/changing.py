@@ -29,7 +29,7 @@ from saltlite.providers.pkg import (
     provider,
 )
 from saltlite.providers.pkg import names as asked
-from saltlite.providers.pkg.names import joined, truth
+from saltlite.providers.pkg.names import join_versions, truth
 
 
 def install(
@@ -82,7 +82,7 @@ def install(
     if options.get("advisory_ids"):
         return _install_patches(ctx, back_end, options)
     wanted, errors = _choose_targets(ctx, back_end, name, pkgs, sources, options)
-    before, files = back_end.installed(), _choose_files(ctx, options)
+    before, files = back_end.list_installed(), _choose_files(ctx, options)
     if wanted:
         with _let_go(back_end, wanted, options):
             errors += back_end.change(Change("install", wanted, options, before))
@@ -97,7 +97,7 @@ def install(
 def _choose_files(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, Any]:
     """The package files in the cache, if they are all that is asked for and count as changes."""
     counts = truth(options.get("downloadonly")) and package_files.tells_files(ctx)
-    return package_files.downloaded(ctx) if counts else {}
+    return package_files.list_downloaded(ctx) if counts else {}
 
 
 def _install_patches(
@@ -106,8 +106,8 @@ def _install_patches(
     """Patches instead of packages: those of ``advisory_ids``."""
     ids = asked.words(options["advisory_ids"])
     known = patches.patches(ctx, "list_patches")
-    patches.check(known.listed(), ids)
-    before, files = back_end.installed(), _choose_files(ctx, options)
+    patches.check(known.list_patches(), ids)
+    before, files = back_end.list_installed(), _choose_files(ctx, options)
     errors = known.install(ids, options)
     changed = changes_since(back_end, before)
     changed |= package_files.changes(files, _choose_files(ctx, options))
@@ -123,7 +123,7 @@ def _let_go(
     apt would refuse otherwise; elsewhere it has to be asked for (``update_holds``).
     """
     lets_go = truth(options.get("update_holds", keeps_configuration(back_end)))
-    held = set(back_end.held()) if lets_go and isinstance(back_end, Holding) else set()
+    held = set(back_end.list_held()) if lets_go and isinstance(back_end, Holding) else set()
     names = [each.name for each in wanted if each.name in held]
     if not names or not isinstance(back_end, Holding):
         yield
@@ -139,7 +139,7 @@ def _list_reinstalled(
     wanted: Sequence[Wanted], before: Mapping[str, Sequence[str]], changed: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What was put in place again has the same version twice."""
-    there = joined(before)
+    there = join_versions(before)
     return {
         each.name: {"old": there[each.name], "new": there[each.name]}
         for each in wanted
@@ -186,8 +186,8 @@ def _resolve_version(
 ) -> Wanted | None:
     if version is None or version == "latest" or not asked.is_condition(version):
         return Wanted(name, None if version == "latest" else version)
-    offered = back_end.offered([name], options).get(name, [])
-    there = back_end.installed().get(name, [])
+    offered = back_end.list_offered([name], options).get(name, [])
+    there = back_end.list_installed().get(name, [])
     compare = _compare_with(back_end)
     chosen = asked.satisfying(version, there, compare) or asked.satisfying(
         version, offered, compare
@@ -228,11 +228,11 @@ def purge(
         salt '*' pkg.purge nginx
     """
     back_end = provider(ctx)
-    before = back_end.installed(removed=True)
+    before = back_end.list_installed(removed=True)
     gone = _remove_packages(ctx, "purge", name, pkgs, kwargs)
     if not keeps_configuration(back_end):
         return gone
-    left = dict(asked.changes(before, back_end.installed(removed=True)))
+    left = dict(asked.changes(before, back_end.list_installed(removed=True)))
     return {"installed": gone, "removed": left} if gone or left else {}
 
 
@@ -243,8 +243,8 @@ def _remove_packages(
     if not names:
         raise UsageError("One of name or pkgs must be specified.")
     back_end = provider(ctx)
-    before = back_end.installed()
-    there = {**before, **back_end.installed(removed=True)} if action == "purge" else before
+    before = back_end.list_installed()
+    there = {**before, **back_end.list_installed(removed=True)} if action == "purge" else before
     wanted = [Wanted(each) for each in names if each in there]
     if not wanted:
         return {}
@@ -266,7 +266,7 @@ def upgrade(
     options = {"dist_upgrade": dist_upgrade, **own_keywords(kwargs)}
     if truth(refresh):
         back_end.refresh(options)
-    before = back_end.installed()
+    before = back_end.list_installed()
     names = [Wanted(each) for each in asked.names_of(kwargs.get("name"), kwargs.get("pkgs"))]
     errors = back_end.change(Change("upgrade", names, options, before))
     return unless_failed(
@@ -285,8 +285,8 @@ def autoremove(ctx: MinionContext, list_only: bool = False, purge: bool = False)
     """
     back_end = apt_alone(ctx, "autoremove")
     if truth(list_only):
-        return back_end.unneeded()
-    before = back_end.installed()
+        return back_end.list_unneeded()
+    before = back_end.list_installed()
     errors = back_end.change(Change("autoremove", (), {"purge": purge}, before))
     return unless_failed(trouble(back_end, "removing"), changes_since(back_end, before), errors)
 

@@ -67,7 +67,7 @@ def list_downloaded(ctx: MinionContext, root: str | None = None, **kwargs: Any) 
     """
     from saltlite.providers.pkg import package_files
 
-    return package_files.downloaded(ctx, root)
+    return package_files.list_downloaded(ctx, root)
 
 
 def verify(ctx: MinionContext, *names: str, **kwargs: Any) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def verify(ctx: MinionContext, *names: str, **kwargs: Any) -> dict[str, Any]:
     """
     from saltlite.providers.pkg import verifying
 
-    return dict(verifying.altered(ctx, [str(name) for name in names], kwargs))
+    return dict(verifying.find_altered(ctx, [str(name) for name in names], kwargs))
 
 
 def services_need_restart(ctx: MinionContext, **kwargs: Any) -> list[str]:

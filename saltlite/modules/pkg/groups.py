@@ -18,7 +18,7 @@ def group_list(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' pkg.group_list
     """
-    return groups.listed(ctx)
+    return groups.list_groups(ctx)
 
 
 def group_info(

@@ -61,7 +61,7 @@ def list_holds(ctx: MinionContext, pattern: str = "", full: bool = True) -> list
     back_end = able(ctx, Holding, "list_holds")  # type: ignore[type-abstract]
     if isinstance(back_end, Dnf) and truth(full):
         return back_end.locks()
-    return back_end.held()
+    return back_end.list_held()
 
 
 def list_locks(ctx: MinionContext, root: str | None = None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def list_patches(
     known = patches.patches(ctx, "list_patches")
     if truth(refresh):
         provider(ctx).refresh({})
-    return known.listed()
+    return known.list_patches()
 
 
 def list_installed_patches(
@@ -38,5 +38,5 @@ def list_installed_patches(
         salt '*' pkg.list_installed_patches
     """
     refuse_root(root)
-    known = patches.patches(ctx, "list_installed_patches").listed()
+    known = patches.patches(ctx, "list_installed_patches").list_patches()
     return {each: patch for each, patch in known.items() if patch["installed"]}

@@ -104,7 +104,7 @@ def _receive_keys(ctx: MinionContext, server: str, keyids: Sequence[str], ring: 
         apt_keys.receive(ctx, server, keyids, ring)
         return
     for keyid in keyids:
-        if apt_keys.known(ctx, keyid):
+        if apt_keys.is_known(ctx, keyid):
             continue
         if not add_repo_key(ctx, keyserver=server, keyid=keyid):
             raise FunctionError(f"Error: Could not add key: {keyid}")
@@ -138,7 +138,7 @@ def get_repo_keys(
     from saltlite.providers.pkg import apt_keys
 
     apt_alone(ctx, "get_repo_keys")
-    return apt_keys.listed(ctx, truth(aptkey), keydir)
+    return apt_keys.list_keys(ctx, truth(aptkey), keydir)
 
 
 def add_repo_key(

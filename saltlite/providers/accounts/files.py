@@ -65,41 +65,41 @@ _Entry = TypeVar("_Entry")
 
 def parse_passwd(text: str) -> list[User]:
     """The users of a ``passwd`` file; lines of another form (NIS, comments) are left out."""
-    return _entries(text, _user)
+    return _parse_entries(text, _parse_user)
 
 
 def parse_group(text: str) -> list[Group]:
     """The groups of a ``group`` file."""
-    return _entries(text, _group)
+    return _parse_entries(text, _parse_group)
 
 
 def parse_shadow(text: str) -> list[Shadow]:
     """The entries of a ``shadow`` file."""
-    return _entries(text, _shadow)
+    return _parse_entries(text, _parse_shadow)
 
 
-def _entries(text: str, entry: Callable[[list[str]], _Entry]) -> list[_Entry]:
-    found = (_entry(line, entry) for line in text.splitlines())
+def _parse_entries(text: str, entry: Callable[[list[str]], _Entry]) -> list[_Entry]:
+    found = (_parse_entry(line, entry) for line in text.splitlines())
     return [each for each in found if each is not None]
 
 
-def _entry(line: str, entry: Callable[[list[str]], _Entry]) -> _Entry | None:
+def _parse_entry(line: str, entry: Callable[[list[str]], _Entry]) -> _Entry | None:
     try:
         return entry(line.split(":"))
     except (ValueError, IndexError):
         return None
 
 
-def _user(part: list[str]) -> User:
+def _parse_user(part: list[str]) -> User:
     return User(part[0], part[1], int(part[2]), int(part[3]), part[4], part[5], part[6])
 
 
-def _group(part: list[str]) -> Group:
+def _parse_group(part: list[str]) -> Group:
     members = tuple(name for name in part[3].split(",") if name)
     return Group(part[0], part[1], int(part[2]), members)
 
 
-def _shadow(part: list[str]) -> Shadow:
+def _parse_shadow(part: list[str]) -> Shadow:
     numbers = [int(text) if text else -1 for text in part[2:8]]
     return Shadow(part[0], part[1], *numbers)
 
@@ -221,7 +221,7 @@ def shadows(host: Host, root: str | None = None) -> list[Shadow]:
 
 
 @contextlib.contextmanager
-def locked(root: str | None = None) -> Iterator[None]:
+def lock_accounts(root: str | None = None) -> Iterator[None]:
     """Hold the lock that ``passwd`` and ``vipw`` take, so that nobody else changes accounts.
 
     Raises:

@@ -24,7 +24,7 @@ _LIBRARIES = ("libcrypt.so.1", "libcrypt.so.2", "libc.so.6", "libc.musl-x86_64.s
 _SALT_LETTERS = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def hashed(password: str, salt: str | None, algorithm: str) -> str:
+def hash_password(password: str, salt: str | None, algorithm: str) -> str:
     """The hash of a password. Without a ``salt`` one is made; ``*0`` for a salt that is none.
 
     Raises:
@@ -32,7 +32,7 @@ def hashed(password: str, salt: str | None, algorithm: str) -> str:
         FunctionError: this machine has no libcrypt.
     """
     if algorithm not in ALGORITHMS:
-        raise UsageError(_unknown(algorithm))
+        raise UsageError(_unknown_algorithm(algorithm))
     prefix, length = ALGORITHMS[algorithm]
     if salt is None:
         salt = "".join(secrets.choice(_SALT_LETTERS) for _ in range(length))
@@ -41,7 +41,7 @@ def hashed(password: str, salt: str | None, algorithm: str) -> str:
     return crypt(password, prefix + salt)
 
 
-def _unknown(algorithm: str) -> str:
+def _unknown_algorithm(algorithm: str) -> str:
     names = list(ALGORITHMS)
     return (
         f"Cannot hash using '{algorithm}' hash algorithm. Natively supported algorithms are: "
@@ -51,7 +51,7 @@ def _unknown(algorithm: str) -> str:
 
 def crypt(password: str, setting: str) -> str:
     """What libcrypt makes of a password with a hash or a setting; ``*0`` for one that is none."""
-    crypt_of = _library().crypt
+    crypt_of = _load_library().crypt
     crypt_of.restype = ctypes.c_char_p
     crypt_of.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
     found = crypt_of(
@@ -60,7 +60,7 @@ def crypt(password: str, setting: str) -> str:
     return found.decode() if found else "*0"
 
 
-def _library() -> ctypes.CDLL:
+def _load_library() -> ctypes.CDLL:
     for name in _LIBRARIES:
         try:
             library = ctypes.CDLL(name)

@@ -40,12 +40,12 @@ class Tools:
             argv.append("-o")
         if user.system:
             argv.append("-r")
-        return [*argv, *_root("-R", user.root), user.name]
+        return [*argv, *_root_words("-R", user.root), user.name]
 
     def delete_user(self, name: str, *, remove: bool, force: bool, root: str | None) -> list[str]:
         """``userdel``."""
         flags = ["-r"] * bool(remove) + ["-f"] * bool(force)
-        return ["userdel", *flags, *_root("-R", root), name]
+        return ["userdel", *flags, *_root_words("-R", root), name]
 
     def set_groups(
         self,
@@ -66,46 +66,46 @@ class Tools:
         if group.gid not in (None, ""):
             argv += ["-g", str(group.gid), *["-o"] * bool(group.non_unique)]
         argv += ["-r"] * bool(group.system)
-        return [*argv, *_root("-R", group.root), group.name]
+        return [*argv, *_root_words("-R", group.root), group.name]
 
     def delete_group(self, name: str, *, root: str | None) -> list[str]:
         """``groupdel``."""
-        return ["groupdel", *_root("-R", root), name]
+        return ["groupdel", *_root_words("-R", root), name]
 
     def add_member(self, group: str, user: str, *, root: str | None) -> list[str]:
         """``gpasswd --add``."""
-        return ["gpasswd", *_root("--root", root), "--add", user, group]
+        return ["gpasswd", *_root_words("--root", root), "--add", user, group]
 
     def delete_member(self, group: str, user: str, *, root: str | None) -> list[str]:
         """``gpasswd --del``."""
-        return ["gpasswd", *_root("--root", root), "--del", user, group]
+        return ["gpasswd", *_root_words("--root", root), "--del", user, group]
 
 
 def change_user(flags: list[str], name: str, root: str | None) -> list[str]:
     """``usermod`` with ``flags``."""
-    return ["usermod", *_root("-R", root), *flags, name]
+    return ["usermod", *_root_words("-R", root), *flags, name]
 
 
 def change_gid(name: str, gid: Any, *, non_unique: bool, root: str | None) -> list[str]:
     """``groupmod -g``."""
     flags = ["-o"] * bool(non_unique)
-    return ["groupmod", *_root("-R", root), *flags, "-g", str(gid), name]
+    return ["groupmod", *_root_words("-R", root), *flags, "-g", str(gid), name]
 
 
 def set_members(group: str, members: str, root: str | None) -> list[str]:
     """``gpasswd --members``."""
-    return ["gpasswd", *_root("--root", root), "--members", members, group]
+    return ["gpasswd", *_root_words("--root", root), "--members", members, group]
 
 
 def change_age(what: str, value: Any, name: str, root: str | None) -> list[str]:
     """``chage``; ``what`` is ``maxdays``, ``mindays``, ``inactdays``, ``warndays``, ``date`` ..."""
-    return ["chage", *_root("-R", root), _AGE_FLAGS[what], str(value), name]
+    return ["chage", *_root_words("-R", root), _AGE_FLAGS[what], str(value), name]
 
 
 def change_password(flag: str, name: str, root: str | None) -> list[str]:
     """``passwd`` with ``-l`` (lock), ``-u`` (unlock) or ``-d`` (delete)."""
-    return ["passwd", *_root("-R", root), flag, name]
+    return ["passwd", *_root_words("-R", root), flag, name]
 
 
-def _root(flag: str, root: str | None) -> list[str]:
+def _root_words(flag: str, root: str | None) -> list[str]:
     return [flag, root] if root is not None else []

@@ -109,29 +109,29 @@ class Table:
 def parse(text: str) -> Table:
     """The table in a file; below Salt's line what is no job and no setting is dropped."""
     table = Table()
-    above, found, below = _split(text.splitlines())
+    above, found, below = _split_table(text.splitlines())
     table.pre = above
     if found:
-        _read(table, below)
+        _read_lines(table, below)
     return table
 
 
-def _split(lines: list[str]) -> tuple[list[str], bool, list[str]]:
+def _split_table(lines: list[str]) -> tuple[list[str], bool, list[str]]:
     for index, line in enumerate(lines):
         if line.startswith(HEADER):
             return lines[:index], True, lines[index + 1 :]
     return lines, False, []
 
 
-def _read(table: Table, lines: list[str]) -> None:
+def _read_lines(table: Table, lines: list[str]) -> None:
     identifier: str | None = None
     comment: str | None = None
     for line in lines:
         if line.startswith("#") and not line.startswith(DISABLED):
-            said, identifier = _comment(line)
+            said, identifier = _parse_comment(line)
             comment = said if comment is None else f"{comment}\n{said}"
             continue
-        job = _job(line)
+        job = _parse_job(line)
         if job is not None:
             table.jobs.append(replace(job, identifier=identifier, comment=comment))
         elif _is_setting(line):
@@ -140,12 +140,12 @@ def _read(table: Table, lines: list[str]) -> None:
         identifier = comment = None
 
 
-def _comment(line: str) -> tuple[str, str | None]:
+def _parse_comment(line: str) -> tuple[str, str | None]:
     said, mark, identifier = line.lstrip("#").partition(f"{IDENTIFIER}:")
     return said.strip(), identifier.strip() if mark else None
 
 
-def _job(line: str) -> Job | None:
+def _parse_job(line: str) -> Job | None:
     commented = line.startswith(DISABLED)
     line = line.removeprefix(DISABLED)
     count = 1 if line.startswith("@") else len(FIELDS)
@@ -160,7 +160,7 @@ def _is_setting(line: str) -> bool:
     return bool(equals) and bool(name) and " " not in name and not name.startswith("@")
 
 
-def changed(old: Job, wanted: Job) -> bool:
+def has_changed(old: Job, wanted: Job) -> bool:
     """Whether setting a job anew would change it. One without an identifier always changes."""
     if wanted.identifier is None or wanted.identifier != old.identifier:
         return True
@@ -177,14 +177,14 @@ def _time_changed(was: str, will: str) -> bool:
     return was == "*" if will == RANDOM else was != will
 
 
-def put(table: Table, wanted: Job) -> str:
+def put_job(table: Table, wanted: Job) -> str:
     """Set a job: ``new``, ``updated`` or ``present``. What is not said stays as it was."""
-    index = _place(table, wanted.cmd, {}, wanted.identifier, special=wanted.special)
+    index = _find_place(table, wanted.cmd, {}, wanted.identifier, special=wanted.special)
     if index is None:
         table.jobs.append(wanted)
         return "new"
     old = table.jobs[index]
-    if not changed(old, wanted):
+    if not has_changed(old, wanted):
         return "present"
     del table.jobs[index]
     table.jobs.append(
@@ -210,14 +210,14 @@ def drop(
     special: bool,
 ) -> str:
     """Take a job out: ``removed`` or ``absent``. ``when`` has the fields that must agree."""
-    index = _place(table, cmd, when, identifier, special=special)
+    index = _find_place(table, cmd, when, identifier, special=special)
     if index is None:
         return "absent"
     del table.jobs[index]
     return "removed"
 
 
-def _place(
+def _find_place(
     table: Table, cmd: str, when: Mapping[int, str], identifier: str | None, *, special: bool
 ) -> int | None:
     """Where the job is that a call means; one with its identifier before one with its command."""

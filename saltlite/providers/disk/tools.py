@@ -17,7 +17,7 @@ def parse_df(text: str) -> dict[str, dict[str, str]]:
     """``df -P``, also with a column for the kind; by mount point."""
     return {
         mount: dict(zip(_USAGE, (head, *values), strict=True))
-        for head, values, mount in _rows(text)
+        for head, values, mount in _parse_rows(text)
     }
 
 
@@ -31,11 +31,11 @@ def parse_df_inodes(text: str) -> dict[str, dict[str, str]]:
             "use": values[3],
             "filesystem": head,
         }
-        for head, values, mount in _rows(text)
+        for head, values, mount in _parse_rows(text)
     }
 
 
-def _rows(text: str) -> Iterator[tuple[str, Sequence[str], str]]:
+def _parse_rows(text: str) -> Iterator[tuple[str, Sequence[str], str]]:
     """What stands before the numbers, the four of them, and the mount point."""
     for line in text.splitlines()[1:]:
         match = re.match(r"(.+?)\s+(-|\d+)\s+(-|\d+)\s+(-|\d+)\s+(-|\d+%)\s+(\S.*)", line)
@@ -80,10 +80,10 @@ def parse_iostat(text: str) -> dict[str, dict[str, float]]:
         elif columns and len(words) == len(columns) + 1:
             values = (float(word.replace(",", ".")) for word in words[1:])
             reports[-1][words[0]] = dict(zip(columns, values, strict=True))
-    return _means(reports[1:] or reports)
+    return _mean_values(reports[1:] or reports)
 
 
-def _means(reports: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+def _mean_values(reports: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for device in dict.fromkeys(name for report in reports for name in report):
         rows = [report[device] for report in reports if device in report]

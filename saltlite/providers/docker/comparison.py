@@ -52,7 +52,7 @@ UNDECLARED: Mapping[str, Any] = {
 log driver, the size of /dev/shm, limits, the mode of IPC."""
 
 
-def expected_config(body: Facts, image: Facts) -> dict[str, Any]:
+def expect_config(body: Facts, image: Facts) -> dict[str, Any]:
     """Return what an engine makes of the body of a request and what its image brings."""
     of_image = image.get("Config") or {}
     found: dict[str, Any] = {name: body[name] for name in _OWN_CONFIG if name in body}
@@ -63,18 +63,18 @@ def expected_config(body: Facts, image: Facts) -> dict[str, Any]:
         found[name] = joined if joined or name == "Labels" else None
     for name in _OR_THE_IMAGE:
         found[name] = body.get(name) or of_image.get(name) or ""
-    found["Env"] = sorted(_environment(body.get("Env") or [], of_image.get("Env") or []))
+    found["Env"] = sorted(_merge_environment(body.get("Env") or [], of_image.get("Env") or []))
     started = body.get("Entrypoint") or of_image.get("Entrypoint")
     inherited = None if body.get("Entrypoint") else of_image.get("Cmd")
     return {**found, "Entrypoint": started, "Cmd": body.get("Cmd") or inherited}
 
 
-def _environment(own: Sequence[str], image: Sequence[str]) -> list[str]:
+def _merge_environment(own: Sequence[str], image: Sequence[str]) -> list[str]:
     names = {entry.partition("=")[0] for entry in own}
     return [*own, *(entry for entry in image if entry.partition("=")[0] not in names)]
 
 
-def expected_host_config(body: Facts) -> dict[str, Any]:
+def expect_host_config(body: Facts) -> dict[str, Any]:
     """Return what an engine makes of the machine's side of a request."""
     own: Facts = body["HostConfig"]
     swap = {} if "Memory" in own else {"MemorySwap": 0}
@@ -84,14 +84,14 @@ def expected_host_config(body: Facts) -> dict[str, Any]:
 def compare_declared(container: Facts, body: Facts, image: Facts) -> Changes:
     """Return how a container differs from the body of a request that would make it."""
     pairs = (
-        ("Config", expected_config(body, image)),
-        ("HostConfig", expected_host_config(body)),
+        ("Config", expect_config(body, image)),
+        ("HostConfig", expect_host_config(body)),
     )
     found: Changes = {}
     for part, wanted in pairs:
         there = container[part]
         found[part] = {
-            key: {"old": shown(key, there.get(key)), "new": value}
+            key: {"old": show_value(key, there.get(key)), "new": value}
             for key, value in wanted.items()
             if _plain_form(key, there.get(key)) != _plain_form(key, value)
         }
@@ -106,7 +106,10 @@ def compare_containers(first: Facts, second: Facts, ignore: Iterable[str] = ()) 
         pair = [_with_image(each, part) for each in (first, second)]
         names = [name for name in {**pair[0], **pair[1]} if name not in left_out]
         found[part] = {
-            name: {"old": shown(name, pair[0].get(name)), "new": shown(name, pair[1].get(name))}
+            name: {
+                "old": show_value(name, pair[0].get(name)),
+                "new": show_value(name, pair[1].get(name)),
+            }
             for name in names
             if _plain_form(name, pair[0].get(name)) != _plain_form(name, pair[1].get(name))
         }
@@ -118,7 +121,7 @@ def _with_image(container: Facts, part: str) -> Facts:
     return {**own, "Image": container["Image"]} if "Image" in own else own
 
 
-def shown(key: str, value: Any) -> Any:
+def show_value(key: str, value: Any) -> Any:
     """Return a value as changes tell it."""
     return sorted(value) if key == "Env" and value else value
 
@@ -130,11 +133,11 @@ def _plain_form(key: str, value: Any) -> Any:
     return _FORMS[key](value) if key in _FORMS and value else (value or None)
 
 
-def _capabilities(value: Sequence[str]) -> list[str]:
+def _plain_capabilities(value: Sequence[str]) -> list[str]:
     return [str(each).upper().removeprefix("CAP_") for each in value]
 
 
-def _links(value: Sequence[str]) -> list[str]:
+def _plain_links(value: Sequence[str]) -> list[str]:
     """Return links as ``target:alias``; an engine tells ``/target:/container/alias``."""
     found = []
     for each in value:
@@ -148,30 +151,30 @@ def _network_mode(value: str) -> str:
     return "default" if value == "bridge" else value
 
 
-def _restart(value: Facts) -> tuple[str, int]:
+def _plain_restart(value: Facts) -> tuple[str, int]:
     return str(value.get("Name") or "no"), int(value.get("MaximumRetryCount") or 0)
 
 
-def _bindings(value: Facts) -> dict[str, list[tuple[str, str]]]:
+def _plain_bindings(value: Facts) -> dict[str, list[tuple[str, str]]]:
     return {
         port: [(str(one.get("HostIp") or ""), str(one.get("HostPort") or "")) for one in each or []]
         for port, each in value.items()
     }
 
 
-def _log(value: Facts) -> tuple[Any, Any]:
+def _plain_log(value: Facts) -> tuple[Any, Any]:
     return value.get("Type"), value.get("Config") or {}
 
 
 _FORMS: Mapping[str, Callable[[Any], Any]] = {
-    "CapAdd": _capabilities,
-    "CapDrop": _capabilities,
+    "CapAdd": _plain_capabilities,
+    "CapDrop": _plain_capabilities,
     "Env": sorted,
-    "Links": _links,
-    "LogConfig": _log,
+    "Links": _plain_links,
+    "LogConfig": _plain_log,
     "NetworkMode": _network_mode,
-    "PortBindings": _bindings,
-    "RestartPolicy": _restart,
+    "PortBindings": _plain_bindings,
+    "RestartPolicy": _plain_restart,
     "WorkingDir": posixpath.normpath,
 }
 
@@ -204,29 +207,29 @@ def _compare_endpoint(old: Facts | None, new: Facts | None, drop: set[str]) -> d
     found = {}
     for key in ("Aliases", "Links"):
         pair = [sorted(set((each or {}).get(key) or ()) - drop) or None for each in (old, new)]
-        found.update({key: _change(*pair)} if pair[0] != pair[1] else {})
-    fixed = [_fixed(old), _fixed(new)]
+        found.update({key: _change_of(*pair)} if pair[0] != pair[1] else {})
+    fixed = [_fixed_addresses(old), _fixed_addresses(new)]
     if fixed[0] != fixed[1]:
-        found["IPAMConfig"] = _change(*fixed)
+        found["IPAMConfig"] = _change_of(*fixed)
     gone = old is None or new is None
     if (gone and not any(fixed)) or (not gone and bool(fixed[0]) != bool(fixed[1])):
-        found["IPConfiguration"] = _change(_kind(old), _kind(new))
+        found["IPConfiguration"] = _change_of(_kind_of(old), _kind_of(new))
     return found
 
 
-def _change(old: Any, new: Any) -> dict[str, Any]:
+def _change_of(old: Any, new: Any) -> dict[str, Any]:
     return {"old": old, "new": new}
 
 
-def _fixed(endpoint: Facts | None) -> dict[str, Any] | None:
+def _fixed_addresses(endpoint: Facts | None) -> dict[str, Any] | None:
     given = (endpoint or {}).get("IPAMConfig") or {}
     return {key: value for key, value in given.items() if value} or None
 
 
-def _kind(endpoint: Facts | None) -> str:
+def _kind_of(endpoint: Facts | None) -> str:
     if endpoint is None:
         return "not connected"
-    return "static" if _fixed(endpoint) else "automatic"
+    return "static" if _fixed_addresses(endpoint) else "automatic"
 
 
 def compare_networks(first: Facts, second: Facts, ignore: Iterable[str]) -> dict[str, Any]:
@@ -238,13 +241,13 @@ def compare_networks(first: Facts, second: Facts, ignore: Iterable[str]) -> dict
         if name in left_out or _network_form(name, old) == _network_form(name, new):
             continue
         nested = name in ("IPAM", "Options") and isinstance(old or {}, Mapping)
-        found[name] = _compare_maps(old or {}, new or {}) if nested else _change(old, new)
+        found[name] = _compare_maps(old or {}, new or {}) if nested else _change_of(old, new)
     return found
 
 
 def _compare_maps(first: Facts, second: Facts) -> Changes:
     return {
-        key: _change(first.get(key), second.get(key))
+        key: _change_of(first.get(key), second.get(key))
         for key in {**first, **second}
         if _network_form(key, first.get(key)) != _network_form(key, second.get(key))
     }
@@ -285,7 +288,9 @@ def _compare_addressing(there: Facts, ipam: Facts) -> dict[str, Any]:
     )
     pools = ipam.get("Config") or []
     existing = there.get("Config") or []
-    return {**found, "Config": _change(existing, pools)} if _other_pools(existing, pools) else found
+    return (
+        {**found, "Config": _change_of(existing, pools)} if _other_pools(existing, pools) else found
+    )
 
 
 def _other_pools(existing: Sequence[Facts], pools: Sequence[Facts]) -> bool:
@@ -296,8 +301,8 @@ def _other_pools(existing: Sequence[Facts], pools: Sequence[Facts]) -> bool:
         if same is None:
             return True
         left.remove(same)
-    kinds = {_version(pool) for pool in pools}
-    return any(_version(each) in kinds for each in left)
+    kinds = {_ip_version(pool) for pool in pools}
+    return any(_ip_version(each) in kinds for each in left)
 
 
 def _same_pool(existing: Facts, pool: Facts) -> bool:
@@ -305,7 +310,7 @@ def _same_pool(existing: Facts, pool: Facts) -> bool:
     return {"Gateway": existing.get("Gateway"), **pool} == {"Gateway": None, **existing}
 
 
-def _version(pool: Facts) -> int:
+def _ip_version(pool: Facts) -> int:
     try:
         return ipaddress.ip_network(pool.get("Subnet") or "", strict=False).version
     except ValueError:

@@ -56,15 +56,15 @@ class Engine:
 
     def get(self, path: str, **query: Any) -> Any:
         """Return the JSON that a look at ``path`` gives; raises EngineError."""
-        return self._json("GET", path, query, None)
+        return self._ask_json("GET", path, query, None)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, **query: Any) -> Any:
         """Return the JSON that an action gives, ``None`` for none; raises EngineError."""
-        return self._json("POST", path, query, body)
+        return self._ask_json("POST", path, query, body)
 
     def delete(self, path: str, **query: Any) -> Any:
         """Remove what is at ``path``; raises EngineError."""
-        return self._json("DELETE", path, query, None)
+        return self._ask_json("DELETE", path, query, None)
 
     def raw(
         self,
@@ -75,9 +75,9 @@ class Engine:
         **query: Any,
     ) -> bytes:
         """Return an answer as it is; raises EngineError."""
-        status, data = self._ask(method, path, query, body, headers or {})
+        status, data = self._send_request(method, path, query, body, headers or {})
         if status >= 400:
-            raise EngineError(status, _message(data))
+            raise EngineError(status, _error_message(data))
         return data
 
     def lines(
@@ -85,16 +85,16 @@ class Engine:
     ) -> list[dict[str, Any]]:
         """Return the progress that an action tells, one map for each line; raises EngineError."""
         data = self.raw("POST", path, None, headers, **query)
-        lines = [_loaded(line) for line in data.splitlines() if line.strip()]
+        lines = [_load_json(line) for line in data.splitlines() if line.strip()]
         return [line for line in lines if isinstance(line, dict)]
 
-    def _json(
+    def _ask_json(
         self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
     ) -> Any:
         data = self.raw(method, path, body, **query)
-        return _loaded(data) if data.strip() else None
+        return _load_json(data) if data.strip() else None
 
-    def _ask(
+    def _send_request(
         self,
         method: str,
         path: str,
@@ -102,7 +102,7 @@ class Engine:
         body: Mapping[str, Any] | None,
         more: Mapping[str, str],
     ) -> tuple[int, bytes]:
-        given = {name: _word(value) for name, value in query.items() if value is not None}
+        given = {name: _query_word(value) for name, value in query.items() if value is not None}
         target = f"{path}?{urlencode(given)}" if given else path
         sent = None if body is None else json.dumps(body).encode()
         headers = {**more, **({} if sent is None else {"Content-Type": "application/json"})}
@@ -110,7 +110,7 @@ class Engine:
         try:
             connection.request(method, target, sent, headers)
             response = connection.getresponse()
-            return response.status, _read(response)
+            return response.status, _read_body(response)
         except TimeoutError as error:
             raise FunctionError(
                 f"the Docker engine was silent for {self.timeout_s:g} s: {method} {path}"
@@ -175,7 +175,7 @@ def failure_of(lines: Sequence[Mapping[str, Any]]) -> str | None:
     return next((str(line["error"]) for line in lines if line.get("error")), None)
 
 
-def _read(response: http.client.HTTPResponse) -> bytes:
+def _read_body(response: http.client.HTTPResponse) -> bytes:
     pieces: list[bytes] = []
     size = 0
     while piece := response.read1(_PIECE_BYTES):
@@ -186,21 +186,21 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     return b"".join(pieces)
 
 
-def _loaded(data: bytes) -> Any:
+def _load_json(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
         raise FunctionError(f"the Docker engine answers no JSON: {data[:80]!r}") from error
 
 
-def _message(data: bytes) -> str:
+def _error_message(data: bytes) -> str:
     try:
         return str(json.loads(data)["message"])
     except (ValueError, KeyError, TypeError):
         return data[:500].decode(errors="replace").strip()
 
 
-def _word(value: Any) -> str:
+def _query_word(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     return json.dumps(value) if isinstance(value, dict) else str(value)

@@ -22,54 +22,54 @@ _SIZE = regex(r"(\d+(?:\.\d+)?)\s*([bkmgt]?)b?", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return str(value)
 
 
-def _words(value: Any) -> list[str]:
+def _to_words(value: Any) -> list[str]:
     return shlex.split(value) if isinstance(value, str) else [str(one) for one in value]
 
 
-def listed(value: Any) -> list[Any]:
+def to_list(value: Any) -> list[Any]:
     """A list, or text with commas, as a list."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _texts(value: Any) -> list[str]:
-    return [str(one) for one in listed(value)]
+def _to_texts(value: Any) -> list[str]:
+    return [str(one) for one in to_list(value)]
 
 
-def _value(value: Any) -> str:
+def _to_value(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def mapped(value: Any) -> dict[str, str]:
+def to_map(value: Any) -> dict[str, str]:
     """Names and values from a map, a list of maps or of ``name=value``, or text with commas."""
     if isinstance(value, Mapping):
-        return {str(name): _value(one) for name, one in value.items()}
+        return {str(name): _to_value(one) for name, one in value.items()}
     found: dict[str, str] = {}
-    for one in listed(value):
+    for one in to_list(value):
         name, _, text = str(one).partition("=")
-        found.update(mapped(one) if isinstance(one, Mapping) else {name: text})
+        found.update(to_map(one) if isinstance(one, Mapping) else {name: text})
     return found
 
 
-def _environment(value: Any) -> list[str]:
-    return [f"{name}={text}" for name, text in mapped(value).items()]
+def _to_environment(value: Any) -> list[str]:
+    return [f"{name}={text}" for name, text in to_map(value).items()]
 
 
-def _hosts(value: Any) -> list[str]:
+def _to_hosts(value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [f"{name}:{address}" for name, address in value.items()]
     found: list[str] = []
-    for one in listed(value):
-        found += _hosts(one) if isinstance(one, Mapping) else [str(one)]
+    for one in to_list(value):
+        found += _to_hosts(one) if isinstance(one, Mapping) else [str(one)]
     return found
 
 
-def _size(value: Any) -> int:
+def _parse_size(value: Any) -> int:
     match = _SIZE.fullmatch(str(value).strip())
     if str(value).strip() == "-1":
         return -1
@@ -88,13 +88,13 @@ def port(value: Any) -> str:
     return f"{number}/{protocol or 'tcp'}"
 
 
-def _exposed(value: Any) -> dict[str, dict[str, Any]]:
-    return {port(one): {} for one in listed(value)}
+def _to_exposed(value: Any) -> dict[str, dict[str, Any]]:
+    return {port(one): {} for one in to_list(value)}
 
 
-def _bindings(value: Any) -> dict[str, list[dict[str, str]]]:
+def _to_bindings(value: Any) -> dict[str, list[dict[str, str]]]:
     found: dict[str, list[dict[str, str]]] = {}
-    for one in listed(value):
+    for one in to_list(value):
         text, _, protocol = str(one).partition("/")
         host, _, inner = text.rpartition(":")
         address, _, outer = host.rpartition(":")
@@ -103,11 +103,11 @@ def _bindings(value: Any) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def _volumes(value: Any) -> dict[str, dict[str, Any]]:
-    return {path: {} for path in _texts(value)}
+def _to_volumes(value: Any) -> dict[str, dict[str, Any]]:
+    return {path: {} for path in _to_texts(value)}
 
 
-def _restart(value: Any) -> dict[str, Any]:
+def _to_restart(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     name, _, count = str(value).partition(":")
@@ -116,9 +116,9 @@ def _restart(value: Any) -> dict[str, Any]:
     return {"Name": name, "MaximumRetryCount": int(count or 0)}
 
 
-def _devices(value: Any) -> list[dict[str, str]]:
+def _to_devices(value: Any) -> list[dict[str, str]]:
     found = []
-    for one in _texts(value):
+    for one in _to_texts(value):
         outer, _, rest = one.partition(":")
         inner, _, rights = rest.partition(":")
         found.append(
@@ -131,9 +131,9 @@ def _devices(value: Any) -> list[dict[str, str]]:
     return found
 
 
-def _ulimits(value: Any) -> list[dict[str, Any]]:
+def _to_ulimits(value: Any) -> list[dict[str, Any]]:
     found = []
-    for one in _texts(value):
+    for one in _to_texts(value):
         name, _, limits = one.partition("=")
         soft, _, hard = limits.partition(":")
         try:
@@ -143,17 +143,17 @@ def _ulimits(value: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _rates(value: Any) -> list[dict[str, Any]]:
-    return [{"Path": path, "Rate": _size(rate)} for path, rate in _pairs(value)]
+def _to_rates(value: Any) -> list[dict[str, Any]]:
+    return [{"Path": path, "Rate": _parse_size(rate)} for path, rate in _to_pairs(value)]
 
 
-def _weights(value: Any) -> list[dict[str, Any]]:
-    return [{"Path": path, "Weight": int(weight)} for path, weight in _pairs(value)]
+def _to_weights(value: Any) -> list[dict[str, Any]]:
+    return [{"Path": path, "Weight": int(weight)} for path, weight in _to_pairs(value)]
 
 
-def _pairs(value: Any) -> list[tuple[str, str]]:
+def _to_pairs(value: Any) -> list[tuple[str, str]]:
     found = []
-    for one in _texts(value):
+    for one in _to_texts(value):
         path, _, amount = one.rpartition(":")
         if not path or not amount:
             raise UsageError(f"{one!r} is not of the form path:number")
@@ -162,72 +162,72 @@ def _pairs(value: Any) -> list[tuple[str, str]]:
 
 
 CONFIG: Mapping[str, tuple[str, Convert]] = {
-    "command": ("Cmd", _words),
-    "domainname": ("Domainname", _text),
-    "entrypoint": ("Entrypoint", _words),
-    "environment": ("Env", _environment),
-    "hostname": ("Hostname", _text),
+    "command": ("Cmd", _to_words),
+    "domainname": ("Domainname", _to_text),
+    "entrypoint": ("Entrypoint", _to_words),
+    "environment": ("Env", _to_environment),
+    "hostname": ("Hostname", _to_text),
     "interactive": ("OpenStdin", bool),
-    "labels": ("Labels", mapped),
-    "mac_address": ("MacAddress", _text),
+    "labels": ("Labels", to_map),
+    "mac_address": ("MacAddress", _to_text),
     "network_disabled": ("NetworkDisabled", bool),
-    "ports": ("ExposedPorts", _exposed),
-    "stop_signal": ("StopSignal", _text),
+    "ports": ("ExposedPorts", _to_exposed),
+    "stop_signal": ("StopSignal", _to_text),
     "stop_timeout": ("StopTimeout", int),
     "tty": ("Tty", bool),
-    "user": ("User", _text),
-    "volumes": ("Volumes", _volumes),
-    "working_dir": ("WorkingDir", _text),
+    "user": ("User", _to_text),
+    "volumes": ("Volumes", _to_volumes),
+    "working_dir": ("WorkingDir", _to_text),
 }
 """Options of a container itself."""
 
 HOST_CONFIG: Mapping[str, tuple[str, Convert]] = {
     "auto_remove": ("AutoRemove", bool),
-    "binds": ("Binds", _texts),
+    "binds": ("Binds", _to_texts),
     "blkio_weight": ("BlkioWeight", int),
-    "blkio_weight_device": ("BlkioWeightDevice", _weights),
-    "cap_add": ("CapAdd", _texts),
-    "cap_drop": ("CapDrop", _texts),
+    "blkio_weight_device": ("BlkioWeightDevice", _to_weights),
+    "cap_add": ("CapAdd", _to_texts),
+    "cap_drop": ("CapDrop", _to_texts),
     "cpu_period": ("CpuPeriod", int),
     "cpu_shares": ("CpuShares", int),
-    "cpuset_cpus": ("CpusetCpus", _text),
-    "cpuset_mems": ("CpusetMems", _text),
-    "device_read_bps": ("BlkioDeviceReadBps", _rates),
-    "device_read_iops": ("BlkioDeviceReadIOps", _rates),
-    "device_write_bps": ("BlkioDeviceWriteBps", _rates),
-    "device_write_iops": ("BlkioDeviceWriteIOps", _rates),
-    "devices": ("Devices", _devices),
-    "dns": ("Dns", _texts),
-    "dns_opt": ("DnsOptions", _texts),
-    "dns_search": ("DnsSearch", _texts),
-    "extra_hosts": ("ExtraHosts", _hosts),
-    "group_add": ("GroupAdd", _texts),
+    "cpuset_cpus": ("CpusetCpus", _to_text),
+    "cpuset_mems": ("CpusetMems", _to_text),
+    "device_read_bps": ("BlkioDeviceReadBps", _to_rates),
+    "device_read_iops": ("BlkioDeviceReadIOps", _to_rates),
+    "device_write_bps": ("BlkioDeviceWriteBps", _to_rates),
+    "device_write_iops": ("BlkioDeviceWriteIOps", _to_rates),
+    "devices": ("Devices", _to_devices),
+    "dns": ("Dns", _to_texts),
+    "dns_opt": ("DnsOptions", _to_texts),
+    "dns_search": ("DnsSearch", _to_texts),
+    "extra_hosts": ("ExtraHosts", _to_hosts),
+    "group_add": ("GroupAdd", _to_texts),
     "init": ("Init", bool),
-    "ipc_mode": ("IpcMode", _text),
-    "links": ("Links", _hosts),
-    "isolation": ("Isolation", _text),
-    "mem_limit": ("Memory", _size),
+    "ipc_mode": ("IpcMode", _to_text),
+    "links": ("Links", _to_hosts),
+    "isolation": ("Isolation", _to_text),
+    "mem_limit": ("Memory", _parse_size),
     "mem_swappiness": ("MemorySwappiness", int),
-    "memswap_limit": ("MemorySwap", _size),
-    "network_mode": ("NetworkMode", _text),
+    "memswap_limit": ("MemorySwap", _parse_size),
+    "network_mode": ("NetworkMode", _to_text),
     "oom_kill_disable": ("OomKillDisable", bool),
     "oom_score_adj": ("OomScoreAdj", int),
-    "pid_mode": ("PidMode", _text),
+    "pid_mode": ("PidMode", _to_text),
     "pids_limit": ("PidsLimit", int),
-    "port_bindings": ("PortBindings", _bindings),
+    "port_bindings": ("PortBindings", _to_bindings),
     "privileged": ("Privileged", bool),
     "publish_all_ports": ("PublishAllPorts", bool),
     "read_only": ("ReadonlyRootfs", bool),
-    "restart_policy": ("RestartPolicy", _restart),
-    "security_opt": ("SecurityOpt", _texts),
-    "shm_size": ("ShmSize", _size),
-    "storage_opt": ("StorageOpt", mapped),
-    "sysctls": ("Sysctls", mapped),
-    "tmpfs": ("Tmpfs", mapped),
-    "ulimits": ("Ulimits", _ulimits),
-    "userns_mode": ("UsernsMode", _text),
-    "volume_driver": ("VolumeDriver", _text),
-    "volumes_from": ("VolumesFrom", _texts),
+    "restart_policy": ("RestartPolicy", _to_restart),
+    "security_opt": ("SecurityOpt", _to_texts),
+    "shm_size": ("ShmSize", _parse_size),
+    "storage_opt": ("StorageOpt", to_map),
+    "sysctls": ("Sysctls", to_map),
+    "tmpfs": ("Tmpfs", to_map),
+    "ulimits": ("Ulimits", _to_ulimits),
+    "userns_mode": ("UsernsMode", _to_text),
+    "volume_driver": ("VolumeDriver", _to_text),
+    "volumes_from": ("VolumesFrom", _to_texts),
 }
 """Options of what the machine gives to a container."""
 
@@ -276,20 +276,20 @@ def container(
     """
     config: dict[str, Any] = {}
     host: dict[str, Any] = {}
-    given = _named(options, ignore_collisions)
+    given = _name_options(options, ignore_collisions)
     log = {"Type": given.pop("log_driver", None), "Config": given.pop("log_opt", None)}
     for name, value in given.items():
         table, part = (CONFIG, config) if name in CONFIG else (HOST_CONFIG, host)
         if name not in table:
             raise UsageError(f"{name} is no option of containers that is known here")
         key, convert = table[name]
-        part[key] = _converted(name, convert, value)
+        part[key] = _convert_option(name, convert, value)
     if any(value is not None for value in log.values()):
         host["LogConfig"] = {
             "Type": log["Type"] or "json-file",
-            "Config": mapped(log["Config"] or {}),
+            "Config": to_map(log["Config"] or {}),
         }
-    _expose(config, host)
+    _expose_ports(config, host)
     if validate_ip_addrs:
         _check_addresses(host)
     config.update(AttachStdout=True, AttachStderr=True)
@@ -304,7 +304,7 @@ def refuse_raw(skip_translate: Any) -> None:
         raise UsageError("skip_translate: values in the form of docker-py are not taken here")
 
 
-def _named(options: Mapping[str, Any], ignore_collisions: bool) -> dict[str, Any]:
+def _name_options(options: Mapping[str, Any], ignore_collisions: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in options.items():
         name = ALIASES.get(given, given)
@@ -343,7 +343,7 @@ def _check_subnet(option: str, subnet: str) -> None:
         raise UsageError(f"{option}: '{subnet}' is not a valid subnet") from error
 
 
-def _converted(name: str, convert: Convert, value: Any) -> Any:
+def _convert_option(name: str, convert: Convert, value: Any) -> Any:
     try:
         return convert(value)
     except (ValueError, TypeError) as error:
@@ -352,7 +352,7 @@ def _converted(name: str, convert: Convert, value: Any) -> Any:
         raise UsageError(f"{name}: {value!r} is not understood: {error}") from error
 
 
-def _expose(config: dict[str, Any], host: Mapping[str, Any]) -> None:
+def _expose_ports(config: dict[str, Any], host: Mapping[str, Any]) -> None:
     """Bound ports are exposed, and what is mounted is a volume, as Salt has it."""
     ports = {
         **config.get("ExposedPorts", {}),
@@ -384,20 +384,20 @@ def network(
     unknown = sorted(set(given) - set(_NETWORK))
     if unknown:
         raise UsageError(f"{', '.join(unknown)}: no option of networks that is known here")
-    pools = [_pool(pool) for pool in listed(given.get("ipam_pools") or [])]
+    pools = [_build_pool(pool) for pool in to_list(given.get("ipam_pools") or [])]
     if set(given) & {*_POOL, "aux_addresses"}:
-        pools.insert(0, _pool(given))
+        pools.insert(0, _build_pool(given))
     for pool in pools if validate_ip_addrs else []:
         _check_pool(pool)
     body: dict[str, Any] = {"Name": name, "Driver": given.get("driver") or "bridge"}
     for key, word in (("driver_opts", "Options"), ("labels", "Labels")):
-        body.update({word: mapped(given[key])} if key in given else {})
+        body.update({word: to_map(given[key])} if key in given else {})
     for key, word in (("internal", "Internal"), ("attachable", "Attachable")):
         body.update({word: bool(given[key])} if key in given else {})
     body.update({"EnableIPv6": bool(given["enable_ipv6"])} if "enable_ipv6" in given else {})
     ipam = {
         **({"Driver": str(given["ipam_driver"])} if "ipam_driver" in given else {}),
-        **({"Options": mapped(given["ipam_opts"])} if "ipam_opts" in given else {}),
+        **({"Options": to_map(given["ipam_opts"])} if "ipam_opts" in given else {}),
         **({"Config": pools} if pools else {}),
     }
     return {**body, "IPAM": ipam} if ipam else body
@@ -411,36 +411,36 @@ def _check_pool(pool: Mapping[str, Any]) -> None:
         _check_address("gateway", pool["Gateway"])
 
 
-def _pool(given: Mapping[str, Any]) -> dict[str, Any]:
+def _build_pool(given: Mapping[str, Any]) -> dict[str, Any]:
     pool: dict[str, Any] = {
         word: str(given[key]) for key, word in _POOL.items() if given.get(key) is not None
     }
     if "Subnet" not in pool:
         raise UsageError("a subnet is needed for gateway, iprange and aux_addresses")
     if given.get("aux_addresses"):
-        pool["AuxiliaryAddresses"] = mapped(given["aux_addresses"])
+        pool["AuxiliaryAddresses"] = to_map(given["aux_addresses"])
     return pool
 
 
 def endpoints(networks: Any) -> dict[str, dict[str, Any]]:
     """Return by names how a container is attached to networks; raises UsageError."""
-    return {name: endpoint(given) for name, given in named_networks(networks).items()}
+    return {name: endpoint(given) for name, given in parse_networks(networks).items()}
 
 
-def named_networks(networks: Any) -> dict[str, dict[str, Any]]:
+def parse_networks(networks: Any) -> dict[str, dict[str, Any]]:
     """Return names and options of networks; raises UsageError.
 
     Accepts names with commas, a list of names and of maps, or a map.
     """
     if isinstance(networks, Mapping):
-        return {str(name): _joined(given) for name, given in networks.items()}
+        return {str(name): _join_maps(given) for name, given in networks.items()}
     found: dict[str, dict[str, Any]] = {}
-    for one in listed(networks):
-        found.update(named_networks(one) if isinstance(one, Mapping) else {str(one): {}})
+    for one in to_list(networks):
+        found.update(parse_networks(one) if isinstance(one, Mapping) else {str(one): {}})
     return found
 
 
-def _joined(given: Any) -> dict[str, Any]:
+def _join_maps(given: Any) -> dict[str, Any]:
     """Return a map, or a list of maps, as one map."""
     parts = list(given) if isinstance(given, (list, tuple)) else [given or {}]
     if not all(isinstance(part, Mapping) for part in parts):
@@ -461,7 +461,7 @@ def endpoint(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     found: dict[str, Any] = {"IPAMConfig": addresses} if addresses else {}
     if given.get("aliases"):
-        found["Aliases"] = _texts(given["aliases"])
+        found["Aliases"] = _to_texts(given["aliases"])
     if given.get("links"):
-        found["Links"] = _hosts(given["links"])
+        found["Links"] = _to_hosts(given["links"])
     return found

@@ -20,7 +20,7 @@ def append_lines(path: str, lines: Sequence[str]) -> None:
         OSError: it is not there, or cannot be written.
     """
     data = encode_lines(lines)
-    with place.opened(path, os.O_RDWR) as fd, open(fd, "rb+", closefd=False) as file:
+    with place.open_in_place(path, os.O_RDWR) as fd, open(fd, "rb+", closefd=False) as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n" and lines:
@@ -39,7 +39,7 @@ def prepend_lines(path: str, lines: Sequence[str]) -> None:
     try:
         old = place.load(path)
     except FileNotFoundError:
-        place.put(path, new)
+        place.put_data(path, new)
         return
     old.data.decode()
-    place.put(path, new + old.data, was=old.status)
+    place.put_data(path, new + old.data, was=old.status)

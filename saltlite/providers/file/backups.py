@@ -37,34 +37,34 @@ class Backups:
         from datetime import datetime, timezone
 
         now = datetime.now(tz=timezone.utc).astimezone()
-        target = f"{self._place(name or path)}_{now.strftime(STAMP)}"
+        target = f"{self._backup_folder(name or path)}_{now.strftime(STAMP)}"
         make_dir(Path(target).parent)
         copy(path, target, user=user)
         return target
 
     def of(self, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:
         """The copies of a file, newest first, numbered from 0; ``limit`` of them."""
-        place = self._place(path)
-        rows = self._rows(os.path.dirname(place), os.path.basename(place))
-        return dict(enumerate(rows[: _number(limit)]))
+        place = self._backup_folder(path)
+        rows = self._list_rows(os.path.dirname(place), os.path.basename(place))
+        return dict(enumerate(rows[: _parse_limit(limit)]))
 
     def of_directory(self, path: str, limit: Any = None) -> dict[str, dict[int, dict[str, Any]]]:
         """The copies of all files beside ``path``, or in it if it ends in ``/``."""
-        folder = os.path.dirname(self._place(path, keep_end=True))
-        names = {_original(name) for name in _names(folder)}
+        folder = os.path.dirname(self._backup_folder(path, keep_end=True))
+        names = {_original_name(name) for name in _list_names(folder)}
         return {
-            name: dict(enumerate(self._rows(folder, name)[: _number(limit)]))
+            name: dict(enumerate(self._list_rows(folder, name)[: _parse_limit(limit)]))
             for name in sorted(names)
         }
 
-    def _place(self, path: str, *, keep_end: bool = False) -> str:
+    def _backup_folder(self, path: str, *, keep_end: bool = False) -> str:
         end = "/" if keep_end and path.endswith("/") else ""
         return f"{self._root}/{os.path.normpath('/' + path).lstrip('/')}{end}"
 
-    def _rows(self, folder: str, name: str) -> list[dict[str, Any]]:
+    def _list_rows(self, folder: str, name: str) -> list[dict[str, Any]]:
         rows = []
-        for found in _names(folder):
-            moment = _moment(found, name)
+        for found in _list_names(folder):
+            moment = _parse_moment(found, name)
             if moment is None:
                 continue
             location = os.path.join(folder, found)
@@ -74,14 +74,14 @@ class Backups:
         return [row for _, row in sorted(rows, key=lambda row: row[0], reverse=True)]
 
 
-def _names(folder: str) -> list[str]:
+def _list_names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError:
         return []
 
 
-def _moment(found: str, name: str) -> datetime | None:
+def _parse_moment(found: str, name: str) -> datetime | None:
     """When a copy was made, ``None`` if it is none of this file."""
     from datetime import datetime, timezone
 
@@ -93,19 +93,19 @@ def _moment(found: str, name: str) -> datetime | None:
         return None
 
 
-def _original(found: str) -> str:
+def _original_name(found: str) -> str:
     """The name of the file that a copy is of."""
     name = found.rsplit("_", 6)[0] if found.count("_") >= 6 else found
-    return name if name != found and _moment(found, name) else found
+    return name if name != found and _parse_moment(found, name) else found
 
 
-def _number(limit: Any) -> int | None:
+def _parse_limit(limit: Any) -> int | None:
     try:
         return None if limit is None else int(limit)
     except (TypeError, ValueError):
         return None
 
 
-def timestamped(path: str) -> str:
+def timestamp_path(path: str) -> str:
     """Where ``file.line`` keeps its copy: beside the file, named by the second."""
     return f"{path}.{time.strftime('%Y-%m-%d-%H-%M-%S')}"

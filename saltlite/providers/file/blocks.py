@@ -26,7 +26,7 @@ class Block:
     insert_after: str | None = None
     append_newline: bool | None = False
 
-    def checked(self) -> Block:
+    def check(self) -> Block:
         """Itself.
 
         Raises:
@@ -49,7 +49,7 @@ class Block:
         return end.join(lines)
 
 
-def replaced(text: str, block: Block) -> str:
+def replace_blocks(text: str, block: Block) -> str:
     """The text with the content of every such block replaced, or the block added.
 
     Raises:
@@ -58,13 +58,15 @@ def replaced(text: str, block: Block) -> str:
     lines = split_lines(text)
     end = line_end(lines)
     body = block.body(end)
-    found = _within(lines, block, body, end)
+    found = _replace_within(lines, block, body, end)
     if found is None:
-        found = _added(lines, block, f"{block.marker_start}{end}{body}{block.marker_end}{end}", end)
+        found = _add_block(
+            lines, block, f"{block.marker_start}{end}{body}{block.marker_end}{end}", end
+        )
     return "".join(found)
 
 
-def _within(lines: Sequence[str], block: Block, body: str, end: str) -> list[str] | None:
+def _replace_within(lines: Sequence[str], block: Block, body: str, end: str) -> list[str] | None:
     """The lines with all blocks replaced, ``None`` without a block."""
     result: list[str] = []
     inside, found = False, False
@@ -83,8 +85,8 @@ def _within(lines: Sequence[str], block: Block, body: str, end: str) -> list[str
     return result if found else None
 
 
-def _added(lines: list[str], block: Block, whole: str, end: str) -> list[str]:
-    place = _place(lines, block)
+def _add_block(lines: list[str], block: Block, whole: str, end: str) -> list[str]:
+    place = _find_place(lines, block)
     if place is None:
         raise FunctionError("Cannot edit marked block. Markers were not found in file.")
     before = lines[:place]
@@ -93,7 +95,7 @@ def _added(lines: list[str], block: Block, whole: str, end: str) -> list[str]:
     return [*before, whole, *lines[place:]]
 
 
-def _place(lines: Sequence[str], block: Block) -> int | None:
+def _find_place(lines: Sequence[str], block: Block) -> int | None:
     if block.prepend:
         return 0
     if block.append:

@@ -14,7 +14,7 @@ from saltlite.openat import SHARED, reach, reach_folder
 _SPECIAL = regex(r"([\[\](){}.*+?^$|\\])")
 
 
-def escaped(text: Any, escape_all: bool = False) -> str:
+def escape_sed(text: Any, escape_all: bool = False) -> str:
     """Text for a place in a sed command, as Salt escapes it: also for a shell that is not there."""
     result = str(text)
     if escape_all:

@@ -31,11 +31,11 @@ def comment_file(
         if encoding == "utf-8":
             place.require_text(path, content.data)
         lines = texts.split_lines(content.data.decode(encoding))
-        change = comments.commented if out else comments.uncommented
+        change = comments.comment_lines if out else comments.uncomment_lines
         found = change(lines, regex, char)
         if not found.old:
             return False
         place.keep_copy(path, backup)
         data = "".join(found.lines).encode(encoding)
-        place.put(given, data, keep_names=False, was=content.status)
+        place.put_data(given, data, keep_names=False, was=content.status)
     return found.difference()

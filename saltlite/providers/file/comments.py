@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from saltlite.core.dataclasses import dataclass
-from saltlite.providers.file.texts import unified
+from saltlite.providers.file.texts import unified_diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,35 +22,35 @@ class Commented:
 
     def difference(self) -> str:
         """The lines concerned; their numbers are those among themselves, as in Salt."""
-        return unified(self.old, self.new)
+        return unified_diff(self.old, self.new)
 
 
-def commented(lines: Sequence[str], regex: str, char: str) -> Commented:
+def comment_lines(lines: Sequence[str], regex: str, char: str) -> Commented:
     """Put ``char`` before each line that begins with ``regex``."""
-    pattern = re.compile(_anchored(regex))
-    return _changed(lines, pattern, lambda line: f"{char}{line}")
+    pattern = re.compile(_anchor_regex(regex))
+    return _change_lines(lines, pattern, lambda line: f"{char}{line}")
 
 
-def uncommented(lines: Sequence[str], regex: str, char: str) -> Commented:
+def uncomment_lines(lines: Sequence[str], regex: str, char: str) -> Commented:
     """Take the characters of ``char`` from the begin of each line that matches behind them."""
-    _, inner, end = _parts(regex)
+    _, inner, end = _split_anchors(regex)
     pattern = re.compile(rf"^{char}\s*({inner}){end}")
-    return _changed(lines, pattern, lambda line: line.lstrip(char) if char else line)
+    return _change_lines(lines, pattern, lambda line: line.lstrip(char) if char else line)
 
 
-def _parts(regex: str) -> tuple[str, str, str]:
+def _split_anchors(regex: str) -> tuple[str, str, str]:
     """Anchor, middle, anchor."""
     begin = "^" if regex.startswith("^") else ""
     end = "$" if regex.endswith("$") else ""
     return begin, regex.lstrip("^").rstrip("$"), end
 
 
-def _anchored(regex: str) -> str:
-    begin, inner, end = _parts(regex)
+def _anchor_regex(regex: str) -> str:
+    begin, inner, end = _split_anchors(regex)
     return f"{begin}({inner}){end}"
 
 
-def _changed(
+def _change_lines(
     lines: Sequence[str], pattern: re.Pattern[str], change: Callable[[str], str]
 ) -> Commented:
     result, old, new = [], [], []

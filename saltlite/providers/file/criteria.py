@@ -58,35 +58,35 @@ class Entry:
 Question = Callable[[Entry], bool]
 
 
-def named(value: str) -> Question:
+def by_name(value: str) -> Question:
     """Whether the name is matched by a glob."""
-    pattern = _compiled(_glob(value), 0, value)
+    pattern = _compile_regex(_glob_regex(value), 0, value)
     return lambda entry: pattern.match(entry.name) is not None
 
 
-def named_any_case(value: str) -> Question:
+def by_any_case_name(value: str) -> Question:
     """Whether the name is matched by a glob, capitals or not."""
-    pattern = _compiled(_glob(value), re.IGNORECASE, value)
+    pattern = _compile_regex(_glob_regex(value), re.IGNORECASE, value)
     return lambda entry: pattern.match(entry.name) is not None
 
 
-def matched(value: str) -> Question:
+def by_regex(value: str) -> Question:
     """Whether the name begins as a regular expression says."""
-    pattern = _compiled(value, 0, value)
+    pattern = _compile_regex(value, 0, value)
     return lambda entry: pattern.match(entry.name) is not None
 
 
-def matched_any_case(value: str) -> Question:
+def by_any_case_regex(value: str) -> Question:
     """Whether the name begins as a regular expression says, capitals or not."""
-    pattern = _compiled(value, re.IGNORECASE, value)
+    pattern = _compile_regex(value, re.IGNORECASE, value)
     return lambda entry: pattern.match(entry.name) is not None
 
 
-def _glob(value: str) -> str:
+def _glob_regex(value: str) -> str:
     return f"^{value.replace('.', chr(92) + '.').replace('?', '.?').replace('*', '.*')}$"
 
 
-def _compiled(pattern: str, flags: int, shown: str) -> re.Pattern[str]:
+def _compile_regex(pattern: str, flags: int, shown: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, flags)
     except re.error:
@@ -110,13 +110,13 @@ def kinds(value: str) -> set[int]:
     return {TYPES[letter] for letter in letters}
 
 
-def typed(value: str) -> Question:
+def by_type(value: str) -> Question:
     """Whether a file is of one of some kinds."""
     wanted = kinds(value)
     return lambda entry: stat.S_IFMT(entry.mode) in wanted
 
 
-def sized(value: str) -> Question:
+def by_size(value: str) -> Question:
     """Whether a file is as large as ``[+-]number[unit]``: at least, at most, or of that unit."""
     match = _SIZE.fullmatch(value.strip())
     if match is None:
@@ -140,7 +140,7 @@ def interval_s(value: str) -> tuple[str, float]:
     return match[1], seconds
 
 
-def aged(value: str, now_s: float) -> Question:
+def by_age(value: str, now_s: float) -> Question:
     """Whether a file was changed longer ago than an interval, or since then with a minus."""
     sign, seconds = interval_s(value)
     moment = now_s - seconds
@@ -149,7 +149,7 @@ def aged(value: str, now_s: float) -> Question:
     return lambda entry: entry.mtime <= moment
 
 
-def owned(value: Any, kind: str, id_of: Callable[[str], Any]) -> Question:
+def by_owner(value: Any, kind: str, id_of: Callable[[str], Any]) -> Question:
     """Whether a file belongs to one of some users or groups (``kind``), by names or ids."""
     wanted = set()
     for name in str(value).replace(",", " ").split():
@@ -163,11 +163,11 @@ def owned(value: Any, kind: str, id_of: Callable[[str], Any]) -> Question:
 
 
 SIMPLE: Mapping[str, Callable[[str], Question]] = {
-    "name": named,
-    "iname": named_any_case,
-    "regex": matched,
-    "iregex": matched_any_case,
-    "type": typed,
-    "size": sized,
+    "name": by_name,
+    "iname": by_any_case_name,
+    "regex": by_regex,
+    "iregex": by_any_case_regex,
+    "type": by_type,
+    "size": by_size,
 }
 """The options that need nothing but their value."""

@@ -43,52 +43,53 @@ class Finder:
         self._maxdepth = options.get("maxdepth")
         self._mindepth = options.get("mindepth") or 0
         self._questions = [
-            self._question(name, options[name]) for name in _CHEAP_FIRST if name in options
+            self._build_question(name, options[name]) for name in _CHEAP_FIRST if name in options
         ]
         actions = {name: options[name] for name in options if name in _ACTIONS}
         self._actions = [
-            self._action(name, value) for name, value in (actions or {"print": "path"}).items()
+            self._build_action(name, value)
+            for name, value in (actions or {"print": "path"}).items()
         ]
 
-    def _question(self, name: str, value: Any) -> Question:
+    def _build_question(self, name: str, value: Any) -> Question:
         simple = criteria.SIMPLE.get(name)
         if simple is not None:
             return simple(value)
         if name == "mtime":
-            return criteria.aged(value, time.time())
+            return criteria.by_age(value, time.time())
         if name == "owner":
-            return criteria.owned(value, "user", owners.user_id)
+            return criteria.by_owner(value, "user", owners.user_id)
         if name == "group":
-            return criteria.owned(value, "group", owners.group_id)
+            return criteria.by_owner(value, "group", owners.group_id)
         pattern = criteria.containing(value)
-        return lambda entry: _contains(entry, pattern)
+        return lambda entry: _matches_content(entry, pattern)
 
-    def _action(self, name: str, value: Any) -> Action:
+    def _build_action(self, name: str, value: Any) -> Action:
         if name == "print":
-            return _printing(value)
+            return _build_print(value)
         if name == "exec":
-            return lambda entry: _run(self._host, str(value), entry)
+            return lambda entry: _run_command(self._host, str(value), entry)
         kinds = criteria.kinds(value.lower().replace("a", ALL_KINDS))
-        return lambda entry: _delete(entry, kinds)
+        return lambda entry: _delete_entry(entry, kinds)
 
     def find(self, path: str) -> Iterator[Any]:
         """What the actions say about the files at and below ``path`` that fit.
 
         Directories that links point to are looked at, not into.
         """
-        for found in self._walk(path):
-            entry = _entry(found)
+        for found in self._walk_paths(path):
+            entry = _stat_entry(found)
             if entry is not None and all(asked(entry) for asked in self._questions):
                 yield from (said for act in self._actions if (said := act(entry)) is not None)
 
-    def _walk(self, path: str) -> Iterator[str]:
+    def _walk_paths(self, path: str) -> Iterator[str]:
         """The paths that are deep enough and not too deep."""
         if not os.path.lexists(path):
             return
         if self._mindepth < 1:
             yield path
         for folder, folders, files in os.walk(path):
-            depth = _depth(path, folder) + 1
+            depth = _depth_of(path, folder) + 1
             if self._maxdepth is not None and depth >= self._maxdepth:
                 names = [*folders, *files] if depth == self._maxdepth else []
                 folders.clear()
@@ -98,12 +99,12 @@ class Finder:
                 yield from (os.path.join(folder, name) for name in names)
 
 
-def _depth(root: str, folder: str) -> int:
+def _depth_of(root: str, folder: str) -> int:
     below = os.path.relpath(folder, root)
     return 0 if below == "." else below.count(os.sep) + 1
 
 
-def _entry(path: str) -> Entry | None:
+def _stat_entry(path: str) -> Entry | None:
     """A file that is there; a link counts as its target, if it has one."""
     try:
         status = os.stat(path)
@@ -123,7 +124,7 @@ def _entry(path: str) -> Entry | None:
     )
 
 
-def _contains(entry: Entry, pattern: re.Pattern[bytes]) -> bool:
+def _matches_content(entry: Entry, pattern: re.Pattern[bytes]) -> bool:
     """Whether the content of a regular file is matched; it is mapped, not read."""
     import mmap
 
@@ -139,7 +140,7 @@ def _contains(entry: Entry, pattern: re.Pattern[bytes]) -> bool:
         return False
 
 
-def _printing(value: str) -> Action:
+def _build_print(value: str) -> Action:
     wanted = [name for name in value.replace(",", " ").split() if name]
     shown = [_SHOWN[name] for name in wanted if name in _SHOWN]
     if len(wanted) == 1 and shown:
@@ -160,7 +161,7 @@ _SHOWN: Mapping[str, Action] = {
 }
 
 
-def _delete(entry: Entry, kinds: set[int]) -> str | None:
+def _delete_entry(entry: Entry, kinds: set[int]) -> str | None:
     """The path of what was deleted, ``None`` if it is of another kind or stays."""
     if stat.S_IFMT(entry.mode) not in kinds:
         return None
@@ -170,7 +171,7 @@ def _delete(entry: Entry, kinds: set[int]) -> str | None:
     return None
 
 
-def _run(host: Host, command: str, entry: Entry) -> str:
+def _run_command(host: Host, command: str, entry: Entry) -> str:
     """What a command says about a file; no shell reads it."""
     argv = [part.replace("{}", entry.path) for part in shlex.split(command)]
     try:

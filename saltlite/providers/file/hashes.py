@@ -48,7 +48,7 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def expected(text: Any) -> tuple[str, str]:
+def parse_expected(text: Any) -> tuple[str, str]:
     """Hash type and hash of ``type=hash``, ``type:hash`` or a bare hash.
 
     Raises:
@@ -63,12 +63,12 @@ def expected(text: Any) -> tuple[str, str]:
     if form is None:
         raise UsageError(
             f"Hash {text} (length: {len(text)}) could not be matched to a supported hash type. The"
-            f" supported hash types and lengths are: {_lengths()}"
+            f" supported hash types and lengths are: {_say_lengths()}"
         )
     return form, text
 
 
-def _lengths() -> str:
+def _say_lengths() -> str:
     return ", ".join(f"{name} ({length})" for name, length in LENGTHS.items())
 
 
@@ -85,7 +85,7 @@ def invalid(source_hash: str) -> FunctionError:
         " expression in the format <hash_type>=<hash>, or 3) either a path to a local file"
         " containing hashes, or a URI of a remote hash file. Supported protocols for remote hash"
         f" files are: {', '.join(PROTOCOLS)}. The hash may also not be of a valid length, the"
-        f" following are supported hash types and lengths: {_lengths()}."
+        f" following are supported hash types and lengths: {_say_lengths()}."
     )
 
 
@@ -112,7 +112,7 @@ def from_expression(source_hash: str) -> dict[str, str]:
     return {"hash_type": form, "hsum": hsum}
 
 
-def extracted(
+def extract_hash(
     lines: Iterable[str], hash_type: Any, file_name: str, source: str, source_hash_name: Any
 ) -> dict[str, str] | None:
     """The hash that a list of hashes has for a file, else its first one; ``None`` without any.
@@ -121,25 +121,25 @@ def extracted(
     ``source``. The layout of the lines does not matter: a hash is what looks like one.
     """
     lengths = [LENGTHS[hash_type]] if hash_type in LENGTHS else list(TYPE_OF_LENGTH)
-    rows = [(hsum, line) for line in lines for hsum in _hashes(line, lengths)]
+    rows = [(hsum, line) for line in lines for hsum in _find_hashes(line, lengths)]
     if not rows:
         return None
     for name, whole in ((source_hash_name, True), (file_name, False), (source, False)):
-        chosen = next((row for row in rows if name and _names(row[1], str(name), whole)), None)
+        chosen = next((row for row in rows if name and _is_about(row[1], str(name), whole)), None)
         if chosen:
-            return _sum(chosen[0])
-    return _sum(rows[0][0])
+            return _hash_record(chosen[0])
+    return _hash_record(rows[0][0])
 
 
-def _hashes(line: str, lengths: Sequence[int]) -> list[str]:
+def _find_hashes(line: str, lengths: Sequence[int]) -> list[str]:
     return [hsum for hsum in _HASH.findall(line) if len(hsum) in lengths]
 
 
-def _sum(hsum: str) -> dict[str, str]:
+def _hash_record(hsum: str) -> dict[str, str]:
     return {"hsum": hsum, "hash_type": TYPE_OF_LENGTH[len(hsum)]}
 
 
-def _names(line: str, name: str, whole: bool) -> bool:
+def _is_about(line: str, name: str, whole: bool) -> bool:
     """Whether a line of a list of hashes is about a file."""
     if not whole:
         name = name.rstrip("/").rpartition("/")[2]

@@ -30,7 +30,7 @@ class Edit:
     indent: bool = True
 
 
-def checked_mode(mode: Any, content: Any) -> str:
+def check_mode(mode: Any, content: Any) -> str:
     """The mode in small letters.
 
     Raises:
@@ -46,7 +46,7 @@ def checked_mode(mode: Any, content: Any) -> str:
     return name
 
 
-def edited(lines: Sequence[str], edit: Edit) -> list[str]:
+def edit_lines(lines: Sequence[str], edit: Edit) -> list[str]:
     """The lines after the edit; equal ones if there is nothing to do.
 
     Raises:
@@ -55,10 +55,10 @@ def edited(lines: Sequence[str], edit: Edit) -> list[str]:
     body = list(lines)
     if body and body[-1].endswith("\n"):
         body.append("")  # Salt counts what follows the last line feed as a line
-    return _ended(MODES[edit.mode](body, edit))
+    return _end_lines(MODES[edit.mode](body, edit))
 
 
-def _ended(body: list[str]) -> list[str]:
+def _end_lines(body: list[str]) -> list[str]:
     """The lines, each but the last with an end: its own, or that of its neighbour."""
     for index, line in enumerate(body[:-1]):
         if not line.endswith("\n"):
@@ -76,7 +76,7 @@ def _end_beside(body: Sequence[str], index: int) -> str:
     return "\r\n" if body[index - 1 if index else 1].endswith("\r\n") else "\n"
 
 
-def _compiled(pattern: Any) -> re.Pattern[str] | None:
+def _compile_pattern(pattern: Any) -> re.Pattern[str] | None:
     """``None`` for nothing to match."""
     if pattern is None or pattern == "":
         return None
@@ -86,22 +86,22 @@ def _compiled(pattern: Any) -> re.Pattern[str] | None:
         raise FunctionError(f"{error}: '{pattern}'") from error
 
 
-def _matching(lines: Sequence[str], pattern: Any) -> list[int]:
-    compiled = _compiled(pattern)
+def _find_matching(lines: Sequence[str], pattern: Any) -> list[int]:
+    compiled = _compile_pattern(pattern)
     if compiled is None:
         return []
     return [index for index, line in enumerate(lines) if pattern in line or compiled.search(line)]
 
 
-def _only(lines: Sequence[str], pattern: Any, name: str) -> int | None:
+def _find_only(lines: Sequence[str], pattern: Any, name: str) -> int | None:
     """The one line that an anchor matches, ``None`` if it matches none."""
-    found = _matching(lines, pattern)
+    found = _find_matching(lines, pattern)
     if len(found) > 1:
         raise FunctionError(TOO_MANY.format(name))
     return found[0] if found else None
 
 
-def _indented(edit: Edit, like: str) -> str:
+def _indent_content(edit: Edit, like: str) -> str:
     """The content, indented as another line."""
     content = str(edit.content)
     if not edit.indent or not content.strip():
@@ -110,89 +110,89 @@ def _indented(edit: Edit, like: str) -> str:
     return f"{blank}{content.lstrip()}"
 
 
-def _bare(lines: Sequence[str], index: int) -> str:
+def _bare_line(lines: Sequence[str], index: int) -> str:
     """A line without its end; empty behind the last one. Before the first one is the last one."""
     return lines[index].rstrip("\r\n") if index < len(lines) else ""
 
 
-def _target(lines: Sequence[str], edit: Edit) -> int | None:
+def _find_target(lines: Sequence[str], edit: Edit) -> int | None:
     """The first line that delete and replace are about."""
-    found = _matching(lines, _match(edit))
+    found = _find_matching(lines, _match_text(edit))
     return found[0] if found else None
 
 
-def _match(edit: Edit) -> Any:
+def _match_text(edit: Edit) -> Any:
     """The content stands for what is not given, unless there are anchors."""
     if edit.match is None and edit.before is None and edit.after is None:
         return edit.content
     return edit.match
 
 
-def _delete(lines: list[str], edit: Edit) -> list[str]:
+def _delete_lines(lines: list[str], edit: Edit) -> list[str]:
     """All lines equal to the first that matches."""
-    index = _target(lines, edit)
+    index = _find_target(lines, edit)
     return lines if index is None else [line for line in lines if line != lines[index]]
 
 
-def _replace(lines: list[str], edit: Edit) -> list[str]:
-    index = _target(lines, edit)
+def _replace_line(lines: list[str], edit: Edit) -> list[str]:
+    index = _find_target(lines, edit)
     if index is not None:
-        lines[index] = _indented(edit, lines[index])
+        lines[index] = _indent_content(edit, lines[index])
     return lines
 
 
 def _insert_at_location(lines: list[str], edit: Edit) -> list[str]:
     """At the end, an empty line is left where the last one is ended."""
-    _compiled(_match(edit))
+    _compile_pattern(_match_text(edit))
     if edit.location == "end":
-        return [*lines, _indented(edit, lines[-1])] if lines else [str(edit.content)]
+        return [*lines, _indent_content(edit, lines[-1])] if lines else [str(edit.content)]
     if edit.location == "start":
         return [str(edit.content), *lines] if lines else [f"{edit.content}\n"]
     return lines
 
 
-def _insert(lines: list[str], edit: Edit) -> list[str]:
+def _insert_line(lines: list[str], edit: Edit) -> list[str]:
     if edit.location:
         return _insert_at_location(lines, edit)
     if not lines or not (edit.before or edit.after):
         raise FunctionError(
             'On insert either "location" or "before/after" conditions are required.'
         )
-    before = _only(lines, edit.before, "before")
-    after = _only(lines, edit.after, "after")
+    before = _find_only(lines, edit.before, "before")
+    after = _find_only(lines, edit.after, "after")
     if before is not None:
-        if after is None and _stands(lines, before - 1, edit):
+        if after is None and _stands_at(lines, before - 1, edit):
             return lines
-        return _put(lines, before, _indented(edit, lines[before]))
+        return _put_at(lines, before, _indent_content(edit, lines[before]))
     if after is None:
         raise FunctionError("Neither before or after was found in file")
-    return lines if _stands(lines, after + 1, edit) else _after(lines, after, edit)
+    return lines if _stands_at(lines, after + 1, edit) else _insert_after(lines, after, edit)
 
 
-def _stands(lines: Sequence[str], index: int, edit: Edit) -> bool:
+def _stands_at(lines: Sequence[str], index: int, edit: Edit) -> bool:
     """Whether the content stands in that line already, as it was given."""
-    return _bare(lines, index) == str(edit.content).rstrip("\r\n")
+    return _bare_line(lines, index) == str(edit.content).rstrip("\r\n")
 
 
-def _after(lines: list[str], index: int, edit: Edit) -> list[str]:
-    return _put(lines, index + 1, _indented(edit, lines[index]))
+def _insert_after(lines: list[str], index: int, edit: Edit) -> list[str]:
+    return _put_at(lines, index + 1, _indent_content(edit, lines[index]))
 
 
-def _put(lines: list[str], index: int, content: str) -> list[str]:
+def _put_at(lines: list[str], index: int, content: str) -> list[str]:
     return [*lines[:index], content, *lines[index:]]
 
 
-def _ensure(lines: list[str], edit: Edit) -> list[str]:
-    after = _only(lines, edit.after, "after")
-    before = _only(lines, edit.before, "before")
+def _ensure_line(lines: list[str], edit: Edit) -> list[str]:
+    after = _find_only(lines, edit.after, "after")
+    before = _find_only(lines, edit.before, "before")
     if after is not None and before is not None:
         return _ensure_between(lines, after, before, edit)
     if after is not None:
-        return lines if _stands(lines, after + 1, edit) else _after(lines, after, edit)
+        return lines if _stands_at(lines, after + 1, edit) else _insert_after(lines, after, edit)
     if before is not None:
-        if _stands(lines, before - 1, edit):
+        if _stands_at(lines, before - 1, edit):
             return lines
-        return _put(lines, before, _indented(edit, lines[before - 1]))
+        return _put_at(lines, before, _indent_content(edit, lines[before - 1]))
     raise FunctionError(
         "Wrong conditions? Unable to ensure line without knowing where to put it before"
         " and/or after."
@@ -201,19 +201,19 @@ def _ensure(lines: list[str], edit: Edit) -> list[str]:
 
 def _ensure_between(lines: list[str], after: int, before: int, edit: Edit) -> list[str]:
     """Nothing or one line may stand between; the one is replaced."""
-    content = _indented(edit, lines[after])
+    content = _indent_content(edit, lines[after])
     if before - after == 1:
-        return _put(lines, before, content)
+        return _put_at(lines, before, content)
     if before - after != 2:
         raise FunctionError(BETWEEN)
-    if _bare(lines, after + 1) != content.rstrip("\r\n"):
+    if _bare_line(lines, after + 1) != content.rstrip("\r\n"):
         lines[after + 1] = content
     return lines
 
 
 MODES: Mapping[str, Callable[[list[str], Edit], list[str]]] = {
-    "ensure": _ensure,
-    "replace": _replace,
-    "delete": _delete,
-    "insert": _insert,
+    "ensure": _ensure_line,
+    "replace": _replace_line,
+    "delete": _delete_lines,
+    "insert": _insert_line,
 }

@@ -61,7 +61,7 @@ class File:
 
     def user_id(self) -> int | None:
         """The id of the user whose file it shall be; ``None`` if none is declared."""
-        return place.declared_user(self.wanted.owner())
+        return place.uid_of(self.wanted.owner())
 
     def refuse_misleading(self) -> None:
         """Raise UntrustedPath if the path has a link that is not to be followed."""
@@ -94,8 +94,8 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
         if os.path.isdir(target):
             raise _Stop(f"Specified target {file.name} is a directory")
         if os.path.lexists(target) and not _makes_way(file, target):
-            return _existing(ctx, file, target, ret)
-        return _new(ctx, file, target, ret)
+            return _manage_existing(ctx, file, target, ret)
+        return _manage_new(ctx, file, target, ret)
     except _Stop as stop:
         ret["comment"], ret["result"] = str(stop), False
         return ret
@@ -103,19 +103,21 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
         place.drop_scratch(file.sfn)
 
 
-def _existing(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
+def _manage_existing(
+    ctx: MinionContext, file: File, target: str, ret: dict[str, Any]
+) -> dict[str, Any]:
     if file.source and (file.sfn or not sources.has_content(target, file.source_sum)):
-        _fetch(ctx, file)
+        _fetch_content(ctx, file)
         if not _is_same(target, file.sfn):
-            _verify(file, ctx)
-            _show(ctx, file, target, file.sfn, ret)
-            _replace(ctx, file, target, lambda: place.pieces(file.sfn))
+            _verify_hash(file, ctx)
+            _show_difference(ctx, file, target, file.sfn, ret)
+            _replace_content(ctx, file, target, lambda: place.pieces(file.sfn))
     if file.contents is not None:
         data = file.data()
         with place.scratch(data) as scratch:
             if not _is_same(target, scratch):
-                _show(ctx, file, target, scratch, ret)
-                _replace(ctx, file, target, lambda: data)
+                _show_difference(ctx, file, target, scratch, ret)
+                _replace_content(ctx, file, target, lambda: data)
     wanted = _with_source_mode(ctx, file)
     ret, _ = permissions.check(
         file.name, ret, wanted, ctx.host, follow=file.follow, test=ctx.config.files.test
@@ -148,14 +150,14 @@ def content_path(ctx: MinionContext, file: File) -> str:
         FunctionError: it is not there, or has another hash than it shall have.
     """
     try:
-        _fetch(ctx, file)
-        _verify(file, ctx)
+        _fetch_content(ctx, file)
+        _verify_hash(file, ctx)
     except _Stop as stop:
         raise FunctionError(str(stop)) from None
     return file.sfn
 
 
-def _fetch(ctx: MinionContext, file: File) -> None:
+def _fetch_content(ctx: MinionContext, file: File) -> None:
     """Have the content here."""
     if file.sfn:
         return
@@ -175,7 +177,7 @@ def _fetch(ctx: MinionContext, file: File) -> None:
         raise _Stop(f"Source file '{source}' not found")
 
 
-def _verify(file: File, ctx: MinionContext) -> None:
+def _verify_hash(file: File, ctx: MinionContext) -> None:
     """What did not come from the file server must have the hash that was given for it."""
     wanted = file.source_sum.get("hsum")
     if file.skip_verify or not wanted or sources.scheme_of(str(file.source)) == "salt":
@@ -190,7 +192,9 @@ def _verify(file: File, ctx: MinionContext) -> None:
         )
 
 
-def _show(ctx: MinionContext, file: File, old: str, new: str, ret: dict[str, Any]) -> None:
+def _show_difference(
+    ctx: MinionContext, file: File, old: str, new: str, ret: dict[str, Any]
+) -> None:
     if os.path.islink(old) and not os.path.exists(old):
         ret["changes"]["diff"] = "New file"
         return
@@ -212,7 +216,7 @@ def obfuscates(ctx: MinionContext) -> bool:
     return bool(ctx.config.extra.get("obfuscate_templates"))
 
 
-def _replace(ctx: MinionContext, file: File, target: str, data: Any) -> None:
+def _replace_content(ctx: MinionContext, file: File, target: str, data: Any) -> None:
     """New content for a file that is there; a link that is not followed becomes a file."""
     keeps = _backup_mode(ctx, file)
     if keeps and os.path.isfile(target):
@@ -220,7 +224,7 @@ def _replace(ctx: MinionContext, file: File, target: str, data: Any) -> None:
     if not file.follow and os.path.islink(target):
         place.create(target, data())
         return
-    place.put(file.name, data(), keep_names=False, user=file.user_id())
+    place.put_data(file.name, data(), keep_names=False, user=file.user_id())
 
 
 def _backup_mode(ctx: MinionContext, file: File) -> bool:
@@ -249,20 +253,20 @@ def source_mode(ctx: MinionContext, source: str, saltenv: str) -> str | None:
     return owners.mode_text(int(found[0])) if found else None
 
 
-def _new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
+def _manage_new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
     if file.source:
-        _fetch(ctx, file)
-        _verify(file, ctx)
+        _fetch_content(ctx, file)
+        _verify_hash(file, ctx)
     _make_parents(file, target)
     wanted = _with_source_mode(ctx, file)
     if file.source:
-        _create(file, place.pieces(file.sfn), wanted)
+        _create_file(file, place.pieces(file.sfn), wanted)
         ret["changes"]["diff"] = "New file"
     elif file.contents is not None:
-        _create(file, file.data(), wanted)
+        _create_file(file, file.data(), wanted)
         ret["changes"]["diff"] = "New file"
     else:
-        _create(file, b"", wanted)
+        _create_file(file, b"", wanted)
         ret["changes"]["new"] = f"file {file.name} created"
         ret["comment"] = "Empty file"
     _note_new(ret, file, wanted)
@@ -294,11 +298,11 @@ def _dir_mode(mode: Any) -> str | None:
     """The mode of directories around a file: who may read or write it may enter them."""
     if mode is None:
         return None
-    digits = owners.normalized(mode)[-3:]
+    digits = owners.normalize_mode(mode)[-3:]
     return "".join(str(int(digit) | 1) if digit in "246" else digit for digit in digits)
 
 
-def _create(file: File, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
+def _create_file(file: File, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
     """With owner and mode right from the first moment."""
     mode = owners.default_mode()
     if wanted.mode is not None:
@@ -377,7 +381,7 @@ def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
         part: value for part, value, number, name in parts if value not in (None, number, name)
     }
     if wanted.mode is not None:
-        mode = owners.normalized(wanted.mode)
+        mode = owners.normalize_mode(wanted.mode)
         if mode != owners.mode_text(found.st_mode):
             changes["mode"] = mode
     return changes

@@ -96,13 +96,13 @@ def chown(path: str, user: Any, group: Any, *, follow: bool) -> str | None:
         return complaint
     if follow and not os.path.lexists(path):
         return "File not found"
-    with held(path, follow=follow, user=user) as one:
+    with hold_file(path, follow=follow, user=user) as one:
         one.chown(uid, gid)
     return None
 
 
 @contextlib.contextmanager
-def held(path: str, *, follow: bool, user: Any = None) -> Iterator[Held]:
+def hold_file(path: str, *, follow: bool, user: Any = None) -> Iterator[Held]:
     """A file by its descriptor, for whoever changes it; of a link to nowhere, the link.
 
     ``user`` is the name or the id of the user that it is declared to have.
@@ -130,7 +130,7 @@ def reach_as(path: str, *, follow: bool, user: Any) -> Spot:
         return reach(path, follow=follow, user=uid)
 
 
-def normalized(mode: Any) -> str:
+def normalize_mode(mode: Any) -> str:
     """A mode as Salt writes it: ``0644`` for ``644``, ``"0o644"`` and ``'0644'``."""
     return str(mode).strip("\"'").lstrip("0Oo").zfill(4)
 
@@ -141,7 +141,7 @@ def mode_number(mode: Any) -> int:
     Raises:
         FunctionError: it has other digits than octal ones.
     """
-    text = normalized(mode)
+    text = normalize_mode(mode)
     try:
         return int(text, 8) & 0o7777
     except ValueError:

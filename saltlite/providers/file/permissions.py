@@ -37,7 +37,7 @@ def check(
         FunctionError: there is no such file.
     """
     ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
-    with owners.held(name, follow=follow, user=wanted.user) as held:
+    with owners.hold_file(name, follow=follow, user=wanted.user) as held:
         checked = _Check(name, ret, wanted, host, held, test)
         checked.owners()
         checked.mode()
@@ -62,20 +62,20 @@ class _Check:
         self.held, self.test = held, test
         self.comments: list[str] = []
         self.seen: dict[str, Any] = {
-            "luser": self._user(),
-            "lgroup": self._group(),
-            "lmode": owners.mode_text(self._status().st_mode),
+            "luser": self._owner_name(),
+            "lgroup": self._group_name(),
+            "lmode": owners.mode_text(self._file_status().st_mode),
         }
 
-    def _status(self) -> os.stat_result:
+    def _file_status(self) -> os.stat_result:
         return self.held.status()
 
-    def _user(self) -> Any:
-        uid = self._status().st_uid
+    def _owner_name(self) -> Any:
+        uid = self._file_status().st_uid
         return uid if isinstance(self.wanted.user, int) else owners.user_name(uid, self.wanted.user)
 
-    def _group(self) -> Any:
-        gid = self._status().st_gid
+    def _group_name(self) -> Any:
+        gid = self._file_status().st_gid
         return (
             gid if isinstance(self.wanted.group, int) else owners.group_name(gid, self.wanted.group)
         )
@@ -83,22 +83,22 @@ class _Check:
     def owners(self) -> None:
         """Give the file away, if it belongs to others."""
         parts: list[tuple[str, Any, Callable[[], Any]]] = [
-            ("user", self.wanted.user, self._user),
-            ("group", self.wanted.group, self._group),
+            ("user", self.wanted.user, self._owner_name),
+            ("group", self.wanted.group, self._group_name),
         ]
         other = [part for part in parts if part[1] not in (None, "") and part[1] != part[2]()]
         for part, value, _ in other:
             self.seen[f"c{part}"] = value
         if other and not self.test:
             given = {part: value for part, value, _ in other}
-            self._give(given.get("user", ""), given.get("group", ""))
+            self._give_to(given.get("user", ""), given.get("group", ""))
         for part, value, now in other:
             if self.test or now() == value:
                 self.ret["changes"][part] = value
             else:
-                self._failed(f"Failed to change {part} to {value}")
+                self._add_failure(f"Failed to change {part} to {value}")
 
-    def _give(self, user: Any, group: Any) -> None:
+    def _give_to(self, user: Any, group: Any) -> None:
         uid, gid, complaint = owners.ids(user, group)
         if complaint:
             self.comments.append(complaint)
@@ -111,16 +111,16 @@ class _Check:
         """Set the mode; links have none of their own."""
         if self.wanted.mode is None or self.held.is_link:
             return
-        mode = owners.normalized(self.wanted.mode)
-        if mode == owners.mode_text(self._status().st_mode):
+        mode = owners.normalize_mode(self.wanted.mode)
+        if mode == owners.mode_text(self._file_status().st_mode):
             return
         if not self.test:
             self.seen["cmode"] = mode
             self._set_mode(mode)
-        if self.test or owners.mode_text(self._status().st_mode) == mode:
+        if self.test or owners.mode_text(self._file_status().st_mode) == mode:
             self.ret["changes"]["mode"] = mode
         else:
-            self._failed(f"Failed to change mode to {mode}")
+            self._add_failure(f"Failed to change mode to {mode}")
 
     def _set_mode(self, mode: str) -> None:
         try:
@@ -152,8 +152,8 @@ class _Check:
         spot = self.held.spot
         path, cwd = (self.name, None) if spot.is_trusted else (f"./{spot.name}", spot.folder)
         if not attributes.change(self.host, [path], operator, letters, cwd=cwd):
-            self._failed(f"Failed to {operator} attributes {letters}")
+            self._add_failure(f"Failed to {operator} attributes {letters}")
 
-    def _failed(self, text: str) -> None:
+    def _add_failure(self, text: str) -> None:
         self.ret["result"] = False
         self.comments.append(text)

@@ -63,7 +63,7 @@ def _open_to_read(spot: Spot) -> tuple[int, os.stat_result]:
     return fd, status
 
 
-def put(
+def put_data(
     path: str,
     data: bytes | Iterable[bytes],
     *,
@@ -87,31 +87,31 @@ def put(
         if was is not None and (found is None or not os.path.samestat(found, was)):
             raise UntrustedPath(spot.path, "it was replaced meanwhile")
         if found is None:
-            _create(spot, data, None, None)
+            _create_at(spot, data, None, None)
         else:
-            _put(spot, found, data, keep or (keep_names and found.st_nlink > 1))
+            _put_at(spot, found, data, keep or (keep_names and found.st_nlink > 1))
 
 
-def _put(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes], keep: bool) -> None:
+def _put_at(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes], keep: bool) -> None:
     if not stat.S_ISREG(found.st_mode):
         _write_special(spot, found, data)
         return
     with spot.hold() as held:
-        more, label = _has_more(held.path), _label(held.path)
+        more, label = _has_more(held.path), _read_label(held.path)
     if not spot.is_foreign(found) and (keep or more):
-        write_in_place(spot, _whole(data), found)
+        write_in_place(spot, _join_pieces(data), found)
         return
-    owner = _other((found.st_uid, found.st_gid))
+    owner = _other_owner((found.st_uid, found.st_gid))
     try:
-        _create(spot, data, stat.S_IMODE(found.st_mode), owner, label)
+        _create_at(spot, data, stat.S_IMODE(found.st_mode), owner, label)
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        write_in_place(spot, _whole(data), found)
+        write_in_place(spot, _join_pieces(data), found)
 
 
 @contextlib.contextmanager
-def opened(path: str, flags: int, *, user: int | None = None) -> Iterator[int]:
+def open_in_place(path: str, flags: int, *, user: int | None = None) -> Iterator[int]:
     """A descriptor of a file that is there, to be written in place; links are followed.
 
     Raises:
@@ -139,7 +139,7 @@ def _write_special(spot: Spot, found: os.stat_result, data: bytes | Iterable[byt
         raise UntrustedPath(spot.path, SPECIAL)
     fd = spot.open(os.O_WRONLY)
     with open(fd, "wb", buffering=0) as file:
-        file.write(_whole(data))
+        file.write(_join_pieces(data))
 
 
 def create(
@@ -158,20 +158,20 @@ def create(
     Raises:
         OSError: nothing was changed.
     """
-    with reach(path, follow=follow, user=declared_user(owner)) as spot:
-        _create(spot, data, mode, owner)
+    with reach(path, follow=follow, user=uid_of(owner)) as spot:
+        _create_at(spot, data, mode, owner)
 
 
-def declared_user(owner: tuple[int, int] | None) -> int | None:
+def uid_of(owner: tuple[int, int] | None) -> int | None:
     """The user of an owner as functions here take it: ``None`` in place of -1."""
     return None if owner is None or owner[0] < 0 else owner[0]
 
 
-def _other(owner: tuple[int, int]) -> tuple[int, int] | None:
+def _other_owner(owner: tuple[int, int]) -> tuple[int, int] | None:
     return None if owner == (os.geteuid(), os.getegid()) else owner
 
 
-def _create(
+def _create_at(
     spot: Spot,
     data: bytes | Iterable[bytes],
     mode: int | None,
@@ -180,7 +180,7 @@ def _create(
 ) -> None:
     from saltlite.providers.file.owners import default_mode
 
-    _sweep(spot)
+    _sweep_unfinished(spot)
     try:
         write_at(
             spot, data, mode=default_mode() if mode is None else mode, owner=owner, label=label
@@ -191,10 +191,10 @@ def _create(
         raise OSError(error.errno, error.strerror, spot.path) from error
 
 
-def _sweep(spot: Spot) -> None:
+def _sweep_unfinished(spot: Spot) -> None:
     """Remove what writers of this file left behind that were killed."""
     begin = f".{os.fsdecode(os.fsencode(spot.name)[:200])}."
-    for left in _unfinished(os.path.dirname(spot.path)):
+    for left in _unfinished_names(os.path.dirname(spot.path)):
         process = left.removeprefix(begin).removesuffix(".tmp")
         if left.startswith(begin) and is_digits(process) and not _is_alive(int(process)):
             with contextlib.suppress(OSError):
@@ -202,7 +202,7 @@ def _sweep(spot: Spot) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _unfinished(folder: str) -> tuple[str, ...]:
+def _unfinished_names(folder: str) -> tuple[str, ...]:
     """Names that unfinished files have; looked for once, as there may be many files."""
     try:
         names = os.listdir(folder)
@@ -229,7 +229,7 @@ def _has_more(path: str) -> bool:
         return False
 
 
-def _label(path: str) -> bytes | None:
+def _read_label(path: str) -> bytes | None:
     """The SELinux label of a file, ``None`` where there are none."""
     try:
         return os.getxattr(path, SELINUX_LABEL)
@@ -237,7 +237,7 @@ def _label(path: str) -> bytes | None:
         return None
 
 
-def _whole(data: bytes | Iterable[bytes]) -> bytes:
+def _join_pieces(data: bytes | Iterable[bytes]) -> bytes:
     return data if isinstance(data, bytes) else b"".join(data)
 
 
@@ -250,10 +250,10 @@ def pieces(path: str, *, user: int | None = None) -> Iterator[bytes]:
     with reach(path, follow=True, user=user) as spot:
         fd, _ = spot.open_regular(os.O_RDONLY)
     with open(fd, "rb") as file:
-        yield from _pieces(file)
+        yield from _read_pieces(file)
 
 
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
+def _read_pieces(file: BinaryIO) -> Iterator[bytes]:
     while piece := file.read(PIECE_BYTES):
         yield piece
 
@@ -266,8 +266,8 @@ def copy(source: str, target: str, *, follow: bool = False, user: int | None = N
     with reach(source, follow=True, user=user) as spot:
         fd, found = spot.open_regular(os.O_RDONLY)
     with open(fd, "rb") as file, reach(target, follow=follow, user=user) as made:
-        owner = _other((found.st_uid, found.st_gid))
-        _create(made, _pieces(file), stat.S_IMODE(found.st_mode), owner)
+        owner = _other_owner((found.st_uid, found.st_gid))
+        _create_at(made, _read_pieces(file), stat.S_IMODE(found.st_mode), owner)
         times = (found.st_atime_ns, found.st_mtime_ns)
         os.utime(made.name, ns=times, dir_fd=made.fd, follow_symlinks=False)
 
@@ -283,7 +283,7 @@ def make_dirs(path: str, mode: int | None = None, owner: tuple[int, int] = (-1, 
         make_dirs(parent, mode, owner)
     if os.path.basename(path.rstrip("/")) == "." and os.path.isdir(path):
         return
-    with reach(path, user=declared_user(owner)) as spot:
+    with reach(path, user=uid_of(owner)) as spot:
         os.mkdir(spot.name, 0o777 if mode is None else mode & 0o700, dir_fd=spot.fd)
         if mode is None and owner == (-1, -1):
             return

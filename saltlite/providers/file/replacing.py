@@ -11,7 +11,7 @@ from typing import Any, AnyStr
 
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.file.texts import split_lines, unified
+from saltlite.providers.file.texts import split_lines, unified_diff
 
 FLAGS = {
     "A": re.ASCII,
@@ -45,7 +45,7 @@ class Replacement:
     not_found_content: str | None = None
     backslash_literal: bool = False
 
-    def checked(self, *, search_only: bool) -> Replacement:
+    def check(self, *, search_only: bool) -> Replacement:
         """Itself.
 
         Raises:
@@ -67,23 +67,23 @@ def flags_of(flags: Any) -> int:
     if isinstance(flags, int):
         return int(flags)
     if isinstance(flags, str):
-        return _named(flags)
+        return _parse_flag(flags)
     if not isinstance(flags, (list, tuple)):
         raise FunctionError(
             f'Invalid re flags: "{flags}", must be given either as a single flag string, a list of'
             " strings, as an integer, or as an re flag"
         )
-    return sum({_named(flag) for flag in flags})
+    return sum({_parse_flag(flag) for flag in flags})
 
 
-def _named(name: Any) -> int:
+def _parse_flag(name: Any) -> int:
     flag = FLAGS.get(str(name).upper())
     if flag is None:
         raise FunctionError(f"Invalid re flag given: {name}")
     return int(flag)
 
 
-def required_text(value: Any) -> str:
+def require_text(value: Any) -> str:
     """A pattern, which must be text.
 
     Raises:
@@ -94,50 +94,50 @@ def required_text(value: Any) -> str:
     return value
 
 
-def found(content: AnyStr, pattern: str, flags: int) -> bool:
+def has_match(content: AnyStr, pattern: str, flags: int) -> bool:
     """Whether the pattern matches anywhere."""
-    return re.search(_like(content, pattern), content, flags) is not None
+    return re.search(_as_type_of(content, pattern), content, flags) is not None
 
 
-def replaced(content: AnyStr, wanted: Replacement) -> AnyStr:
+def replace_matches(content: AnyStr, wanted: Replacement) -> AnyStr:
     """The content with the matches replaced, or with the content added that was not found."""
-    repl = _like(content, wanted.repl)
+    repl = _as_type_of(content, wanted.repl)
     if wanted.backslash_literal:
-        repl = repl.replace(_like(content, "\\"), _like(content, "\\\\"))
-    compiled = re.compile(_like(content, wanted.pattern), wanted.flags)
+        repl = repl.replace(_as_type_of(content, "\\"), _as_type_of(content, "\\\\"))
+    compiled = re.compile(_as_type_of(content, wanted.pattern), wanted.flags)
     result, times = compiled.subn(repl, content, wanted.count)
     if times or not (wanted.append or wanted.prepend):
         return result
-    missing = _missing(wanted)
+    missing = _missing_content(wanted)
     if _has_line(content, missing, wanted.flags):
         return content
-    return _added(content, missing, at_end=wanted.append)
+    return _add_content(content, missing, at_end=wanted.append)
 
 
 def difference(old: str, new: str, wanted: Replacement) -> str:
     """What changed. Content that was added counts as one line, however many it has, as in Salt."""
     before, after = split_lines(old), split_lines(new)
-    added = f"{_missing(wanted)}\n"
+    added = f"{_missing_content(wanted)}\n"
     if wanted.prepend and new == added + old:
         after = [added, *before]
     elif wanted.append and new in (old + added, f"{old}\n{added}"):
         after = [*split_lines(new.removesuffix(added)), added]
-    return unified(before, after)
+    return unified_diff(before, after)
 
 
-def _missing(wanted: Replacement) -> str:
+def _missing_content(wanted: Replacement) -> str:
     return wanted.repl if wanted.not_found_content is None else wanted.not_found_content
 
 
 def _has_line(content: AnyStr, line: str, flags: int) -> bool:
-    escaped = re.escape(_like(content, line))
-    pattern = _like(content, "^(?:") + escaped + _like(content, r")($|(?=\r\n))")
+    escaped = re.escape(_as_type_of(content, line))
+    pattern = _as_type_of(content, "^(?:") + escaped + _as_type_of(content, r")($|(?=\r\n))")
     return re.search(pattern, content, flags) is not None
 
 
-def _added(content: AnyStr, line: str, *, at_end: bool) -> AnyStr:
-    feed = _like(content, "\n")
-    added = _like(content, line) + feed
+def _add_content(content: AnyStr, line: str, *, at_end: bool) -> AnyStr:
+    feed = _as_type_of(content, "\n")
+    added = _as_type_of(content, line) + feed
     if not at_end:
         return added + content
     if content and not content.endswith(feed):
@@ -145,7 +145,7 @@ def _added(content: AnyStr, line: str, *, at_end: bool) -> AnyStr:
     return content + added
 
 
-def _like(content: AnyStr, text: str) -> AnyStr:
+def _as_type_of(content: AnyStr, text: str) -> AnyStr:
     """``text`` in the type of ``content``."""
     value: Any = text if isinstance(content, str) else text.encode()
     return value  # type: ignore[no-any-return]

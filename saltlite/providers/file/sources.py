@@ -52,7 +52,9 @@ def is_of_web(source: str) -> bool:
     return scheme_of(source) in WEB
 
 
-def chosen(ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any) -> tuple[Any, Any]:
+def choose_source(
+    ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any
+) -> tuple[Any, Any]:
     """The first of several sources that is there, and its hash; a single one is not looked at.
 
     Raises:
@@ -132,10 +134,10 @@ def extract(
 ) -> dict[str, str] | None:
     """The hash that a file with hashes has for another file; raises OSError."""
     with open(path, encoding="utf-8", errors="replace") as lines:
-        return hashes.extracted(lines, hash_type, file_name, source, source_hash_name)
+        return hashes.extract_hash(lines, hash_type, file_name, source, source_hash_name)
 
 
-def managed(
+def fetch_managed(
     ctx: MinionContext,
     name: str,
     source: Any,
@@ -165,7 +167,7 @@ def managed(
     if not source:
         return "", {}, ""
     try:
-        found = _located(
+        found = _locate_hash(
             ctx, name, str(source), source_hash, source_hash_name, saltenv,
             skip_verify, verify_ssl, use_etag,
         )  # fmt: skip
@@ -177,13 +179,13 @@ def managed(
     if lazy and not template and found and has_content(name, found):
         return "", found, ""
     if not path and (template or scheme_of(source) in WEB):
-        path, complaint = _fetched(ctx, source, saltenv, found, verify_ssl, use_etag)
+        path, complaint = _fetch_copy(ctx, source, saltenv, found, verify_ssl, use_etag)
         if complaint:
             return "", {}, complaint
     if not template:
         return path, found, ""
     below = {"name": name, "source": source, **(seen or {}), **dict(defaults or {})}
-    return _rendered(ctx, path, str(source), str(template), saltenv, context, below)
+    return _render_source(ctx, path, str(source), str(template), saltenv, context, below)
 
 
 def has_content(name: str, wanted: Mapping[str, str]) -> bool:
@@ -198,7 +200,7 @@ def has_content(name: str, wanted: Mapping[str, str]) -> bool:
         return False
 
 
-def _located(
+def _locate_hash(
     ctx: MinionContext,
     name: str,
     source: str,
@@ -231,7 +233,7 @@ def _located(
     )
 
 
-def _fetched(
+def _fetch_copy(
     ctx: MinionContext,
     source: str,
     saltenv: str,
@@ -253,7 +255,7 @@ def _fetched(
     return path, "" if path else f"Source file {source} not found in saltenv '{saltenv}'"
 
 
-def _rendered(
+def _render_source(
     ctx: MinionContext,
     path: str,
     source: str,

@@ -38,7 +38,9 @@ def line_end(lines: Sequence[str]) -> str:
     return "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
 
 
-def unified(old: Sequence[str], new: Sequence[str], old_name: str = "", new_name: str = "") -> str:
+def unified_diff(
+    old: Sequence[str], new: Sequence[str], old_name: str = "", new_name: str = ""
+) -> str:
     """A unified difference; empty if there is none. No line feed is added at the end."""
     import difflib
 
@@ -47,4 +49,4 @@ def unified(old: Sequence[str], new: Sequence[str], old_name: str = "", new_name
 
 def difference(old: str, new: str) -> str:
     """The difference of two texts, without file names."""
-    return unified(split_lines(old), split_lines(new))
+    return unified_diff(split_lines(old), split_lines(new))

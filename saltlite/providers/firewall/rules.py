@@ -71,18 +71,18 @@ def rule_text(options: Mapping[str, Any]) -> str:
         for key, value in options.items()
         if key not in _NOT_OF_RULES and not str(key).startswith("__")
     }
-    words = [_negatable(_SHORT[key], rest.pop(key)) for key in ("if", "of") if key in rest]
+    words = [_negate_word(_SHORT[key], rest.pop(key)) for key in ("if", "of") if key in rest]
     protocol = next((rest.pop(key) for key in ("proto", "protocol") if key in rest), None)
     if protocol is not None:
-        words.append(_negatable("-p", protocol))
-    words += _matches(rest)
-    words += _ports(rest, has_protocol=protocol is not None or "p" in rest)
+        words.append(_negate_word("-p", protocol))
+    words += _match_words(rest)
+    words += _port_words(rest, has_protocol=protocol is not None or "p" in rest)
     if "comment" in rest:
-        words += _module(words, "comment", f"--comment {_quoted(rest.pop('comment'))}")
-    return " ".join([*words, *_others(rest)])
+        words += _module_words(words, "comment", f"--comment {_quote_value(rest.pop('comment'))}")
+    return " ".join([*words, *_other_words(rest)])
 
 
-def _matches(rest: dict[str, Any]) -> list[str]:
+def _match_words(rest: dict[str, Any]) -> list[str]:
     given = rest.pop("match", None)
     given = rest.pop("m", None) if given is None else given
     names = given if isinstance(given, (list, tuple)) else str(given or "").split(",")
@@ -93,16 +93,16 @@ def _matches(rest: dict[str, Any]) -> list[str]:
             words.append(f"--name {rest.pop('name_')}")
     sets = rest.pop("match-set", ())
     sets = [sets] if isinstance(sets, str) else sets
-    words += [f"-m set {_negatable('--match-set', each)}" for each in sets]
+    words += [f"-m set {_negate_word('--match-set', each)}" for each in sets]
     if "connstate" in rest:
         state = rest.pop("connstate")
         state = ",".join(map(str, state)) if isinstance(state, (list, tuple)) else state
-        words += _module(words, "state", _negatable("--state", state))
+        words += _module_words(words, "state", _negate_word("--state", state))
     return words
 
 
-def _ports(rest: dict[str, Any], *, has_protocol: bool) -> list[str]:
-    words = [_negatable(f"--{key}", rest.pop(key)) for key in ("dport", "sport") if key in rest]
+def _port_words(rest: dict[str, Any], *, has_protocol: bool) -> list[str]:
+    words = [_negate_word(f"--{key}", rest.pop(key)) for key in ("dport", "sport") if key in rest]
     for key in ("dports", "sports"):
         if key not in rest:
             continue
@@ -110,38 +110,38 @@ def _ports(rest: dict[str, Any], *, has_protocol: bool) -> list[str]:
             raise FunctionError("Error: protocol must be specified")
         ports = rest.pop(key)
         ports = ",".join(map(str, ports)) if isinstance(ports, (list, tuple)) else str(ports)
-        words += _module(words, "multiport", _negatable(f"--{key}", ports))
+        words += _module_words(words, "multiport", _negate_word(f"--{key}", ports))
     return words
 
 
-def _module(words: list[str], name: str, option: str) -> list[str]:
+def _module_words(words: list[str], name: str, option: str) -> list[str]:
     """An option of a match, and the match before it unless it is there already."""
     return [option] if f"-m {name}" in words else [f"-m {name}", option]
 
 
-def _others(rest: dict[str, Any]) -> list[str]:
+def _other_words(rest: dict[str, Any]) -> list[str]:
     if rest.get("set"):
         rest["match-set"] = rest.pop("set")
     targets = [(key, rest.pop(key)) for key in sorted(_AFTER_JUMP & rest.keys())]
     jump = next((rest.pop(key) for key in ("jump", "j") if key in rest), None)
-    words = [_negatable(_dashed(key), value) for key, value in rest.items()]
+    words = [_negate_word(_dash_key(key), value) for key, value in rest.items()]
     if jump is not None:
         words.append(f"--jump {jump}")
-    return words + [_option(f"--{key}", value) for key, value in targets]
+    return words + [_option_word(f"--{key}", value) for key, value in targets]
 
 
-def _dashed(key: str) -> str:
+def _dash_key(key: str) -> str:
     return f"-{key}" if len(key) == 1 else f"--{key}"
 
 
-def _option(name: str, value: Any) -> str:
+def _option_word(name: str, value: Any) -> str:
     if value is None or value == "":
         return name
     text = str(value)
-    return f"{name} {_quoted(text) if ' ' in text else text}"
+    return f"{name} {_quote_value(text) if ' ' in text else text}"
 
 
-def _negatable(name: str, value: Any) -> str:
+def _negate_word(name: str, value: Any) -> str:
     """``! name value`` for a value that begins with ``!`` or ``not``."""
     if value is None or value == "":
         return name
@@ -152,7 +152,7 @@ def _negatable(name: str, value: Any) -> str:
     return f"{name} {text}"
 
 
-def _quoted(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -178,14 +178,14 @@ def parse_saved(text: str) -> dict[str, dict[str, Any]]:
             }
         elif line.startswith("-A "):
             _, chain, *words = shlex.split(line)
-            rule = _parsed_rule(words)
+            rule = _parse_rule(words)
             chains[chain]["rules"].append(rule)
             if "comment" in rule:
                 chains[chain]["rules_comment"][rule["comment"][0]] = rule
     return tables
 
 
-def _parsed_rule(words: list[str]) -> dict[str, list[str]]:
+def _parse_rule(words: list[str]) -> dict[str, list[str]]:
     rule: dict[str, list[str]] = {}
     sign, rest = "", list(words)
     while rest:

@@ -47,16 +47,16 @@ def ask(ctx: MinionContext, *options: str, permanent: bool = False) -> str:
     return done.stdout
 
 
-def listed(ctx: MinionContext, what: str, target: Target) -> list[str]:
+def list_items(ctx: MinionContext, what: str, target: Target) -> list[str]:
     """What a zone has of one kind."""
-    said = ask(ctx, *_zone(target), f"--list-{OPTIONS[what]}s", permanent=target.permanent)
+    said = ask(ctx, *_zone_words(target), f"--list-{OPTIONS[what]}s", permanent=target.permanent)
     return said.splitlines() if what in ONE_A_LINE else said.split()
 
 
 def change(ctx: MinionContext, verb: str, what: str, value: str, target: Target) -> str:
     """``add`` or ``remove`` one of a kind."""
     option = f"--{verb}-{OPTIONS[what]}={value}"
-    return ask(ctx, *_zone(target), option, permanent=target.permanent)
+    return ask(ctx, *_zone_words(target), option, permanent=target.permanent)
 
 
 def of_service(ctx: MinionContext, service: str, option: str) -> str:
@@ -64,7 +64,7 @@ def of_service(ctx: MinionContext, service: str, option: str) -> str:
     return ask(ctx, "--permanent", f"--service={service}", option)
 
 
-def _zone(target: Target) -> list[str]:
+def _zone_words(target: Target) -> list[str]:
     return [f"--zone={target.zone}"] if target.zone else []
 
 

@@ -25,7 +25,7 @@ class _Line:
     comment: str
 
 
-def _split(line: str) -> _Line | None:
+def _split_line(line: str) -> _Line | None:
     """A line taken apart, ``None`` for an empty one and one that is nothing but a comment."""
     text, _, comment = line.partition("#")
     words = text.split()
@@ -38,7 +38,7 @@ def parse(text: str) -> Table:
     for line in text.splitlines():
         if not line.strip():
             continue
-        parts = _split(line)
+        parts = _split_line(line)
         if parts is None:
             number = sum(1 for key in table if key.startswith("comment-"))
             table[f"comment-{number}"] = [line.strip()]
@@ -52,18 +52,18 @@ def parse(text: str) -> Table:
 
 def build(table: Table) -> str:
     """The text of a table."""
-    return "".join(_lines(table))
+    return "".join(_table_lines(table))
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _table_lines(table: Table) -> Iterator[str]:
     for address, entry in table.items():
         if isinstance(entry, list):
             yield from (f"{line}\n" for line in entry)
         else:
-            yield _line(address, " ".join(entry["aliases"]), entry.get("comment"))
+            yield _format_line(address, " ".join(entry["aliases"]), entry.get("comment"))
 
 
-def _line(address: str, names: str, comment: str | None) -> str:
+def _format_line(address: str, names: str, comment: str | None) -> str:
     note = f"\t\t# {comment}" if comment else ""
     return f"{address}\t\t{names}{note}".rstrip() + "\n"
 
@@ -98,15 +98,15 @@ def with_names(text: str, address: str, names: str, comment: str | None) -> str:
     lines = []
     written = not names
     for line in text.splitlines(keepends=True):
-        parts = _split(line)
+        parts = _split_line(line)
         if parts is None or parts.address != address:
             lines.append(line)
         elif not written:
-            lines.append(_line(address, names, comment))
+            lines.append(_format_line(address, names, comment))
             written = True
     if not written:
         _end_line(lines)
-        lines.append(_line(address, names, comment))
+        lines.append(_format_line(address, names, comment))
     return "".join(lines)
 
 
@@ -120,7 +120,7 @@ def without_name(text: str, address: str, name: str) -> str:
 
 
 def _line_without(line: str, address: str, name: str) -> str:
-    parts = _split(line)
+    parts = _split_line(line)
     if parts is None or parts.address != address or name not in parts.names:
         return line
     names = [each for each in parts.names if each != name]

@@ -27,7 +27,7 @@ class Section:
     def set(self, name: str, value: str) -> None:
         """Give an option a value; a new one comes last."""
         if name not in self.options:
-            self._strip()
+            self._strip_blanks()
             self.body.append((name,))
         self.options[name] = value
 
@@ -38,14 +38,16 @@ class Section:
         self.body.remove((name,))
         return self.options.pop(name)
 
-    def _strip(self) -> None:
+    def _strip_blanks(self) -> None:
         while self.body and not _has_text(self.body[-1]):
             del self.body[-1]
 
     def lines(self, around: str) -> list[str]:
         """The lines without the empty ones at both ends."""
         shown = [
-            line if isinstance(line, str) else f"{line[0]}{around}{_folded(self.options[line[0]])}"
+            line
+            if isinstance(line, str)
+            else f"{line[0]}{around}{_fold_value(self.options[line[0]])}"
             for line in self.body
         ]
         return "\n".join(shown).strip("\n").split("\n") if any(map(str.strip, shown)) else []
@@ -55,7 +57,7 @@ def _has_text(line: str | tuple[str]) -> bool:
     return not isinstance(line, str) or bool(line.strip())
 
 
-def _folded(value: str) -> str:
+def _fold_value(value: str) -> str:
     """A value of several lines; those after the first are set in, so that they stay its own."""
     first, *more = value.split("\n")
     return "\n".join([first, *(line if line[:1].isspace() else f"    {line}" for line in more)])
@@ -76,9 +78,9 @@ class Document:
     def text(self, *, no_spaces: bool = False) -> str:
         """The file; ``no_spaces`` leaves none around the separator."""
         around = self.separator if no_spaces else f" {self.separator} "
-        return "".join(self._parts(around))
+        return "".join(self._iter_parts(around))
 
-    def _parts(self, around: str) -> Iterator[str]:
+    def _iter_parts(self, around: str) -> Iterator[str]:
         lines = self.top.lines(around)
         yield "".join(f"{line}\n" for line in lines)
         is_first = not lines
@@ -101,11 +103,11 @@ def parse(text: str, separator: str = "=") -> Document:
         elif last and line[:1].isspace() and line.strip() and not _COMMENT.match(line):
             here.options[last] += f"\n{line}"
         else:
-            last = _add(here, line, option)
+            last = _add_line(here, line, option)
     return document
 
 
-def _add(section: Section, line: str, option: re.Pattern[str]) -> str:
+def _add_line(section: Section, line: str, option: re.Pattern[str]) -> str:
     """Add a line; the name of its option, if it is one."""
     found = None if _COMMENT.match(line) else option.match(line)
     if found is None or not found[1]:

@@ -21,13 +21,13 @@ def path_of(name: str) -> str | None:
     Dots and slashes change places when a slash comes first, as in ``sysctl``.
     """
     first = re.search(r"[./]", name)
-    parts = name.split("/") if first and first.group() == "/" else _swapped(name)
+    parts = name.split("/") if first and first.group() == "/" else _swap_separators(name)
     if any(part in ("", ".", "..") for part in parts) or "\0" in name:
         return None
     return os.path.join(PROC_SYS, *parts)
 
 
-def _swapped(name: str) -> list[str]:
+def _swap_separators(name: str) -> list[str]:
     return [part.replace("/", ".") for part in name.split(".")]
 
 

@@ -24,19 +24,19 @@ def share_in_use(total: int, free: int) -> float:
     return round(100.0 * (total - free) / total, 1) if total else 0.0
 
 
-def used_percent(host: Host) -> float:
+def memory_percent(host: Host) -> float:
     """The memory that programs cannot have."""
-    now = _read(host)
+    now = _read_meminfo(host)
     return share_in_use(now["MemTotal"], now.get("MemAvailable", now["MemFree"]))
 
 
-def used_swap_percent(host: Host) -> float:
+def swap_percent(host: Host) -> float:
     """The swap space in use."""
-    now = _read(host)
+    now = _read_meminfo(host)
     return share_in_use(now.get("SwapTotal", 0), now.get("SwapFree", 0))
 
 
-def _read(host: Host) -> dict[str, int]:
+def _read_meminfo(host: Host) -> dict[str, int]:
     text = host.read_text(MEMINFO)
     if text is None:
         raise FunctionError(f"{MEMINFO} cannot be read")

@@ -96,13 +96,13 @@ def parse_netdev(text: str) -> dict[str, dict[str, Any]]:
         if len(values) < len(_RECEIVED) + len(_SENT):
             continue
         row: dict[str, Any] = {"iface": name.strip()}
-        row |= _counters("rx", _RECEIVED, values)
-        row |= _counters("tx", _SENT, values[len(_RECEIVED) :])
+        row |= _name_counters("rx", _RECEIVED, values)
+        row |= _name_counters("tx", _SENT, values[len(_RECEIVED) :])
         found[name.strip()] = {key: row[key] for key in ("iface", *sorted(row.keys() - {"iface"}))}
     return found
 
 
-def _counters(prefix: str, names: Sequence[str], values: Sequence[int]) -> dict[str, int]:
+def _name_counters(prefix: str, names: Sequence[str], values: Sequence[int]) -> dict[str, int]:
     return {f"{prefix}_{name}": value for name, value in zip(names, values, strict=False)}
 
 

@@ -22,7 +22,10 @@ def read(host: Host) -> dict[str, dict[str, str]]:
         status = host.read_text(f"/proc/{pid}/status")
         if status is not None:
             line = (host.read_text(f"/proc/{pid}/cmdline") or "").replace("\0", " ").strip()
-            found[pid] = {"user": _user(status), "cmd": line or f"[{_first(_NAME, status)}]"}
+            found[pid] = {
+                "user": _find_user(status),
+                "cmd": line or f"[{_first_group(_NAME, status)}]",
+            }
     return found
 
 
@@ -42,16 +45,16 @@ def _full_name(host: Host, pid: str, short: str) -> str:
     return name if name.startswith(short) else short
 
 
-def _user(status: str) -> str:
+def _find_user(status: str) -> str:
     import pwd
 
-    uid = _first(_UID, status)
+    uid = _first_group(_UID, status)
     try:
         return pwd.getpwuid(int(uid)).pw_name
     except (KeyError, ValueError):
         return uid
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str:
+def _first_group(pattern: re.Pattern[str], text: str) -> str:
     match = pattern.search(text)
     return match.group(1) if match else ""

@@ -131,7 +131,7 @@ def run(ctx: MinionContext, *argv: str, quiet: bool = True) -> Outcome:
     return command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=quiet))
 
 
-def said(done: Outcome) -> str:
+def first_output(done: Outcome) -> str:
     """What a command says of what it did, or why it did not."""
     text = done.stdout if done.retcode == 0 else done.stderr or done.stdout
     return text.strip()

@@ -16,7 +16,7 @@ _OCTAL = regex(r"\\([0-7]{3})")
 _BLKID = regex(r'(\w+)="([^"]*)"')
 
 
-def unescaped(text: str) -> str:
+def unescape_path(text: str) -> str:
     """A path as it is; the kernel writes blanks as a backslash and ``040``."""
     return _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), text)
 
@@ -28,8 +28,8 @@ def parse_mounts(text: str) -> dict[str, dict[str, Any]]:
         words = line.split()
         if len(words) < 4:
             continue
-        device = unescaped(words[0])
-        found[unescaped(words[1])] = {
+        device = unescape_path(words[0])
+        found[unescape_path(words[1])] = {
             "device": device,
             "alt_device": device,
             "fstype": words[2],
@@ -47,26 +47,26 @@ def parse_mountinfo(text: str, blkid: Mapping[str, Mapping[str, str]]) -> dict[s
         if not dash or len(words) < 6 or len(more) < 3:
             continue
         major, _, minor = words[2].partition(":")
-        device = unescaped(more[1])
+        device = unescape_path(more[1])
         ids = blkid.get(device, {})
-        found[unescaped(words[4])] = {
+        found[unescape_path(words[4])] = {
             "mountid": words[0],
             "parentid": words[1],
             "major": major,
             "minor": minor,
-            "root": unescaped(words[3]),
+            "root": unescape_path(words[3]),
             "opts": words[5].split(","),
             "fstype": more[0],
             "device": device,
             "alt_device": device,
             "superopts": more[2].split(","),
-            "device_uuid": _lower(ids.get("UUID")),
+            "device_uuid": _lower_text(ids.get("UUID")),
             "device_label": ids.get("LABEL"),
         }
     return found
 
 
-def _lower(text: str | None) -> str | None:
+def _lower_text(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
@@ -86,7 +86,7 @@ def parse_swaps(text: str) -> dict[str, dict[str, str]]:
     for line in text.splitlines()[1:]:
         words = line.split()
         if len(words) == 5:
-            found[unescaped(words[0])] = dict(
+            found[unescape_path(words[0])] = dict(
                 zip(("type", "size", "used", "priority"), words[1:], strict=True)
             )
     return found

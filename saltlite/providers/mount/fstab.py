@@ -56,7 +56,7 @@ class Entry:
         """Whether both say the same; options count without their order."""
         mine = (self.device, self.name, self.fstype, self.dump, self.pass_num)
         others = (other.device, other.name, other.fstype, other.dump, other.pass_num)
-        return mine == others and _options(self.opts) == _options(other.opts)
+        return mine == others and _sort_options(self.opts) == _sort_options(other.opts)
 
     def field(self, name: str) -> str:
         """A value by Salt's name of it."""
@@ -64,11 +64,11 @@ class Entry:
         return dict(zip(FIELDS, values, strict=True))[name]
 
 
-def _options(text: str) -> list[str]:
+def _sort_options(text: str) -> list[str]:
     return sorted(text.split(","))
 
 
-def escaped(path: str) -> str:
+def escape_path(path: str) -> str:
     """A path as the file spells it."""
     return path.replace("\\040", " ").replace(" ", "\\040").replace("\t", "\\011")
 
@@ -84,7 +84,7 @@ def parse_line(line: str) -> Entry | None:
 def parse(text: str) -> dict[str, dict[str, Any]]:
     """Where what is to be mounted; a place that stands there again has ``_`` behind its name."""
     found: dict[str, dict[str, Any]] = {}
-    for entry in _entries(text):
+    for entry in _parse_entries(text):
         name = entry.name
         while name in found:
             name += "_"
@@ -98,7 +98,7 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _entries(text: str) -> Iterator[Entry]:
+def _parse_entries(text: str) -> Iterator[Entry]:
     for line in text.splitlines():
         entry = parse_line(line)
         if entry is not None:
@@ -152,6 +152,6 @@ def without_entry(text: str, name: str, device: str | None) -> str:
 
 def _is_of(line: str, name: str, device: str | None) -> bool:
     entry = parse_line(line)
-    if entry is None or escaped(entry.name) != escaped(name):
+    if entry is None or escape_path(entry.name) != escape_path(name):
         return False
     return not device or entry.device == device

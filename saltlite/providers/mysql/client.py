@@ -61,11 +61,11 @@ class Server:
         """The option file."""
         lines = [f"!include {self.default_file}"] if self.default_file else []
         lines.append("[client]")
-        lines += [f"{name}={_option(value)}" for name, value in self.options.items()]
+        lines += [f"{name}={_option_line(value)}" for name, value in self.options.items()]
         return "\n".join([*lines, ""]).encode()
 
 
-def _option(value: str) -> str:
+def _option_line(value: str) -> str:
     if "\n" in value or "\0" in value:
         raise FunctionError("an option for the database has no end of line in it")
     return '"' + value.replace("\\", "\\\\") + '"'
@@ -93,14 +93,16 @@ def query(
         except CommandError as error:
             raise FunctionError(f"{program} cannot be run: {error.stderr}") from error
     if done.exit_code != 0:
-        raise FunctionError(_reason(done.stderr, secrets))
+        raise FunctionError(_find_reason(done.stderr, secrets))
     names, *rows = [line.split("\t") for line in done.stdout.splitlines()] or [[]]
     return [
-        {name: _value(text) for name, text in zip(names, row, strict=False)} for row in rows if row
+        {name: _parse_value(text) for name, text in zip(names, row, strict=False)}
+        for row in rows
+        if row
     ]
 
 
-def _reason(stderr: str, secrets: Sequence[str]) -> str:
+def _find_reason(stderr: str, secrets: Sequence[str]) -> str:
     found = _ERROR.search(stderr)
     told = f"MySQL Error {found[1]}: {found[2].strip()}" if found else stderr.strip()
     for secret in filter(None, secrets):
@@ -108,7 +110,7 @@ def _reason(stderr: str, secrets: Sequence[str]) -> str:
     return told
 
 
-def _value(text: str) -> str | None:
+def _parse_value(text: str) -> str | None:
     if text == "NULL":
         return None
     return re.sub(r"\\([nt0\\])", lambda match: _ESCAPED[match[1]], text)

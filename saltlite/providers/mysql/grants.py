@@ -34,10 +34,10 @@ def parse_shown(line: str) -> Granted | None:
 def privileges(text: str) -> frozenset[str]:
     """The privileges in a list with commas, each in one form."""
     parts = re.split(r",(?![^(]*\))", text)
-    return frozenset(_plain(part.strip()) for part in parts if part.strip())
+    return frozenset(_plain_privilege(part.strip()) for part in parts if part.strip())
 
 
-def _plain(privilege: str) -> str:
+def _plain_privilege(privilege: str) -> str:
     found = _COLUMNS.fullmatch(privilege)
     if found is None:
         name = " ".join(privilege.upper().split())
@@ -48,10 +48,10 @@ def _plain(privilege: str) -> str:
 
 def words(text: str) -> str:
     """The privileges as a statement has them, columns quoted."""
-    return ", ".join(_quoted(each) for each in sorted(privileges(text)))
+    return ", ".join(_quote_privilege(each) for each in sorted(privileges(text)))
 
 
-def _quoted(privilege: str) -> str:
+def _quote_privilege(privilege: str) -> str:
     found = _COLUMNS.fullmatch(privilege)
     if found is None:
         return re.sub(r"[^A-Z_ ]", "", privilege)

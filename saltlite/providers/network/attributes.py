@@ -12,28 +12,28 @@ CLASS: Final = "/sys/class/net"
 _PROMISCUOUS: Final = 0x100
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     return text.strip()
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text, 0)
 
 
 _FILES: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
-    "address": ("address", _plain),
-    "broadcast": ("broadcast", _plain),
-    "carrier": ("carrier", _number),
-    "carrier_changes": ("carrier_changes", _number),
-    "flags": ("flags", _number),
-    "group": ("netdev_group", _number),
-    "ifi_type": ("type", _number),
-    "index": ("ifindex", _number),
-    "linkmode": ("link_mode", _number),
-    "mtu": ("mtu", _number),
-    "operstate": ("operstate", lambda text: _plain(text).upper()),
-    "promiscuity": ("flags", lambda text: int(bool(_number(text) & _PROMISCUOUS))),
-    "txqlen": ("tx_queue_len", _number),
+    "address": ("address", _plain_text),
+    "broadcast": ("broadcast", _plain_text),
+    "carrier": ("carrier", _parse_number),
+    "carrier_changes": ("carrier_changes", _parse_number),
+    "flags": ("flags", _parse_number),
+    "group": ("netdev_group", _parse_number),
+    "ifi_type": ("type", _parse_number),
+    "index": ("ifindex", _parse_number),
+    "linkmode": ("link_mode", _parse_number),
+    "mtu": ("mtu", _parse_number),
+    "operstate": ("operstate", lambda text: _plain_text(text).upper()),
+    "promiscuity": ("flags", lambda text: int(bool(_parse_number(text) & _PROMISCUOUS))),
+    "txqlen": ("tx_queue_len", _parse_number),
 }
 """Attributes that are in a file, its name, and how it is read."""
 
@@ -44,13 +44,13 @@ def read(host: Host, interface: str, names: Iterable[str]) -> dict[str, Any]:
     """The attributes of an interface that can be read."""
     found: dict[str, Any] = {}
     for name in names:
-        value = _read(host, interface, name)
+        value = _read_attribute(host, interface, name)
         if value is not None:
             found[name] = value
     return found
 
 
-def _read(host: Host, interface: str, name: str) -> Any:
+def _read_attribute(host: Host, interface: str, name: str) -> Any:
     if name == "ifname":
         return interface
     if name == "ipaddr":

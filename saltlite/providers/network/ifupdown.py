@@ -68,11 +68,11 @@ def pieces(text: str) -> list[Piece]:
     """The file in pieces, whose lines together are the file."""
     found: list[Piece] = []
     between: list[str] = []
-    for line in _logical(text):
+    for line in _join_lines(text):
         words = line.replace("\\\n", " ").split()
         if not words or words[0].startswith("#"):
             between.append(line)
-        elif _begins(words[0]) or not found or found[-1].kind not in ("iface", "mapping"):
+        elif _begins_stanza(words[0]) or not found or found[-1].kind not in ("iface", "mapping"):
             if between:
                 found.append(Piece("", (), tuple(between)))
             found.append(Piece(words[0], tuple(words[1:]), (line,)))
@@ -84,7 +84,7 @@ def pieces(text: str) -> list[Piece]:
     return [*found, Piece("", (), tuple(between))] if between else found
 
 
-def _logical(text: str) -> list[str]:
+def _join_lines(text: str) -> list[str]:
     """Lines, each with those that a backslash joins to it."""
     lines: list[str] = []
     for line in text.splitlines(keepends=True):
@@ -95,7 +95,7 @@ def _logical(text: str) -> list[str]:
     return lines
 
 
-def _begins(word: str) -> bool:
+def _begins_stanza(word: str) -> bool:
     return word in ("iface", "mapping", "auto", *_ALONE) or word.startswith("allow-")
 
 
@@ -107,12 +107,12 @@ def of_interface(text: str, interface: str) -> list[str]:
     found = pieces(text)
     lists = [kind for kind in _LISTS if any(each.kind == kind and interface in each.names
                                             for each in found)]  # fmt: skip
-    stanzas = sorted((each for each in found if each.is_of(interface)), key=_family)
+    stanzas = sorted((each for each in found if each.is_of(interface)), key=_family_of)
     lines = [f"{kind} {interface}\n" for kind in lists]
     for stanza in stanzas:
         lines.append(f"iface {' '.join(stanza.names)}\n")
         options = (line.replace("\\\n", " ").split(None, 1) for line in stanza.lines[1:])
-        lines += shown(
+        lines += show_options(
             (words[0], words[1].strip() if len(words) > 1 else "")
             for words in options
             if words and not words[0].startswith("#")
@@ -120,17 +120,17 @@ def of_interface(text: str, interface: str) -> list[str]:
     return [*lines, "\n"] if lines else []
 
 
-def _family(stanza: Piece) -> str:
+def _family_of(stanza: Piece) -> str:
     return stanza.names[1] if len(stanza.names) > 1 else ""
 
 
-def shown(options: Iterable[tuple[str, str]]) -> list[str]:
+def show_options(options: Iterable[tuple[str, str]]) -> list[str]:
     """Options of a stanza as lines in Salt's order; those of one name keep theirs."""
-    ordered = sorted(options, key=lambda each: _rank(each[0]))
+    ordered = sorted(options, key=lambda each: _rank_of(each[0]))
     return [f"    {name} {value}".rstrip() + "\n" for name, value in ordered]
 
 
-def _rank(name: str) -> tuple[int, str]:
+def _rank_of(name: str) -> tuple[int, str]:
     return (_RANKS[name], "") if name in _RANKS else (len(_RANKS), name)
 
 
@@ -154,7 +154,7 @@ def with_interface(text: str, interface: str, lines: Sequence[str]) -> str:
 
 def route_scripts(interface: str, routes: Sequence[Route]) -> tuple[str, str]:
     """The programs that add and remove the routes of an interface, as Salt writes them."""
-    return _script(interface, routes, "add"), _script(interface, routes, "del")
+    return _build_script(interface, routes, "add"), _build_script(interface, routes, "del")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ class Route:
     metric: str
 
 
-def _script(interface: str, routes: Sequence[Route], verb: str) -> str:
+def _build_script(interface: str, routes: Sequence[Route], verb: str) -> str:
     lines = ["#!/bin/sh", f"# {verb}", f'test "${{IFACE}}" = "{interface}" || exit 0']
     for route in routes:
         if route.name:

@@ -16,12 +16,12 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def shown_interfaces(links: Iterable[Link]) -> Interfaces:
+def show_interfaces(links: Iterable[Link]) -> Interfaces:
     """Interfaces as ``network.interfaces`` shows them, in the kernel's order."""
-    return {link.name: _shown(link) for link in links}
+    return {link.name: _show_link(link) for link in links}
 
 
-def _shown(link: Link) -> dict[str, Any]:
+def _show_link(link: Link) -> dict[str, Any]:
     shown: dict[str, Any] = {"up": link.up}
     if link.parent:
         shown["parent"] = link.parent

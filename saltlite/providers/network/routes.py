@@ -29,12 +29,12 @@ _FLAGS6 = (
 _HEX_ADDRESS = regex(r"[0-9a-f]{32}")
 
 
-def _flags(number: int, letters: Sequence[tuple[int, str]]) -> str:
+def _flag_letters(number: int, letters: Sequence[tuple[int, str]]) -> str:
     first = "!" if number & _REJECT else "U"
     return first + "".join(letter for bit, letter in letters if number & bit)
 
 
-def _address(text: str) -> str:
+def _parse_address(text: str) -> str:
     return str(ipaddress.IPv4Address(bytes.fromhex(text)[::-1]))
 
 
@@ -50,12 +50,12 @@ def parse_ipv4(text: str) -> list[Route]:
         found.append(
             {
                 "addr_family": "inet",
-                "destination": _address(words[1]),
-                "gateway": "-" if refuses else _address(words[2]),
-                "netmask": _address(words[7]),
-                "flags": "!" + _flags(number & ~4, _FLAGS)[1:]
+                "destination": _parse_address(words[1]),
+                "gateway": "-" if refuses else _parse_address(words[2]),
+                "netmask": _parse_address(words[7]),
+                "flags": "!" + _flag_letters(number & ~4, _FLAGS)[1:]
                 if refuses
-                else _flags(number, _FLAGS),
+                else _flag_letters(number, _FLAGS),
                 "interface": "-" if refuses else words[0],
             }
         )
@@ -76,7 +76,7 @@ def parse_ipv6(text: str) -> list[Route]:
                 "destination": f"{destination}/{int(words[1], 16)}",
                 "gateway": str(ipaddress.IPv6Address(bytes.fromhex(words[4]))),
                 "netmask": "",
-                "flags": _flags(int(words[8], 16), _FLAGS6),
+                "flags": _flag_letters(int(words[8], 16), _FLAGS6),
                 "interface": words[9],
             }
         )

@@ -22,7 +22,7 @@ _CONFIGURE = regex(r"^[ \t]*CONFIGURE_INTERFACES=.*$", re.MULTILINE)
 _ORDER = ("NETWORKING", "HOSTNAME", "DOMAIN", "SEARCH")
 
 
-def shown(hostname: str, networking: str, resolver: str) -> list[str]:
+def show_settings(hostname: str, networking: str, resolver: str) -> list[str]:
     """The lines, of the machine's name and the texts of the two files."""
     rows = [line.split() for line in resolver.splitlines()]
     found = {row[0].upper(): " ".join(row[1:]) for row in rows if row}
@@ -31,10 +31,10 @@ def shown(hostname: str, networking: str, resolver: str) -> list[str]:
     if said:
         value = said[-1].partition("=")[2].strip().strip("\"'")
         found["NETWORKING"] = "no" if value == "no" else "yes"
-    return _lines(found)
+    return _setting_lines(found)
 
 
-def _lines(found: Mapping[str, str]) -> list[str]:
+def _setting_lines(found: Mapping[str, str]) -> list[str]:
     return [f"{name}={found[name]}\n" for name in _ORDER if name in found]
 
 
@@ -44,7 +44,7 @@ def as_map(lines: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def wanted(now: Sequence[str], given: Mapping[str, Any]) -> list[str]:
+def want_settings(now: Sequence[str], given: Mapping[str, Any]) -> list[str]:
     """The lines as they are to be.
 
     Raises:
@@ -66,7 +66,7 @@ def wanted(now: Sequence[str], given: Mapping[str, Any]) -> list[str]:
     if search:
         words = search if isinstance(search, (list, tuple)) else [search]
         found["SEARCH"] = " ".join(" ".join(map(str, words)).split())
-    return _lines(found)
+    return _setting_lines(found)
 
 
 def _yes_or_no(value: Any) -> str:
@@ -77,7 +77,7 @@ def _yes_or_no(value: Any) -> str:
         raise UsageError(said) from None
 
 
-def altered(text: str, changed: Mapping[str, str], path: str) -> str:
+def alter_text(text: str, changed: Mapping[str, str], path: str) -> str:
     """The text of one of the files with what is in it of the settings; all else stays."""
     if path == NETWORKING_FILE:
         return _with_networking(text, changed["NETWORKING"]) if "NETWORKING" in changed else text
@@ -91,7 +91,7 @@ def _with_networking(text: str, value: str) -> str:
     line = f"CONFIGURE_INTERFACES={value}"
     if _CONFIGURE.search(text):
         return _CONFIGURE.sub(line, text)
-    return f"{_ended(text)}{line}\n"
+    return f"{_end_text(text)}{line}\n"
 
 
 def _with_row(text: str, word: str, value: str) -> str:
@@ -104,8 +104,8 @@ def _with_row(text: str, word: str, value: str) -> str:
         elif not is_there:
             lines.append(f"{word} {value}\n")
             is_there = True
-    return "".join(lines) if is_there else f"{_ended(text)}{word} {value}\n"
+    return "".join(lines) if is_there else f"{_end_text(text)}{word} {value}\n"
 
 
-def _ended(text: str) -> str:
+def _end_text(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"

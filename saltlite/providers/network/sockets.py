@@ -55,8 +55,8 @@ def parse(text: str, proto: str) -> list[Socket]:
         words = line.split()
         if len(words) < 10:
             continue
-        local, local_port = _endpoint(words[1])
-        remote, remote_port = _endpoint(words[2])
+        local, local_port = _parse_endpoint(words[1])
+        remote, remote_port = _parse_endpoint(words[2])
         send, _, receive = words[4].partition(":")
         found.append(
             Socket(
@@ -75,30 +75,30 @@ def parse(text: str, proto: str) -> list[Socket]:
     return found
 
 
-def _endpoint(text: str) -> tuple[str, int]:
+def _parse_endpoint(text: str) -> tuple[str, int]:
     """Address and port; the kernel writes addresses as words in its own byte order."""
     digits, _, port = text.partition(":")
     raw = b"".join(
         bytes.fromhex(digits[start : start + 8])[::-1] for start in range(0, len(digits), 8)
     )
-    return _address(raw), int(port, 16)
+    return _format_address(raw), int(port, 16)
 
 
-def _address(raw: bytes) -> str:
+def _format_address(raw: bytes) -> str:
     if len(raw) == 4:
         return str(ipaddress.IPv4Address(raw))
     address = ipaddress.IPv6Address(raw)
     return str(address.ipv4_mapped or address)
 
 
-def shown(socket: Socket, programs: dict[str, str]) -> dict[str, str]:
+def show_socket(socket: Socket, programs: dict[str, str]) -> dict[str, str]:
     """A socket as ``netstat`` shows it; one of UDP has a state only if it has a peer."""
     row = {
         "proto": socket.proto,
         "recv-q": str(socket.receive),
         "send-q": str(socket.send),
-        "local-address": _place(socket.local, socket.local_port),
-        "remote-address": _place(socket.remote, socket.remote_port),
+        "local-address": _show_place(socket.local, socket.local_port),
+        "remote-address": _show_place(socket.remote, socket.remote_port),
     }
     if socket.proto.startswith("tcp") or socket.state == 1:
         row["state"] = _STATES.get(socket.state, "UNKNOWN")
@@ -110,7 +110,7 @@ def shown(socket: Socket, programs: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _place(address: str, port: int) -> str:
+def _show_place(address: str, port: int) -> str:
     return f"{address}:{port or '*'}"
 
 
@@ -124,14 +124,14 @@ def programs(host: Host) -> dict[str, str]:
     found: dict[str, str] = {}
     for pid in host.names("/proc"):
         if is_digits(pid):
-            inodes = list(_inodes(host, pid))
-            label = f"{pid}/{_program(host, pid)}"[:_PROGRAM_LIMIT] if inodes else ""
+            inodes = list(_find_inodes(host, pid))
+            label = f"{pid}/{_find_program(host, pid)}"[:_PROGRAM_LIMIT] if inodes else ""
             for inode in inodes:
                 found.setdefault(inode, label)
     return found
 
 
-def _inodes(host: Host, pid: str) -> Iterator[str]:
+def _find_inodes(host: Host, pid: str) -> Iterator[str]:
     directory = f"/proc/{pid}/fd"
     for number in host.names(directory):
         match = _SOCKET.fullmatch(host.read_link(os.path.join(directory, number)) or "")
@@ -139,7 +139,7 @@ def _inodes(host: Host, pid: str) -> Iterator[str]:
             yield match.group(1)
 
 
-def _program(host: Host, pid: str) -> str:
+def _find_program(host: Host, pid: str) -> str:
     first = (host.read_text(f"/proc/{pid}/cmdline") or "").partition("\0")[0]
     name = first.rpartition("/")[2] if first.startswith("/") else first
     return (name.split() or ["-"])[0]

@@ -17,10 +17,10 @@ _RING = ("rx", "rx-mini", "rx-jumbo", "tx")
 
 def parse_traceroute(text: str) -> list[dict[str, Any]]:
     """One map per hop, times in ms; empty for a hop of which the line does not tell all."""
-    return [_hop(line) for line in text.splitlines() if re.match(r"\s*\d+\s", line)]
+    return [_parse_hop(line) for line in text.splitlines() if re.match(r"\s*\d+\s", line)]
 
 
-def _hop(line: str) -> dict[str, Any]:
+def _parse_hop(line: str) -> dict[str, Any]:
     match = _HOP.match(line)
     if match:
         number, name, address, *times = match.groups()

@@ -49,13 +49,13 @@ class Change:
 class Packages(Protocol):
     """What every package manager can do."""
 
-    def installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
+    def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """The installed packages; with ``removed`` those of which only configuration is left."""
 
     def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
         """The version that would be installed of each name, ``""`` for none."""
 
-    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """All versions there are of each name (globs are possible), newest first."""
 
     def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
@@ -86,7 +86,7 @@ class Comparing(Protocol):
 class Holding(Protocol):
     """Can keep packages as they are."""
 
-    def held(self) -> list[str]:
+    def list_held(self) -> list[str]:
         """The packages that are held."""
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,10 +171,10 @@ def provider(ctx: MinionContext) -> Packages:
     Raises:
         FunctionUnavailable: there is none for this system.
     """
-    return _made(named(ctx), ctx)
+    return _make_provider(provider_name(ctx), ctx)
 
 
-def named(ctx: MinionContext) -> str:
+def provider_name(ctx: MinionContext) -> str:
     """Salt's name of the package manager that :func:`provider` gives, ``""`` for none."""
     family = str(ctx.grains.get("os_family", ""))
     return str(ctx.config.modules.providers.get("pkg") or OF_FAMILY.get(family, ""))
@@ -195,13 +195,13 @@ DATABASES: Mapping[str, Sequence[str]] = {
 
 def database_stamps(ctx: MinionContext) -> dict[str, int] | None:
     """When the packages last changed, by file; ``None`` where that is not known."""
-    paths = DATABASES.get(named(ctx))
+    paths = DATABASES.get(provider_name(ctx))
     if paths is None:
         return None
     return {path: stamp for path in paths if (stamp := ctx.host.changed_ns(path)) is not None}
 
 
-def _made(chosen: str, ctx: MinionContext) -> Packages:
+def _make_provider(chosen: str, ctx: MinionContext) -> Packages:
     file = PROVIDERS.get(chosen)
     if file == "apt":
         from saltlite.providers.pkg.apt import Apt

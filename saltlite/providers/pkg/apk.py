@@ -34,7 +34,7 @@ class Apk:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
+    def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """What ``apk info -v`` lists; nothing is left over of a removed package."""
         if removed or purge_desired:
             return {}
@@ -42,10 +42,10 @@ class Apk:
 
     def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
         """The newest version in the repositories."""
-        offered = self.offered(names, options) if names else {}
+        offered = self.list_offered(names, options) if names else {}
         return {name: offered.get(name, [""])[0] for name in names}
 
-    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """The versions in apk's policy, newest first."""
         return parse_policy(output(self.ctx, ["apk", "policy", *names]))
 
@@ -101,7 +101,7 @@ class Apk:
 
     def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Name and version of installed packages."""
-        there = self.installed()
+        there = self.list_installed()
         return {
             name: {"name": name, "version": ",".join(there[name])}
             for name in names or there
@@ -112,7 +112,7 @@ class Apk:
         """The versions in the repositories."""
         return {
             name: {version: {} for version in versions}
-            for name, versions in self.offered(names, {}).items()
+            for name, versions in self.list_offered(names, {}).items()
         }
 
     def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,13 +132,17 @@ def commands(change: Change) -> list[list[str]]:
     if change.action != "install":
         purges = change.action == "purge" or truth(change.options.get("purge"))
         return [["apk", "del", *(["--purge"] if purges else []), *names]]
-    again = _again(change)
+    again = _reinstalled_names(change)
     rest = [one for one in change.targets if one.name not in again]
     argv = [["apk", "fix", "--reinstall", *again]] if again else []
-    return [*argv, ["apk", "add", *_flags(change, rest), *map(target_word, rest)]] if rest else argv
+    return (
+        [*argv, ["apk", "add", *_apk_flags(change, rest), *map(target_word, rest)]]
+        if rest
+        else argv
+    )
 
 
-def _again(change: Change) -> list[str]:
+def _reinstalled_names(change: Change) -> list[str]:
     """The names of what is to be put in place again."""
     if not truth(change.options.get("reinstall")):
         return []
@@ -151,7 +155,7 @@ def _again(change: Change) -> list[str]:
     ]
 
 
-def _flags(change: Change, targets: Sequence[Wanted]) -> list[str]:
+def _apk_flags(change: Change, targets: Sequence[Wanted]) -> list[str]:
     """What is installed stays as it is, unless apk is told otherwise."""
     newest = any(one.version is None and one.name in change.installed for one in targets)
     local = any(one.file for one in targets)
@@ -170,11 +174,11 @@ def compare(first: str, second: str) -> int | None:
     ours, theirs = _VERSION.match(first), _VERSION.match(second)
     if ours is None or theirs is None:
         return None
-    left, right = _sortable(ours), _sortable(theirs)
+    left, right = _sort_key(ours), _sort_key(theirs)
     return (left > right) - (left < right)
 
 
-def _sortable(match: re.Match[str]) -> tuple[object, ...]:
+def _sort_key(match: re.Match[str]) -> tuple[object, ...]:
     numbers = [int(part) for part in match["numbers"].split(".")]
     suffixes = [
         (_SUFFIXES.index(part.rstrip("0123456789")), int(re.sub(r"\D", "", part) or 0))
@@ -210,10 +214,10 @@ def newest_first(versions: Sequence[str]) -> list[str]:
     """Versions in apk's order, the newest first."""
     from functools import cmp_to_key
 
-    return sorted(versions, key=cmp_to_key(_order), reverse=True)
+    return sorted(versions, key=cmp_to_key(_compare_names), reverse=True)
 
 
-def _order(first: str, second: str) -> int:
+def _compare_names(first: str, second: str) -> int:
     return compare(first, second) or 0
 
 

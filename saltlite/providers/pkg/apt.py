@@ -54,7 +54,7 @@ class Apt:
 
     # packages
 
-    def installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
+    def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """What dpkg has; see Packages."""
         text = output(self.ctx, ["dpkg-query", "--showformat", dpkg.QUERY_FORMAT, "-W"])
         packages = dpkg.parse_packages(text)
@@ -66,7 +66,7 @@ class Apt:
         else:
             there = ("installed", "unpacked", "half-configured", "triggers-pending")
             chosen = [one for one in packages if one.state in there or one.state.startswith("trig")]
-        return dpkg.by_name(chosen, self._architecture())
+        return dpkg.by_name(chosen, self._native_architecture())
 
     def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
         """The candidates of apt's policy; ``fromrepo`` is a release."""
@@ -78,7 +78,7 @@ class Apt:
         found = parse_policy(text)
         return {name: found.get(name, "") for name in names}
 
-    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """The versions in apt's lists and in dpkg's; all packages without names."""
         globs = not names or any(set(name) & set("*?[") for name in names)
         argv = ["apt-cache", "dump"] if globs else ["apt-cache", "show", *names]
@@ -123,7 +123,7 @@ class Apt:
     def change(self, change: Change) -> list[str]:
         """Install, remove and the like; downgrades are a command of their own."""
         if change.action == "install":
-            return self._install(change)
+            return self._install_words(change)
         if change.action == "upgrade":
             argv = upgrade_argv(change.options, [one.name for one in change.targets])
             return complaint(act(self.ctx, argv, env=ENVIRONMENT))
@@ -134,13 +134,13 @@ class Apt:
         argv = ["apt-get", "-q", "-y", change.action, *(one.name for one in change.targets)]
         return complaint(act(self.ctx, argv, env=ENVIRONMENT))
 
-    def unneeded(self) -> list[str]:
+    def list_unneeded(self) -> list[str]:
         """The packages that ``autoremove`` would take."""
         argv = ["apt-get", "--assume-yes", "--just-print", "autoremove"]
         text = ask(self.ctx, argv, env=ENVIRONMENT).stdout
         return [match.group(1) for match in map(_REMOVED.match, text.splitlines()) if match]
 
-    def _install(self, change: Change) -> list[str]:
+    def _install_words(self, change: Change) -> list[str]:
         down, up = split_downgrades(change)
         flags = install_flags(change.options)
         command = ["install", "--reinstall"] if truth(change.options.get("reinstall")) else None
@@ -153,7 +153,7 @@ class Apt:
                 errors += complaint(act(self.ctx, [*argv, *last], env=ENVIRONMENT))
         return errors
 
-    def _architecture(self) -> str:
+    def _native_architecture(self) -> str:
         known = self.ctx.grains.get("osarch")
         return str(known or output(self.ctx, ["dpkg", "--print-architecture"]).strip())
 
@@ -171,7 +171,7 @@ class Apt:
 
     def normalize(self, name: str) -> str:
         """Without ``:all`` and without this machine's architecture."""
-        return dpkg.native_name(name, (self._architecture(), "all"))
+        return dpkg.native_name(name, (self._native_architecture(), "all"))
 
     def parse_arch(self, name: str) -> dict[str, str | None]:
         """``{"name", "arch"}`` of ``name:arch``."""
@@ -182,7 +182,7 @@ class Apt:
 
     # holding
 
-    def held(self) -> list[str]:
+    def list_held(self) -> list[str]:
         """The packages dpkg is told to hold."""
         return self.selections(None).get("hold", [])
 
@@ -216,13 +216,13 @@ class Apt:
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Hold packages, also some that are not installed."""
-        return {name: self._held_state(name, "hold") for name in names}
+        return {name: self._set_held_state(name, "hold") for name in names}
 
     def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Let packages go that are held."""
-        return {name: self._held_state(name, "install") for name in names}
+        return {name: self._set_held_state(name, "install") for name in names}
 
-    def _held_state(self, name: str, wanted: str) -> dict[str, Any]:
+    def _set_held_state(self, name: str, wanted: str) -> dict[str, Any]:
         known = _state_of(self.selections(name))
         state = known.get(name) or next(iter(known.values()), None)
         answer: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
@@ -248,7 +248,7 @@ class Apt:
 
     def files(self, names: Sequence[str]) -> tuple[dict[str, list[str]], list[str]] | str:
         """The files of packages; of all packages without names."""
-        wanted = list(names) or list(self.installed())
+        wanted = list(names) or list(self.list_installed())
         found: dict[str, list[str]] = {}
         for name in wanted:
             done = ask(self.ctx, ["dpkg-query", "-L", name])
@@ -274,12 +274,12 @@ class Apt:
         if done.stderr.strip() and truth(options.get("failhard", True)):
             raise FunctionError(f"Error getting packages information: {done.stderr.strip()}")
         return {
-            fields["name"]: self._details(fields)
+            fields["name"]: self._show_details(fields)
             for fields, state in dpkg.parse_info(done.stdout)
             if state == "installed"
         }
 
-    def _details(self, fields: Mapping[str, str]) -> dict[str, str]:
+    def _show_details(self, fields: Mapping[str, str]) -> dict[str, str]:
         details = {name: value for name, value in fields.items() if name != "description"}
         date = self._install_date(fields["name"], fields.get("architecture", ""))
         if date:
@@ -325,7 +325,7 @@ class Apt:
 
     def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
         """Raise FunctionError for a line that is no source."""
-        apt_repos.planned(self.ctx, repo, options)
+        apt_repos.plan_repo(self.ctx, repo, options)
 
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a source."""
@@ -408,10 +408,10 @@ def newest_first(versions: Sequence[str]) -> list[str]:
     """Versions in dpkg's order, the newest first."""
     from functools import cmp_to_key
 
-    return sorted(versions, key=cmp_to_key(_order), reverse=True)
+    return sorted(versions, key=cmp_to_key(_compare_versions), reverse=True)
 
 
-def _order(first: str, second: str) -> int:
+def _compare_versions(first: str, second: str) -> int:
     return dpkg.compare(first, second) or 0
 
 
@@ -452,13 +452,13 @@ def parse_refresh(text: str) -> tuple[dict[str, bool | None], list[str]]:
     """
     outcomes: dict[str, bool | None] = {}
     errors: list[str] = []
-    for kind, name in _refreshed(text):
+    for kind, name in _parse_refresh(text):
         outcomes[name] = _OUTCOMES[kind]
         errors += [name] if kind == "Err" else []
     return outcomes, errors
 
 
-def _refreshed(text: str) -> Iterator[tuple[str, str]]:
+def _parse_refresh(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         match = _REFRESHED.match(line.strip())
         if match:

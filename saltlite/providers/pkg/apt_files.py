@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ARCHIVES = "var/cache/apt/archives"
 
 
-def downloaded(ctx: MinionContext, root: str) -> dict[str, Any]:
+def list_downloaded(ctx: MinionContext, root: str) -> dict[str, Any]:
     """Name, version, and of each file its path, size in bytes and time of creation."""
     directory = os.path.join(root, ARCHIVES)
     found: dict[str, Any] = {}

@@ -55,19 +55,19 @@ class Source:
     url: str | None = None
 
 
-def listed(ctx: MinionContext, aptkey: bool, keydir: str | None) -> dict[str, Any]:
+def list_keys(ctx: MinionContext, aptkey: bool, keydir: str | None) -> dict[str, Any]:
     """The keys, by their ids."""
     if aptkey:
-        return parse_keys(_text(ctx, APT_KEY))
+        return parse_keys(_run_text(ctx, APT_KEY))
     directory = keydir or KEYRINGS
     found: dict[str, Any] = {}
     for name in ctx.host.names(directory):
         path = os.path.join(directory, name)
-        found |= parse_keys(_text(ctx, [*SHOW_KEYS, path]))
+        found |= parse_keys(_run_text(ctx, [*SHOW_KEYS, path]))
     return found
 
 
-def _text(ctx: MinionContext, argv: Sequence[str]) -> str:
+def _run_text(ctx: MinionContext, argv: Sequence[str]) -> str:
     try:
         return ask(ctx, argv).stdout
     except CommandError:
@@ -99,15 +99,15 @@ def ring_of(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> str | 
     if truth(options.get("aptkey", True)) and ctx.host.which("apt-key") is not None:
         return None
     entry = parse_line(line)
-    ring = str(options.get("signedby") or (entry.signed_by if entry else ""))
+    ring = str(options.get("signedby") or (entry.key_file if entry else ""))
     if not ring.startswith("/"):
         raise FunctionError("missing 'signedby' option when apt-key is missing")
     return ring
 
 
-def known(ctx: MinionContext, keyid: str) -> bool:
+def is_known(ctx: MinionContext, keyid: str) -> bool:
     """Whether apt's own key ring has a key."""
-    return bool(_text(ctx, ["apt-key", "export", keyid]).strip())
+    return bool(_run_text(ctx, ["apt-key", "export", keyid]).strip())
 
 
 def receive(ctx: MinionContext, server: str, keyids: Sequence[str], path: str) -> None:
@@ -151,7 +151,7 @@ def delete(ctx: MinionContext, keyid: str, aptkey: bool, keydir: str | None) -> 
     removed = False
     for name in ctx.host.names(directory):
         path = os.path.join(directory, name)
-        keys = parse_keys(_text(ctx, [*SHOW_KEYS, path]))
+        keys = parse_keys(_run_text(ctx, [*SHOW_KEYS, path]))
         if any(known.endswith(keyid.upper()) for known in keys):
             removed = disk.remove(Path(path)) or removed
     return removed
@@ -165,10 +165,10 @@ def parse_keys(text: str) -> dict[str, Any]:
     for line in text.splitlines():
         fields = [*line.split(":"), *([""] * 12)]
         if fields[0] == "pub":
-            primary = current = _key(fields)
+            primary = current = _key_record(fields)
             keys[current["keyid"]] = current
         elif fields[0] == "sub" and primary:
-            current = primary["subkey"] = _key(fields)
+            current = primary["subkey"] = _key_record(fields)
         elif fields[0] == "fpr" and current:
             current["fingerprint"] = fields[9]
         elif fields[0] == "uid" and primary:
@@ -176,17 +176,17 @@ def parse_keys(text: str) -> dict[str, Any]:
     return keys
 
 
-def _key(fields: Sequence[str]) -> dict[str, Any]:
+def _key_record(fields: Sequence[str]) -> dict[str, Any]:
     return {
-        "algorithm": _number(fields[3]),
-        "bits": _number(fields[2]),
+        "algorithm": _parse_number(fields[3]),
+        "bits": _parse_number(fields[2]),
         "capability": fields[11],
-        "date_creation": _number(fields[5]),
-        "date_expiration": _number(fields[6]),
+        "date_creation": _parse_number(fields[5]),
+        "date_expiration": _parse_number(fields[6]),
         "keyid": fields[4],
         "validity": fields[1],
     }
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     return int(text) if is_digits(text) else None

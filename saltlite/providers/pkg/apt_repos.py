@@ -57,7 +57,7 @@ def get_repo(ctx: MinionContext, repo: str) -> dict[str, Any]:
     return {} if found is None else found.as_map()
 
 
-def planned(
+def plan_repo(
     ctx: MinionContext, repo: str, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a source is (``{}`` for none), and what :func:`mod_repo` would make of it.
@@ -65,21 +65,21 @@ def planned(
     Raises:
         FunctionError: the line is none.
     """
-    wanted = _wanted(repo, options)
+    wanted = _wanted_entry(repo, options)
     there = [one for one in entries(ctx) if one.same_place(wanted)]
     file = options.get("file")
-    chosen = _chosen(there, wanted, None if file is None else str(file))
+    chosen = _choose_entry(there, wanted, None if file is None else str(file))
     if chosen is None:
         return {}, replace(wanted, file=str(file or MAIN)).as_map()
-    changed = _merged(chosen, wanted, repo, options)
-    return chosen.as_map(), (changed if _differ(chosen, changed) else chosen).as_map()
+    changed = _merge_entry(chosen, wanted, repo, options)
+    return chosen.as_map(), (changed if _are_different(chosen, changed) else chosen).as_map()
 
 
 def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Make or change a source; ``{repo: what it is}``."""
-    wanted = _wanted(repo, options)
+    wanted = _wanted_entry(repo, options)
     with textfile.hold_name(ctx, SOURCES):
-        shown = _put(ctx, wanted, repo, options).as_map()
+        shown = _put_entry(ctx, wanted, repo, options).as_map()
     return {
         repo: {
             "architectures": shown["architectures"],
@@ -94,21 +94,21 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[
     }
 
 
-def _put(ctx: MinionContext, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
+def _put_entry(ctx: MinionContext, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
     there = [one for one in entries(ctx) if one.same_place(wanted)]
     file = options.get("file")
-    chosen = _chosen(there, wanted, None if file is None else str(file))
+    chosen = _choose_entry(there, wanted, None if file is None else str(file))
     if chosen is None:
         made = replace(wanted, file=str(file or MAIN))
-        _append(ctx, made)
+        _append_entry(ctx, made)
         return made
-    changed = _merged(chosen, wanted, repo, options)
-    if _differ(chosen, changed):
-        _rewrite(ctx, chosen, changed)
+    changed = _merge_entry(chosen, wanted, repo, options)
+    if _are_different(chosen, changed):
+        _rewrite_entry(ctx, chosen, changed)
     return changed
 
 
-def _chosen(there: Sequence[Entry], wanted: Entry, file: str | None) -> Entry | None:
+def _choose_entry(there: Sequence[Entry], wanted: Entry, file: str | None) -> Entry | None:
     """The source to be changed: that of the file, or one elsewhere with the same components."""
     if file is None:
         return there[0] if there else None
@@ -117,7 +117,7 @@ def _chosen(there: Sequence[Entry], wanted: Entry, file: str | None) -> Entry | 
     return next(iter(here or elsewhere), None)
 
 
-def _wanted(repo: str, options: Mapping[str, Any]) -> Entry:
+def _wanted_entry(repo: str, options: Mapping[str, Any]) -> Entry:
     if repo.startswith("ppa:"):
         raise FunctionError(f'cannot parse "ppa:" style repo definitions: {repo}')
     entry = apt_sources.parse_line(repo)
@@ -155,7 +155,7 @@ def _is_disabled(now: bool, options: Mapping[str, Any]) -> bool:
     return not truth(options["enabled"]) if "enabled" in options else now
 
 
-def _merged(there: Entry, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
+def _merge_entry(there: Entry, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
     """What is there, with what was asked for on top. A comment that nobody mentions stays."""
     return replace(
         wanted,
@@ -167,7 +167,7 @@ def _merged(there: Entry, wanted: Entry, repo: str, options: Mapping[str, Any]) 
     )
 
 
-def _differ(first: Entry, second: Entry) -> bool:
+def _are_different(first: Entry, second: Entry) -> bool:
     return first.line().replace("  ", " ") != second.line().replace("  ", " ")
 
 
@@ -177,10 +177,10 @@ def del_repo(ctx: MinionContext, repo: str) -> str:
     A file without sources goes with its last one.
     """
     with textfile.hold_name(ctx, SOURCES):
-        return _delete(ctx, repo)
+        return _delete_entry(ctx, repo)
 
 
-def _delete(ctx: MinionContext, repo: str) -> str:
+def _delete_entry(ctx: MinionContext, repo: str) -> str:
     wanted = apt_sources.parse_line(repo)
     found = [] if wanted is None else [one for one in entries(ctx) if one.same_place(wanted)]
     if wanted is None or not found:
@@ -189,7 +189,7 @@ def _delete(ctx: MinionContext, repo: str) -> str:
     for entry in reversed(found):
         left = tuple(one for one in entry.components if one not in wanted.components)
         keep = bool(wanted.components) and bool(left)
-        _rewrite(ctx, entry, replace(entry, components=left, text="") if keep else None)
+        _rewrite_entry(ctx, entry, replace(entry, components=left, text="") if keep else None)
         said = f"Repo '{repo}' has been removed from {entry.file}.\n{said}"
         if entry.file != MAIN and not [one for one in entries(ctx) if one.file == entry.file]:
             disk.remove(Path(entry.file))
@@ -210,19 +210,19 @@ def _move_to_main(ctx: MinionContext, keep: str | None) -> None:
     found = [one for one in entries(ctx) if one.file.endswith(".list") and one.file != keep]
     if keep == MAIN or not found:
         return
-    _write(MAIN, "".join(f"{each.line()}\n" for each in apt_sources.merged(found)))
+    _write_file(MAIN, "".join(f"{each.line()}\n" for each in apt_sources.merge_entries(found)))
     for path in dict.fromkeys(each.file for each in found if each.file != MAIN):
         disk.remove(Path(path))
 
 
-def _append(ctx: MinionContext, entry: Entry) -> None:
+def _append_entry(ctx: MinionContext, entry: Entry) -> None:
     if entry.file.endswith(".sources"):
-        _write(entry.file, f"{_before(ctx, entry.file)}{stanza_of(entry)}")
+        _write_file(entry.file, f"{_text_before(ctx, entry.file)}{stanza_of(entry)}")
         return
-    _write(entry.file, apt_sources.append_to_list(ctx.host.read_text(entry.file) or "", entry))
+    _write_file(entry.file, apt_sources.append_to_list(ctx.host.read_text(entry.file) or "", entry))
 
 
-def _before(ctx: MinionContext, path: str) -> str:
+def _text_before(ctx: MinionContext, path: str) -> str:
     text = ctx.host.read_text(path) or ""
     return f"{text.rstrip()}\n\n" if text.strip() else ""
 
@@ -235,21 +235,21 @@ def stanza_of(entry: Entry) -> str:
         "Suites": entry.dist,
         **({"Components": " ".join(entry.components)} if entry.components else {}),
         **({"Architectures": " ".join(entry.architectures)} if entry.architectures else {}),
-        **({"Signed-By": entry.signed_by} if entry.signed_by else {}),
+        **({"Signed-By": entry.key_file} if entry.key_file else {}),
         **({"Enabled": "no"} if entry.disabled else {}),
     }
     return "".join(f"{name}: {value}\n" for name, value in fields.items())
 
 
-def _rewrite(ctx: MinionContext, entry: Entry, changed: Entry | None) -> None:
+def _rewrite_entry(ctx: MinionContext, entry: Entry, changed: Entry | None) -> None:
     text = ctx.host.read_text(entry.file) or ""
     if entry.file.endswith(".sources"):
-        _write(entry.file, _changed_stanza(text, entry, changed))
+        _write_file(entry.file, _change_stanza(text, entry, changed))
     else:
-        _write(entry.file, apt_sources.change_list(text, {entry.at: changed}))
+        _write_file(entry.file, apt_sources.change_list(text, {entry.at: changed}))
 
 
-def _changed_stanza(text: str, entry: Entry, changed: Entry | None) -> str:
+def _change_stanza(text: str, entry: Entry, changed: Entry | None) -> str:
     """A stanza may stand for several sources; then only what leaves the others alone is done."""
     together = [one for one in apt_sources.parse_stanzas(text, entry.file) if one.at == entry.at]
     if changed is None:
@@ -268,11 +268,11 @@ def _changed_stanza(text: str, entry: Entry, changed: Entry | None) -> str:
         values["Components"] = " ".join(changed.components)
     if changed.architectures:
         values["Architectures"] = " ".join(changed.architectures)
-    if changed.signed_by:
-        values["Signed-By"] = changed.signed_by
+    if changed.key_file:
+        values["Signed-By"] = changed.key_file
     return apt_sources.change_stanza(text, entry.at, values)
 
 
-def _write(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     disk.make_dir(Path(os.path.dirname(path)), 0o755)
     disk.write_file(Path(path), text.encode(), mode=0o644)

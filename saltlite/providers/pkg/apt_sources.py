@@ -40,7 +40,7 @@ class Entry:
         return [one for one in self.options.get("arch", "").split(",") if one]
 
     @property
-    def signed_by(self) -> str:
+    def key_file(self) -> str:
         """The key file that must have signed it, ``""`` for any of apt's."""
         return self.options.get("signed-by", "")
 
@@ -63,7 +63,7 @@ class Entry:
             "uri": self.uri,
             "line": self.text or self.line(),
             "architectures": self.architectures,
-            "signedby": self.signed_by,
+            "signedby": self.key_file,
         }
 
     def same_place(self, other: Entry) -> bool:
@@ -81,7 +81,7 @@ def parse_line(line: str) -> Entry | None:
         return None
     rest, _, comment = rest.strip().partition("#")
     bracket = _OPTIONS.match(rest)
-    options = dict(_pairs(bracket.group(1))) if bracket else {}
+    options = dict(_parse_pairs(bracket.group(1))) if bracket else {}
     words = (rest[bracket.end() :] if bracket else rest).split()
     if len(words) < 2 or ":" not in words[0]:
         return None
@@ -97,7 +97,7 @@ def parse_line(line: str) -> Entry | None:
     )
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+def _parse_pairs(text: str) -> Iterator[tuple[str, str]]:
     for word in text.split():
         name, equals, value = word.partition("=")
         if equals:
@@ -127,7 +127,7 @@ def change_list(text: str, changed: Mapping[int, Entry | None]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def merged(found: Sequence[Entry]) -> list[Entry]:
+def merge_entries(found: Sequence[Entry]) -> list[Entry]:
     """Sources of one type, address and distribution as one, with the components of all.
 
     Those with other options, or that are switched off, stay apart.
@@ -153,12 +153,12 @@ def append_to_list(text: str, entry: Entry) -> str:
 def parse_stanzas(text: str, path: str) -> list[Entry]:
     """The sources of a ``.sources`` file: one for each type, address and suite of a stanza."""
     found: list[Entry] = []
-    for number, stanza in enumerate(_stanzas(text)):
-        found += _entries(_fields(stanza), path, number)
+    for number, stanza in enumerate(_split_stanzas(text)):
+        found += _stanza_entries(_parse_fields(stanza), path, number)
     return found
 
 
-def _entries(fields: Mapping[str, str], path: str, number: int) -> list[Entry]:
+def _stanza_entries(fields: Mapping[str, str], path: str, number: int) -> list[Entry]:
     options = {}
     if fields.get("architectures"):
         options["arch"] = ",".join(fields["architectures"].split())
@@ -182,7 +182,7 @@ def _entries(fields: Mapping[str, str], path: str, number: int) -> list[Entry]:
     ]
 
 
-def _stanzas(text: str) -> list[list[str]]:
+def _split_stanzas(text: str) -> list[list[str]]:
     """The lines of each stanza, line ends included; blank lines are a stanza's last."""
     stanzas: list[list[str]] = []
     open_ = False
@@ -199,7 +199,7 @@ def _stanzas(text: str) -> list[list[str]]:
     return [stanza for stanza in stanzas if stanza]
 
 
-def _fields(stanza: Sequence[str]) -> dict[str, str]:
+def _parse_fields(stanza: Sequence[str]) -> dict[str, str]:
     fields: dict[str, str] = {}
     last = ""
     for line in stanza:
@@ -219,7 +219,7 @@ def change_stanza(text: str, number: int, values: Mapping[str, str] | None) -> s
 
     Field names are compared without regard to case; a new one is put at the stanza's end.
     """
-    stanzas = _stanzas(text)
+    stanzas = _split_stanzas(text)
     if values is None:
         stanzas[number] = []
     else:

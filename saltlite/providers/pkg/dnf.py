@@ -47,33 +47,39 @@ class Dnf(rpm.Rpm):
         """
         if not names:
             return {}
-        listed = self._listed([], names, options)
+        listed = self._list_versions([], names, options)
         newest = {name: listed.get(name, [""])[0] for name in names}
-        return newest | self._kept_back(newest, options)
+        return newest | self._find_kept_back(newest, options)
 
-    def _kept_back(self, newest: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    def _find_kept_back(
+        self, newest: Mapping[str, str], options: Mapping[str, Any]
+    ) -> dict[str, str]:
         """What an installation brings of those that are locked; dnf lists newer ones, too."""
-        if truth(options.get("update_holds")) or self._tool() == "yum" or not any(newest.values()):
+        if (
+            truth(options.get("update_holds"))
+            or self._find_tool() == "yum"
+            or not any(newest.values())
+        ):
             return {}
         try:
-            locked = versionlock.versions(self._locks())
+            locked = versionlock.versions(self._read_locks())
         except FunctionUnavailable:
             return {}
-        names = [name for name, one in newest.items() if one and not _among(one, locked, name)]
-        offered = self.offered(names, options) if names else {}
+        names = [name for name, one in newest.items() if one and not _is_allowed(one, locked, name)]
+        offered = self.list_offered(names, options) if names else {}
         return {
-            name: next((one for one in offered.get(name, []) if _among(one, locked, name)), "")
+            name: next((one for one in offered.get(name, []) if _is_allowed(one, locked, name)), "")
             for name in names
         }
 
-    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """All versions in the enabled repositories, newest first."""
-        return self._listed(["--showduplicates"], names, options)
+        return self._list_versions(["--showduplicates"], names, options)
 
-    def _listed(
+    def _list_versions(
         self, flags: Sequence[str], names: Sequence[str], options: Mapping[str, Any]
     ) -> Versions:
-        tool = self._tool()
+        tool = self._find_tool()
         if tool == "yum" and truth(options.get("update_holds")):
             flags = [*flags, "--disableplugin=versionlock"]  # it would leave out newer versions
         argv = [tool, "--quiet", "list", *flags, *repo_flags(options), _AVAILABLE[tool], *names]
@@ -81,7 +87,7 @@ class Dnf(rpm.Rpm):
 
     def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
         """What there are newer versions of, that no lock excludes."""
-        done = ask(self.ctx, [self._tool(), "--quiet", "check-update", *repo_flags(options)])
+        done = ask(self.ctx, [self._find_tool(), "--quiet", "check-update", *repo_flags(options)])
         if done.exit_code not in (0, UPDATES_THERE):
             raise FunctionError(complaint(done)[0])
         listed = parse_list(done.stdout, self.architecture())
@@ -89,7 +95,7 @@ class Dnf(rpm.Rpm):
 
     def refresh(self, options: Mapping[str, Any]) -> bool:
         """Throw the old lists away and, unless ``check_update`` is off, get new ones."""
-        tool, flags = self._tool(), repo_flags(options)
+        tool, flags = self._find_tool(), repo_flags(options)
         ask(self.ctx, [tool, "--quiet", "--assumeyes", "clean", "expire-cache", *flags])
         if not truth(options.get("check_update", True)):
             return True
@@ -98,7 +104,7 @@ class Dnf(rpm.Rpm):
 
     def change(self, change: Change) -> list[str]:
         """Install, remove and upgrade; downgrades and reinstallations are commands of their own."""
-        tool = self._tool()
+        tool = self._find_tool()
         flags = [*repo_flags(change.options), *flags_of(change.options, tool)]
         if change.action == "upgrade":
             argv = [tool, "--quiet", "-y", *upgrade_words(change.options), *flags]
@@ -108,7 +114,7 @@ class Dnf(rpm.Rpm):
                 act(self.ctx, [tool, "-y", "remove", *map(target_word, change.targets)])
             )
         errors: list[str] = []
-        for command, targets in sorted_targets(change).items():
+        for command, targets in sort_targets(change).items():
             if targets:
                 best = BEST if (tool, command) == ("dnf", "install") else ()
                 argv = [tool, "-y", command, *best, *flags, *map(target_word, targets)]
@@ -119,9 +125,9 @@ class Dnf(rpm.Rpm):
         """What rpm tells of the installed ones."""
         return self.info(names, {"failhard": False, "attr": ",".join(fields)})
 
-    def held(self) -> list[str]:
+    def list_held(self) -> list[str]:
         """The packages that ``versionlock`` keeps at a version."""
-        return list(versionlock.versions(self._locks()))
+        return list(versionlock.versions(self._read_locks()))
 
     def locks(self) -> list[str]:
         """The same as dnf writes them: name, epoch, version, release.
@@ -129,30 +135,30 @@ class Dnf(rpm.Rpm):
         Raises:
             FunctionUnavailable: the plug-in is not there.
         """
-        return [lock.told for lock in versionlock.parse(self._locks())]
+        return [lock.told for lock in versionlock.parse(self._read_locks())]
 
-    def _locks(self) -> str:
-        done = ask(self.ctx, [self._tool(), "versionlock", "list"])
+    def _read_locks(self) -> str:
+        done = ask(self.ctx, [self._find_tool(), "versionlock", "list"])
         if done.exit_code != 0:
-            reason = f"{self._tool()} needs its plug-in versionlock to hold packages"
+            reason = f"{self._find_tool()} needs its plug-in versionlock to hold packages"
             raise FunctionUnavailable("pkg.list_holds", reason)
         return done.stdout
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Lock versions; needs the plug-in ``versionlock``."""
-        return {name: self._lock(name, "add") for name in names}
+        return {name: self._run_lock(name, "add") for name in names}
 
     def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Unlock versions."""
-        return {name: self._lock(name, "delete") for name in names}
+        return {name: self._run_lock(name, "delete") for name in names}
 
-    def _lock(self, name: str, command: str) -> dict[str, Any]:
+    def _run_lock(self, name: str, command: str) -> dict[str, Any]:
         adding = command == "add"
         answer: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
-        if (name in self.held()) == adding:
+        if (name in self.list_held()) == adding:
             said = "already set to be held" if adding else "not being held"
             return answer | {"comment": f"Package {name} is {said}."}
-        done = ask(self.ctx, [self._tool(), "versionlock", command, name])
+        done = ask(self.ctx, [self._find_tool(), "versionlock", command, name])
         if done.exit_code != 0 or _UNKNOWN.search(f"{done.stdout}\n{done.stderr}"):
             said = "held" if adding else "unheld"
             return answer | {
@@ -174,7 +180,7 @@ class Dnf(rpm.Rpm):
                 text = self.ctx.host.read_text(path) or ""
                 comments = ini_repos.comments_of(text)
                 repos |= {
-                    repo: {**fields, **_commented(comments.get(repo)), "file": path}
+                    repo: {**fields, **_comment_options(comments.get(repo)), "file": path}
                     for repo, fields in ini_repos.parse(text).items()
                     if repo != "main"
                 }
@@ -188,7 +194,7 @@ class Dnf(rpm.Rpm):
 
     def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
         """Raise UsageError if the repository would have no name or no address."""
-        _check_repo(self.list_repos(options).get(repo), _given(options))
+        _check_repo(self.list_repos(options).get(repo), _given_options(options))
 
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a repository; ``{file: {id: options}}``. An empty value takes one away.
@@ -197,13 +203,13 @@ class Dnf(rpm.Rpm):
             UsageError: a new one has neither ``baseurl`` nor ``mirrorlist`` nor ``metalink``.
         """
         with textfile.hold_name(self.ctx, REPOSITORIES):
-            return self._put_repo(repo, options)
+            return self._write_repo(repo, options)
 
-    def _put_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        given = _given(options)
+    def _write_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        given = _given_options(options)
         there = self.list_repos(options).get(repo)
         _check_repo(there, given)
-        values = {name: ini_repos.written(value) for name, value in given.items()}
+        values = {name: ini_repos.format_value(value) for name, value in given.items()}
         for name, other in (("mirrorlist", "baseurl"), ("baseurl", "mirrorlist")):
             if there and values.get(name) and other in there:
                 values.setdefault(other, None)
@@ -234,7 +240,7 @@ class Dnf(rpm.Rpm):
         disk.write_file(Path(path), text.encode(), mode=0o644)
         return f"Repo {repo} has been removed from {path}"
 
-    def _tool(self) -> str:
+    def _find_tool(self) -> str:
         found = next((name for name in ("dnf", "yum") if self.ctx.host.which(name)), None)
         if found is None:
             raise CommandError(["dnf"], None, "neither dnf nor yum is there")
@@ -245,11 +251,11 @@ NOT_WRITTEN = ("basedir", "refresh", "file", "disabled", "comments")
 """Keywords of ``mod_repo`` that are no options of a repository."""
 
 
-def _commented(comments: str | None) -> dict[str, str]:
+def _comment_options(comments: str | None) -> dict[str, str]:
     return {} if comments is None else {"comments": comments}
 
 
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+def _given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a repository among the keywords of ``mod_repo``."""
     given = {name: value for name, value in options.items() if name not in NOT_WRITTEN}
     if "disabled" in options:
@@ -313,7 +319,7 @@ def flags_of(options: Mapping[str, Any], tool: str) -> list[str]:
     return flags
 
 
-def sorted_targets(change: Change) -> dict[str, list[Wanted]]:
+def sort_targets(change: Change) -> dict[str, list[Wanted]]:
     """The targets of each command: downgrade what is older, reinstall what is to be."""
     again = truth(change.options.get("reinstall"))
     targets: dict[str, list[Wanted]] = {"install": [], "downgrade": [], "reinstall": []}
@@ -345,19 +351,19 @@ def parse_list(text: str, native: str) -> Versions:
     yum wraps long lines; what follows ``Obsoleting Packages`` does not count.
     """
     found: Versions = {}
-    for line in _unwrapped(text):
+    for line in _unwrap_lines(text):
         if _OBSOLETING.match(line):
             break
         match = _LISTED.match(line)
         if match is None or match.group(4).startswith("@"):
             continue
-        name = rpm.qualified(match.group(1), match.group(2), native)
+        name = rpm.qualify_name(match.group(1), match.group(2), native)
         known = found.setdefault(name, [])
         known += [match.group(3)] if match.group(3) not in known else []
     return {name: newest_first(versions) for name, versions in found.items()}
 
 
-def _unwrapped(text: str) -> list[str]:
+def _unwrap_lines(text: str) -> list[str]:
     lines: list[str] = []
     for line in text.splitlines():
         if line[:1].isspace() and lines and len(lines[-1].split()) < 3:
@@ -374,6 +380,6 @@ def newest_first(versions: Sequence[str]) -> list[str]:
     return sorted(versions, key=cmp_to_key(rpm.compare), reverse=True)
 
 
-def _among(version: str, locked: Mapping[str, Sequence[str]], name: str) -> bool:
+def _is_allowed(version: str, locked: Mapping[str, Sequence[str]], name: str) -> bool:
     """Whether a version may be installed: the package has no lock, or one at it."""
     return name not in locked or any(rpm.compare(version, one) == 0 for one in locked[name])

@@ -53,17 +53,17 @@ def compare(first: str, second: str) -> int | None:
 
     An empty version is older than all others.
     """
-    if not (_readable(first) and _readable(second)):
+    if not (_is_readable(first) and _is_readable(second)):
         return None
     if not (first and second):
         return (first > second) - (first < second)
-    ours, theirs = _split(first), _split(second)
+    ours, theirs = _split_version(first), _split_version(second)
     if ours[0] != theirs[0]:
         return 1 if ours[0] > theirs[0] else -1
     return _compare_part(ours[1], theirs[1]) or _compare_part(ours[2], theirs[2])
 
 
-def _readable(version: str) -> bool:
+def _is_readable(version: str) -> bool:
     text = version.strip()
     if not text:
         return True
@@ -76,7 +76,7 @@ def _readable(version: str) -> bool:
     return bool(rest and _EPOCH.fullmatch(epoch)) and 0 <= int(epoch) <= GREATEST_EPOCH
 
 
-def _split(version: str) -> tuple[int, str, str]:
+def _split_version(version: str) -> tuple[int, str, str]:
     """Epoch, upstream version, revision."""
     epoch, colon, rest = version.strip().partition(":")
     if not colon:
@@ -87,7 +87,9 @@ def _split(version: str) -> tuple[int, str, str]:
 
 def _compare_part(first: str, second: str) -> int:
     """Text and number take turns; text first, which may be empty."""
-    for ours, theirs in zip_longest(_pieces(first), _pieces(second), fillvalue=("", 0)):
+    for ours, theirs in zip_longest(
+        _version_pieces(first), _version_pieces(second), fillvalue=("", 0)
+    ):
         if ours[0] != theirs[0]:
             return _compare_text(ours[0], theirs[0])
         if ours[1] != theirs[1]:
@@ -95,7 +97,7 @@ def _compare_part(first: str, second: str) -> int:
     return 0
 
 
-def _pieces(part: str) -> Iterator[tuple[str, int]]:
+def _version_pieces(part: str) -> Iterator[tuple[str, int]]:
     index = 0
     while index < len(part):
         start = index
@@ -112,13 +114,13 @@ def _is_digit(character: str) -> bool:
 
 
 def _compare_text(first: str, second: str) -> int:
-    for ours, theirs in zip_longest(map(_weight, first), map(_weight, second), fillvalue=0):
+    for ours, theirs in zip_longest(map(_weight_of, first), map(_weight_of, second), fillvalue=0):
         if ours != theirs:
             return 1 if ours > theirs else -1
     return 0
 
 
-def _weight(character: str) -> int:
+def _weight_of(character: str) -> int:
     """A tilde is before the end, letters before all other signs."""
     if character == "~":
         return -1

@@ -63,17 +63,17 @@ class Group:
         return {**members, **what}
 
 
-def listed(ctx: MinionContext) -> dict[str, Any]:
+def list_groups(ctx: MinionContext) -> dict[str, Any]:
     """All groups, by what they are and whether they are installed."""
-    program = _program(ctx, "group_list")
+    program = _find_program(ctx, "group_list")
     words = ["grouplist", "hidden"] if program == "yum" else ["group", "list", "--hidden"]
-    text = _told(ctx, [program, *words])
+    text = _run_text(ctx, [program, *words])
     if not _COLUMNS.search(text):
         return parse_list(text)
-    return parse_tables(text, _told(ctx, [program, "environment", "list"]))
+    return parse_tables(text, _run_text(ctx, [program, "environment", "list"]))
 
 
-def _told(ctx: MinionContext, argv: Sequence[str]) -> str:
+def _run_text(ctx: MinionContext, argv: Sequence[str]) -> str:
     done = ask(ctx, argv)
     if done.exit_code != 0:
         raise FunctionError(complaint(done)[0])
@@ -90,13 +90,13 @@ def info(
     Raises:
         FunctionError: there is none.
     """
-    found = _asked(ctx, name)
+    found = _ask_group(ctx, name)
     if not (expand and found.environment):
         return found
     members: dict[str, set[str]] = {kind: set() for kind in KINDS}
     groups = dict.fromkeys(one for kind in KINDS for one in found.members.get(kind, ()))
     for each in (one for one in groups if one not in ignored):
-        for kind, packages in _asked(ctx, each).members.items():
+        for kind, packages in _ask_group(ctx, each).members.items():
             members[kind] |= set(packages)
     expanded = {kind: sorted(packages) for kind, packages in members.items()}
     return Group(found.name, found.id, found.description, found.environment, expanded)
@@ -104,7 +104,7 @@ def info(
 
 def difference(ctx: MinionContext, name: str) -> dict[str, dict[str, list[str]]]:
     """The packages of a group that are there and that are not, of each kind."""
-    there = provider(ctx).installed()
+    there = provider(ctx).list_installed()
     group = info(ctx, name, expand=True)
     return {
         kind: {
@@ -127,8 +127,8 @@ def missing(
     return list(dict.fromkeys([*mandatory, *default, *include]))
 
 
-def _asked(ctx: MinionContext, name: str) -> Group:
-    program = _program(ctx, "group_info")
+def _ask_group(ctx: MinionContext, name: str) -> Group:
+    program = _find_program(ctx, "group_info")
     commands = [["groupinfo"]] if program == "yum" else [["group", "info"], ["environment", "info"]]
     for command in commands:  # an environment is no group to dnf5; dnf 4 does not know it
         found = parse_info(ask(ctx, [program, "--quiet", *command, name]).stdout)
@@ -137,7 +137,7 @@ def _asked(ctx: MinionContext, name: str) -> Group:
     raise FunctionError(f"Group '{name}' not found")
 
 
-def _program(ctx: MinionContext, function: str) -> str:
+def _find_program(ctx: MinionContext, function: str) -> str:
     if not serves(ctx, "group_diff"):
         raise FunctionUnavailable(f"pkg.{function}")
     return next((name for name in ("dnf", "yum") if ctx.host.which(name)), "dnf")
@@ -181,7 +181,7 @@ def parse_info(text: str) -> Group | None:
     fields: dict[str, str] = {}
     members: dict[str, list[str]] = {}
     name, environment, kind = "", False, ""
-    for key, value in _lines(text):
+    for key, value in _parse_lines(text):
         small = key.lower()
         if small in ("group", "environment group", "name"):
             if name:
@@ -189,8 +189,8 @@ def parse_info(text: str) -> Group | None:
             name, environment = value, small == "environment group"
         elif name and small == "id":
             break
-        elif _kind(small) in KINDS:
-            kind = _kind(small)
+        elif _kind_of(small) in KINDS:
+            kind = _kind_of(small)
             environment = environment or small.endswith(" groups")
             members.setdefault(kind, [])
             members[kind] += [value] if value else []
@@ -198,22 +198,22 @@ def parse_info(text: str) -> Group | None:
             kind, fields[small] = "", value
         elif kind and value:
             members[kind].append(value)
-    members = {each: [_bare(one) for one in packages] for each, packages in members.items()}
+    members = {each: [_bare_name(one) for one in packages] for each, packages in members.items()}
     known = next((fields[one] for one in ("group-id", "environment-id", "id") if one in fields), "")
     return Group(name, known, fields.get("description", ""), environment, members) if name else None
 
 
-def _kind(key: str) -> str:
+def _kind_of(key: str) -> str:
     """How much the packages or groups of a heading belong to it; dnf5's environments require."""
     word = key.split(" ")[0]
     return "mandatory" if word == "required" else word
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     return name.lstrip("+-=")
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
+def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
     """Keys and values; a line without a key goes on with what was before."""
     for line in text.splitlines():
         table = _TABLE.match(line)

@@ -36,10 +36,10 @@ def change(text: str, section: str, values: Mapping[str, str | None]) -> str:
     A section that is not there is put at the end.
     """
     lines = text.splitlines()
-    start, end = _bounds(lines, section)
+    start, end = _section_bounds(lines, section)
     if start < 0:
         body = [f"{name}={value}" for name, value in values.items() if value is not None]
-        return _text([*lines, *([""] if lines and lines[-1] else []), f"[{section}]", *body])
+        return _join_lines([*lines, *([""] if lines and lines[-1] else []), f"[{section}]", *body])
     left = dict(values)
     kept: list[str] = []
     skipping = False
@@ -57,10 +57,10 @@ def change(text: str, section: str, values: Mapping[str, str | None]) -> str:
     while kept and not kept[-1].strip():
         kept.pop()
     blank = [""] if end < len(lines) else []
-    return _text([*lines[: start + 1], *kept, *added, *blank, *lines[end:]])
+    return _join_lines([*lines[: start + 1], *kept, *added, *blank, *lines[end:]])
 
 
-def written(value: Any) -> str | None:
+def format_value(value: Any) -> str | None:
     """The value of an option as it is in a file, ``None`` if it is to be taken away."""
     if value is None or value == "":
         return None
@@ -72,12 +72,12 @@ def written(value: Any) -> str | None:
 
 def with_comments(text: str, section: str, comments: Any) -> str:
     """A file with comments (a text or a list) at the end of one section, unless they are there."""
-    for line in wanted_comments(comments):
+    for line in strip_comments(comments):
         text = _with_comment(text, section, line)
     return text
 
 
-def wanted_comments(comments: Any) -> list[str]:
+def strip_comments(comments: Any) -> list[str]:
     """Comments that were asked for as the lines they are, without their sign."""
     given = comments if isinstance(comments, (list, tuple)) else str(comments or "").splitlines()
     lines = (" ".join(str(each).split()) for each in given)
@@ -98,23 +98,23 @@ def comments_of(text: str) -> dict[str, str]:
 
 def _with_comment(text: str, section: str, comment: str) -> str:
     lines = text.splitlines()
-    start, end = _bounds(lines, section)
+    start, end = _section_bounds(lines, section)
     there = (line.lstrip("#").strip() for line in lines[start:end] if line.startswith("#"))
     if start < 0 or comment in there:
         return text
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
-    return _text([*lines[:end], f"# {comment}", *lines[end:]])
+    return _join_lines([*lines[:end], f"# {comment}", *lines[end:]])
 
 
 def without(text: str, section: str) -> str:
     """A file without one section."""
     lines = text.splitlines()
-    start, end = _bounds(lines, section)
-    return text if start < 0 else _text([*lines[:start], *lines[end:]])
+    start, end = _section_bounds(lines, section)
+    return text if start < 0 else _join_lines([*lines[:start], *lines[end:]])
 
 
-def _bounds(lines: list[str], section: str) -> tuple[int, int]:
+def _section_bounds(lines: list[str], section: str) -> tuple[int, int]:
     """The line of the section's head and the one after its last; -1 if it is not there."""
     start = next((n for n, line in enumerate(lines) if line.strip() == f"[{section}]"), -1)
     if start < 0:
@@ -123,5 +123,5 @@ def _bounds(lines: list[str], section: str) -> tuple[int, int]:
     return start, next((n for n in after if lines[n].startswith("[")), len(lines))
 
 
-def _text(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)

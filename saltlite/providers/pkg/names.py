@@ -39,7 +39,7 @@ def packages_of(given: Any) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     repeated: list[str] = []
     for each in given:
-        for name, version in _pairs(each):
+        for name, version in _parse_pairs(each):
             if name in found:
                 repeated.append(name)
             found[name] = version
@@ -52,7 +52,7 @@ def packages_of(given: Any) -> dict[str, str | None]:
     return found
 
 
-def _pairs(each: Any) -> Iterable[tuple[str, str | None]]:
+def _parse_pairs(each: Any) -> Iterable[tuple[str, str | None]]:
     if isinstance(each, Mapping):
         for name, version in each.items():
             yield str(name), None if version in (None, "") else str(version)
@@ -89,12 +89,12 @@ def satisfying(version: str, offered: Sequence[str], compare: Compare) -> str | 
     """The first of the offered versions that satisfies all conditions, parted by commas."""
     conditions = [part.strip() for part in version.split(",") if part.strip()]
     for candidate in offered:
-        if all(_fits(candidate, condition, compare) for condition in conditions):
+        if all(_fits_condition(candidate, condition, compare) for condition in conditions):
             return candidate
     return None
 
 
-def _fits(candidate: str, condition: str, compare: Compare) -> bool:
+def _fits_condition(candidate: str, condition: str, compare: Compare) -> bool:
     match = _CONDITION.match(condition)
     if match is None:
         return False
@@ -116,7 +116,7 @@ def _fits(candidate: str, condition: str, compare: Compare) -> bool:
     )
 
 
-def joined(versions: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def join_versions(versions: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Several versions of a package as one text."""
     return {name: ",".join(each) for name, each in versions.items()}
 
@@ -125,7 +125,7 @@ def changes(
     before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, str]]:
     """``{name: {"old", "new"}}`` of all packages that changed; ``""`` for not there."""
-    old, new = joined(before), joined(after)
+    old, new = join_versions(before), join_versions(after)
     names = [*new, *(name for name in old if name not in new)]
     return {
         name: {"old": old.get(name, ""), "new": new.get(name, "")}

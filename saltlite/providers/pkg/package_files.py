@@ -22,7 +22,7 @@ DETAILS = ("path", "size", "creation_date_time_t", "creation_date_time")
 FORMAT = "%{NAME}\x1f%{EPOCH}\x1f%{VERSION}\x1f%{RELEASE}\x1f%{ARCH}\n"
 
 
-def downloaded(ctx: MinionContext, root: str | None = None) -> dict[str, Any]:
+def list_downloaded(ctx: MinionContext, root: str | None = None) -> dict[str, Any]:
     """Name, version, and of each file its path, size in bytes and time of creation.
 
     Raises:
@@ -35,11 +35,11 @@ def downloaded(ctx: MinionContext, root: str | None = None) -> dict[str, Any]:
 
     found = provider(ctx)
     if isinstance(found, Apt):
-        return apt_files.downloaded(ctx, root or "/")
+        return apt_files.list_downloaded(ctx, root or "/")
     if not isinstance(found, Rpm):
         raise FunctionUnavailable("pkg.list_downloaded")
     caches = ZYPPER_CACHES if isinstance(found, Zypper) else CACHES
-    return _of_rpm(ctx, list(_files(root or "/", caches)))
+    return _of_rpm(ctx, list(_walk_files(root or "/", caches)))
 
 
 def changes(
@@ -60,7 +60,7 @@ def tells_files(ctx: MinionContext) -> bool:
     return isinstance(provider(ctx), Rpm)
 
 
-def _files(root: str, caches: Sequence[str]) -> Iterator[str]:
+def _walk_files(root: str, caches: Sequence[str]) -> Iterator[str]:
     for cache in caches:
         for directory, _, names in os.walk(os.path.join(root, cache)):
             yield from (os.path.join(directory, name) for name in names if name.endswith(".rpm"))
@@ -71,16 +71,16 @@ def _of_rpm(ctx: MinionContext, paths: Sequence[str]) -> dict[str, Any]:
 
     native = str(ctx.grains.get("osarch") or "")
     found: dict[str, Any] = {}
-    for path, line in zip(paths, _headers(ctx, paths), strict=True):
+    for path, line in zip(paths, _read_headers(ctx, paths), strict=True):
         fields = line.split("\x1f")
         if len(fields) == 5:
-            name = rpm.qualified(fields[0], fields[4], native)
-            version = rpm.joined_version(*fields[1:4])
-            found.setdefault(name, {})[version] = _details(path)
+            name = rpm.qualify_name(fields[0], fields[4], native)
+            version = rpm.join_version(*fields[1:4])
+            found.setdefault(name, {})[version] = _file_details(path)
     return found
 
 
-def _headers(ctx: MinionContext, paths: Sequence[str]) -> list[str]:
+def _read_headers(ctx: MinionContext, paths: Sequence[str]) -> list[str]:
     """What rpm tells of each file, ``""`` of one that is none; one command unless there is such."""
     if not paths:
         return []
@@ -89,10 +89,10 @@ def _headers(ctx: MinionContext, paths: Sequence[str]) -> list[str]:
         return lines
     if len(paths) == 1:
         return [""]
-    return [line for path in paths for line in _headers(ctx, [path])]
+    return [line for path in paths for line in _read_headers(ctx, [path])]
 
 
-def _details(path: str) -> dict[str, Any]:
+def _file_details(path: str) -> dict[str, Any]:
     status = os.stat(path)
     created = datetime.fromtimestamp(int(status.st_ctime), timezone.utc).astimezone()
     return {

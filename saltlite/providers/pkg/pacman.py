@@ -28,7 +28,7 @@ class Pacman:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
+    def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """What ``pacman -Q`` lists; nothing is left over of a removed package."""
         if removed or purge_desired:
             return {}
@@ -43,7 +43,7 @@ class Pacman:
             found[name] = known.get(name, [""])[0]
         return found
 
-    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """What the repositories have; there is one version of each."""
         found = parse_repositories(output(self.ctx, ["pacman", "-Sl"]))
         return {

@@ -31,7 +31,7 @@ _PACKAGE = regex(
 class Patches(Protocol):
     """What a package manager knows of patches."""
 
-    def listed(self) -> dict[str, Any]:
+    def list_patches(self) -> dict[str, Any]:
         """``{id: {"installed", "summary"}}``."""
 
     def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
@@ -72,14 +72,14 @@ class Advisories:
         self.ctx = ctx
         self.program = next((name for name in ("dnf", "yum") if ctx.host.which(name)), "dnf")
 
-    def listed(self) -> dict[str, Any]:
+    def list_patches(self) -> dict[str, Any]:
         """The summary of an advisory are its packages."""
-        text = self._asked("all" if self.program == "yum" else "--all")
+        text = self._ask_updateinfo("all" if self.program == "yum" else "--all")
         if _COLUMNS.search(text):
-            return parse_tables(text, self._asked("--available"))
+            return parse_tables(text, self._ask_updateinfo("--available"))
         return parse_advisories(text)
 
-    def _asked(self, which: str) -> str:
+    def _ask_updateinfo(self, which: str) -> str:
         done = ask(self.ctx, [self.program, "--quiet", "updateinfo", "list", which])
         if done.exit_code != 0:
             raise FunctionError(complaint(done)[0])
@@ -91,15 +91,15 @@ class Advisories:
         from saltlite.providers.pkg.dnf import newest_first
 
         back_end = provider(self.ctx)
-        there, known = back_end.installed(), self.listed()
+        there, known = back_end.list_installed(), self.list_patches()
         native = str(self.ctx.grains.get("osarch") or "")
         found: dict[str, str] = {}
         for package in (one for each in ids for one in known[each]["summary"]):
             match = _PACKAGE.match(package)
             if match is None:
                 continue
-            name = rpm.qualified(match["name"], match["arch"], native)
-            new = rpm.joined_version(match["epoch"] or "", match["version"], match["release"])
+            name = rpm.qualify_name(match["name"], match["arch"], native)
+            new = rpm.join_version(match["epoch"] or "", match["version"], match["release"])
             if name in there and all(rpm.compare(new, old) > 0 for old in there[name]):
                 found[name] = newest_first([new, found.get(name, new)])[0]
         return found
@@ -120,7 +120,7 @@ class ZypperPatches:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def listed(self) -> dict[str, Any]:
+    def list_patches(self) -> dict[str, Any]:
         """As ``zypper search`` finds them."""
         from saltlite.providers.pkg.zypper import ASK, FINE, NOTHING_FOUND
 
@@ -133,7 +133,7 @@ class ZypperPatches:
         """What a dry run would install or upgrade."""
         from saltlite.providers.pkg.zypper import ASK, FINE
 
-        argv = [*ASK, *self._words(ids, options), "--dry-run"]
+        argv = [*ASK, *self._option_words(ids, options), "--dry-run"]
         done = ask(self.ctx, argv)
         return parse_summary(done.stdout) if done.exit_code in FINE else {}
 
@@ -142,11 +142,11 @@ class ZypperPatches:
         from saltlite.providers.pkg.zypper import ACT, FINE
 
         checks = ["--no-gpg-checks"] if truth(options.get("skip_verify")) else []
-        done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *self._words(ids, options)])
+        done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *self._option_words(ids, options)])
         return [] if done.exit_code in FINE else complaint(done)
 
     @staticmethod
-    def _words(ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    def _option_words(ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
         from saltlite.providers.pkg.zypper import flags_of
 
         return ["install", *flags_of(options, False), *(f"patch:{each}" for each in ids)]
@@ -168,16 +168,16 @@ def parse_advisories(text: str) -> dict[str, Any]:
 
 def parse_tables(every: str, left: str) -> dict[str, Any]:
     """``updateinfo list`` of dnf5: all, and those that are available, which are not installed."""
-    missing = set(_rows(left))
+    missing = set(_parse_rows(left))
     found: dict[str, Any] = {}
-    for name, package in dict.fromkeys(_rows(every)):
+    for name, package in dict.fromkeys(_parse_rows(every)):
         known = found.setdefault(name, {"installed": True, "summary": []})
         known["installed"] = known["installed"] and (name, package) not in missing
         known["summary"].append(package)
     return found
 
 
-def _rows(text: str) -> list[tuple[str, str]]:
+def _parse_rows(text: str) -> list[tuple[str, str]]:
     matches = (_ROW.match(line) for line in text.splitlines())
     return [(match["id"], match["package"]) for match in matches if match]
 

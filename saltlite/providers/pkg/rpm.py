@@ -75,7 +75,7 @@ def _compare_pieces(first: str, second: str) -> int:
     return (first > second) - (first < second)
 
 
-def split(version: str) -> tuple[int, str, str]:
+def split_version(version: str) -> tuple[int, str, str]:
     """Epoch, version and release of ``epoch:version-release``."""
     epoch, colon, rest = version.partition(":")
     if not colon:
@@ -86,7 +86,7 @@ def split(version: str) -> tuple[int, str, str]:
 
 def compare(first: str, second: str) -> int:
     """-1, 0 or 1. A release counts only if both have one."""
-    ours, theirs = split(first), split(second)
+    ours, theirs = split_version(first), split_version(second)
     if ours[0] != theirs[0]:
         return 1 if ours[0] > theirs[0] else -1
     order = compare_parts(ours[1], theirs[1])
@@ -95,7 +95,7 @@ def compare(first: str, second: str) -> int:
     return compare_parts(ours[2], theirs[2])
 
 
-def joined_version(epoch: str, version: str, release: str) -> str:
+def join_version(epoch: str, version: str, release: str) -> str:
     """``epoch:version-release``, without an epoch that is none or zero."""
     prefix = "" if epoch in ("", "0", "(none)") else f"{epoch}:"
     return f"{prefix}{version}-{release}" if release else f"{prefix}{version}"
@@ -109,12 +109,12 @@ def parse_packages(text: str, native: str) -> Versions:
         if len(fields) != 5:
             continue
         name, epoch, version, release, architecture = fields
-        full = qualified(name, architecture, native)
-        found.setdefault(full, []).append(joined_version(epoch, version, release))
+        full = qualify_name(name, architecture, native)
+        found.setdefault(full, []).append(join_version(epoch, version, release))
     return found
 
 
-def qualified(name: str, architecture: str, native: str) -> str:
+def qualify_name(name: str, architecture: str, native: str) -> str:
     """The name, with the architecture if that is a foreign one."""
     if architecture in (native, "noarch", "") or not native:
         return name
@@ -146,7 +146,7 @@ class Rpm:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
+    def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """What rpm has; nothing is ever left over of a removed package."""
         if removed or purge_desired:
             return {}
@@ -184,7 +184,7 @@ class Rpm:
         """The files of packages; of all packages in one list without names."""
         found: dict[str, list[str]] = {}
         errors: list[str] = []
-        for name in names or list(self.installed()):
+        for name in names or list(self.list_installed()):
             done = ask(self.ctx, ["rpm", "-ql", name])
             if done.exit_code != 0:
                 errors.append(done.stdout.strip())

@@ -95,9 +95,9 @@ class Ppa:
 
     def get(self) -> dict[str, Any]:
         """The source that is in use, whoever wrote it."""
-        return next((each.as_map() for each in self._entries() if not each.disabled), {})
+        return next((each.as_map() for each in self._find_entries() if not each.disabled), {})
 
-    def _entries(self) -> list[Entry]:
+    def _find_entries(self) -> list[Entry]:
         ours = re.compile(
             rf"https?://(?:[^@/]+@)?(?:{'|'.join(map(re.escape, HOSTS))})"
             rf"/{re.escape(self.owner)}/{re.escape(self.name)}/ubuntu/?$"
@@ -116,7 +116,7 @@ class Ppa:
         """
         tool = next((name for name in TOOLS if self.ctx.host.which(name)), None)
         if tool is None or options.get("dist"):
-            self._write(options)
+            self._write_source(options)
             return self.get()
         done = act(self.ctx, [tool, "-y", f"ppa:{self.owner}/{self.name}"])
         if done.exit_code != 0:
@@ -126,7 +126,7 @@ class Ppa:
             )
         return self.get()
 
-    def _write(self, options: Mapping[str, Any]) -> None:
+    def _write_source(self, options: Mapping[str, Any]) -> None:
         dist = str(options.get("dist") or self.ctx.grains.get("oscodename") or "")
         place = f"/etc/apt/sources.list.d/{self.owner}-{self.name}-{dist}.list"
         ring = f"{apt_keys.KEYRINGS}/{self.owner}-{self.name}.gpg"
@@ -149,7 +149,7 @@ class Ppa:
 
     def remove(self) -> str:
         """All sources of it."""
-        found = self._entries()
+        found = self._find_entries()
         if not found:
             said = f"Repo ppa:{self.owner}/{self.name} doesn't exist in the sources.list(s)"
             raise FunctionError(said)
@@ -171,7 +171,7 @@ class Copr:
 
     def check(self) -> None:
         """The plug-in has to be there."""
-        if {"dnf-plugins-core", "dnf5-plugins"}.isdisjoint(self.back_end.installed()):
+        if {"dnf-plugins-core", "dnf5-plugins"}.isdisjoint(self.back_end.list_installed()):
             raise FunctionError("dnf-plugins-core must be installed to use COPR")
         if self.ctx.host.which("dnf") is None:
             raise CommandError(["dnf"], None, "dnf is not there")

@@ -43,10 +43,10 @@ def act(
     Under systemd it gets a scope of its own, so that it survives a restart of the minion that it
     may cause (the minion's own package). Option ``systemd.scope`` of the minion turns that off.
     """
-    return ask(ctx, [*_scope(ctx, argv[0]), *argv], env=env)
+    return ask(ctx, [*_scope_words(ctx, argv[0]), *argv], env=env)
 
 
-def _scope(ctx: MinionContext, program: str) -> list[str]:
+def _scope_words(ctx: MinionContext, program: str) -> list[str]:
     wanted = ctx.config.extra.get("systemd.scope", True)
     if not wanted or not ctx.host.is_dir(BOOTED_BY_SYSTEMD) or not ctx.host.which("systemd-run"):
         return []

@@ -38,7 +38,7 @@ _LINE = regex(
 _OPTION = regex(r"^[a-z][a-z0-9-]*$")
 
 
-def altered(
+def find_altered(
     ctx: MinionContext, names: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The files that are not as they were installed; of all packages without names.
@@ -52,7 +52,7 @@ def altered(
     """
     if not serves(ctx, "verify"):
         raise FunctionUnavailable("pkg.verify")
-    done = ask(ctx, _command(ctx, names, options))
+    done = ask(ctx, _verify_command(ctx, names, options))
     told = [*done.stderr.splitlines(), *done.stdout.splitlines()]
     absent = [line for line in told if line.endswith("is not installed")]
     if absent:
@@ -62,7 +62,9 @@ def altered(
     return {path: each for path, each in found.items() if each.get("type") not in ignored}
 
 
-def _command(ctx: MinionContext, names: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+def _verify_command(
+    ctx: MinionContext, names: Sequence[str], options: Mapping[str, Any]
+) -> list[str]:
     from saltlite.providers.pkg.apt import Apt
 
     given = words(options.get("verify_options"))

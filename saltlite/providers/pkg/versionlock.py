@@ -33,7 +33,7 @@ class Lock:
 
 def parse(text: str) -> list[Lock]:
     """The locks in ``versionlock list``. Exclusions and ranges hold no package as it is."""
-    return [*_lines(text), *_blocks(text)]
+    return [*_parse_lines(text), *_parse_blocks(text)]
 
 
 def versions(text: str) -> dict[str, list[str]]:
@@ -44,15 +44,15 @@ def versions(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _lines(text: str) -> Iterator[Lock]:
+def _parse_lines(text: str) -> Iterator[Lock]:
     for line in map(str.strip, text.splitlines()):
         match = _LINE.match(line if line.endswith(".*") else f"{line}.*")
         if match:
             epoch = match["first"] or match["epoch"]
-            yield Lock(match["name"], _version(epoch, match["rest"]), line)
+            yield Lock(match["name"], _join_version(epoch, match["rest"]), line)
 
 
-def _blocks(text: str) -> Iterator[Lock]:
+def _parse_blocks(text: str) -> Iterator[Lock]:
     """Those of dnf5: the name of a package, and conditions that its versions have to meet."""
     name = ""
     for line in map(str.strip, text.splitlines()):
@@ -61,8 +61,8 @@ def _blocks(text: str) -> Iterator[Lock]:
             name = head["name"] if head else ""
         elif exact and name:
             epoch, rest = exact["epoch"] or "0", exact["rest"]
-            yield Lock(name, _version(epoch, rest), f"{name}-{epoch}:{rest}.*")
+            yield Lock(name, _join_version(epoch, rest), f"{name}-{epoch}:{rest}.*")
 
 
-def _version(epoch: str | None, rest: str) -> str:
+def _join_version(epoch: str | None, rest: str) -> str:
     return rest if epoch in (None, "0") else f"{epoch}:{rest}"

@@ -45,23 +45,23 @@ class Zypper(rpm.Rpm):
 
         ``update_holds`` tells of locks that will not be there then.
         """
-        locked = [] if truth(options.get("update_holds")) else self.held()
-        offered = self.offered(names, options) if names else {}
+        locked = [] if truth(options.get("update_holds")) else self.list_held()
+        offered = self.list_offered(names, options) if names else {}
         return {name: "" if name in locked else offered.get(name, [""])[0] for name in names}
 
-    def offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
         """All versions in the repositories, newest first; names may be globs."""
         argv = [*ASK, "search", "--details", "--type", "package", "--match-exact"]
         for repo in words(options.get("fromrepo")):
             argv += ["--repo", repo]
-        return parse_search(self._asked([*argv, *names]).stdout, self.architecture())
+        return parse_search(self._ask_zypper([*argv, *names]).stdout, self.architecture())
 
     def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
         """What ``list-updates`` names."""
         argv = [*ASK, "list-updates"]
         for repo in words(options.get("fromrepo")):
             argv += ["--repo", repo]
-        return parse_updates(self._asked(argv).stdout)
+        return parse_updates(self._ask_zypper(argv).stdout)
 
     def refresh(self, options: Mapping[str, Any]) -> dict[str, bool]:
         """Get the lists of each repository: ``True`` for one that was got anew.
@@ -88,7 +88,7 @@ class Zypper(rpm.Rpm):
         """What rpm tells of the installed ones."""
         return self.info(names, {"failhard": False, "attr": ",".join(fields)})
 
-    def held(self) -> list[str]:
+    def list_held(self) -> list[str]:
         """The packages that are locked."""
         return list(self.locks())
 
@@ -98,16 +98,16 @@ class Zypper(rpm.Rpm):
 
     def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Lock packages."""
-        return {name: self._lock(name, "al") for name in names}
+        return {name: self._run_lock(name, "al") for name in names}
 
     def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """Unlock packages."""
-        return {name: self._lock(name, "rl") for name in names}
+        return {name: self._run_lock(name, "rl") for name in names}
 
-    def _lock(self, name: str, command: str) -> dict[str, Any]:
+    def _run_lock(self, name: str, command: str) -> dict[str, Any]:
         adding = command == "al"
         answer: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
-        if (name in self.held()) == adding:
+        if (name in self.list_held()) == adding:
             said = "is already set to be held" if adding else "was already unheld"
             return answer | {"comment": f"Package {name} {said}."}
         done = ask(self.ctx, [*ACT, command, name])
@@ -119,9 +119,9 @@ class Zypper(rpm.Rpm):
 
     def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The repositories by their aliases; switches as booleans."""
-        return {alias: fields for alias, (_, fields) in self._repos().items()}
+        return {alias: fields for alias, (_, fields) in self._read_repos().items()}
 
-    def _repos(self) -> dict[str, tuple[str, dict[str, Any]]]:
+    def _read_repos(self) -> dict[str, tuple[str, dict[str, Any]]]:
         repos: dict[str, tuple[str, dict[str, Any]]] = {}
         for name in self.ctx.host.names(REPOSITORIES):
             path = os.path.join(REPOSITORIES, name)
@@ -129,7 +129,7 @@ class Zypper(rpm.Rpm):
                 text = self.ctx.host.read_text(path) or ""
                 comments = ini_repos.comments_of(text)
                 for alias, fields in ini_repos.parse(text).items():
-                    shown = {key: _typed(key, each) for key, each in fields.items()}
+                    shown = {key: _typed_value(key, each) for key, each in fields.items()}
                     repos[alias] = (path, {**shown, "alias": alias})
                     if alias in comments:
                         repos[alias][1]["comments"] = comments[alias]
@@ -141,7 +141,7 @@ class Zypper(rpm.Rpm):
 
     def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
         """Raise FunctionError if a new repository would have no address."""
-        _check_repo(repo, self._repos().get(repo), _values(options))
+        _check_repo(repo, self._read_repos().get(repo), _repo_values(options))
 
     def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Make or change a repository; what it is then.
@@ -150,11 +150,11 @@ class Zypper(rpm.Rpm):
             FunctionError: a new one has neither ``url``, ``baseurl`` nor ``mirrorlist``.
         """
         with textfile.hold_name(self.ctx, REPOSITORIES):
-            return self._put_repo(repo, options)
+            return self._write_repo(repo, options)
 
-    def _put_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        there = self._repos().get(repo)
-        values = _values(options)
+    def _write_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        there = self._read_repos().get(repo)
+        values = _repo_values(options)
         _check_repo(repo, there, values)
         if there is None:
             values = {"name": repo, "enabled": "1", "autorefresh": "0", **values}
@@ -170,14 +170,14 @@ class Zypper(rpm.Rpm):
 
     def del_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Remove a repository: ``{alias: True, "message": what zypper says}``."""
-        if repo not in self._repos():
+        if repo not in self._read_repos():
             raise FunctionError(f"Repository '{repo}' not found.")
         done = ask(self.ctx, ["zypper", "--non-interactive", "removerepo", repo])
         if done.exit_code not in FINE:
             raise FunctionError(complaint(done)[0])
         return {repo: True, "message": done.stdout.strip()}
 
-    def _asked(self, argv: Sequence[str]) -> Completed:
+    def _ask_zypper(self, argv: Sequence[str]) -> Completed:
         done = ask(self.ctx, argv)
         if done.exit_code not in (*FINE, NOTHING_FOUND):
             raise FunctionError(f"Zypper command failure: {'; '.join(complaint(done))}")
@@ -188,9 +188,9 @@ NOT_WRITTEN = ("refresh", "gpgautoimport", "comments")
 """Keywords of ``mod_repo`` that are no options of a repository."""
 
 
-def _values(options: Mapping[str, Any]) -> dict[str, str | None]:
+def _repo_values(options: Mapping[str, Any]) -> dict[str, str | None]:
     return {
-        {"url": "baseurl", "humanname": "name"}.get(name, name): ini_repos.written(value)
+        {"url": "baseurl", "humanname": "name"}.get(name, name): ini_repos.format_value(value)
         for name, value in options.items()
         if name not in NOT_WRITTEN
     }
@@ -263,7 +263,7 @@ def parse_search(text: str, native: str) -> Versions:
     for solvable in elements(text, "solvable"):
         if solvable.get("kind") != "package" or solvable.get("repository", "").startswith("("):
             continue  # (System Packages): installed, in no repository
-        name = rpm.qualified(solvable.get("name", ""), solvable.get("arch", ""), native)
+        name = rpm.qualify_name(solvable.get("name", ""), solvable.get("arch", ""), native)
         known = found.setdefault(name, [])
         edition = solvable.get("edition", "")
         known += [edition] if edition not in known else []
@@ -303,7 +303,7 @@ def parse_locks(text: str) -> dict[str, dict[str, str]]:
     return locks
 
 
-def _typed(name: str, value: str) -> Any:
+def _typed_value(name: str, value: str) -> Any:
     if name in ("enabled", "autorefresh", "gpgcheck", "keeppackages"):
         return truth(value)
     return value

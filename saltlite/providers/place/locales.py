@@ -43,7 +43,7 @@ def with_setting(text: str, locale: str) -> str:
     return "".join([*lines, wanted])
 
 
-def normalized(name: str) -> str:
+def normalize_locale(name: str) -> str:
     """One spelling for all of a locale: ``de_DE.utf8@euro`` for ``de_DE.UTF-8@euro``."""
     name, _, modifier = name.split(" ")[0].partition("@")
     place, _, codeset = name.partition(".")
@@ -53,8 +53,8 @@ def normalized(name: str) -> str:
 
 def is_among(locale: str, known: Iterable[str]) -> bool:
     """Whether a locale is one of these, however it is spelt."""
-    wanted = normalized(locale)
-    return any(normalized(each) == wanted for each in known)
+    wanted = normalize_locale(locale)
+    return any(normalize_locale(each) == wanted for each in known)
 
 
 def generation_line(locale: str) -> str:

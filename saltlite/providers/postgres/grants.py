@@ -140,7 +140,7 @@ class Wanted:
 
     def holds(self, rows: Iterable[Mapping[str, str]], *, passed_on: bool = False) -> bool:
         """Whether the role has all these privileges on all the objects of an answer."""
-        objects, held = self._held(rows, passed_on=passed_on)
+        objects, held = self._find_held(rows, passed_on=passed_on)
         if self.kind == "group":
             return self.object_name in held
         whole = set(self.privileges)
@@ -150,12 +150,12 @@ class Wanted:
 
     def holds_any(self, rows: Iterable[Mapping[str, str]]) -> bool:
         """Whether the role has one of these privileges on one of the objects."""
-        _, held = self._held(rows, passed_on=False)
+        _, held = self._find_held(rows, passed_on=False)
         if self.kind == "group":
             return self.object_name in held
         return any(set(self.privileges) & found for found in held.values())
 
-    def _held(
+    def _find_held(
         self, rows: Iterable[Mapping[str, str]], *, passed_on: bool
     ) -> tuple[set[str], dict[str, set[str]]]:
         objects: set[str] = set()
@@ -167,7 +167,7 @@ class Wanted:
                 held.setdefault(row["object"], set()).add(row["privilege"])
         return objects, held
 
-    def shown(self) -> str:
+    def show_privileges(self) -> str:
         """The privileges as a comment has them."""
         if self.kind == "group":
             return self.object_name
@@ -177,24 +177,24 @@ class Wanted:
         """The statement that grants them."""
         option = "ADMIN" if self.kind == "group" else "GRANT"
         tail = f" WITH {option} OPTION" if passed_on else ""
-        return f"GRANT {self._what()} TO {self._grantee()}{tail}"
+        return f"GRANT {self._privilege_words()} TO {self._grantee_words()}{tail}"
 
     def revoke(self) -> str:
         """The statement that takes them away."""
-        return f"REVOKE {self._what()} FROM {self._grantee()}"
+        return f"REVOKE {self._privilege_words()} FROM {self._grantee_words()}"
 
-    def _grantee(self) -> str:
+    def _grantee_words(self) -> str:
         return "PUBLIC" if self.role.lower() == "public" else ident(self.role)
 
-    def _what(self) -> str:
+    def _privilege_words(self) -> str:
         if self.kind == "group":
             return ident(self.object_name)
         names = "ALL" if self.is_all else ", ".join(self.privileges)
         if self.kind in _IN_SCHEMA and self.object_name.upper() == "ALL":
             return f"{names} ON ALL {self.kind.upper()}S IN SCHEMA {ident(self.schema)}"
-        return f"{names} ON {self.kind.upper()} {self._object()}"
+        return f"{names} ON {self.kind.upper()} {self._object_words()}"
 
-    def _object(self) -> str:
+    def _object_words(self) -> str:
         if self.kind == "function":
             name, _, arguments = self.object_name.partition("(")
             return f"{ident(self.schema)}.{ident(name)}({arguments.rstrip(')')})"

@@ -27,14 +27,14 @@ def is_hash(password: str) -> bool:
     return bool(_MD5_HASH.fullmatch(password) or _SCRAM_HASH.fullmatch(password))
 
 
-def hashed(role: str, password: str, kind: str | None) -> str:
+def hash_password(role: str, password: str, kind: str | None) -> str:
     """What the server is to keep; ``None`` leaves it to the server, a hash stays as it is."""
     if kind is None or not password or is_hash(password):
         return password
     if kind == MD5:
-        return _md5(role, password)
+        return _md5_hash(role, password)
     salt = os.urandom(_SALT_BYTES)
-    return _scram(password, salt, _ITERATIONS)
+    return _scram_hash(password, salt, _ITERATIONS)
 
 
 def fits(role: str, password: str, kind: str | None, kept: str) -> bool:
@@ -42,20 +42,20 @@ def fits(role: str, password: str, kind: str | None, kept: str) -> bool:
     if is_hash(password) or not password:
         return hmac.compare_digest(password.encode(), kept.encode())
     if _MD5_HASH.fullmatch(kept):
-        same = hmac.compare_digest(kept, _md5(role, password))
+        same = hmac.compare_digest(kept, _md5_hash(role, password))
         return same and kind != SCRAM
     found = _SCRAM_HASH.fullmatch(kept)
     if found is None or kind == MD5:
         return False
     iterations, salt = int(found[1]), base64.b64decode(found[2])
-    return hmac.compare_digest(kept, _scram(password, salt, iterations))
+    return hmac.compare_digest(kept, _scram_hash(password, salt, iterations))
 
 
-def _md5(role: str, password: str) -> str:
+def _md5_hash(role: str, password: str) -> str:
     return "md5" + hashlib.md5((password + role).encode(), usedforsecurity=False).hexdigest()
 
 
-def _scram(password: str, salt: bytes, iterations: int) -> str:
+def _scram_hash(password: str, salt: bytes, iterations: int) -> str:
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
     client = hmac.digest(salted, b"Client Key", "sha256")
     stored = hashlib.sha256(client).digest()

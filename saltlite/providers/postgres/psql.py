@@ -45,7 +45,7 @@ class Server:
         wrong = [name for name in given if name not in _NAMES and not name.startswith("__")]
         if wrong:
             raise UsageError(f"{wrong[0]!r} is none of the arguments {', '.join(_NAMES)}")
-        values = {name: given.get(name) or _configured(ctx, name) for name in _NAMES}
+        values = {name: given.get(name) or _read_option(ctx, name) for name in _NAMES}
         host = values["host"]
         if values["runas"] is None and (not host or str(host).startswith("/")):
             values["runas"] = ACCOUNT
@@ -62,7 +62,7 @@ class Server:
         return ["psql", *_ALWAYS, *(f"{name}={value}" for name, value in options if value)]
 
 
-def _configured(ctx: MinionContext, name: str) -> Any:
+def _read_option(ctx: MinionContext, name: str) -> Any:
     return ctx.functions.call("config.option", f"postgres.{name}") or None
 
 
@@ -76,7 +76,7 @@ def query(ctx: MinionContext, server: Server, sql: str) -> list[dict[str, str]]:
         done = ctx.host.run(
             server.argv(),
             cwd="/",
-            env=_environment(ctx, server),
+            env=_build_environment(ctx, server),
             stdin=f"{sql}\n;\n",
             runas=server.runas,
         )
@@ -85,18 +85,18 @@ def query(ctx: MinionContext, server: Server, sql: str) -> list[dict[str, str]]:
     except LookupError as error:
         raise FunctionError(f"psql cannot be run: there is no user {server.runas}") from error
     if done.exit_code != 0:
-        raise FunctionError(_reason(done.stderr) or f"psql ended with {done.exit_code}")
+        raise FunctionError(_find_reason(done.stderr) or f"psql ended with {done.exit_code}")
     return list(csv.DictReader(io.StringIO(done.stdout)))
 
 
-def _environment(ctx: MinionContext, server: Server) -> dict[str, str]:
+def _build_environment(ctx: MinionContext, server: Server) -> dict[str, str]:
     env = {"LC_ALL": "C", "PGCLIENTENCODING": "UTF8"}
     if server.runas is not None:
         env["HOME"] = ctx.host.account(server.runas).home
     return {**env, "PGPASSWORD": server.password} if server.password else env
 
 
-def _reason(stderr: str) -> str:
+def _find_reason(stderr: str) -> str:
     lines = (line.removeprefix("psql:<stdin>:") for line in stderr.splitlines())
     told = [line.strip() for line in lines if line.strip()]
     errors = [line[line.index("ERROR:") :] for line in told if "ERROR:" in line]
@@ -105,18 +105,18 @@ def _reason(stderr: str) -> str:
 
 def ident(given: Any) -> str:
     """A name as SQL has it."""
-    return '"' + _checked(given).replace('"', '""') + '"'
+    return '"' + _check_value(given).replace('"', '""') + '"'
 
 
 def literal(value: Any) -> str:
     """A text as SQL has it."""
-    plain = _checked(value).replace("'", "''")
+    plain = _check_value(value).replace("'", "''")
     if "\\" in plain:
         return " E'" + plain.replace("\\", "\\\\") + "'"
     return f"'{plain}'"
 
 
-def _checked(value: Any) -> str:
+def _check_value(value: Any) -> str:
     plain = str(value)
     if "\0" in plain:
         raise FunctionError("a name or text for PostgreSQL has no NUL in it")

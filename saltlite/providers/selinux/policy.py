@@ -120,11 +120,14 @@ def parse_relabelled(text: str) -> dict[str, dict[str, dict[str, str]]]:
     for line in text.splitlines():
         row = next((row for each in _RELABELLED if (row := each.fullmatch(line))), None)
         if row:
-            found[row[1]] = {"old": {"sel_type": _type(row[2])}, "new": {"sel_type": _type(row[3])}}
+            found[row[1]] = {
+                "old": {"sel_type": _type_of(row[2])},
+                "new": {"sel_type": _type_of(row[3])},
+            }
     return found
 
 
-def _type(context: str) -> str:
+def _type_of(context: str) -> str:
     return context.split(":")[2] if context.count(":") >= 2 else context
 
 
@@ -133,7 +136,7 @@ def path_of(spec: str) -> str:
     return _BELOW.sub("", spec)
 
 
-def configured(config: str) -> str | None:
+def configured_mode(config: str) -> str | None:
     """The mode after a restart, as :func:`selinux.getenforce` would say it."""
     rows = [line for line in config.splitlines() if line.startswith("SELINUX=")]
     return rows[0].partition("=")[2].strip().capitalize() if rows else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Services(Protocol):
     """What every service manager can do. ``options`` are Salt's keyword arguments."""
 
-    def listed(self, kind: str, root: str | None) -> Any:
+    def list_names(self, kind: str, root: str | None) -> Any:
         """The names of services: ``all``, ``enabled``, ``disabled``, ``running`` or ``static``."""
 
     def exists(self, name: str) -> bool:
@@ -33,7 +33,7 @@ class Services(Protocol):
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
         """Start it with the machine, or not; whether that succeeded."""
 
-    def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
         """Whether it starts with the machine."""
 
 
@@ -47,7 +47,7 @@ class Units(Protocol):
     def unmask(self, name: str, runtime: bool, root: str | None) -> bool:
         """Make it possible again."""
 
-    def masked(self, name: str, runtime: bool, root: str | None) -> bool:
+    def is_masked(self, name: str, runtime: bool, root: str | None) -> bool:
         """Whether it is impossible to start."""
 
     def show(self, name: str, root: str | None) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def provider(ctx: MinionContext) -> Services:
     Raises:
         FunctionUnavailable: the option names none.
     """
-    chosen = _named(ctx)
+    chosen = _provider_name(ctx)
     file = PROVIDERS.get(chosen)
     if file == "systemd":
         from saltlite.providers.service.systemd import Systemd
@@ -117,12 +117,12 @@ def provider(ctx: MinionContext) -> Services:
 
 def salt_file(ctx: MinionContext) -> str:
     """The name of the file in Salt that has the service manager of this machine."""
-    chosen = _named(ctx)
+    chosen = _provider_name(ctx)
     family = str(ctx.grains.get("os_family", ""))
     return SALT_FILES.get((chosen, family)) or SALT_FILES.get((chosen, ""), chosen)
 
 
-def _named(ctx: MinionContext) -> str:
+def _provider_name(ctx: MinionContext) -> str:
     return str(ctx.config.modules.providers.get("service") or _of_grains(ctx))
 
 

@@ -21,12 +21,12 @@ class OpenRc:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def listed(self, kind: str, root: str | None) -> Any:
+    def list_names(self, kind: str, root: str | None) -> Any:
         """Services by state; the enabled ones with their run levels."""
         if kind == "running":
-            text = self._run(["rc-status", "--all", "--nocolor"])[1]
+            text = self._run_command(["rc-status", "--all", "--nocolor"])[1]
             return parse_started(text)
-        on, off = parse_levels(self._run(["rc-update", "-v", "show"])[1])
+        on, off = parse_levels(self._run_command(["rc-update", "-v", "show"])[1])
         if kind == "enabled":
             return on
         if kind == "disabled":
@@ -35,34 +35,34 @@ class OpenRc:
 
     def exists(self, name: str) -> bool:
         """Whether OpenRC knows it."""
-        return self._run(["rc-service", "-e", name])[0] == 0
+        return self._run_command(["rc-service", "-e", name])[0] == 0
 
     def running(self, name: str) -> bool:
         """What its ``status`` says."""
-        return self._run(["rc-service", name, "status"])[0] == 0
+        return self._run_command(["rc-service", name, "status"])[0] == 0
 
     def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
         """Start, stop and so on; a forced reload is a restart of what cannot do it."""
         if action == "force_reload":
             return self.act(name, "reload", options) or self.act(name, "restart", options)
-        return self._run(["rc-service", name, action])[0] == 0
+        return self._run_command(["rc-service", name, action])[0] == 0
 
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
         """Put it into run levels (option ``runlevels``) or take it out of them."""
         wanted = words(options.get("runlevels"))
         if on:
-            return self._run(["rc-update", "add", name, *(wanted or [DEFAULT])])[0] == 0
-        there = self.listed("enabled", None).get(name, [])
+            return self._run_command(["rc-update", "add", name, *(wanted or [DEFAULT])])[0] == 0
+        there = self.list_names("enabled", None).get(name, [])
         levels = [level for level in there if not wanted or level in wanted] or wanted
-        return self._run(["rc-update", "delete", name, *levels])[0] == 0
+        return self._run_command(["rc-update", "delete", name, *levels])[0] == 0
 
-    def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
         """Whether it is in a run level, or in all of those that are named."""
-        levels = self.listed("enabled", None).get(name)
+        levels = self.list_names("enabled", None).get(name)
         wanted = words(options.get("runlevels"))
         return bool(levels) and all(level in levels for level in wanted)
 
-    def _run(self, argv: Sequence[str]) -> tuple[int, str]:
+    def _run_command(self, argv: Sequence[str]) -> tuple[int, str]:
         try:
             done = self.ctx.host.run(argv, env={"LC_ALL": "C"})
         except CommandError:

@@ -44,30 +44,32 @@ class Systemd:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def listed(self, kind: str, root: str | None) -> list[str]:
+    def list_names(self, kind: str, root: str | None) -> list[str]:
         """Units by their state; services are named without their suffix."""
         if kind == "all":
-            return self._all(root)
+            return self._all_units(root)
         if kind == "running":
-            return parse_running(self._ask(["--full", "--no-legend", "--no-pager"], None).stdout)
+            return parse_running(
+                self._ask_systemctl(["--full", "--no-legend", "--no-pager"], None).stdout
+            )
         argv = ["--full", "--no-legend", "--no-pager", "list-unit-files"]
-        found = parse_unit_files(self._ask(argv, root).stdout)
+        found = parse_unit_files(self._ask_systemctl(argv, root).stdout)
         names = {name for name, state in found.items() if state == kind}
         if root is None and kind in ("enabled", "disabled"):
-            scripts = [name for name in self._scripts() if name not in found]
+            scripts = [name for name in self._init_scripts() if name not in found]
             names |= {name for name in scripts if self._script_on(name) == (kind == "enabled")}
         return sorted(names)
 
-    def _all(self, root: str | None) -> list[str]:
-        names = set() if root else set(self._scripts())
+    def _all_units(self, root: str | None) -> list[str]:
+        names = set() if root else set(self._init_scripts())
         for place in PLACES:
-            for file in self.ctx.host.names(_below(root, place)):
+            for file in self.ctx.host.names(_path_below(root, place)):
                 stem, dot, suffix = file.rpartition(".")
                 if dot and suffix in LISTED:
                     names.add(stem if suffix == "service" else file)
         return sorted(names)
 
-    def _scripts(self) -> list[str]:
+    def _init_scripts(self) -> list[str]:
         """Old init scripts, which systemd runs too."""
         names = [name for name in self.ctx.host.names(SCRIPTS) if name not in NO_SCRIPTS]
         return [name for name in names if os.access(f"{SCRIPTS}/{name}", os.X_OK)]
@@ -83,15 +85,15 @@ class Systemd:
     def exists(self, name: str) -> bool:
         """Whether systemd can load it; also an instance of a template."""
         unit = canonical(name)
-        done = self._ask(["show", unit, "--property=LoadState"], None)
+        done = self._ask_systemctl(["show", unit, "--property=LoadState"], None)
         if done.exit_code == 0 and "=" in done.stdout:
             return "LoadState=not-found" not in done.stdout.splitlines()
         template = re.sub(r"@.*(?=\.)", "@", unit)
-        return any(_plain(one) in self._all(None) for one in (unit, template))
+        return any(_plain_name(one) in self._all_units(None) for one in (unit, template))
 
     def running(self, name: str) -> bool:
         """Whether it is active."""
-        return self._ask(["is-active", canonical(name)], None).exit_code == 0
+        return self._ask_systemctl(["is-active", canonical(name)], None).exit_code == 0
 
     def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
         """Start, stop and so on.
@@ -107,9 +109,9 @@ class Systemd:
             self.unmask(name, True, None)
         command = action.replace("_", "-")
         block = ["--no-block"] if options.get("no_block") else []
-        done = self._systemctl([*block, command, unit], None)
+        done = self._run_systemctl([*block, command, unit], None)
         if done.exit_code != 0 and action not in _MAY_FAIL:
-            raise FunctionError(_words(done))
+            raise FunctionError(_error_words(done))
         return done.exit_code == 0
 
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
@@ -126,14 +128,14 @@ class Systemd:
         if root is None and self._is_script_alone(name):
             return self._switch_script(name, on)
         block = ["--no-block"] if options.get("no_block") else []
-        done = self._systemctl([*block, "enable" if on else "disable", canonical(name)], root)
+        done = self._run_systemctl([*block, "enable" if on else "disable", canonical(name)], root)
         if done.exit_code != 0 and on:
-            raise FunctionError(_words(done))
+            raise FunctionError(_error_words(done))
         return done.exit_code == 0
 
     def _is_script_alone(self, name: str) -> bool:
         """Whether it is an init script without a unit file."""
-        if name not in self._scripts():
+        if name not in self._init_scripts():
             return False
         unit = canonical(name)
         return not any(unit in self.ctx.host.names(place) for place in PLACES)
@@ -144,12 +146,14 @@ class Systemd:
         else:
             argv = ["chkconfig", name, "on" if on else "off"]
         done = self.ctx.host.run(argv, env={"LC_ALL": "C"})
-        self._ask(["daemon-reload"], None)
+        self._ask_systemctl(["daemon-reload"], None)
         return done.exit_code == 0
 
-    def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
         """What ``is-enabled`` says."""
-        return self._ask(["is-enabled", canonical(name)], options.get("root")).exit_code == 0
+        return (
+            self._ask_systemctl(["is-enabled", canonical(name)], options.get("root")).exit_code == 0
+        )
 
     def mask(self, name: str, runtime: bool, root: str | None) -> bool:
         """Link the unit to nothing.
@@ -158,9 +162,9 @@ class Systemd:
             FunctionError: systemd refused.
         """
         flag = ["--runtime"] if runtime else []
-        done = self._systemctl(["mask", *flag, canonical(name)], root)
+        done = self._run_systemctl(["mask", *flag, canonical(name)], root)
         if done.exit_code != 0:
-            raise FunctionError(_failed("mask", name, done))
+            raise FunctionError(_build_error("mask", name, done))
         return True
 
     def unmask(self, name: str, runtime: bool, root: str | None) -> bool:
@@ -169,22 +173,24 @@ class Systemd:
         Raises:
             FunctionError: systemd refused.
         """
-        if not self.masked(name, runtime, root):
+        if not self.is_masked(name, runtime, root):
             return True
         flag = ["--runtime"] if runtime else []
-        done = self._systemctl(["unmask", *flag, canonical(name)], root)
+        done = self._run_systemctl(["unmask", *flag, canonical(name)], root)
         if done.exit_code != 0:
-            raise FunctionError(_failed("unmask", name, done))
+            raise FunctionError(_build_error("unmask", name, done))
         return True
 
-    def masked(self, name: str, runtime: bool, root: str | None) -> bool:
+    def is_masked(self, name: str, runtime: bool, root: str | None) -> bool:
         """Whether the unit is a link to nothing."""
         place = "/run/systemd/system" if runtime else "/etc/systemd/system"
-        return self.ctx.host.read_link(_below(root, f"{place}/{canonical(name)}")) == "/dev/null"
+        return (
+            self.ctx.host.read_link(_path_below(root, f"{place}/{canonical(name)}")) == "/dev/null"
+        )
 
     def show(self, name: str, root: str | None) -> dict[str, Any]:
         """The properties; commands are maps, a few are lists of names."""
-        done = self._ask(["show", canonical(name)], root)
+        done = self._ask_systemctl(["show", canonical(name)], root)
         return parse_properties(done.stdout or done.stderr)
 
     def read_again(self) -> bool:
@@ -193,24 +199,24 @@ class Systemd:
         Raises:
             FunctionError: systemd refused.
         """
-        done = self._systemctl(["--system", "daemon-reload"], None)
+        done = self._run_systemctl(["--system", "daemon-reload"], None)
         if done.exit_code != 0:
-            raise FunctionError(f"Problem performing systemctl daemon-reload: {_words(done)}")
+            raise FunctionError(f"Problem performing systemctl daemon-reload: {_error_words(done)}")
         return True
 
     def _read_changed(self, unit: str) -> None:
-        done = self._ask(["show", unit, "--property=NeedDaemonReload"], None)
+        done = self._ask_systemctl(["show", unit, "--property=NeedDaemonReload"], None)
         if done.stdout.strip() == "NeedDaemonReload=yes":
             self.read_again()
 
-    def _ask(self, words: Sequence[str], root: str | None) -> Completed:
+    def _ask_systemctl(self, words: Sequence[str], root: str | None) -> Completed:
         """Run ``systemctl``; where it is not there, it failed."""
         try:
-            return self._systemctl(words, root)
+            return self._run_systemctl(words, root)
         except CommandError as error:
             return Completed(pid=0, exit_code=127, stdout="", stderr=error.stderr)
 
-    def _systemctl(self, words: Sequence[str], root: str | None) -> Completed:
+    def _run_systemctl(self, words: Sequence[str], root: str | None) -> Completed:
         place = ["--root", root] if root else []
         scope = ["systemd-run", "--scope"] if self._wants_scope(words) else []
         argv = [*scope, "systemctl", *place, *words]
@@ -229,22 +235,22 @@ def canonical(name: str) -> str:
     return name if suffix in SUFFIXES else f"{name}.service"
 
 
-def _plain(unit: str) -> str:
+def _plain_name(unit: str) -> str:
     return unit.removesuffix(".service")
 
 
-def _below(root: str | None, path: str) -> str:
+def _path_below(root: str | None, path: str) -> str:
     return f"{root.rstrip('/')}{path}" if root else path
 
 
-def _words(done: Completed) -> str:
+def _error_words(done: Completed) -> str:
     lines = done.stderr.strip().splitlines()
     kept = [line for line in lines if not line.startswith("Running scope as unit")]
     return "\n".join(kept) or done.stdout.strip()
 
 
-def _failed(doing: str, name: str, done: Completed) -> str:
-    said = _words(done)
+def _build_error(doing: str, name: str, done: Completed) -> str:
+    said = _error_words(done)
     failed = f"Failed to {doing} service '{name}'"
     return f"{failed}. Additional info follows:\n\n{said}" if said else failed
 
@@ -255,7 +261,7 @@ def parse_unit_files(text: str) -> dict[str, str]:
     for line in text.splitlines():
         words = line.split()
         if len(words) >= 2 and words[0].rpartition(".")[2] in LISTED:
-            found[_plain(words[0])] = words[1]
+            found[_plain_name(words[0])] = words[1]
     return found
 
 
@@ -265,7 +271,7 @@ def parse_running(text: str) -> list[str]:
     for line in text.splitlines():
         words = line.lstrip("●*○\u00d7 ").split()
         if len(words) >= 4 and words[3] == "running":
-            found.add(_plain(words[0]))
+            found.add(_plain_name(words[0]))
     return sorted(found)
 
 

@@ -31,45 +31,45 @@ class SysV:
     def __init__(self, ctx: MinionContext) -> None:
         self.ctx = ctx
 
-    def listed(self, kind: str, root: str | None) -> list[str]:
+    def list_names(self, kind: str, root: str | None) -> list[str]:
         """Services by state, sorted; nothing is static."""
         if kind == "running":
-            return parse_status_all(self._run(["service", "--status-all"])[1])
-        enabled = self._enabled()
+            return parse_status_all(self._run_script(["service", "--status-all"])[1])
+        enabled = self._enabled_scripts()
         if kind == "enabled":
             return sorted(enabled)
-        scripts = self._scripts()
+        scripts = self._init_scripts()
         if kind == "disabled":
             return sorted(name for name in scripts if name not in enabled)
         return sorted({*scripts, *enabled}) if kind == "all" else []
 
     def exists(self, name: str) -> bool:
         """Whether there is an init script."""
-        return name in self._scripts()
+        return name in self._init_scripts()
 
     def running(self, name: str) -> bool:
         """What the script's ``status`` says."""
-        return self._run(["service", name, "status"])[0] == 0
+        return self._run_script(["service", name, "status"])[0] == 0
 
     def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
         """Run the script."""
-        return self._run(["service", name, action.replace("_", "-")])[0] == 0
+        return self._run_script(["service", name, action.replace("_", "-")])[0] == 0
 
     def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
         """Make or remove the links that start it."""
         if self.ctx.host.which("chkconfig") and not self.ctx.host.which("update-rc.d"):
-            return self._run(["chkconfig", name, "on" if on else "off"])[0] == 0
+            return self._run_script(["chkconfig", name, "on" if on else "off"])[0] == 0
         if not on:
-            return self._run(["update-rc.d", name, "disable"])[0] == 0
-        if self._run(["update-rc.d", name, "defaults"])[0] != 0:
+            return self._run_script(["update-rc.d", name, "disable"])[0] == 0
+        if self._run_script(["update-rc.d", name, "defaults"])[0] != 0:
             return False
-        return self._run(["update-rc.d", name, "enable"])[0] == 0
+        return self._run_script(["update-rc.d", name, "enable"])[0] == 0
 
-    def enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
         """Whether a link starts it."""
-        return name in self._enabled()
+        return name in self._enabled_scripts()
 
-    def _scripts(self) -> list[str]:
+    def _init_scripts(self) -> list[str]:
         names = self.ctx.host.names(SCRIPTS)
         return [
             name
@@ -77,14 +77,14 @@ class SysV:
             if name not in NO_SCRIPTS and os.access(f"{SCRIPTS}/{name}", os.X_OK)
         ]
 
-    def _enabled(self) -> set[str]:
+    def _enabled_scripts(self) -> set[str]:
         if self.ctx.host.is_dir("/etc/rc.d/rc3.d"):
             return parse_links(self.ctx.host.names("/etc/rc.d/rc3.d"))
         return parse_links(
             [link for level in LEVELS for link in self.ctx.host.names(f"/etc/rc{level}.d")]
         )
 
-    def _run(self, argv: Sequence[str]) -> tuple[int, str]:
+    def _run_script(self, argv: Sequence[str]) -> tuple[int, str]:
         try:
             done = self.ctx.host.run(argv, env={"LC_ALL": "C"})
         except CommandError:

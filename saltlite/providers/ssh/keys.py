@@ -81,14 +81,14 @@ def parse_authorized_line(line: str) -> Authorized | None:
         return None
     options: tuple[str, ...] = ()
     if not _KIND.match(rest.split()[0]):
-        options, rest = _options(rest)
+        options, rest = _split_options(rest)
     words = rest.split(None, 2)
     if len(words) < 2 or not _KIND.match(words[0]):
         return None
     return Authorized(words[1], words[0], words[2] if len(words) > 2 else "", options)
 
 
-def _options(text: str) -> tuple[tuple[str, ...], str]:
+def _split_options(text: str) -> tuple[tuple[str, ...], str]:
     """The options at the beginning, and what comes after them. Commas in quotes separate not."""
     found: list[str] = []
     place = 0
@@ -156,14 +156,14 @@ def names_host(names: str, host: str) -> bool:
     meant = False
     for name in names.split(","):
         denied = name.startswith("!")
-        if fnmatch.fnmatchcase(host.lower(), _pattern(name.lstrip("!"))):
+        if fnmatch.fnmatchcase(host.lower(), _host_pattern(name.lstrip("!"))):
             if denied:
                 return False
             meant = True
     return meant
 
 
-def _pattern(name: str) -> str:
+def _host_pattern(name: str) -> str:
     """Brackets around a host are no pattern."""
     return name.lower().replace("[", "[[]")
 

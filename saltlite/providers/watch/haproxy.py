@@ -57,10 +57,10 @@ def parse_sessions(text: str) -> dict[tuple[str, str], str]:
     lines = text.lstrip("# \n").splitlines()
     return {
         (row[PROXY], row[SERVER]): row[SESSIONS]
-        for row in _rows(lines)
+        for row in _parse_rows(lines)
         if row.get(SESSIONS) and PROXY in row and SERVER in row
     }
 
 
-def _rows(lines: list[str]) -> Iterator[Mapping[str, str]]:
+def _parse_rows(lines: list[str]) -> Iterator[Mapping[str, str]]:
     yield from csv.DictReader(lines)

@@ -104,7 +104,7 @@ def parse(data: bytes) -> Iterator[Told]:
 
 
 @functools.cache
-def _libc() -> ctypes.CDLL:
+def _load_libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -113,13 +113,13 @@ class Inotify:
 
     def __init__(self) -> None:
         """Raises OSError: there are too many of them already."""
-        self._fd = _libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._fd = _load_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._fd < 0:
             raise _last_error("an inotify descriptor")
 
     def watch(self, path: str, mask: int) -> int:
         """Watch a path; raises OSError."""
-        number = _libc().inotify_add_watch(
+        number = _load_libc().inotify_add_watch(
             self._fd, os.fsencode(path), ctypes.c_uint32(mask & 0xFFFFFFFF)
         )
         if number < 0:
@@ -128,7 +128,7 @@ class Inotify:
 
     def ignore(self, watch: int) -> None:
         """Watch it no more; one that is not there is not watched either."""
-        _libc().inotify_rm_watch(self._fd, watch)
+        _load_libc().inotify_rm_watch(self._fd, watch)
 
     def read(self) -> list[Told]:
         """What has happened since the last look, at most about ``EVENTS_LIMIT`` events."""
@@ -207,14 +207,14 @@ class Watches:
         self._numbers: dict[str, int] = {}
         self._complaints: set[str] = set()
         self._is_full = False
-        for missing in self._missing():
+        for missing in self._find_missing():
             self._add_tree(missing, missing.path)
 
     def close(self) -> None:
         """Watch nothing any more."""
         self._inotify.close()
 
-    def _missing(self) -> list[Wanted]:
+    def _find_missing(self) -> list[Wanted]:
         """The configured paths that are there, but not watched."""
         return [
             wanted
@@ -225,7 +225,7 @@ class Watches:
     def look_for_missing(self) -> list[Change]:
         """Watch the configured paths that have come, or come back; that is a change, too."""
         found = []
-        for wanted in self._missing():
+        for wanted in self._find_missing():
             self._add_tree(wanted, wanted.path)
             if wanted.mask & WORDS["create"] and wanted.path in self._numbers:
                 is_dir = ISDIR if os.path.isdir(wanted.path) else 0
@@ -246,12 +246,12 @@ class Watches:
             for wanted in watch.wanted:
                 if told.mask & wanted.mask & ~ISDIR and not wanted.is_left_out(path):
                     yield Change(watch.path, path, told.mask, told.cookie)
-            self._follow(watch, told, path)
+            self._follow_change(watch, told, path)
 
-    def _follow(self, watch: _Watch, told: Told, path: str) -> None:
+    def _follow_change(self, watch: _Watch, told: Told, path: str) -> None:
         """Keep the watches complete when something comes or goes."""
         if told.mask & IGNORED:
-            self._forget(told.watch)
+            self._forget_watch(told.watch)
         elif told.mask & WORDS["move_self"]:
             self._leave_if_gone(told.watch, watch)
         elif told.mask & ISDIR and told.mask & (WORDS["create"] | WORDS["moved_to"]):
@@ -266,9 +266,9 @@ class Watches:
         """
         if watch.inode is None or _inode_at(watch.path) != watch.inode:
             self._inotify.ignore(number)
-            self._forget(number)
+            self._forget_watch(number)
 
-    def _forget(self, number: int) -> None:
+    def _forget_watch(self, number: int) -> None:
         watch = self._watches.pop(number, None)
         if watch is not None and self._numbers.get(watch.path) == number:
             del self._numbers[watch.path]
@@ -280,17 +280,19 @@ class Watches:
                 self._add_tree(wanted, wanted.path)
 
     def _add_tree(self, wanted: Wanted, path: str) -> None:
-        self._add(wanted, path)
+        self._add_watch(wanted, path)
         if not wanted.recurse or not os.path.isdir(path):
             return
-        for folder, names, _files in os.walk(path, onerror=self._complain):
+        for folder, names, _files in os.walk(path, onerror=self._log_error):
             names[:] = [n for n in names if not wanted.is_left_out(os.path.join(folder, n))]
             for name in names:
-                self._add(wanted, os.path.join(folder, name))
+                self._add_watch(wanted, os.path.join(folder, name))
 
-    def _add(self, wanted: Wanted, path: str) -> None:
+    def _add_watch(self, wanted: Wanted, path: str) -> None:
         if len(self._watches) >= WATCHES_LIMIT:
-            self._say(f"more than {WATCHES_LIMIT} directories are too many: {path} is not watched")
+            self._log_once(
+                f"more than {WATCHES_LIMIT} directories are too many: {path} is not watched"
+            )
             return
         there = self._watches.get(self._numbers.get(path, -1))
         users = [*there.wanted, wanted] if there is not None else [wanted]
@@ -301,19 +303,19 @@ class Watches:
         try:
             number = self._inotify.watch(path, mask & ~_NOT_ASKED)
         except OSError as error:
-            self._complain(error)
+            self._log_error(error)
             return
         before = self._watches.get(number)
         if before is not None and before.path != path and _inode_at(before.path) != before.inode:
-            self._forget(number)  # it has moved from there
+            self._forget_watch(number)  # it has moved from there
         self._watches[number] = _Watch(path, users, _inode_at(path))
         self._numbers[path] = number
 
-    def _complain(self, error: OSError) -> None:
+    def _log_error(self, error: OSError) -> None:
         if error.errno != errno.ENOENT:
-            self._say(f"{error.filename} is not watched: {error.strerror}")
+            self._log_once(f"{error.filename} is not watched: {error.strerror}")
 
-    def _say(self, line: str) -> None:
+    def _log_once(self, line: str) -> None:
         """Log what cannot be watched, once."""
         if line not in self._complaints and len(self._complaints) < 1000:
             self._complaints.add(line)

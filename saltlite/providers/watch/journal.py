@@ -69,7 +69,7 @@ class Journal:
         self._host = host
         self._cursor = ""
         self._part = b""
-        self._child: subprocess.Popen[bytes] | None = self._follow()
+        self._child: subprocess.Popen[bytes] | None = self._start_journalctl()
 
     def entries(self) -> list[dict[str, Any]]:
         """The entries that have come since the last look, up to ``READ_BYTES``.
@@ -78,9 +78,9 @@ class Journal:
             FunctionError: the program has ended; the next look starts it again.
         """
         if self._child is None:
-            self._child = self._follow()
+            self._child = self._start_journalctl()
         ended = self._child.poll()
-        found = list(self._split(self._read(self._child)))
+        found = list(self._split_entries(self._read_pipe(self._child)))
         if ended is not None and not found:
             self.close()
             raise FunctionError(f"journalctl has ended with exit code {ended}")
@@ -98,7 +98,7 @@ class Journal:
             child.stdout.close()
         self._host.awaits_no_more(child.pid)
 
-    def _follow(self) -> subprocess.Popen[bytes]:
+    def _start_journalctl(self) -> subprocess.Popen[bytes]:
         program = self._host.which("journalctl")
         if program is None:
             raise FunctionError("journalctl is not there")
@@ -118,7 +118,7 @@ class Journal:
         return child
 
     @staticmethod
-    def _read(child: subprocess.Popen[bytes]) -> bytes:
+    def _read_pipe(child: subprocess.Popen[bytes]) -> bytes:
         assert child.stdout is not None  # noqa: S101 - as above
         found = bytearray()  # a pipe gives 64 KiB at a time
         with contextlib.suppress(BlockingIOError):
@@ -129,19 +129,19 @@ class Journal:
                 found += part
         return bytes(found)
 
-    def _split(self, data: bytes) -> Iterator[dict[str, Any]]:
+    def _split_entries(self, data: bytes) -> Iterator[dict[str, Any]]:
         *lines, self._part = (self._part + data).split(b"\n")
         if len(self._part) > LINE_LIMIT_BYTES:
             log.error("an entry of the journal is too long and is left out")
             self._part = b""
         for line in lines:
-            entry = self._entry(line)
+            entry = self._parse_entry(line)
             if entry is not None:
                 self._cursor = str(entry.get(CURSOR, self._cursor))
                 yield entry
 
     @staticmethod
-    def _entry(line: bytes) -> dict[str, Any] | None:
+    def _parse_entry(line: bytes) -> dict[str, Any] | None:
         try:
             found = json.loads(line)
         except ValueError:

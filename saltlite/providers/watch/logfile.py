@@ -19,7 +19,7 @@ class LogFile:
     def __init__(self, path: str) -> None:
         self._path = path
         self._part = b""
-        self._fd = self._open()
+        self._fd = self._open_file()
         if self._fd is not None:
             os.lseek(self._fd, 0, os.SEEK_END)
 
@@ -34,7 +34,7 @@ class LogFile:
             self.close()
             self._fd = following
             data += self._read_new()
-        return self._split(data)
+        return self._split_lines(data)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -42,7 +42,7 @@ class LogFile:
             os.close(self._fd)
             self._fd = None
 
-    def _open(self) -> int | None:
+    def _open_file(self) -> int | None:
         """The file that has the name now; ``None`` without one. Nothing else has lines."""
         try:
             fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -61,7 +61,7 @@ class LogFile:
             return None
         if self._fd is not None and os.path.samestat(there, os.fstat(self._fd)):
             return None
-        return self._open()
+        return self._open_file()
 
     def _read_new(self) -> bytes:
         assert self._fd is not None  # noqa: S101 - only called with a file
@@ -74,7 +74,7 @@ class LogFile:
         before = self._part + data
         return b"\n" if before and not before.endswith(b"\n") else b""
 
-    def _split(self, data: bytes) -> list[str]:
+    def _split_lines(self, data: bytes) -> list[str]:
         *whole, self._part = (self._part + data).split(b"\n")
         if len(self._part) > LINE_LIMIT_BYTES:
             whole.append(self._part)

@@ -39,15 +39,17 @@ def parse(data: bytes) -> Iterator[Record]:
         kind, pid, line, ident, user, host, _signal, code, session, seconds, _micro, address = (
             _RECORD.unpack_from(data, at)
         )
-        line, ident, user, host = map(_text, (line, ident, user, host))
-        yield Record(kind, pid, line, ident, user, host, code, session, seconds, _address(address))
+        line, ident, user, host = map(_decode_text, (line, ident, user, host))
+        yield Record(
+            kind, pid, line, ident, user, host, code, session, seconds, _decode_address(address)
+        )
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.partition(b"\0")[0].decode("utf-8", "replace")
 
 
-def _address(data: bytes) -> str:
+def _decode_address(data: bytes) -> str:
     """An IPv4 address has its four bytes first and nothing after them."""
     if not any(data):
         return ""
@@ -61,7 +63,7 @@ class LoginFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._at, self._inode = self._end()
+        self._at, self._inode = self._find_end()
 
     def records(self) -> list[Record]:
         """The records that have come since the last look, also to a file that took the name."""
@@ -78,7 +80,7 @@ class LoginFile:
         self._at += whole
         return list(parse(data[:whole]))
 
-    def _end(self) -> tuple[int, int]:
+    def _find_end(self) -> tuple[int, int]:
         try:
             status = os.stat(self._path)
         except OSError:

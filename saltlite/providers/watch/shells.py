@@ -65,10 +65,10 @@ def parse_execve(line: str) -> tuple[str, tuple[str, ...]] | None:
     if path is None:  # an address: what it pointed to could not be read
         return None
     args = line.find("[", path.end())
-    return path.group(1), tuple(_args(line, args + 1)) if args >= 0 else ()
+    return path.group(1), tuple(_parse_args(line, args + 1)) if args >= 0 else ()
 
 
-def _args(line: str, start: int) -> Iterator[str]:
+def _parse_args(line: str, start: int) -> Iterator[str]:
     """The texts of a list that begins at ``start``; ``...`` after one says that it was cut."""
     while (found := _TEXT.match(line, start)) is not None:
         yield found.group(1)
@@ -117,7 +117,7 @@ class ShellWatch:
             log.error("only %d of %d shells are traced", TRACERS_LIMIT, len(found))
         self._is_full = len(fresh) > room
         for pid in fresh[: max(0, room)]:
-            self._tracers[pid] = self._start(pid, found[pid])
+            self._tracers[pid] = self._start_tracer(pid, found[pid])
 
     def commands(self) -> list[Command]:
         """Return what was run since the last look, by shell; forget tracers that have ended."""
@@ -127,7 +127,7 @@ class ShellWatch:
             found += tracer.take()
             if has_ended:
                 del self._tracers[pid]
-                self._end(tracer)
+                self._end_tracer(tracer)
                 self._later[pid] = self._now_s() + RETRY_S
         return found
 
@@ -137,12 +137,12 @@ class ShellWatch:
         for tracer in tracers:
             tracer.child.terminate()  # it lets go of the shell then
         for tracer in tracers:
-            self._end(tracer)
+            self._end_tracer(tracer)
 
     def _is_due(self, pid: str) -> bool:
         return self._later.get(pid, 0.0) <= self._now_s()
 
-    def _start(self, pid: str, user: str) -> _Tracer:
+    def _start_tracer(self, pid: str, user: str) -> _Tracer:
         self._host.will_await()
         options = ("-f", "-qq", "-e", "trace=execve", "-e", "signal=none", "-s", str(STRING_BYTES))
         child = subprocess.Popen(
@@ -158,7 +158,7 @@ class ShellWatch:
         tracer.thread.start()
         return tracer
 
-    def _end(self, tracer: _Tracer) -> None:
+    def _end_tracer(self, tracer: _Tracer) -> None:
         try:
             tracer.child.wait(END_WAIT_S)
         except subprocess.TimeoutExpired:
@@ -182,7 +182,9 @@ class _Tracer:
 
     def __post_init__(self) -> None:
         assert self.child.stderr is not None  # noqa: S101 - its maker has asked for it
-        self.thread = threading.Thread(target=self._read, args=(self.child.stderr,), daemon=True)
+        self.thread = threading.Thread(
+            target=self._read_lines, args=(self.child.stderr,), daemon=True
+        )
 
     def take(self) -> list[Command]:
         """The commands that were read since the last call."""
@@ -194,14 +196,14 @@ class _Tracer:
             log.error("%d commands of the shell %s are not told: too many", dropped, self.pid)
         return found
 
-    def _read(self, lines: IO[bytes]) -> None:
+    def _read_lines(self, lines: IO[bytes]) -> None:
         with lines:
             while line := lines.readline(LINE_LIMIT_BYTES):
                 called = parse_execve(line.decode("utf-8", "replace"))
                 if called is not None:
-                    self._keep(Command(self.pid, self.user, *called))
+                    self._keep_command(Command(self.pid, self.user, *called))
 
-    def _keep(self, command: Command) -> None:
+    def _keep_command(self, command: Command) -> None:
         with self._lock:
             self._commands.append(command)
             if len(self._commands) > COMMANDS_LIMIT:

@@ -18,10 +18,10 @@ def check(name: str, config: Mapping[str, Any]) -> tuple[bool, str]:
         if not isinstance(config.get(option) or {}, Mapping):
             return False, f"{what} configuration for {name} beacon must be a dictionary."
     try:
-        _range(config.get("defaults"))
+        _time_range(config.get("defaults"))
         for option in ("users", "groups"):
             for each in (config.get(option) or {}).values():
-                _range(each)
+                _time_range(each)
     except ValueError as error:
         return False, f"Configuration for {name} beacon: {error}."
     return settings.VALID
@@ -55,7 +55,7 @@ def _is_member(user: str, group: str) -> bool:
 
 
 def _is_within(options: Any, now: datetime) -> bool:
-    found = _range(options)
+    found = _time_range(options)
     if found is None:
         return True
     start, end = found
@@ -64,7 +64,7 @@ def _is_within(options: Any, now: datetime) -> bool:
     return now.time() >= start or now.time() <= end
 
 
-def _range(options: Any) -> tuple[time, time] | None:
+def _time_range(options: Any) -> tuple[time, time] | None:
     """``time_range`` of a user's, a group's or the default options; ``None`` for any time.
 
     Raises:
@@ -77,10 +77,10 @@ def _range(options: Any) -> tuple[time, time] | None:
         return None
     if not isinstance(given, Mapping) or not {"start", "end"} <= set(given):
         raise ValueError("time_range must be a map with start and end")
-    return _clock(given["start"]), _clock(given["end"])
+    return _parse_clock(given["start"]), _parse_clock(given["end"])
 
 
-def _clock(text: Any) -> time:
+def _parse_clock(text: Any) -> time:
     try:
         return read_moment(str(text)).clock
     except UnreadableMoment as error:

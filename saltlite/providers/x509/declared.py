@@ -61,7 +61,7 @@ def source(host: Host, given: Any) -> bytes:
         return "\n".join(line.strip() for line in text.strip().splitlines()).encode() + b"\n"
     found = host.read_bytes(text) if text.startswith("/") else None
     if found is None:
-        found = _binary(text)
+        found = _decode_binary(text)
     if found is None:
         raise FunctionError(
             "neither a file that is there nor a key or certificate in PEM, hex or base64"
@@ -69,7 +69,7 @@ def source(host: Host, given: Any) -> bytes:
     return found
 
 
-def _binary(text: str) -> bytes | None:
+def _decode_binary(text: str) -> bytes | None:
     """What is hex or base64; both begin as DER does."""
     try:
         found = bytes.fromhex(text)
@@ -81,7 +81,7 @@ def _binary(text: str) -> bytes | None:
     return found if found[:1] == b"\x30" else None
 
 
-def _plain(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def _plain_arguments(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The arguments by their names of now; those without a value are left out.
 
     Raises:
@@ -119,11 +119,11 @@ def certificate(host: Host, given: Mapping[str, Any]) -> Wanted:
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
-    args = _plain(given, _OF_CERTIFICATE)
-    signer = None if args.get("ca_server") else _signer(host, args)
-    authority = _authority(host, args, signer)
+    args = _plain_arguments(given, _OF_CERTIFICATE)
+    signer = None if args.get("ca_server") else _load_signer(host, args)
+    authority = _load_authority(host, args, signer)
     own_key = signer if authority is None else _own_key(host, args)
-    public = _public(host, args, own_key)
+    public = _load_public(host, args, own_key)
     issuer_key = public if authority is None else _public_of(authority)
     subject = names.subject_of(args.get("subject"), args)
     days_valid = int(args.get("days_valid", DAYS_VALID))
@@ -134,16 +134,20 @@ def certificate(host: Host, given: Mapping[str, Any]) -> Wanted:
         signer=signer,
         authority_key=issuer_key,
         extensions=[
-            *(own := extensions.parsed(args, Keys(public, issuer_key, authority))),
-            *_asked_for(host, args, {value.oid for value, _ in own}, _forbidden(given)),
+            *(
+                own := extensions.parse_certificate_extensions(
+                    args, Keys(public, issuer_key, authority)
+                )
+            ),
+            *_find_asked(host, args, {value.oid for value, _ in own}, _find_forbidden(given)),
         ],
-        digest=_digest(args),
+        digest=_find_digest(args),
         days_valid=days_valid,
         days_remaining=_days_remaining(args, days_valid),
-        serial=_serial(args.get("serial_number")),
+        serial=_parse_serial(args.get("serial_number")),
         serial_as_given=args.get("serial_number"),
-        not_before=_time(args.get("not_before")),
-        not_after=_time(args.get("not_after")),
+        not_before=_parse_time(args.get("not_before")),
+        not_after=_parse_time(args.get("not_after")),
         chain=chain(host, args.get("append_certs") or ()),
         form=form(args),
         own_key=own_key,
@@ -175,7 +179,7 @@ def request(host: Host, given: Mapping[str, Any]) -> Request:
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
-    args = _plain(given, _OF_REQUEST)
+    args = _plain_arguments(given, _OF_REQUEST)
     key = keys.private_key(
         source(host, args.get("private_key")), args.get("private_key_passphrase")
     )
@@ -185,8 +189,8 @@ def request(host: Host, given: Mapping[str, Any]) -> Request:
     return Request(
         subject=names.subject_of(args.get("subject"), args),
         key=key,
-        extensions=extensions.parsed_of_request(args, Keys(public, public)),
-        digest=_digest(args),
+        extensions=extensions.parse_request_extensions(args, Keys(public, public)),
+        digest=_find_digest(args),
         encoding=encoding,
     )
 
@@ -205,18 +209,18 @@ def revocation_list(host: Host, given: Mapping[str, Any], now: datetime) -> Want
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
-    args = _plain(given, _OF_LIST)
+    args = _plain_arguments(given, _OF_LIST)
     keys.require_encoding(str(args.get("encoding", "pem")), encodings.PLAIN)
-    signer = _signer(host, args)
-    authority = _authority(host, args, signer)
+    signer = _load_signer(host, args)
+    authority = _load_authority(host, args, signer)
     if authority is None:
         raise FunctionError("signing_cert is missing")
     public = _public_of(authority)
-    own = _joined(args.get("extensions") or {})
+    own = _join_maps(args.get("extensions") or {})
     counts = own.get("cRLNumber") == AUTO
     if counts:
         del own["cRLNumber"]
-    entries = [_entry(host, _joined(each), now) for each in args.get("revoked") or ()]
+    entries = [_build_entry(host, _join_maps(each), now) for each in args.get("revoked") or ()]
     days_valid = int(args.get("days_valid", revocation.DAYS_VALID))
     return WantedList(
         issuer=authority.subject,
@@ -226,15 +230,15 @@ def revocation_list(host: Host, given: Mapping[str, Any], now: datetime) -> Want
             for entry, end in entries
             if end is None or end >= now or args.get("include_expired")
         ],
-        extensions=extensions.parsed_of_list(own, Keys(public, public, authority)),
-        digest=_digest(args),
+        extensions=extensions.parse_list_extensions(own, Keys(public, public, authority)),
+        digest=_find_digest(args),
         days_valid=days_valid,
         days_remaining=int(args.get("days_remaining", revocation.DAYS_REMAINING)),
         counts=counts,
     )
 
 
-def _joined(given: Any) -> dict[str, Any]:
+def _join_maps(given: Any) -> dict[str, Any]:
     """A map, or the list of maps that people write instead; ``{name: [maps]}`` is the same."""
     if isinstance(given, Mapping):
         only = next(iter(given.values())) if len(given) == 1 else None
@@ -247,31 +251,33 @@ def _joined(given: Any) -> dict[str, Any]:
     return {name: value for each in given for name, value in each.items()}
 
 
-def _entry(host: Host, told: dict[str, Any], now: datetime) -> tuple[Entry, datetime | None]:
+def _build_entry(host: Host, told: dict[str, Any], now: datetime) -> tuple[Entry, datetime | None]:
     """One revoked certificate, and until when it would be valid."""
-    serial, end = _serial(told.get("serial_number")), _time(told.get("not_after"))
+    serial, end = _parse_serial(told.get("serial_number")), _parse_time(told.get("not_after"))
     if "certificate" in told:
         found = documents.certificate(source(host, told["certificate"]))
         serial, end = found.serial_number, found.not_valid_after_utc
     if not serial:
         raise FunctionError("Need serial_number or certificate")
-    own = _joined(told.get("extensions") or {})
+    own = _join_maps(told.get("extensions") or {})
     if "reason" in told:
         own["CRLReason"] = told["reason"]
     # What an entry tells is not derived from keys.
-    parsed = extensions.parsed_of_entry(own, _NO_KEYS)
-    return Entry(serial=serial, date=_time(told.get("revocation_date")), extensions=parsed), end
+    parsed = extensions.parse_entry_extensions(own, _NO_KEYS)
+    return Entry(
+        serial=serial, date=_parse_time(told.get("revocation_date")), extensions=parsed
+    ), end
 
 
 _NO_KEYS: Final = Keys(None, None)
 
 
-def _signer(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey:
+def _load_signer(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey:
     given = args.get("signing_private_key")
     return keys.private_key(source(host, given), args.get("signing_private_key_passphrase"))
 
 
-def _authority(
+def _load_authority(
     host: Host, args: Mapping[str, Any], signer: keys.PrivateKey | None
 ) -> x509.Certificate | None:
     if "signing_cert" not in args:
@@ -294,7 +300,9 @@ def _own_key(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey | None:
     return keys.private_key(source(host, args["private_key"]), args.get("private_key_passphrase"))
 
 
-def _public(host: Host, args: Mapping[str, Any], own_key: keys.PrivateKey | None) -> keys.PublicKey:
+def _load_public(
+    host: Host, args: Mapping[str, Any], own_key: keys.PrivateKey | None
+) -> keys.PublicKey:
     if own_key is not None:
         return own_key.public_key()
     for name in ("public_key", "csr"):
@@ -306,13 +314,13 @@ def _public(host: Host, args: Mapping[str, Any], own_key: keys.PrivateKey | None
     )
 
 
-def _forbidden(given: Mapping[str, Any]) -> set[x509.ObjectIdentifier]:
+def _find_forbidden(given: Mapping[str, Any]) -> set[x509.ObjectIdentifier]:
     """The extensions that are declared as ``None``: a request does not bring them either."""
     found = current_names(given)
     return {oid for name, oid in extensions.IDENTIFIERS.items() if found.get(name, oid) is None}
 
 
-def _asked_for(
+def _find_asked(
     host: Host,
     args: Mapping[str, Any],
     known: Collection[x509.ObjectIdentifier],
@@ -356,7 +364,7 @@ def chain(host: Host, given: Any) -> list[x509.Certificate]:
     return [one for each in found if each for one in (each.certificate, *each.chain)]
 
 
-def _digest(args: Mapping[str, Any]) -> str:
+def _find_digest(args: Mapping[str, Any]) -> str:
     name = str(args.get("digest", "sha256")).lower()
     if name not in keys.DIGESTS:
         raise FunctionError(f"digest is {name}; allowed are {', '.join(keys.DIGESTS)}")
@@ -373,7 +381,7 @@ def _days_remaining(args: Mapping[str, Any], days_valid: int) -> int:
     return days
 
 
-def _serial(given: Any) -> int | None:
+def _parse_serial(given: Any) -> int | None:
     """A number, or hexadecimal text."""
     if given is None or isinstance(given, int):
         return given
@@ -384,7 +392,7 @@ def _serial(given: Any) -> int | None:
         raise FunctionError(f"serial_number is {text}; a number, or 01:AB") from None
 
 
-def _time(given: Any) -> datetime | None:
+def _parse_time(given: Any) -> datetime | None:
     if given is None:
         return None
     if isinstance(given, datetime):

@@ -19,9 +19,9 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, StoreError
 from saltlite.providers.x509 import encodings, extension_texts, extensions, keys
 from saltlite.providers.x509.encodings import PEM_FORM, CertificateFile, Form
-from saltlite.providers.x509.extension_texts import hexed, serial_text
+from saltlite.providers.x509.extension_texts import colon_hex, serial_text
 from saltlite.providers.x509.keys import PrivateKey, PublicKey
-from saltlite.providers.x509.names import common_name, name_hash, named
+from saltlite.providers.x509.names import common_name, name_hash, name_parts
 from saltlite.providers.x509.revocation import signature_name
 
 TIME: Final = "%Y-%m-%d %H:%M:%S"
@@ -70,7 +70,7 @@ def certificate(data: bytes) -> x509.Certificate:
     return found.certificate
 
 
-def issued(wanted: Wanted, now: datetime, serial: int) -> x509.Certificate:
+def issue(wanted: Wanted, now: datetime, serial: int) -> x509.Certificate:
     """Return a new certificate.
 
     Raises:
@@ -121,9 +121,9 @@ def certificate_differences(
     """Return what of a file is another than declared, in the form of the state's ``changes``."""
     told = _differences_around(found, wanted)
     have = found.certificate
-    if _expires(have, wanted, now):
+    if _does_expire(have, wanted, now):
         told["expiration"] = True
-    if _digest(have) not in (None, wanted.digest.lower()):
+    if _digest_name(have) not in (None, wanted.digest.lower()):
         told["digest"] = wanted.digest.lower()
     if wanted.serial is not None and have.serial_number != wanted.serial:
         told["serial_number"] = wanted.serial_as_given
@@ -165,7 +165,7 @@ def _same_chain(found: CertificateFile, wanted: Sequence[x509.Certificate]) -> b
     return have == should
 
 
-def _expires(have: x509.Certificate, wanted: Wanted, now: datetime) -> bool:
+def _does_expire(have: x509.Certificate, wanted: Wanted, now: datetime) -> bool:
     if wanted.not_before is not None and have.not_valid_before_utc != wanted.not_before:
         return True
     if wanted.not_after is not None:
@@ -173,7 +173,7 @@ def _expires(have: x509.Certificate, wanted: Wanted, now: datetime) -> bool:
     return have.not_valid_after_utc - now < timedelta(days=wanted.days_remaining)
 
 
-def _digest(have: x509.Certificate | x509.CertificateSigningRequest) -> str | None:
+def _digest_name(have: x509.Certificate | x509.CertificateSigningRequest) -> str | None:
     algorithm = have.signature_hash_algorithm
     return None if algorithm is None else algorithm.name.replace("-", "_")
 
@@ -212,7 +212,7 @@ class Request:
     encoding: str = "pem"
 
 
-def requested(wanted: Request) -> x509.CertificateSigningRequest:
+def build_request(wanted: Request) -> x509.CertificateSigningRequest:
     """Return a new request."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(wanted.subject)
     for value, critical in wanted.extensions:
@@ -233,7 +233,7 @@ def request_differences(
     told: dict[str, Any] = {}
     if encoding != wanted.encoding:
         told["encoding"] = wanted.encoding
-    if _digest(have) not in (None, wanted.digest.lower()):
+    if _digest_name(have) not in (None, wanted.digest.lower()):
         told["digest"] = wanted.digest.lower()
     if have.public_key() != wanted.key.public_key():
         told["private_key"] = True
@@ -244,9 +244,9 @@ def request_differences(
     return told
 
 
-def told(have: x509.Certificate) -> dict[str, Any]:
+def describe(have: x509.Certificate) -> dict[str, Any]:
     """A certificate as ``read_certificate`` tells it."""
-    public = _public(have)
+    public = _public_key(have)
     prints: Iterable[hashes.HashAlgorithm] = (
         hashes.SHA1(),  # noqa: S303 - a fingerprint by which people know it
         hashes.SHA256(),
@@ -257,37 +257,37 @@ def told(have: x509.Certificate) -> dict[str, Any]:
         "key_size": keys.size_of(public),
         "key_type": keys.algorithm(public),
         "serial_number": serial_text(have.serial_number),
-        "fingerprints": {each.name: hexed(have.fingerprint(each)) for each in prints},
-        "subject": named(have.subject),
+        "fingerprints": {each.name: colon_hex(have.fingerprint(each)) for each in prints},
+        "subject": name_parts(have.subject),
         "subject_hash": name_hash(have.subject),
         "subject_str": have.subject.rfc4514_string(),
-        "issuer": named(have.issuer),
+        "issuer": name_parts(have.issuer),
         "issuer_hash": name_hash(have.issuer),
         "issuer_str": have.issuer.rfc4514_string(),
         "not_before": have.not_valid_before_utc.strftime(TIME),
         "not_after": have.not_valid_after_utc.strftime(TIME),
         "public_key": keys.public_pem(public),
-        "extensions": extension_texts.told(have.extensions),
+        "extensions": extension_texts.describe(have.extensions),
         "signature_algorithm": signature_name(have),
     }
 
 
-def told_request(have: x509.CertificateSigningRequest) -> dict[str, Any]:
+def describe_request(have: x509.CertificateSigningRequest) -> dict[str, Any]:
     """A request as ``read_csr`` tells it."""
-    public = _public(have)
+    public = _public_key(have)
     identifier = x509.SubjectKeyIdentifier.from_public_key(public).digest
     return {
         "key_size": keys.size_of(public),
         "key_type": keys.algorithm(public),
-        "subject": named(have.subject),
+        "subject": name_parts(have.subject),
         "subject_hash": name_hash(have.subject),
         "subject_str": have.subject.rfc4514_string(),
-        "public_key_hash": hexed(identifier),
-        "extensions": extension_texts.told(have.extensions),
+        "public_key_hash": colon_hex(identifier),
+        "extensions": extension_texts.describe(have.extensions),
     }
 
 
-def _public(have: x509.Certificate | x509.CertificateSigningRequest) -> PublicKey:
+def _public_key(have: x509.Certificate | x509.CertificateSigningRequest) -> PublicKey:
     found = have.public_key()
     if isinstance(found, PublicKey):
         return found

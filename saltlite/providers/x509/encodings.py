@@ -105,12 +105,12 @@ def _read_pkcs7(data: bytes, encoding: str) -> CertificateFile | None:
         return None
     if not bundle:
         return None
-    leaf = _leaf(bundle)
+    leaf = _find_leaf(bundle)
     chain = tuple(each for each in bundle if each != leaf)
     return CertificateFile(certificate=leaf, encoding=encoding, chain=chain)
 
 
-def _leaf(bundle: Sequence[x509.Certificate]) -> x509.Certificate:
+def _find_leaf(bundle: Sequence[x509.Certificate]) -> x509.Certificate:
     """The one that none of the others is issued by: PKCS#7 has no order."""
     for each in bundle:
         if not any(other.issuer == each.subject for other in bundle if other != each):

@@ -27,31 +27,31 @@ def describe(certificate: x509.Certificate, path: str, now: datetime) -> dict[st
     after, before = certificate.not_valid_after_utc, certificate.not_valid_before_utc
     return {
         "cert_path": path,
-        "issuer": _components(certificate.issuer),
-        "issuer_dict": names.named(certificate.issuer),
+        "issuer": _show_components(certificate.issuer),
+        "issuer_dict": names.name_parts(certificate.issuer),
         "notAfter_raw": after.strftime(RAW_TIME),
         "notAfter": after.strftime(TIME),
         "notBefore_raw": before.strftime(RAW_TIME),
         "notBefore": before.strftime(TIME),
         "serial_number": str(certificate.serial_number),
         "signature_algorithm": revocation.signature_name(certificate),
-        "subject": _components(certificate.subject),
-        "subject_dict": names.named(certificate.subject),
+        "subject": _show_components(certificate.subject),
+        "subject_dict": names.name_parts(certificate.subject),
         "version": certificate.version.value,
-        "extensions": [_extension(each) for each in certificate.extensions],
+        "extensions": [_show_extension(each) for each in certificate.extensions],
         "has_expired": after < now,
     }
 
 
-def _components(name: x509.Name) -> str:
-    return ",".join(f'{part}="{value}"' for part, value in names.named(name).items())
+def _show_components(name: x509.Name) -> str:
+    return ",".join(f'{part}="{value}"' for part, value in names.name_parts(name).items())
 
 
-def _extension(found: x509.Extension[x509.ExtensionType]) -> dict[str, str]:
-    return {"ext_name": name_of(found.oid), "ext_data": _text(found.value)}
+def _show_extension(found: x509.Extension[x509.ExtensionType]) -> dict[str, str]:
+    return {"ext_name": name_of(found.oid), "ext_data": _show_value(found.value)}
 
 
-def _text(value: x509.ExtensionType) -> str:
+def _show_value(value: x509.ExtensionType) -> str:
     match value:
         case x509.BasicConstraints():
             length = "" if value.path_length is None else f", pathlen:{value.path_length}"

@@ -22,18 +22,18 @@ _ACCESS_NAMES = {
 }
 
 
-def told(found: Iterable[x509.Extension[x509.ExtensionType]]) -> dict[str, Any]:
+def describe(found: Iterable[x509.Extension[x509.ExtensionType]]) -> dict[str, Any]:
     """Return what is in extensions, by their names; in the order of the table of names."""
     order = list(NAMES_BY_OID)
-    listed = sorted(found, key=lambda each: _rank(order, each.oid.dotted_string))
-    return {name_of(e.oid): {"critical": e.critical, **_values(e.value)} for e in listed}
+    listed = sorted(found, key=lambda each: _rank_of(order, each.oid.dotted_string))
+    return {name_of(e.oid): {"critical": e.critical, **_show_value(e.value)} for e in listed}
 
 
-def _rank(order: list[str], number: str) -> int:
+def _rank_of(order: list[str], number: str) -> int:
     return order.index(number) if number in order else len(order)
 
 
-def hexed(data: bytes | None) -> str | None:
+def colon_hex(data: bytes | None) -> str | None:
     """Return ``AB:CD``."""
     return None if data is None else data.hex(":").upper()
 
@@ -44,27 +44,27 @@ def serial_text(number: int) -> str:
     return number.to_bytes(length, "big").hex(":").upper()
 
 
-def _values(value: x509.ExtensionType) -> dict[str, Any]:
+def _show_value(value: x509.ExtensionType) -> dict[str, Any]:
     match value:
         case x509.BasicConstraints():
             return {"ca": value.ca, "pathlen": value.path_length}
         case x509.KeyUsage():
-            return _usages(value)
+            return _show_usages(value)
         case x509.ExtendedKeyUsage():
             names = (each.dotted_string for each in value)
             return {"value": [_PURPOSE_NAMES.get(each, each) for each in names]}
         case x509.SubjectKeyIdentifier():
-            return {"value": hexed(value.digest)}
+            return {"value": colon_hex(value.digest)}
         case x509.AuthorityKeyIdentifier():
-            return _authority(value)
+            return _show_authority(value)
         case (
             x509.SubjectAlternativeName() | x509.IssuerAlternativeName() | x509.CertificateIssuer()
         ):
             return {"value": general_texts(value)}
         case x509.CRLDistributionPoints() | x509.FreshestCRL():
-            return {"value": [_point(each) for each in value]}
+            return {"value": [_show_point(each) for each in value]}
         case x509.AuthorityInformationAccess():
-            return {"value": [_access(each) for each in value]}
+            return {"value": [_show_access(each) for each in value]}
     return _rarer_values(value)
 
 
@@ -73,7 +73,7 @@ def _rarer_values(value: x509.ExtensionType) -> dict[str, Any]:
         case x509.IssuingDistributionPoint():
             return _issuing_point(value)
         case x509.CertificatePolicies():
-            return {"value": [_policy(each) for each in value]}
+            return {"value": [_show_policy(each) for each in value]}
         case x509.PolicyConstraints():
             return {
                 "inhibitPolicyMapping": value.inhibit_policy_mapping,
@@ -101,10 +101,10 @@ def _values_of_lists(value: x509.ExtensionType) -> dict[str, Any]:
             return {"value": value.reason.value}
         case x509.InvalidityDate():
             return {"value": value.invalidity_date_utc.strftime(TIME)}
-    return {"value": hexed(value.public_bytes())}
+    return {"value": colon_hex(value.public_bytes())}
 
 
-def _usages(value: x509.KeyUsage) -> dict[str, bool]:
+def _show_usages(value: x509.KeyUsage) -> dict[str, bool]:
     plain = {
         "digitalSignature": value.digital_signature,
         "nonRepudiation": value.content_commitment,
@@ -119,33 +119,33 @@ def _usages(value: x509.KeyUsage) -> dict[str, bool]:
     return dict(sorted(plain.items()))
 
 
-def _authority(value: x509.AuthorityKeyIdentifier) -> dict[str, Any]:
+def _show_authority(value: x509.AuthorityKeyIdentifier) -> dict[str, Any]:
     serial = value.authority_cert_serial_number
     return {
-        "keyid": hexed(value.key_identifier),
+        "keyid": colon_hex(value.key_identifier),
         "issuer": general_texts(value.authority_cert_issuer) or None,
         "issuer_sn": None if serial is None else serial_text(serial),
     }
 
 
-def _reasons(given: frozenset[x509.ReasonFlags] | None) -> list[str]:
+def _show_reasons(given: frozenset[x509.ReasonFlags] | None) -> list[str]:
     return sorted(each.value for each in given or ())
 
 
-def _relative(name: x509.RelativeDistinguishedName | None) -> str | None:
+def _show_relative(name: x509.RelativeDistinguishedName | None) -> str | None:
     return None if name is None else name.rfc4514_string()
 
 
-def _point(point: x509.DistributionPoint) -> dict[str, Any]:
+def _show_point(point: x509.DistributionPoint) -> dict[str, Any]:
     return {
         "crlissuer": general_texts(point.crl_issuer),
         "fullname": general_texts(point.full_name),
-        "reasons": _reasons(point.reasons),
-        "relativename": _relative(point.relative_name),
+        "reasons": _show_reasons(point.reasons),
+        "relativename": _show_relative(point.relative_name),
     }
 
 
-def _access(description: x509.AccessDescription) -> dict[str, str]:
+def _show_access(description: x509.AccessDescription) -> dict[str, str]:
     number = description.access_method.dotted_string
     place = general_text(description.access_location).partition(":")[2]
     return {_ACCESS_NAMES.get(number, number): place}
@@ -154,8 +154,8 @@ def _access(description: x509.AccessDescription) -> dict[str, str]:
 def _issuing_point(value: x509.IssuingDistributionPoint) -> dict[str, Any]:
     return {
         "fullname": general_texts(value.full_name),
-        "onlysomereasons": _reasons(value.only_some_reasons),
-        "relativename": _relative(value.relative_name),
+        "onlysomereasons": _show_reasons(value.only_some_reasons),
+        "relativename": _show_relative(value.relative_name),
         "onlyuser": value.only_contains_user_certs,
         "onlyCA": value.only_contains_ca_certs,
         "onlyAA": value.only_contains_attribute_certs,
@@ -163,12 +163,12 @@ def _issuing_point(value: x509.IssuingDistributionPoint) -> dict[str, Any]:
     }
 
 
-def _policy(policy: x509.PolicyInformation) -> dict[str, list[dict[str, Any]]]:
-    listed = [_qualifier(each) for each in policy.policy_qualifiers or ()]
+def _show_policy(policy: x509.PolicyInformation) -> dict[str, list[dict[str, Any]]]:
+    listed = [_show_qualifier(each) for each in policy.policy_qualifiers or ()]
     return {policy.policy_identifier.dotted_string: listed}
 
 
-def _qualifier(given: str | x509.UserNotice) -> dict[str, Any]:
+def _show_qualifier(given: str | x509.UserNotice) -> dict[str, Any]:
     if isinstance(given, str):
         return {"practice_statement": given}
     reference = given.notice_reference

@@ -77,7 +77,7 @@ class Keys:
     issuer_certificate: x509.Certificate | None = None
 
 
-def _words(given: Any) -> tuple[bool, list[Any]]:
+def _split_words(given: Any) -> tuple[bool, list[Any]]:
     """Whether it is critical, and the rest, of a text with commas or a list; maps stay in it."""
     parts = given if isinstance(given, (list, tuple)) else re.split(r",\s*", str(given))
     words = [each if isinstance(each, Mapping) else str(each).strip() for each in parts]
@@ -87,17 +87,17 @@ def _words(given: Any) -> tuple[bool, list[Any]]:
     return "critical" in words, [each for each in words if each and each != "critical"]
 
 
-def _settings(given: Any) -> tuple[bool, dict[str, Any]]:
+def _split_settings(given: Any) -> tuple[bool, dict[str, Any]]:
     """Whether it is critical, and a map, of a map or of a text such as ``critical, CA:true``."""
     if isinstance(given, Mapping):
         rest = {str(name): value for name, value in given.items() if name != "critical"}
         return bool(given.get("critical")), rest
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     pairs = (str(each).partition(":") for each in words)
     return critical, {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _number(name: str, value: Any) -> int:
+def _parse_number(name: str, value: Any) -> int:
     try:
         return int(value)
     except (TypeError, ValueError):
@@ -105,13 +105,13 @@ def _number(name: str, value: Any) -> int:
 
 
 def _parse_basic_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, told = _settings(given)
+    critical, told = _split_settings(given)
     told = {name.lower(): value for name, value in told.items()}
     if "ca" not in told:
         raise FunctionError("Invalid configuration for basicConstraints: CA:true or CA:false lacks")
     is_ca = str(told["ca"]).strip().lower() == "true"
     length = told.get("pathlen")
-    depth = None if length is None or not is_ca else _number("pathlen", length)
+    depth = None if length is None or not is_ca else _parse_number("pathlen", length)
     limit = _depth_below(keys.issuer_certificate) if is_ca else None
     if depth is not None and limit is not None and depth > limit:
         raise FunctionError(f"pathlen is {depth}; that of the issuing certificate allows {limit}")
@@ -130,7 +130,7 @@ def _depth_below(issuer: x509.Certificate | None) -> int | None:
 
 
 def _parse_usage(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     if unknown := [each for each in words if each not in USAGES]:
         raise FunctionError(f"Invalid keyUsage: {unknown[0]}. Valid: {', '.join(USAGES)}")
     flags = {flag: name in words for name, flag in USAGES.items()}
@@ -141,7 +141,7 @@ def _parse_usage(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
 
 
 def _parse_purposes(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     listed = [PURPOSES.get(str(each)) or object_identifier(each) for each in words]
     return x509.ExtendedKeyUsage(listed), critical
 
@@ -149,7 +149,7 @@ def _parse_purposes(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
 def _parse_subject_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, bytes):
         return x509.SubjectKeyIdentifier(given), False
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     if critical:
         raise FunctionError(_NEVER_CRITICAL.format("subjectKeyIdentifier"))
     if words == ["hash"] and keys.subject is not None:
@@ -161,7 +161,7 @@ def _parse_subject_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool
 
 
 def _parse_authority_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, wanted = _settings(given)
+    critical, wanted = _split_settings(given)
     if critical:
         raise FunctionError(_NEVER_CRITICAL.format("authorityKeyIdentifier"))
     signer = keys.issuer_certificate
@@ -191,21 +191,21 @@ def _identifier_of_issuer(keys: Keys) -> bytes | None:
     return x509.AuthorityKeyIdentifier.from_issuer_public_key(keys.issuer).key_identifier
 
 
-def _listed_names(given: Any) -> tuple[bool, list[Any]]:
+def _list_names(given: Any) -> tuple[bool, list[Any]]:
     if isinstance(given, Mapping):
-        critical, rest = _settings(given)
+        critical, rest = _split_settings(given)
         return critical, [{name: value} for name, value in rest.items()]
-    return _words(given)
+    return _split_words(given)
 
 
 def _parse_alternatives(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, names = _listed_names(given)
+    critical, names = _list_names(given)
     return x509.SubjectAlternativeName(general_names(names)), critical
 
 
 def _issuer_names(given: Any, keys: Keys) -> tuple[bool, list[x509.GeneralName]]:
     """Names; ``issuer:copy`` stands for the alternative names of the issuer's certificate."""
-    critical, listed = _listed_names(given)
+    critical, listed = _list_names(given)
     pairs = general_pairs(listed)
     names: list[x509.GeneralName] = []
     if ("issuer", "copy") in pairs:
@@ -232,7 +232,7 @@ def _parse_entry_issuer(given: Any, keys: Keys) -> tuple[x509.ExtensionType, boo
 
 def _parse_access(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
     pairs: list[tuple[str, Any]] = []
-    for each in [given] if isinstance(given, Mapping) else _words(given)[1]:
+    for each in [given] if isinstance(given, Mapping) else _split_words(given)[1]:
         if isinstance(each, Mapping):
             pairs += [(str(name), value) for name, value in each.items() if name != "critical"]
         else:
@@ -247,23 +247,23 @@ def _parse_access(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
     ), False
 
 
-def _reasons(given: Any) -> frozenset[x509.ReasonFlags] | None:
+def _parse_reasons(given: Any) -> frozenset[x509.ReasonFlags] | None:
     if not given:
         return None
     try:
-        return frozenset(x509.ReasonFlags(str(each)) for each in _words(given)[1])
+        return frozenset(x509.ReasonFlags(str(each)) for each in _split_words(given)[1])
     except ValueError as error:
         raise FunctionError(str(error)) from None
 
 
-def _point(given: Any) -> x509.DistributionPoint:
+def _parse_point(given: Any) -> x509.DistributionPoint:
     told = given if isinstance(given, Mapping) else {"fullname": given}
     relative, issuer, full = (told.get(name) for name in ("relativename", "crlissuer", "fullname"))
     try:
         return x509.DistributionPoint(
             general_names(full) if full else None,
             relative_name(relative) if relative else None,
-            _reasons(told.get("reasons")),
+            _parse_reasons(told.get("reasons")),
             general_names(issuer) if issuer else None,
         )
     except (TypeError, ValueError) as error:
@@ -271,13 +271,13 @@ def _point(given: Any) -> x509.DistributionPoint:
 
 
 def _parse_points(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, points = _words([given] if isinstance(given, Mapping) else given)
-    return x509.CRLDistributionPoints([_point(each) for each in points]), critical
+    critical, points = _split_words([given] if isinstance(given, Mapping) else given)
+    return x509.CRLDistributionPoints([_parse_point(each) for each in points]), critical
 
 
 def _parse_freshest(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    _, points = _words([given] if isinstance(given, Mapping) else given)
-    return x509.FreshestCRL([_point(each) for each in points]), False
+    _, points = _split_words([given] if isinstance(given, Mapping) else given)
+    return x509.FreshestCRL([_parse_point(each) for each in points]), False
 
 
 def _parse_issuing_point(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
@@ -290,7 +290,7 @@ def _parse_issuing_point(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bo
             relative_name=relative_name(relative) if relative else None,
             only_contains_user_certs=bool(given.get("onlyuser", False)),
             only_contains_ca_certs=bool(given.get("onlyCA", False)),
-            only_some_reasons=_reasons(given.get("onlysomereasons")),
+            only_some_reasons=_parse_reasons(given.get("onlysomereasons")),
             indirect_crl=bool(given.get("indirectCRL", False)),
             only_contains_attribute_certs=bool(given.get("onlyAA", False)),
         )
@@ -301,18 +301,18 @@ def _parse_issuing_point(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bo
 
 def _parse_policies(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, Mapping):
-        critical, told = _settings(given)
+        critical, told = _split_settings(given)
     else:
-        critical, words = _words(given)
+        critical, words = _split_words(given)
         told = {str(each): None for each in words}
     listed = [
-        x509.PolicyInformation(object_identifier(number), _qualifiers(listed))
+        x509.PolicyInformation(object_identifier(number), _parse_qualifiers(listed))
         for number, listed in told.items()
     ]
     return x509.CertificatePolicies(listed), critical
 
 
-def _qualifiers(given: Any) -> list[str | x509.UserNotice] | None:
+def _parse_qualifiers(given: Any) -> list[str | x509.UserNotice] | None:
     if not given:
         return None
     found: list[str | x509.UserNotice] = []
@@ -323,16 +323,16 @@ def _qualifiers(given: Any) -> list[str | x509.UserNotice] | None:
         numbers, text = each.get("noticeNumbers"), each.get("text")
         reference = None
         if numbers:
-            counted = [_number("noticeNumbers", number) for number in numbers]
+            counted = [_parse_number("noticeNumbers", number) for number in numbers]
             reference = x509.NoticeReference(each.get("organization"), counted)
         found.append(x509.UserNotice(reference, None if text is None else str(text)))
     return found
 
 
 def _parse_policy_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, told = _settings(given)
+    critical, told = _split_settings(given)
     explicit, mapping = (
-        None if told.get(name) is None else _number(name, told[name])
+        None if told.get(name) is None else _parse_number(name, told[name])
         for name in ("requireExplicitPolicy", "inhibitPolicyMapping")
     )
     try:
@@ -345,10 +345,10 @@ def _parse_inhibit_any(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool
     if isinstance(given, Mapping):
         critical, value = bool(given.get("critical")), given.get("value")
     else:
-        critical, words = _words(given)
+        critical, words = _split_words(given)
         value = words[0].removeprefix("value:") if words else None
     try:
-        return x509.InhibitAnyPolicy(_number("inhibitAnyPolicy", value)), critical
+        return x509.InhibitAnyPolicy(_parse_number("inhibitAnyPolicy", value)), critical
     except ValueError as error:
         raise FunctionError(str(error)) from None
 
@@ -361,7 +361,7 @@ def _parse_name_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType,
             listed = given.get(scope) or []
             scopes[scope] += listed if isinstance(listed, list) else [listed]
     else:
-        critical, words = _words(given)
+        critical, words = _split_words(given)
         for word in words:
             scope, _, name = str(word).partition(";")
             if scope not in scopes:
@@ -380,7 +380,7 @@ def _parse_no_check(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
 
 
 def _parse_tls_feature(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     try:
         return x509.TLSFeature([x509.TLSFeatureType[str(each)] for each in words]), critical
     except KeyError as error:
@@ -388,18 +388,18 @@ def _parse_tls_feature(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool
 
 
 def _parse_crl_number(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    return x509.CRLNumber(_number("cRLNumber", given)), False
+    return x509.CRLNumber(_parse_number("cRLNumber", given)), False
 
 
 def _parse_delta(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     if len(words) != 1:
         raise FunctionError("deltaCRLIndicator has to be one number")
-    return x509.DeltaCRLIndicator(_number("deltaCRLIndicator", words[0])), critical
+    return x509.DeltaCRLIndicator(_parse_number("deltaCRLIndicator", words[0])), critical
 
 
 def _parse_reason(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     try:
         return x509.CRLReason(x509.ReasonFlags(str(words[0]))), critical
     except (IndexError, ValueError):
@@ -407,7 +407,7 @@ def _parse_reason(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
 
 
 def _parse_invalidity(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
-    critical, words = _words(given)
+    critical, words = _split_words(given)
     try:
         return x509.InvalidityDate(datetime.strptime(str(words[0]), TIME)), critical  # noqa: DTZ007
     except (IndexError, ValueError):
@@ -488,7 +488,7 @@ NAMES_BY_OID: Final = {oid.dotted_string: name for name, (oid, _) in _PARSERS.it
 Extensions = list[tuple[x509.ExtensionType, bool]]
 
 
-def parsed(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_certificate_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
     """Return the extensions of a certificate and whether each is critical, in a fixed order.
 
     Raises:
@@ -497,13 +497,13 @@ def parsed(declared: Mapping[str, Any], keys: Keys) -> Extensions:
     return [_PARSERS[name][1](declared[name], keys) for name in NAMES if name in declared]
 
 
-def parsed_of_request(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_request_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
     """Return the extensions of a request; what it cannot have is passed over, as in Salt."""
     possible = {name: value for name, value in declared.items() if name not in NOT_OF_REQUESTS}
-    return parsed(possible, keys)
+    return parse_certificate_extensions(possible, keys)
 
 
-def parsed_of_list(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_list_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
     """Return the extensions of a list of revoked certificates.
 
     Raises:
@@ -512,7 +512,7 @@ def parsed_of_list(declared: Mapping[str, Any], keys: Keys) -> Extensions:
     return _parse_known(declared, _OF_LISTS, keys)
 
 
-def parsed_of_entry(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_entry_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
     """Return the extensions of one entry of a list of revoked certificates.
 
     Raises:
@@ -532,7 +532,7 @@ def name_of(extension: x509.ObjectIdentifier) -> str:
     return NAMES_BY_OID.get(extension.dotted_string, extension.dotted_string)
 
 
-def changed_name(extension: x509.ObjectIdentifier) -> str:
+def change_name(extension: x509.ObjectIdentifier) -> str:
     """Return the name as changes of a state tell it: that of the standards."""
     return _STANDARD_NAMES.get(name_of(extension), name_of(extension))
 
@@ -544,8 +544,8 @@ def differences(
     there = {each.oid: (each.value, each.critical) for each in found}
     should = {value.oid: (value, critical) for value, critical in wanted}
     told = {
-        "added": [changed_name(oid) for oid in should if oid not in there],
-        "changed": [changed_name(o) for o in should if o in there and should[o] != there[o]],
-        "removed": [changed_name(oid) for oid in there if oid not in should],
+        "added": [change_name(oid) for oid in should if oid not in there],
+        "changed": [change_name(o) for o in should if o in there and should[o] != there[o]],
+        "removed": [change_name(oid) for oid in there if oid not in should],
     }
     return told if any(told.values()) else {}

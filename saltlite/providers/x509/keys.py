@@ -78,17 +78,17 @@ class Read:
     encoding: str = ""
 
 
-def _rsa(size: int | None) -> PrivateKey:
+def _generate_rsa(size: int | None) -> PrivateKey:
     return rsa.generate_private_key(65537, size or RSA_SIZES[0])
 
 
-def _ec(size: int | None) -> PrivateKey:
+def _generate_ec(size: int | None) -> PrivateKey:
     return ec.generate_private_key(CURVES[size or 256])
 
 
 _MAKERS: Final[dict[str, Callable[[int | None], PrivateKey]]] = {
-    "rsa": _rsa,
-    "ec": _ec,
+    "rsa": _generate_rsa,
+    "ec": _generate_ec,
     "ed25519": lambda _: ed25519.Ed25519PrivateKey.generate(),
     "ed448": lambda _: ed448.Ed448PrivateKey.generate(),
 }
@@ -196,7 +196,7 @@ def _read_pkcs8(data: bytes, password: bytes | None, encoding: str) -> Read:
     is_pem = encoding == "pem"
     load = serialization.load_pem_private_key if is_pem else serialization.load_der_private_key
     try:
-        return Read(_known(load(data, password)), password is not None, encoding=encoding)
+        return Read(_check_kind(load(data, password)), password is not None, encoding=encoding)
     except TypeError:
         if password is None:
             return Read(None, encrypted=True, complaint=ENCRYPTED)
@@ -220,10 +220,10 @@ def _read_pkcs12(data: bytes, password: bytes | None) -> Read | None:
         return Read(None, encrypted=True, complaint=why, encoding="pkcs12")
     if found.key is None:
         return Read(None, encrypted=False, complaint=NO_KEY)
-    return Read(_known(found.key), password is not None, encoding="pkcs12")
+    return Read(_check_kind(found.key), password is not None, encoding="pkcs12")
 
 
-def _known(key: object) -> PrivateKey:
+def _check_kind(key: object) -> PrivateKey:
     if isinstance(key, PrivateKey):
         return key
     raise FunctionError("This kind of private key is not supported")

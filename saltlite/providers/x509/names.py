@@ -87,7 +87,7 @@ def common_name(name: x509.Name) -> str | None:
     return str(found[0].value) if found else None
 
 
-def named(name: x509.Name) -> dict[str, str]:
+def name_parts(name: x509.Name) -> dict[str, str]:
     """Return the parts of a name, by their short names."""
     return {
         _PART_NAMES.get(each.oid.dotted_string, each.oid.dotted_string): str(each.value)
@@ -147,7 +147,7 @@ def _general_name(kind: str, value: Any, *, constraint: bool) -> x509.GeneralNam
     try:
         match kind.lower():
             case "dns":
-                return x509.DNSName(_domain(str(value), dot=constraint))
+                return x509.DNSName(_ascii_domain(str(value), dot=constraint))
             case "ip":
                 number = ipaddress.ip_network if constraint else ipaddress.ip_address
                 return x509.IPAddress(number(str(value)))
@@ -156,8 +156,8 @@ def _general_name(kind: str, value: Any, *, constraint: bool) -> x509.GeneralNam
             case "uri":
                 text = str(value)
                 if constraint:
-                    return x509.UniformResourceIdentifier(_domain(text, dot=True))
-                return x509.UniformResourceIdentifier(_address(text))
+                    return x509.UniformResourceIdentifier(_ascii_domain(text, dot=True))
+                return x509.UniformResourceIdentifier(_ascii_address(text))
             case "rid":
                 return x509.RegisteredID(x509.ObjectIdentifier(str(value)))
             case "dirname":
@@ -170,7 +170,7 @@ def _general_name(kind: str, value: Any, *, constraint: bool) -> x509.GeneralNam
     raise FunctionError(f"GeneralName type {kind.lower()} is invalid")
 
 
-def _domain(text: str, *, dot: bool = False) -> str:
+def _ascii_domain(text: str, *, dot: bool = False) -> str:
     """A domain in ASCII; one that is already stays as it is."""
     rest = text.removeprefix(".") if dot else text
     if not rest or ".." in rest or rest.startswith(".") or any(each.isspace() for each in rest):
@@ -184,11 +184,11 @@ def _mail_address(text: str, *, constraint: bool) -> str:
     if not at:
         if not constraint:
             raise ValueError("it has no @")
-        return _domain(text, dot=True)
-    return f"{user}@{_domain(domain)}"
+        return _ascii_domain(text, dot=True)
+    return f"{user}@{_ascii_domain(domain)}"
 
 
-def _address(text: str) -> str:
+def _ascii_address(text: str) -> str:
     from urllib.parse import quote, urlsplit
 
     if not urlsplit(text).scheme:
@@ -206,14 +206,14 @@ def _other_name(value: Any) -> x509.OtherName:
         kind, _, text = typed.removeprefix("FORMAT:UTF8,").partition(":")
         if kind.upper() not in ("UTF8", "UTF8STRING"):
             raise ValueError("one is 1.2.3.4;UTF8:text")
-        return x509.OtherName(object_identifier(oid), _asn1(text))
+        return x509.OtherName(object_identifier(oid), _encode_asn1(text))
     number = object_identifier(value.get("oid"))
     if "value" in value:
-        return x509.OtherName(number, _asn1(value["value"]))
-    return x509.OtherName(number, _blob(value.get("der")))
+        return x509.OtherName(number, _encode_asn1(value["value"]))
+    return x509.OtherName(number, _decode_blob(value.get("der")))
 
 
-def _blob(given: Any) -> bytes:
+def _decode_blob(given: Any) -> bytes:
     import base64
 
     if isinstance(given, bytes):
@@ -224,7 +224,7 @@ def _blob(given: Any) -> bytes:
     return bytes.fromhex(text) if form == "hex" else base64.b64decode(text, validate=True)
 
 
-def _asn1(value: Any) -> bytes:
+def _encode_asn1(value: Any) -> bytes:
     """A plain value in DER: text, truth, number or nothing. Source: X.690."""
     match value:
         case None:

@@ -157,7 +157,7 @@ def answer_request(
         policy = _policy_for(ctx, name, requester)
         if only_policy:
             return {"data": _public_policy(ctx, policy), "errors": []}
-        return {"data": _sign(ctx, policy, asked), "errors": []}
+        return {"data": _sign_document(ctx, policy, asked), "errors": []}
     except FunctionError as error:
         return {"data": None, "errors": [str(error)]}
 
@@ -169,12 +169,14 @@ def _policy_for(ctx: MinionContext, name: Any, requester: str | None) -> dict[st
     if "minions" in policy:
         if requester is None:
             raise FunctionError("minion sending this request could not be identified")
-        if not any(ctx.functions.call("match.glob", one, requester) for one in _listed(policy)):
+        if not any(
+            ctx.functions.call("match.glob", one, requester) for one in _allowed_minions(policy)
+        ):
             raise FunctionError("minion not permitted to use specified signing policy")
     return policy
 
 
-def _listed(policy: Mapping[str, Any]) -> list[str]:
+def _allowed_minions(policy: Mapping[str, Any]) -> list[str]:
     """The globs of those who may use a policy."""
     given = policy["minions"]
     return [str(one) for one in (given if isinstance(given, (list, tuple)) else [given])]
@@ -188,10 +190,10 @@ def _public_policy(ctx: MinionContext, policy: Mapping[str, Any]) -> dict[str, A
     return told
 
 
-def _sign(ctx: MinionContext, policy: Mapping[str, Any], asked: Any) -> str:
+def _sign_document(ctx: MinionContext, policy: Mapping[str, Any], asked: Any) -> str:
     from datetime import datetime, timezone
 
-    closed = _closed(asked)
+    closed = _check_arguments(asked)
     for name in _NOT_OF_OTHERS:
         if name in closed and name not in policy:
             raise FunctionError(f"{name} has to be in the signing policy")
@@ -199,7 +201,7 @@ def _sign(ctx: MinionContext, policy: Mapping[str, Any], asked: Any) -> str:
     wanted = declared.certificate(ctx.host, given)
     _refuse_authority(wanted, policy)
     serial = documents.draw_serial()
-    made = documents.issued(wanted, datetime.now(timezone.utc), serial)
+    made = documents.issue(wanted, datetime.now(timezone.utc), serial)
     documents.keep_copy(made, policy.get("copypath"), with_name=bool(policy.get("prepend_cn")))
     return encodings.encode_plain(made, "pem").decode()
 
@@ -222,7 +224,7 @@ def _refuse_authority(wanted: documents.Wanted, policy: Mapping[str, Any]) -> No
             raise FunctionError(f"{name} of an authority has to be in the signing policy")
 
 
-def _closed(asked: Any) -> dict[str, Any]:
+def _check_arguments(asked: Any) -> dict[str, Any]:
     if not isinstance(asked, Mapping) or len(asked) > ARGUMENT_LIMIT:
         raise FunctionError("the request is no map of arguments")
     plain = {str(name): value for name, value in asked.items() if value is not None}

@@ -62,7 +62,7 @@ def make_list(
     )
     own = list(wanted.extensions)
     if wanted.counts:
-        own.append((x509.CRLNumber(_number(before) + 1), False))
+        own.append((x509.CRLNumber(_list_number(before) + 1), False))
     try:
         for entry in wanted.entries:
             builder = builder.add_revoked_certificate(_make_entry(entry, now))
@@ -81,7 +81,7 @@ def _make_entry(entry: Entry, now: datetime) -> x509.RevokedCertificate:
     return builder.build()
 
 
-def _number(have: x509.CertificateRevocationList | None) -> int:
+def _list_number(have: x509.CertificateRevocationList | None) -> int:
     if have is None:
         return 0
     try:
@@ -142,32 +142,32 @@ def _differences_of_extensions(
     told = extensions.differences(have.extensions, list(wanted.extensions))
     if not wanted.counts:
         return told
-    if _number(have):  # it has a number; which one does not count
+    if _list_number(have):  # it has a number; which one does not count
         told = {how: [name for name in each if name != "cRLNumber"] for how, each in told.items()}
         return told if any(told.values()) else {}
     return {**told, "added": [*told.get("added", []), "cRLNumber"]}
 
 
-def described(have: x509.CertificateRevocationList) -> dict[str, Any]:
+def describe(have: x509.CertificateRevocationList) -> dict[str, Any]:
     """Return a list as ``read_crl`` tells it."""
     update = have.next_update_utc
     return {
-        "issuer": names.named(have.issuer),
+        "issuer": names.name_parts(have.issuer),
         "last_update": have.last_update_utc.strftime(extensions.TIME),
         "next_update": None if update is None else update.strftime(extensions.TIME),
         "revoked_certificates": {
-            extension_texts.serial_text(each.serial_number).replace(":", ""): _described_entry(each)
+            extension_texts.serial_text(each.serial_number).replace(":", ""): _describe_entry(each)
             for each in have
         },
-        "extensions": extension_texts.told(have.extensions),
+        "extensions": extension_texts.describe(have.extensions),
         "signature_algorithm": signature_name(have),
     }
 
 
-def _described_entry(entry: x509.RevokedCertificate) -> Mapping[str, Any]:
+def _describe_entry(entry: x509.RevokedCertificate) -> Mapping[str, Any]:
     return {
         "revocation_date": entry.revocation_date_utc.strftime(extensions.TIME),
-        "extensions": extension_texts.told(entry.extensions),
+        "extensions": extension_texts.describe(entry.extensions),
     }
 
 

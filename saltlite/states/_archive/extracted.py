@@ -217,7 +217,7 @@ class Extracted(Resource[Seen]):
         if not staging.is_shared(self.name, members):
             return self.archive.unpack(ctx, self.name)
         existing = self.archive.existing()
-        user = place.declared_user(self.owner.ids())
+        user = place.uid_of(self.owner.ids())
         with staging.aside(self.name, user=user, existing=existing) as folder:
             told = self.archive.unpack(ctx, folder)
         return [line.replace(folder, self.name.rstrip("/")) for line in told]

@@ -65,7 +65,7 @@ class Archive:
         shown = ["--show-transformed-names", "--quoting-style=literal", "--numeric-owner"]
         argv = ["tar", f"tv{letters.replace('v', '')}", *words, *shown, "-f", self.path]
         done = ctx.host.run(argv, env={"LC_ALL": "C.UTF-8"})
-        return None if done.exit_code else archives.described_contents(done.stdout.splitlines())
+        return None if done.exit_code else archives.contents_of_listing(done.stdout.splitlines())
 
     def existing(self) -> staging.Existing:
         """What the options want to become of files that are there.

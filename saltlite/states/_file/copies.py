@@ -130,7 +130,7 @@ class Decoded(Resource[str | None]):
 
     def _write_decoded(self, ctx: MinionContext) -> None:
         with system_errors():
-            place.put(self.name, self.data)
+            place.put_data(self.name, self.data)
 
     def comment_unchanged(self, now: str | None) -> str:
         return "File is in the correct state."

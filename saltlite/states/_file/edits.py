@@ -210,7 +210,7 @@ class Added:
             if old and not self.begin and not old.endswith("\n"):
                 old += "\n"
             text = new + old if self.begin else old + new
-            place.put(self.name, text.encode(name), was=self.was)
+            place.put_data(self.name, text.encode(name), was=self.was)
 
     def _find_missing(self, wanted: Sequence[str]) -> list[str]:
         """The lines to add, as the file can hold them: letters may be left out or replaced."""
@@ -237,7 +237,7 @@ class Added:
     def _show_difference(self, lines: Sequence[str]) -> str:
         if self.begin:
             before = texts.split_lines(self.old)
-            return texts.unified(before, [*_end_lines(lines), *before])
+            return texts.unified_diff(before, [*_end_lines(lines), *before])
         import difflib
 
         before = self.old.splitlines()
@@ -281,7 +281,7 @@ def commenting(
         as_is = _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)
         if as_is is not None:
             return as_is
-        changed = (comments.commented if out else comments.uncommented)(lines, regex, char)
+        changed = (comments.comment_lines if out else comments.uncomment_lines)(lines, regex, char)
         if changed.lines == lines:
             return _of_no_effect(text, regex, char, out=out)
     word = "Commented" if out else "Uncommented"
@@ -289,7 +289,7 @@ def commenting(
     def act(ctx: MinionContext) -> Verdict:
         with system_errors():
             comment_file(ctx, name, regex, char, out, backup, encoding.name)
-        changes = {"diff": texts.unified(lines, changed.lines)}
+        changes = {"diff": texts.unified_diff(lines, changed.lines)}
         return Verdict(result=True, comment=f"{word} lines successfully", changes=changes)
 
     would = f"File {name} is set to be updated"

@@ -22,12 +22,12 @@ def located(
     """Say in the file where its content is; gives back the content if a template made it."""
     prefix = "Unable to manage file: "
     own = file.wanted
-    mode = None if own.mode is None else owners.normalized(own.mode)
+    mode = None if own.mode is None else owners.normalize_mode(own.mode)
     seen = {"user": own.user, "group": own.group, "mode": mode, "attrs": own.attrs}
     try:
-        source, source_hash = sources.chosen(ctx, source, source_hash, file.saltenv)
+        source, source_hash = sources.choose_source(ctx, source, source_hash, file.saltenv)
         with system_errors():
-            file.sfn, file.source_sum, complaint = sources.managed(
+            file.sfn, file.source_sum, complaint = sources.fetch_managed(
                 ctx, file.name, source, source_hash, source_hash_name, file.saltenv,
                 skip_verify=file.skip_verify, verify_ssl=file.verify_ssl,
                 use_etag=file.use_etag, lazy=True, seen=seen, **origin,

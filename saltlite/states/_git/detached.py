@@ -10,7 +10,7 @@ from saltlite.core.dataclasses import dataclass, replace
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.providers.git import redacted, with_login
+from saltlite.providers.git import redact_text, with_login
 from saltlite.states._git.target import (
     CLONING,
     Access,
@@ -128,7 +128,7 @@ class Detached(Resource[Place]):
         return steps
 
     def _plan_clone(self, now: Place) -> Step:
-        shown = redacted(self.name)
+        shown = redact_text(self.name)
         would = f"Repository {shown} would be cloned to {self.target}"
         if now.occupied:
             would = (
@@ -161,7 +161,7 @@ class Detached(Resource[Place]):
         wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
         local, steps = self.access.local(), []
         if now.address != wanted:
-            old, new = redacted(str(now.address)), redacted(self.name)
+            old, new = redact_text(str(now.address)), redact_text(self.name)
             steps.append(
                 Step(
                     would=f"Remote {self.remote} would be set to {new}",

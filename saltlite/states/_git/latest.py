@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import CommandError, FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.providers.git import redacted, with_login
+from saltlite.providers.git import redact_text, with_login
 from saltlite.states._git.target import (
     CLONING,
     Access,
@@ -85,7 +85,7 @@ class Latest(Resource[Now]):
 
     @property
     def _safe_name(self) -> str:
-        return redacted(self.name)
+        return redact_text(self.name)
 
     # looking
 
@@ -208,7 +208,7 @@ class Latest(Resource[Now]):
             return steps
         changes: dict[str, Any] = {}
         if now.address is not None and self._plan_remote(now):
-            changes["remote"] = {"old": redacted(now.address), "new": self._safe_name}
+            changes["remote"] = {"old": redact_text(now.address), "new": self._safe_name}
         bare = self.bare or self.mirror
         if bare or self._does_fetch(now):
             changes["fetched"] = self._safe_name
@@ -440,7 +440,7 @@ class Latest(Resource[Now]):
             would = did = f"Remote '{self.remote}' set to {self._safe_name}"
             changes = {"new": f"{self._safe_name} => {self.remote}"}
         else:
-            both = f"from {redacted(now.address)} to {self._safe_name}"
+            both = f"from {redact_text(now.address)} to {self._safe_name}"
             did = f"Remote '{self.remote}' changed {both}"
             would = f"Remote '{self.remote}' would be changed {both}"
             changes = {}

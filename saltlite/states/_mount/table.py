@@ -31,8 +31,8 @@ def entry_of(
 ) -> fstab.Entry:
     """A line as the table has it: blanks escaped, no options are ``defaults``."""
     return fstab.Entry(
-        device=fstab.escaped(device),
-        name=fstab.escaped(name),
+        device=fstab.escape_path(device),
+        name=fstab.escape_path(name),
         fstype=fstype,
         opts=",".join(opts) or "defaults",
         dump=str(dump),

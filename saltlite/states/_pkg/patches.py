@@ -48,7 +48,7 @@ class Patched(Resource[Known]):
         known = ctx.functions.call("pkg.list_patches")
         missing = tuple(each for each in self.ids if each not in known)
         left = tuple(each for each in self.ids if each in known and not known[each]["installed"])
-        files = package_files.downloaded(ctx) if self.only_files else {}
+        files = package_files.list_downloaded(ctx) if self.only_files else {}
         coming: dict[str, str] = {}
         if left and not missing:
             found = patches(ctx, "list_patches").coming(left, self.options)

@@ -142,7 +142,7 @@ def recurse(
 def _tree_source(ctx: MinionContext, source: Any, saltenv: str) -> str:
     try:
         given = source if isinstance(source, list) else [source]
-        found, _ = sources.chosen(ctx, [str(one).rstrip("/") for one in given], "", saltenv)
+        found, _ = sources.choose_source(ctx, [str(one).rstrip("/") for one in given], "", saltenv)
     except FunctionError as error:
         raise FunctionError(f"Recurse failed: {error}") from error
     return str(found)

@@ -159,7 +159,7 @@ def line(
     if not there and not create:
         return edits.not_found(name)
     edit = line_edits.Edit(
-        mode=line_edits.checked_mode(mode, content), content=content, match=match,
+        mode=line_edits.check_mode(mode, content), content=content, match=match,
         location=location, before=before, after=after, indent=indent,
     )  # fmt: skip
 
@@ -176,10 +176,10 @@ def line(
                 quiet, indent,
             )  # fmt: skip
         old = edits.lines_of(name)
-        new = line_edits.edited(old, edit)
+        new = line_edits.edit_lines(old, edit)
         if new == old:
             return False
-        return texts.unified(old, new) if show_changes else True
+        return texts.unified_diff(old, new) if show_changes else True
 
     own = edits.Own(ctx.host, name, wanted) if there else None
     return edits.dry(run, "Changes would be made", own)
@@ -313,7 +313,7 @@ def keyvalue(
         with textfile.hold(ctx, name), system_errors():
             text, was = edits.text_of(name)
             done = keyvalues.applied(texts.split_lines(text), wanted)
-            place.put(name, "".join(done.lines).encode(), was=was)
+            place.put_data(name, "".join(done.lines).encode(), was=was)
         told = {"diff": "".join(done.told)} if show_changes else {}
         return Verdict(result=True, comment=f"Changed {done.changed} lines", changes=told)
 

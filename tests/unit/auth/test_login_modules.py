@@ -23,7 +23,7 @@ from programs import need
 
 from saltlite.auth import auto, file, rest, sharedsecret
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.providers.accounts.hashes import hashed
+from saltlite.providers.accounts.hashes import hash_password
 from saltlite.providers.htpasswd import fits_htpasswd, hash_apr1
 from saltlite.providers.login import AuthContext
 from saltlite.providers.web import WebError
@@ -132,7 +132,7 @@ def test_hashes_of_htpasswd(kind: str, password: str) -> None:
 
 
 def test_bcrypt_and_sha1() -> None:
-    known = hashed("sesame", "04$abcdefghijklmnopqrstuu", "blowfish")
+    known = hash_password("sesame", "04$abcdefghijklmnopqrstuu", "blowfish")
     assert known.startswith("$2b$")
     for prefix in ("$2y$", "$2b$"):
         assert fits_htpasswd("sesame", prefix + known[4:])

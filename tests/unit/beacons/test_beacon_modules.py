@@ -286,7 +286,7 @@ class Packages:
         self.newer: dict[str, str] = {}
         self.asked = 0
 
-    def installed(self) -> dict[str, list[str]]:
+    def list_installed(self) -> dict[str, list[str]]:
         self.asked += 1
         return self.there
 

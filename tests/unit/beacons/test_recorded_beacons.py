@@ -130,7 +130,7 @@ def look_at_packages(case, tmp_path, monkeypatch):
     look = {}
 
     class Manager:
-        def installed(self):
+        def list_installed(self):
             return {name: [one[0]] for name, one in look.items() if one[0]}
 
         def available(self, names, options):
@@ -233,7 +233,7 @@ def look_at_shells(case, tmp_path, monkeypatch):
     )
     program.chmod(0o755)
     ctx = context(Programs(program, case["procs"], case["shells"]))
-    monkeypatch.setattr(shells.processes, "_user", lambda s: s.split("Uid:\t")[1].strip())
+    monkeypatch.setattr(shells.processes, "_find_user", lambda s: s.split("Uid:\t")[1].strip())
     found = []
 
     def arrive():

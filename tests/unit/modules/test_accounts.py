@@ -164,15 +164,15 @@ def test_busybox_is_for_systems_without_useradd():
 @pytest.mark.parametrize("algorithm", sorted(hashes.ALGORITHMS))
 def test_a_hash_checks_itself(algorithm):
     prefix, _ = hashes.ALGORITHMS[algorithm]
-    made = hashes.hashed("s3cret", None, algorithm)
+    made = hashes.hash_password("s3cret", None, algorithm)
     assert made.startswith(prefix)
     salt = made[len("$2b$") if algorithm == "blowfish" else len(prefix) :]
     if algorithm != "crypt":
         salt = salt.rpartition("$")[0] or salt
     salt = salt[:2] if algorithm == "crypt" else made[4:29] if algorithm == "blowfish" else salt
-    assert hashes.hashed("s3cret", salt, algorithm) == made
+    assert hashes.hash_password("s3cret", salt, algorithm) == made
 
 
 def test_unknown_algorithm():
     with pytest.raises(FunctionError, match="Cannot hash using 'rot13'"):
-        hashes.hashed("x", None, "rot13")
+        hashes.hash_password("x", None, "rot13")

@@ -159,7 +159,7 @@ def test_a_user_whose_login_fails_gets_the_basics(caplog):
     ],
 )
 def test_forms_of_env(env, expected):
-    assert command.wanted_environment(env) == expected
+    assert command.merge_environment(env) == expected
 
 
 def test_levels(caplog):

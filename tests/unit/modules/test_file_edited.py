@@ -18,8 +18,8 @@ from saltlite.host import Host
 from saltlite.modules.file import content, editing, searching
 from saltlite.providers.file import comments, replacing, texts
 from saltlite.providers.file.blocks import Block
-from saltlite.providers.file.blocks import replaced as block_replaced
-from saltlite.providers.file.lines import Edit, edited
+from saltlite.providers.file.blocks import replace_blocks as block_replaced
+from saltlite.providers.file.lines import Edit, edit_lines
 
 CASES = Path(__file__).parents[2] / "cases/file"
 CALLS = {
@@ -68,25 +68,25 @@ def test_lines_join_to_the_text(text):
 @given(lines, st.sampled_from(["a", "^a", "ab?$", "b", " "]), st.sampled_from(["#", "//", ";"]))
 def test_what_is_commented_out_comes_back(text, regex, char):
     before = texts.split_lines(text)
-    there = comments.commented(before, regex, char)
+    there = comments.comment_lines(before, regex, char)
     if any(line.startswith(tuple(char)) for line in there.old):
         return
-    assert comments.uncommented(there.new, regex, char).lines == there.old
+    assert comments.uncomment_lines(there.new, regex, char).lines == there.old
 
 
 @given(lines, st.sampled_from(["a", "a+", "^a", "=$"]))
 def test_what_no_longer_matches_is_not_replaced_again(text, pattern):
     wanted = replacing.Replacement(pattern=pattern, repl="c")
-    once = replacing.replaced(text.encode(), wanted)
-    assert replacing.replaced(once, wanted) == once
+    once = replacing.replace_matches(text.encode(), wanted)
+    assert replacing.replace_matches(once, wanted) == once
 
 
 @given(lines, st.text("abc", min_size=1, max_size=5))
 def test_what_was_appended_is_found(text, content):
     wanted = replacing.Replacement(pattern="zz", repl=content, append=True)
-    once = replacing.replaced(text.encode(), wanted)
+    once = replacing.replace_matches(text.encode(), wanted)
     assert f"{content}\n".encode() in once
-    assert replacing.replaced(once, wanted) == once
+    assert replacing.replace_matches(once, wanted) == once
 
 
 @given(lines, lines, st.sampled_from(["append", "prepend"]))
@@ -107,8 +107,8 @@ def test_a_block_is_put_once(text, content, place):
 def test_a_line_that_is_ensured_stays(text, content, anchor):
     edit = Edit(mode="ensure", content=content, indent=False, **{anchor: "^X$"})
     there = texts.split_lines(f"{text}X\n{text}")
-    once = edited(there, edit)
-    assert edited(once, edit) == once
+    once = edit_lines(there, edit)
+    assert edit_lines(once, edit) == once
     assert len(once) - len(there) in (0, 1)
 
 

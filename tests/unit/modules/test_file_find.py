@@ -175,13 +175,13 @@ def test_what_is_no_interval(text):
 def test_a_size_is_at_least_and_at_most_itself(number, unit):
     size = number * 1024 ** "bkmg".index(unit)
     for sign in ("", "+", "-"):
-        assert criteria.sized(f"{sign}{number}{unit}")(entry(size=size))
-    assert not criteria.sized(f"+{number}{unit}")(entry(size=size - 1))
-    assert not criteria.sized(f"-{number}{unit}")(entry(size=size + 1))
+        assert criteria.by_size(f"{sign}{number}{unit}")(entry(size=size))
+    assert not criteria.by_size(f"+{number}{unit}")(entry(size=size - 1))
+    assert not criteria.by_size(f"-{number}{unit}")(entry(size=size + 1))
 
 
 def test_ages_count_from_now():
     now = time.time()
-    assert criteria.aged("+1h", now)(entry(mtime=now - 3601))
-    assert not criteria.aged("+1h", now)(entry(mtime=now - 3599))
-    assert criteria.aged("-1h", now)(entry(mtime=now - 3599))
+    assert criteria.by_age("+1h", now)(entry(mtime=now - 3601))
+    assert not criteria.by_age("+1h", now)(entry(mtime=now - 3599))
+    assert criteria.by_age("-1h", now)(entry(mtime=now - 3599))

@@ -140,7 +140,7 @@ def test_names_and_ids():
     [("644", "0644"), (644, "0644"), ("0o644", "0644"), ("'0750'", "0750"), ("", "0000")],
 )
 def test_modes_are_written_as_salt_writes_them(given, shown):
-    assert owners.normalized(given) == shown
+    assert owners.normalize_mode(given) == shown
 
 
 def test_modes_are_set(tmp_path):

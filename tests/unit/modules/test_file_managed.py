@@ -401,7 +401,7 @@ def test_a_file_keeps_its_other_names(tmp_path):
     path, other = tmp_path / "a", tmp_path / "b"
     path.write_text("long content")
     os.link(path, other)
-    place.put(str(path), b"new")
+    place.put_data(str(path), b"new")
     assert other.read_bytes() == b"new"
 
 
@@ -438,7 +438,7 @@ def test_what_fails_half_way_changes_nothing(tmp_path):
         raise ValueError("stop")
 
     with pytest.raises(ValueError, match=r"stop"):
-        place.put(str(path), broken())
+        place.put_data(str(path), broken())
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a"]
 
@@ -578,11 +578,11 @@ def test_labels_and_attributes_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "listxattr", lambda path: ["security.selinux"])
     before = path.stat().st_ino
     with path.open():
-        place.put(str(path), b"new")
+        place.put_data(str(path), b"new")
         assert path.stat().st_ino != before
     assert label == {"security.selinux": b"system_u:object_r:etc_t:s0"}
     monkeypatch.setattr(os, "listxattr", lambda path: ["system.posix_acl_access"])
     before = path.stat().st_ino
-    place.put(str(path), b"newer")
+    place.put_data(str(path), b"newer")
     assert path.stat().st_ino == before
     assert path.read_text() == "newer"

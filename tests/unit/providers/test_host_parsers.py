@@ -38,7 +38,7 @@ def same(value):
     return value
 
 
-READ_FIRST = {"network.interfaces:shown_interfaces": links_of}
+READ_FIRST = {"network.interfaces:show_interfaces": links_of}
 
 
 @pytest.mark.parametrize("case", ALL)

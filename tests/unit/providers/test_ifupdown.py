@@ -161,15 +161,15 @@ def test_routes_that_cannot_be_are_refused(routes: object, named: str) -> None:
 
 def test_files_of_the_network_keep_their_other_lines() -> None:
     changed = {"NETWORKING": "no", "SEARCH": "a.org", "DOMAIN": "b.org"}
-    networking = settings.altered("# c\nVERBOSE=no", changed, settings.NETWORKING_FILE)
+    networking = settings.alter_text("# c\nVERBOSE=no", changed, settings.NETWORKING_FILE)
     assert networking == "# c\nVERBOSE=no\nCONFIGURE_INTERFACES=no\n"
     resolver = "search x\n# c\noptions rotate\nsearch y z\n"
-    assert settings.shown("vm", networking, resolver) == [
+    assert settings.show_settings("vm", networking, resolver) == [
         "NETWORKING=no\n",
         "HOSTNAME=vm\n",
         "SEARCH=y z\n",
     ]
-    assert settings.altered(resolver, changed, settings.RESOLVER_FILE) == (
+    assert settings.alter_text(resolver, changed, settings.RESOLVER_FILE) == (
         "search a.org\n# c\noptions rotate\ndomain b.org\n"
     )
 
@@ -177,11 +177,11 @@ def test_files_of_the_network_keep_their_other_lines() -> None:
 def test_a_hostname_is_the_machines_only_if_it_is_to_be_applied() -> None:
     now = ["HOSTNAME=old\n", "DOMAIN=a.org\n"]
     given = {"hostname": "new.b.org"}
-    assert settings.wanted(now, given) == ["HOSTNAME=old\n", "DOMAIN=b.org\n"]
-    applied = settings.wanted(now, {**given, "apply_hostname": True})
+    assert settings.want_settings(now, given) == ["HOSTNAME=old\n", "DOMAIN=b.org\n"]
+    applied = settings.want_settings(now, {**given, "apply_hostname": True})
     assert applied == ["HOSTNAME=new.b.org\n", "DOMAIN=b.org\n"]
     with pytest.raises(UsageError, match="hostname, Value: a b"):
-        settings.wanted(now, {"hostname": "a b"})
+        settings.want_settings(now, {"hostname": "a b"})
 
 
 def test_an_interface_is_up_as_the_kernel_says(

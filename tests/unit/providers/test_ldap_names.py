@@ -21,10 +21,10 @@ class OneEntry(Directory):
         self.entry = Entry(f"uid=anna,{PEOPLE}", attributes)
         self.asked: list[list[str]] = []
 
-    def _connect(self, dn: str, password: str) -> Any:
+    def _bind_connection(self, dn: str, password: str) -> Any:
         return object()
 
-    def _search(
+    def _search_entries(
         self, connection: Any, base: str, wanted: str, attributes: list[str], scope: str = ""
     ) -> list[Entry]:
         self.asked.append(attributes)

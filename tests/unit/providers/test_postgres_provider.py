@@ -9,12 +9,12 @@ from saltlite.providers.postgres import passwords
 from saltlite.providers.postgres.grants import Wanted
 from saltlite.providers.postgres.psql import Server, ident, literal
 
-MD5_OF_SECRET2 = passwords.hashed("u2", "secret2", passwords.MD5)
+MD5_OF_SECRET2 = passwords.hash_password("u2", "secret2", passwords.MD5)
 
 
 def test_a_password_goes_to_the_server_as_a_hash() -> None:
     for kind in (passwords.MD5, passwords.SCRAM):
-        kept = passwords.hashed("joe", "secret", kind)
+        kept = passwords.hash_password("joe", "secret", kind)
         assert "secret" not in kept
         assert passwords.is_hash(kept)
         assert passwords.fits("joe", "secret", kind, kept)
@@ -36,12 +36,12 @@ def test_known_hashes() -> None:
 
 def test_the_kind_of_a_hash_counts_where_one_is_wanted() -> None:
     assert not passwords.fits("u2", "secret2", passwords.SCRAM, MD5_OF_SECRET2)
-    scram = passwords.hashed("u2", "secret2", passwords.SCRAM)
+    scram = passwords.hash_password("u2", "secret2", passwords.SCRAM)
     assert not passwords.fits("u2", "secret2", passwords.MD5, scram)
 
 
 def test_a_hash_is_handed_on_as_it_is() -> None:
-    assert passwords.hashed("u3", MD5_OF_SECRET2, passwords.SCRAM) == MD5_OF_SECRET2
+    assert passwords.hash_password("u3", MD5_OF_SECRET2, passwords.SCRAM) == MD5_OF_SECRET2
     assert passwords.fits("u3", MD5_OF_SECRET2, passwords.SCRAM, MD5_OF_SECRET2)
 
 

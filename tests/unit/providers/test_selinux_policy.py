@@ -72,8 +72,8 @@ def test_the_mode_is_set_in_its_line_only() -> None:
     config = "# SELINUX= is one of\nSELINUX=enforcing\nSELINUXTYPE=targeted\n"
     changed = policy.with_mode(config, "Disabled")
     assert changed == config.replace("=enforcing", "=disabled")
-    assert policy.configured(changed) == "Disabled"
-    assert policy.configured("") is None
+    assert policy.configured_mode(changed) == "Disabled"
+    assert policy.configured_mode("") is None
     assert policy.with_mode("", "Permissive") == "SELINUX=permissive\n"
 
 

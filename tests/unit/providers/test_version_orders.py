@@ -111,7 +111,7 @@ def test_lines_of_sources():
         ("deb", "http://flat.example.com/repo", "./", (), False),
     ]
     assert found[1].architectures == ["amd64"]
-    assert found[1].signed_by == "/x.gpg"
+    assert found[1].key_file == "/x.gpg"
     assert found[1].as_map()["line"] == LIST.splitlines()[2]
 
 
