@@ -5,12 +5,15 @@ A returner is a module with some of the functions of docs/returners.md: ``return
 ``get_fun(fun)``, ``get_minions()``, ``event_return(events)``, ``clean_old_jobs()`` and
 ``prep_jid(nocache, passed_jid)``. A user's own goes before ours.
 
-One of ours may have ``make_server(ctx)`` instead: what that returns has all of these.
+One of ours may have ``make_server(ctx)`` instead: what that returns has all of these. It names the
+package that it imports for its server in ``DRIVER``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import importlib
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +74,18 @@ def resolve(name: str, ctx: Loads) -> Returner:
         return Returner(name, server.functions(), server)
     ours = functions_of(loaded)
     return Returner(name, {function: partial(found, ctx) for function, found in ours.items()})
+
+
+def preload_drivers(names: Iterable[str]) -> None:
+    """Import what returners of ours need to reach their servers, before a process forks often.
+
+    A driver is a hundred milliseconds; whoever needs one that is not there will say so.
+    """
+    for name in names:
+        driver = getattr(RETURNERS.load(name), "DRIVER", None)
+        if driver is not None:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(driver)
 
 
 def _is_disabled(name: str, ctx: Loads) -> bool:

@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.disk import PRIVATE_FILE, make_dir
@@ -42,6 +42,9 @@ from saltlite.process import (
     write_pid_file,
 )
 from saltlite.transport.codec import pack_bin, unpack_bin
+
+if TYPE_CHECKING:
+    from saltlite.config.minion import MinionConfig
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +182,7 @@ class Parent:
 
     def run(self) -> int:
         """Fork and watch until the loop ends on purpose or a signal says stop."""
-        preload()
+        preload(self._setup.config)
         prepare_to_fork()
         if self._exit_code is None:
             self._start_loop()
@@ -403,10 +406,17 @@ def _live_as_loop(setup: Setup, control: socket.socket, grains: socket.socket) -
     return run_loop(setup, control, grains)
 
 
-def preload() -> None:
+def preload(config: MinionConfig) -> None:
     """Import what every job needs, once, before the forks share it."""
     import saltlite.host
     import saltlite.loader.registry  # noqa: F401 - loading it is the point
+
+    if config.returns.return_:
+        from saltlite.jobs.deliver import returner_names
+        from saltlite.loader.returners import preload_drivers
+
+        names = returner_names(None, config.returns.return_)
+        preload_drivers(set(names).difference(config.modules.disable_returners))
 
 
 def _ignore_signal(_number: int, _frame: FrameType | None) -> None:

@@ -15,6 +15,8 @@ from saltlite.databases.returner import ServerReturner, make_returner
 from saltlite.databases.sql import SqlStore
 from saltlite.jobs.returner_context import ReturnerContext
 
+DRIVER: Final = "pymysql"
+
 DEFAULTS: Final[Mapping[str, Any]] = {
     "host": "salt", "user": "salt", "pass": "", "passwd": "", "db": "salt", "port": 3306,
     "ssl_ca": None, "ssl_cert": None, "ssl_key": None, "create_tables": False,

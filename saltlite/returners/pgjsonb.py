@@ -16,6 +16,8 @@ from saltlite.databases.returner import ServerReturner, make_returner
 from saltlite.databases.sql import SqlStore
 from saltlite.jobs.returner_context import ReturnerContext
 
+DRIVER: Final = "psycopg"
+
 DEFAULTS: Final[Mapping[str, Any]] = {
     "host": "salt", "user": "salt", "pass": "", "passwd": "", "db": "salt", "port": 5432,
     "connect_timeout": None, "sslmode": None, "sslcert": None, "sslkey": None, "sslrootcert": None,

@@ -15,6 +15,8 @@ from saltlite.databases.returner import ServerReturner, make_returner
 from saltlite.databases.sql import SqlStore
 from saltlite.jobs.returner_context import ReturnerContext
 
+DRIVER: Final = "psycopg"
+
 DEFAULTS: Final[Mapping[str, Any]] = {
     "host": "salt", "user": "salt", "passwd": "", "pass": "", "db": "salt", "port": 5432,
     "connect_timeout": None, "create_tables": False, "clean": False,

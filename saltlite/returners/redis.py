@@ -13,6 +13,8 @@ from saltlite.databases.redis import RedisStore
 from saltlite.databases.returner import ServerReturner, make_returner
 from saltlite.jobs.returner_context import ReturnerContext
 
+DRIVER: Final = "redis"
+
 DEFAULTS: Final[Mapping[str, Any]] = {
     "host": "salt", "port": 6379, "unix_socket_path": None, "db": "0", "password": "",
 }  # fmt: skip
