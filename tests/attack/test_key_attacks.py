@@ -405,3 +405,36 @@ def test_a_marker_counts_once(victim: Victim, other_pem: str) -> None:
         assert not (cluster.pki_dir / "minions_autosign" / name).exists()
         (cluster.pki_dir / "minions" / name).unlink()
     assert [sorted(map(str, told)) for told in answers] == [["False", "False", "let in"]] * 30
+
+
+NO_KEYS = {
+    "empty": "",
+    "text": "no key at all\n",
+    "private": PrivateKey.generate(2048).pem.decode(),
+    "cut": "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEF\n",
+    "binary": "\x00\x1b[31m\x07" * 50,
+}
+
+
+@pytest.mark.parametrize("kind", NO_KEYS)
+@pytest.mark.parametrize("words", [("-a", "void"), ("-A",)])
+def test_what_is_no_key_is_not_accepted(
+    victim: Victim, cluster: Cluster, kind: str, words: tuple[str, ...]
+) -> None:
+    """It stays pending, and whoever meant to accept it is told."""
+    pending = cluster.pki_dir / "minions_pre" / "void"
+    pending.parent.mkdir(exist_ok=True, mode=0o700)
+    pending.write_text(NO_KEYS[kind])
+    try:
+        ran = cluster.salt_key(*words, "-y")
+        assert pending.exists()
+        assert not (cluster.pki_dir / "minions" / "void").exists()
+        told = ran.stdout + ran.stderr
+        assert "void" in told and "accepted." not in told, ran
+        assert "Traceback" not in told and "\x1b" not in told
+        listed = cluster.salt_key("-L", "--out=json").json
+        assert "void" in listed["minions_pre"]
+        assert "\x1b" not in cluster.salt_key("-p", "void").stdout
+    finally:
+        pending.unlink()
+    victim.honest()
