@@ -33,7 +33,7 @@ EVERY_SLS = bool(os.environ.get("SALTLITE_FORMULAS_ALL"))
 NO_STATES = {"bin", "dev", "docs", "metadata", "scripts", "test"}
 
 TIME = re.compile(r"\d\d-\d\d-\d\d_\d\d:\d\d:\d\d")
-RANDOM = re.compile(r'("(?:alt)?priority"): \d+')
+RANDOM = re.compile(r'("(?:alt)?priority": |update-alternatives --install (?:\S+ ){3})\d+')
 BLAMED = re.compile(r"SLS '?([\w.:-]+)'?")
 
 Answers: TypeAlias = dict[str, dict[str, Any]]
@@ -81,7 +81,7 @@ def without_words(answer: Any) -> Any:
     """Low data without the time of day and what is random; of errors which SLS they are in."""
     text = json.dumps(answer)
     if isinstance(answer, list) and all(isinstance(one, dict) for one in answer):
-        return json.loads(RANDOM.sub(r"\1: 0", TIME.sub("{time}", text)))
+        return json.loads(RANDOM.sub(r"\g<1>0", TIME.sub("{time}", text)))
     return "error", sorted(set(BLAMED.findall(text)))
 
 
