@@ -5,13 +5,15 @@ Source: docs/security.md#impersonation, #replay-and-clocks.
 
 from __future__ import annotations
 
+import os
 import re
+import struct
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from attacks import Stranger, Victim, unharmed
+from attacks import Stranger, Victim, clear, unharmed
 from cluster import Cluster, eventually
 from loads import ENCRYPTED
 from rogue import BAD_LOAD, Rogue, Sealed
@@ -171,3 +173,37 @@ def test_no_memory_is_lost_with_the_master(restarted: tuple[Cluster, str]) -> No
     rogue.authenticate()
     assert rogue.send({"cmd": "_file_envs"}) == Sealed(["base"])
     stranger.close()
+
+
+ALMOST_ALL = 1_042_000
+"""Entries of somebody else, of the 1,048,576 that there can be."""
+
+
+@pytest.mark.timeout(240)
+def test_who_fills_the_memory_is_refused_and_nobody_else() -> None:
+    """The memory is nearly full with what an orderly restart has kept."""
+    options = {"worker_threads": 2}
+    with Cluster(minions=0, master_options=options, auto_accept=False) as cluster:
+        cluster.start_master()
+        stranger = Stranger(cluster.ret_port)
+        filler, other = (Rogue(cluster, stranger, name).accept() for name in "ab")
+        for one in (filler, other):
+            one.authenticate()
+        assert filler.send({"cmd": "_file_envs"}) == Sealed(["base"])
+        assert cluster.master.stop() == 0
+        entry = struct.Struct("<16sd")
+        with (cluster.cache_dir / ".nonces").open("ab") as file:
+            for _ in range(ALMOST_ALL // 1000):
+                file.write(b"".join(entry.pack(os.urandom(15) + b"\1", 600) for _ in range(1000)))
+        cluster.start_master()
+        ping = clear({"cmd": "ping"})
+        eventually(lambda: stranger.send(ping) == {"cmd": "ping"}, what="the master answers")
+        refused = False
+        for _ in range(30):
+            made = [filler.make({"cmd": "_file_envs"}) for _ in range(100)]
+            refused = refused or BAD_LOAD in filler.send_many(made)
+        assert refused
+        assert filler.send({"cmd": "_file_envs"}) == BAD_LOAD
+        assert other.send({"cmd": "_file_envs"}) == Sealed(["base"])
+        assert "minion a, _file_envs: more requests than one minion's share" in cluster.master.log()
+        stranger.close()
