@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -39,13 +40,21 @@ def used(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield cluster
 
 
+def paths_below(root: Path) -> list[Path]:
+    """What was there when it was looked for; ``rglob`` fails if a directory vanishes."""
+    return [
+        Path(folder, name) for folder, dirs, files in os.walk(root) for name in sorted(dirs + files)
+    ]
+
+
 def made_by_daemons(cluster: Cluster) -> list[tuple[Path, os.stat_result]]:
     """Everything below the root that was not there before they started."""
     found = []
-    for path in sorted(cluster.root.rglob("*")):
+    for path in paths_below(cluster.root):
         if path in cluster.harness or path.suffix == ".out":  # type: ignore[attr-defined]
             continue
-        found.append((path, path.lstat()))
+        with suppress(FileNotFoundError):  # the daemons go on, and sweep
+            found.append((path, path.lstat()))
     return found
 
 

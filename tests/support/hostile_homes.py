@@ -241,7 +241,7 @@ def what_was_read_is_what_is_written(home: Home) -> None:
     def swap() -> None:
         os.replace(mine, path)
 
-    with home.before_call(place, "put", swap, lambda args, keywords: True):
+    with home.before_call(place, "put_data", swap, lambda args, keywords: True):
         home.refused("file.prepend", path, text="more")
     assert path.read_text() == "nothing\n"
 

@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ def no_grains(_parent: Parent) -> socket.socket:
 @pytest.fixture(autouse=True)
 def no_preparations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemon, "prepare_to_fork", lambda: None)
+    monkeypatch.setattr(daemon, "preload", lambda _config: None)
     monkeypatch.setattr(Parent, "_start_grains", no_grains)
 
 
@@ -42,7 +44,7 @@ def fork_parent(tmp_path: Path) -> int:
     code = 70
     try:
         lock_fd = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
-        setup: Any = None
+        setup: Any = SimpleNamespace(config=None)
         code = Parent(setup, lock_fd).run()
         os.waitpid(-1, os.WNOHANG)
         code = CHILDREN_LEFT
