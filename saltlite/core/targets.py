@@ -121,7 +121,8 @@ def find_expected(
             minions.add(facts.id)
         elif answer is None:
             unsure.add(facts.id)
-    return Expected(minions, list(unknown), unsure)
+    problem = "" if minions or unsure else compiled.doubt
+    return Expected(minions, list(unknown), unsure, problem)
 
 
 def _is_presumed(matcher: Matcher, facts: MinionFacts) -> bool:
@@ -264,10 +265,14 @@ def expand_nodegroup(name: str, nodegroups: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """What decides, and the ids that the expression names itself."""
+    """What decides, and the ids that the expression names itself.
+
+    ``doubt`` is what may be wrong with it if it means nobody.
+    """
 
     matcher: Matcher
     listed: Sequence[str] = ()
+    doubt: str = ""
 
 
 def _compile_cached(target: Target, nodegroups: Mapping[str, Any]) -> _Compiled:
@@ -609,6 +614,8 @@ def _is_index(key: str) -> bool:
 
 _TERM = regex(r"(?:(?P<letter>[GPIJ])(?P<delimiter>[^@])?|(?P<plain>[ELSNRD]))@(?P<pattern>.+)")
 
+_OTHER_LETTER = regex(r"[A-Z]@.")
+
 _LETTERS: Mapping[str, Callable[[str, str], Matcher]] = {
     "G": _match_grain,
     "P": _grain_pcre,
@@ -639,8 +646,8 @@ def _compile_compound(
         parser.feed(word)
     steps = parser.finish(lenient=lenient)
     if len(steps) == 1 and steps[0].term is not None:
-        return _Compiled(steps[0].term, parser.listed)
-    return _Compiled(lambda facts: _evaluate_steps(steps, facts), parser.listed)
+        return _Compiled(steps[0].term, parser.listed, parser.doubt)
+    return _Compiled(lambda facts: _evaluate_steps(steps, facts), parser.listed, parser.doubt)
 
 
 class _CompoundParser:
@@ -648,6 +655,7 @@ class _CompoundParser:
 
     def __init__(self, letters: Mapping[str, Callable[[str, str], Matcher]]) -> None:
         self.listed: list[str] = []
+        self.doubt = ""
         self._letters = letters
         self._steps: list[_Step] = []
         self._operators: list[str] = []
@@ -717,6 +725,8 @@ class _CompoundParser:
     def _compile_term(self, word: str) -> Matcher:
         match = _TERM.fullmatch(word)
         if match is None:
+            if _OTHER_LETTER.match(word):  # and yet it may be an id
+                self.doubt = f"{word[:2]} is no kind of target, so {word!r:.80} is taken for an id"
             return _match_glob(word)
         pattern = match["pattern"]
         letter = match["letter"] or match["plain"]

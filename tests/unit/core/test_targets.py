@@ -82,6 +82,16 @@ def test_pillar_exact(row):
     assert decides(compound, WEB1) is row["matches"]
 
 
+def test_a_letter_of_no_kind_is_doubted_if_nobody_is_meant():
+    facts = MinionFacts("X@web1", {}, {})
+    assert find_expected(Target("X@web1 or web*", "compound"), [facts]).problem == ""
+    found = find_expected(Target("X@db1", "compound"), [facts])
+    assert (found.minions, found.problem) == (
+        set(),
+        "X@ is no kind of target, so 'X@db1' is taken for an id",
+    )
+
+
 WHOLE = {
     ("a:b*", "pillar"): ("pillar_exact", True),
     ("a:b", "pillar"): ("pillar_exact", False),
