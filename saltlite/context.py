@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from saltlite.config.minion import MinionConfig
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
 
 if TYPE_CHECKING:
+    from saltlite.config.minion import MinionConfig
     from saltlite.runner_context import RunnerContext
 
 

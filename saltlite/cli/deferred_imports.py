@@ -12,8 +12,40 @@ import urllib  # the package alone is nothing; a module of it is put off below
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 LATER = object()
-"""Stands for a function: the first call loads the module."""
+"""Stands for a function or a class: its first use loads the module."""
+
+
+class _Stand:
+    """A function or a class of a module that is loaded when this is called or asked for anything.
+
+    ``isinstance`` and inheritance go to the class that it stands for.
+    """
+
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self._load = load
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return self._load()(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._load(), name)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, self._load())
+
+    def __subclasscheck__(self, other: type) -> bool:
+        return issubclass(other, self._load())
+
+    def __or__(self, other: Any) -> object:
+        return self._load() | other
+
+    def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[object, ...]:
+        return (self._load(),)
 
 
 def _leave_text(message: str) -> str:
@@ -24,8 +56,29 @@ def _leave_number(one: str, more: str, count: int) -> str:
     return one if count == 1 else more
 
 
+def _name_implementation() -> str:
+    return "PyPy" if sys.implementation.name == "pypy" else "CPython"
+
+
 UNUSED: Mapping[str, Mapping[str, object]] = {
     "asyncio.sslproto": {},  # asyncio; TLS, which Salt's wire has not
+    # cryptography, with its other formats of keys; loads inspect for a class without a docstring
+    "cryptography.hazmat.primitives.serialization.ssh": dict.fromkeys(
+        (
+            "SSHCertPrivateKeyTypes",
+            "SSHCertPublicKeyTypes",
+            "SSHCertificate",
+            "SSHCertificateBuilder",
+            "SSHCertificateType",
+            "SSHPrivateKeyTypes",
+            "SSHPublicKeyTypes",
+            "load_ssh_private_key",
+            "load_ssh_public_identity",
+            "load_ssh_public_key",
+            "ssh_key_fingerprint",
+        ),
+        LATER,
+    ),
     # optparse, for translations of its own messages, which nobody ships
     "gettext": {"gettext": _leave_text, "ngettext": _leave_number},
     "hashlib": {},  # test.random_hash, file digests; loads OpenSSL
@@ -34,6 +87,7 @@ UNUSED: Mapping[str, Mapping[str, object]] = {
     "json": {},  # zmq's send_json
     "locale": {},  # subprocess, for text
     "pickle": {"DEFAULT_PROTOCOL": 5 if sys.version_info >= (3, 14) else 4},  # zmq's send_pyobj
+    "platform": {"python_implementation": _name_implementation},  # zmq, to choose its backend
     "random": {},  # the same as hashlib, which it loads
     "textwrap": {},  # optparse and traceback, for help and for exceptions of several lines
     "tokenize": {},  # inspect and linecache, to read sources
@@ -74,13 +128,9 @@ def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         return loaded[attribute]
 
-    def later(attribute: str) -> Callable[..., object]:
-        def call(*args: object, **kwargs: object) -> object:
-            function: Callable[..., object] = load(attribute)  # type: ignore[assignment]
-            return function(*args, **kwargs)
+    def stand_for(attribute: str) -> _Stand:
+        return _Stand(lambda: load(attribute))
 
-        return call
-
-    at_once = {word: later(word) if it is LATER else it for word, it in known.items()}
+    at_once = {word: stand_for(word) if it is LATER else it for word, it in known.items()}
     vars(module).update(at_once, __getattr__=load)
     return module

@@ -46,7 +46,6 @@ def runner_context(
     from saltlite.client.local import LocalClient
     from saltlite.core.targets import Target, compare_whole
     from saltlite.loader.master_functions import RunnerFunctions
-    from saltlite.master.presence import connections_to
     from saltlite.runner_context import RunnerContext
 
     regexes.match_outside()
@@ -57,7 +56,7 @@ def runner_context(
             LocalClient(
                 config,
                 store=lambda: store,
-                connections=lambda: connections_to(config.network.publish_port),
+                connections=lambda: _find_connections(config),
                 pillar_patterns=pillar_patterns,
             )
         )
@@ -91,6 +90,12 @@ def runner_context(
         context.functions = RunnerFunctions(context)
         context.run = partial(run_another, context)
         yield context
+
+
+def _find_connections(config: MasterConfig) -> frozenset[str] | None:
+    from saltlite.master.presence import connections_to
+
+    return connections_to(config.network.publish_port)
 
 
 def _reactor_access(ctx: RunnerContext) -> ReactorAccess:

@@ -17,6 +17,7 @@ from saltlite.loader import catalogue
 from saltlite.loader.builtin import functions_of
 from saltlite.loader.catalogue import RUNNERS, WHEELS, Kind
 from saltlite.loader.registry import documentation, takes_context
+from saltlite.loader.signature import fits
 from saltlite.runner_context import RunnerContext
 
 
@@ -140,6 +141,8 @@ def call(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 def wrong_arguments(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
     """What is wrong with the arguments, in Salt's words; ``None`` if nothing is."""
+    if fits(runner.call, args, kwargs):
+        return None
     try:
         inspect.signature(runner.call).bind(*args, **kwargs)
     except TypeError as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.context import Source
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.docstrings import clean_docstring
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of
@@ -250,9 +251,7 @@ def documentation(text: str | None) -> str | None:
     """A docstring as Salt's tools show it: a line feed, the text indented by four, a line feed."""
     if not text:
         return None
-    import inspect  # which takes longer to load than most functions take
-
-    lines = inspect.cleandoc(text).splitlines()
+    lines = clean_docstring(text).splitlines()
     body = "\n".join(f"    {line}" if line else "" for line in lines)
     return f"\n{body}\n    "
 

@@ -1,11 +1,14 @@
-"""What keywords a function takes, without loading what Python needs to tell everything about it."""
+"""What arguments a function takes, without loading what Python needs to tell all about it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
+
+_TAKES_MORE = 0x04
+"""``CO_VARARGS`` of a code object: there is an ``*args``."""
 
 _TAKES_ANY = 0x08
 """``CO_VARKEYWORDS`` of a code object: there is a ``**kwargs``."""
@@ -17,17 +20,51 @@ def keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     A plain function's code tells, with or without its first arguments bound. All else is asked
     through ``inspect``, which takes longer to load than most jobs take.
     """
-    plain: Any = function
-    bound = 0
-    while isinstance(plain, partial) and not plain.keywords:
-        bound += len(plain.args)
-        plain = plain.func
-    if not isinstance(plain, FunctionType) or hasattr(plain, "__wrapped__"):
+    plain, bound = _strip_partials(function)
+    if plain is None:
         return _inspect_parameters(function)
     code = plain.__code__
     first = min(max(bound, code.co_posonlyargcount), code.co_argcount)
     last = code.co_argcount + code.co_kwonlyargcount
     return frozenset(code.co_varnames[first:last]), bool(code.co_flags & _TAKES_ANY)
+
+
+def fits(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function takes these arguments, as far as its code tells: ``False`` may be wrong.
+
+    ``inspect`` knows better, takes longer to load than most runners take, and says what is amiss.
+    """
+    plain, bound = _strip_partials(function)
+    if plain is None or plain.__code__.co_posonlyargcount:
+        return False
+    code = plain.__code__
+    filled = bound + len(args)
+    if filled > code.co_argcount and not code.co_flags & _TAKES_MORE:
+        return False
+    last = code.co_argcount + code.co_kwonlyargcount
+    free = set(
+        code.co_varnames[filled : code.co_argcount] + code.co_varnames[code.co_argcount : last]
+    )
+    if not kwargs.keys() <= free:
+        taken = set(code.co_varnames[:last]) - free
+        if not code.co_flags & _TAKES_ANY or kwargs.keys() & taken:
+            return False
+    optional = code.co_varnames[code.co_argcount - len(plain.__defaults__ or ()) : code.co_argcount]
+    return free <= {*kwargs, *optional, *(plain.__kwdefaults__ or ())}
+
+
+def _strip_partials(function: Callable[..., Any]) -> tuple[FunctionType | None, int]:
+    """The plain function and how many of its first arguments are bound.
+
+    ``None`` for what its code does not tell all about.
+    """
+    plain: Any = function
+    bound = 0
+    while isinstance(plain, partial) and not plain.keywords:
+        bound += len(plain.args)
+        plain = plain.func
+    decorated = hasattr(plain, "__wrapped__") or hasattr(plain, "__signature__")
+    return (plain, bound) if isinstance(plain, FunctionType) and not decorated else (None, 0)
 
 
 def _inspect_parameters(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:

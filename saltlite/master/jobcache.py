@@ -422,6 +422,10 @@ class SqliteJobStore:
             left = None if left is None else left - len(rows)
 
     def _read_record(self, row: tuple[Any, ...]) -> JobRecord:
+        stored = row[2]
+        ids = self._lists.get(stored) if isinstance(stored, int) else _unpack_list(stored)
+        if ids is not None:  # most: a look at the file for each would take half of the time
+            return JobRecord(row[0], _unpack_map(row[1]), ids)
         return self._run_read(lambda db: self._record_of_row(db, row))
 
     def _record_of_row(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> JobRecord:

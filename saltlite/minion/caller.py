@@ -20,7 +20,7 @@ from saltlite.core.plain import Plain, PlainMap
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import AuthError, CryptoError, KeyPending, KeyRejected, RequestTimeout
 from saltlite.minion.capabilities import Offers
-from saltlite.minion.masters import MasterAddress, masters_of, tcp_options
+from saltlite.minion.masters import MasterAddress, is_address, masters_of, tcp_options
 from saltlite.minion.pki import MinionKeys
 from saltlite.pillar.request import pillar_load
 from saltlite.transport.addresses import tcp
@@ -201,8 +201,12 @@ def _resolve_master(master: MasterAddress) -> str:
     Raises:
         AuthError: its name does not resolve.
     """
+    if is_address(master.host):
+        return master.host
+    # as bytes: for a text Python loads its tables of international names first
+    host = master.host.encode() if master.host.isascii() else master.host
     try:
-        answers = socket.getaddrinfo(master.host, master.port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, master.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise AuthError(f"the master's name {master.host} does not resolve: {error}") from error
     return str(answers[0][4][0])

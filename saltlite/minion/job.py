@@ -7,7 +7,6 @@ Knows nothing of processes, sockets or files.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import textwrap
 import traceback
@@ -17,6 +16,7 @@ from typing import Any, Protocol, cast
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.docstrings import clean_docstring
 from saltlite.core.ids import valid_function
 from saltlite.core.keywords import without_job
 from saltlite.errors import (
@@ -322,7 +322,7 @@ def _describe_unavailable(name: str, error: FunctionUnavailable, ctx: MinionCont
 
 
 def _indent_doc(name: str, ctx: MinionContext) -> str:
-    doc = inspect.cleandoc(ctx.functions.doc(name) or "")
+    doc = clean_docstring(ctx.functions.doc(name) or "")
     return f"\n{textwrap.indent(doc, '    ')}\n    " if doc else ""
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from saltlite.config.minion import NetworkOptions
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import ConfigError
 from saltlite.transport.tcp import TcpOptions
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop  # salt-call has none, and must not load it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 from saltlite.core.numbers import is_digits
 from saltlite.jobs.entries import job_entry, metadata_of, started_at
 from saltlite.jobs.history import changes_of, moment_before
-from saltlite.jobs.why import reasons
 from saltlite.runner_context import Job, Jobs, RunnerContext
 
 UNKNOWN = "Cannot contact returner or no job with this jid"
@@ -240,6 +239,8 @@ def why(ctx: RunnerContext, jid: str) -> dict[str, Any]:
 
         salt-run jobs.why 20260102030405000006
     """
+    from saltlite.jobs.why import reasons  # which this function alone needs
+
     jid = str(jid)
     job = ctx.jobs.job(jid)
     if job is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import itertools
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.loader.signature import _inspect_parameters, keywords, misfit
+from saltlite.loader.signature import _inspect_parameters, fits, keywords, misfit
 
 
 def plain(a: int, b: int = 1, *rest: int, c: int, d: int = 2) -> None:
@@ -47,6 +49,39 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
 def test_the_two_ways_agree(function: Callable[..., Any]) -> None:
     assert keywords(function) == _inspect_parameters(function)
+
+
+def binds(function: Callable[..., Any], args: tuple[int, ...], kwargs: dict[str, int]) -> bool:
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+CALLS = [
+    ((0,) * count, dict.fromkeys(names, 0))
+    for count in range(5)
+    for length in range(4)
+    for names in itertools.combinations(("a", "b", "c", "d", "local", "x"), length)
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS[:-3], ids=range(len(FUNCTIONS) - 3))
+def test_arguments_that_fit_are_those_that_can_be_bound(function: Callable[..., Any]) -> None:
+    fitting = [call for call in CALLS if fits(function, *call)]
+    assert [call for call in fitting if not binds(function, *call)] == []
+    if function in (plain, *FUNCTIONS[1:4]):  # of these the code tells all
+        assert fitting == [call for call in CALLS if binds(function, *call)] != []
+
+
+def test_a_function_that_has_said_how_it_is_called_is_left_to_inspect() -> None:
+    def silent(a: int) -> None:
+        assert a
+
+    silent.__signature__ = inspect.signature(lambda: None)  # type: ignore[attr-defined]
+    assert not fits(silent, (), {})
+    assert not fits(silent, (1,), {})
 
 
 def test_names_of_locals_are_none_of_a_functions_keywords() -> None:
