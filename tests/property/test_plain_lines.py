@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from saltlite.config.plainlines import read_lines
+from saltlite.config.plainlines import DEEPEST, LONGEST, read_lines
 from saltlite.config.yaml import load
 from saltlite.errors import ConfigError
 
@@ -28,6 +28,61 @@ LINES = st.one_of(
     st.builds("{}# {}".format, st.sampled_from(["", "  ", "\t"]), VALUES),
     st.sampled_from(["", " ", "   ", "\t", "  id: 1", "- a", "\r", "id: a\r"]),
 )
+INDENTS = st.sampled_from(["", "", "  ", "  ", "    ", "      ", " ", "   ", "\t"])
+KEYS = st.sampled_from(["a", "b", "base", "'*'", '"x:y"', "'a: b'", "a.b", "1", "on", "<<", "a b"])
+WHOLE = st.sampled_from(["a", "5", "/srv", "'*'", '"a # b"', "true", "b:c", "a:", "roots://x", "~"])
+BEHIND = st.sampled_from(["", "", "", "", " # c", "  # 'c'", "#c", " #", " ", " # é", " #\t"])
+NESTED = st.one_of(
+    st.builds("{}{}:{}".format, INDENTS, KEYS, BEHIND),
+    st.builds("{}- {}{}".format, INDENTS, WHOLE, BEHIND),
+    st.builds("{}{}: {}{}".format, INDENTS, KEYS, WHOLE, BEHIND),
+    st.builds("{}- {}: {}{}".format, INDENTS, KEYS, WHOLE, BEHIND),
+    st.builds("{}-   {}:{}".format, INDENTS, KEYS, BEHIND),
+    st.builds("{}{}".format, INDENTS, st.sampled_from(["# c", "-", "- - a", "a", "", "-a", "- "])),
+)
+
+PLAIN = st.sampled_from(["a", "5", "/srv", "'*'", '"a # b"', "true", "b:c", "roots://x", "1.2.3.4"])
+PLAIN_KEYS = st.sampled_from(["a", "b", "base", "'*'", '"x:y"', "a.b", "c-d"])
+TREES = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3)
+        | st.dictionaries(PLAIN_KEYS, inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def lay_out(tree: Any, indent: int, draw: Any) -> list[str]:
+    """A tree as somebody may write it: with any indentation, comments and empty lines."""
+    pad = " " * indent
+    lines = []
+    for each in tree.items() if isinstance(tree, dict) else tree:
+        if draw(st.integers(0, 9)) == 0:
+            lines.append(draw(st.sampled_from(["", "   ", "# c", "      # c"])))
+        key, value = each if isinstance(tree, dict) else ("", each)
+        dash = "" if isinstance(tree, dict) else "-" + " " * draw(st.integers(1, 3))
+        behind = draw(BEHIND) if draw(st.integers(0, 9)) == 0 else ""
+        if isinstance(value, str):
+            lines.append(f"{pad}{dash}{key}{': ' if key else ''}{value}{behind}")
+        elif key:
+            deeper = draw(st.integers(0 if isinstance(value, list) else 1, 4))
+            lines += [f"{pad}{key}:{behind}", *lay_out(value, indent + deeper, draw)]
+        else:
+            inner = lay_out(value, indent + len(dash), draw)
+            lines += [pad + dash + inner[0].strip(" "), *inner[1:]]
+    return lines
+
+
+@st.composite
+def written_trees(draw: Any) -> str:
+    """A map, mostly well written; perhaps one line has another indentation, or is not there."""
+    lines = lay_out({"first": draw(TREES), "second": draw(TREES)}, 0, draw)
+    spoil = draw(st.integers(0, 40))
+    if spoil < len(lines):
+        change = draw(st.sampled_from(["", " ", "  ", "-", "- "]))
+        lines[spoil] = change and change + lines[spoil]
+    return "\n".join(lines)
 
 
 def by_yaml(text: str) -> Any:
@@ -42,7 +97,14 @@ def by_yaml(text: str) -> Any:
 
 
 def typed(found: Any) -> list[Any]:
-    return [(key, type(value), value, line) for key, (value, line) in found.items()]
+    return [(key, types_in(value), value, line) for key, (value, line) in found.items()]
+
+
+def types_in(value: Any) -> Any:
+    """The types of a value and of all within; of a map in its order."""
+    if type(value) is dict:
+        return [(key, type(key), types_in(each)) for key, each in value.items()]
+    return [types_in(each) for each in value] if type(value) is list else type(value)
 
 
 @settings(max_examples=1500, deadline=None)
@@ -55,6 +117,43 @@ def test_what_is_read_is_what_yaml_says(lines: list[str], end: str) -> None:
     found = read_lines(text)
     if found is not None:
         assert typed(found) == typed(by_yaml(text))
+
+
+@settings(max_examples=3000, deadline=None)
+@given(
+    first=st.sampled_from(["a:", "file_roots:", "id: a"]),
+    lines=st.lists(NESTED, max_size=7),
+    end=st.sampled_from(["", "\n"]),
+)
+@example(first="a:", lines=["- b:", "    - c"], end="")
+@example(first="a:", lines=["  b: 1", "  b: 2"], end="")
+@example(first="a:", lines=["  - b: c", "    d: e", "  - f"], end="")
+@example(first="a:", lines=["- b: c", "  d:", "  - e", "f: 1"], end="")
+@example(first="a:", lines=["  b: c", " d: e"], end="")
+@example(first="a:", lines=["  b: c:"], end="")
+def test_what_is_nested_is_what_yaml_says(first: str, lines: list[str], end: str) -> None:
+    text = "\n".join([first, *lines]) + end
+    found = read_lines(text)
+    if found is not None:
+        assert typed(found) == typed(by_yaml(text))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(text=written_trees())
+def test_what_is_well_written_is_what_yaml_says(text: str) -> None:
+    found = read_lines(text)
+    if found is not None:
+        assert typed(found) == typed(by_yaml(text))
+
+
+def test_what_is_too_deep_or_too_long_is_left_to_yaml() -> None:
+    def nest(depth: int) -> str:
+        return "".join(f"{' ' * number}a:\n" for number in range(depth)) + " " * depth + "b: 1\n"
+
+    assert typed(read_lines(nest(DEEPEST - 1))) == typed(by_yaml(nest(DEEPEST - 1)))
+    assert read_lines(nest(DEEPEST)) is None
+    assert read_lines("# comment\n" * (LONGEST // 10)) == {}
+    assert read_lines("# comment\n" * (LONGEST // 10 + 1)) is None
 
 
 @settings(max_examples=500, deadline=None)
@@ -71,6 +170,12 @@ def test_any_text(text: str) -> None:
         "id: bench\nmaster: 127.0.0.1\n",
         '# a comment: [\n\nroot_dir: "/tmp/x y"\nauto_accept: true\nworker_threads: 5\n',
         "user: root\nlog_file: 'file:///dev/log'\nsaltenv: prod-1\nmaster: salt.example.org",
+        "file_roots:\n  base:\n    - /srv/salt  # states\n    - /srv/formulas\nid: 5 # x",
+        "master:\n- a.example\n- b.example:4506\nfileserver_backend:\n  - roots\n",
+        "reactor:\n  - 'salt/*/start':\n    - /srv/a.sls\n    - salt://b.sls\n  - c:\n      - d\n",
+        "publisher_acl:\n  fred:\n    - 'web*':\n      - test.ping\n",
+        "nodegroups:\n  group1: 'L@foo.domain.com,bar.domain.com and bl*.domain.com'\n",
+        "mine_functions:\n  network.ip:\n    cidr: '10.0.0.0/8'\n  all:\n  - mine_function: a.b\n",
     ],
 )
 def test_the_usual_lines_are_read_here(text: str) -> None:
