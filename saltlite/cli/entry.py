@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 
 from saltlite.cli.process_start import DAEMONS
 from saltlite.cli.version import answer_version
@@ -63,4 +65,16 @@ def _run_command(name: str) -> int:
 
     command = importlib.import_module(f"saltlite.cli.{name.replace('-', '_')}")
     code: int = command.main()
+    if name in DAEMONS:
+        _drop_unwritten(sys.stdout.flush, 1)
+        _drop_unwritten(sys.stderr.flush, 2)
     return code
+
+
+def _drop_unwritten(flush: Callable[[], None], number: int) -> None:
+    """Keep a daemon's exit code: what a full disk has not taken, Python would try again."""
+    try:
+        flush()
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        os.dup2(null, number)

@@ -157,6 +157,48 @@ def test_a_standard_output_that_takes_nothing(
     assert len(done.stderr.splitlines()) <= 1, done.stderr
 
 
+@pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-", "> /dev/full 2> /dev/full"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_daemon_runs_without_its_streams(place: Cluster, program: str, streams: str) -> None:
+    argv = f"exec {bin_dir(OURS) / program} -c {config_of(place, program)} -l info {streams}"
+    errors = place.root / "errors"
+    with errors.open("w") as file:
+        process = subprocess.Popen(
+            ["sh", "-c", argv], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+            env=place._environment(),
+        )  # fmt: skip
+    log = place.root / ("master" if program == "salt-master" else "m1") / "log"
+    begun = "is ready on" if program == "salt-master" else "\n"
+    try:
+        eventually(lambda: log.exists() and begun in log.read_text(), within_s=STARTS_S, what=begun)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(STARTS_S) == 0
+    finally:
+        process.kill()
+    assert "Traceback" not in errors.read_text() + log.read_text()
+
+
+@pytest.mark.parametrize("number", ["\u0662", "'\u0662'", "'\uff12'", "'2\u00b2'"])
+def test_numbers_of_a_configuration_are_of_ascii(place: Cluster, number: str) -> None:
+    """What only looks like a number is none: a line, and the default."""
+    path = place.master_dir / "master"
+    path.write_text(path.read_text() + f"worker_threads: {number}\n")
+    process = start(place, "salt-master", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = place.root / "master" / "log"
+    try:
+        eventually(lambda: log.exists() and "is ready on" in log.read_text(), what="ready")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(STARTS_S)
+    text = log.read_text()
+    (line,) = [row for row in text.splitlines() if "worker_threads" in row]
+    assert f"{path}:" in line and "allowed: whole number" in line
+    assert " starts with 5 workers" in text
+    ran = place.salt("-t", number.strip("'"), "*", "test.ping")
+    assert (ran.exit_code, ran.stdout) == (64, "")
+    assert "option -t: invalid integer value" in ran.stderr
+
+
 @as_root
 def test_a_saltfile_of_a_stranger_is_not_read(place: Cluster, tmp_path: Path) -> None:
     """With a warning; root's own in the same place counts."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
 import pytest
 
-from attacks import Victim, unharmed
+from attacks import Stranger, Victim, unharmed
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
 from saltlite.master.jobcache import JobQuery, SqliteJobStore
@@ -69,6 +70,35 @@ def test_what_nobody_asked_for_is_short(victim: Victim, rogue: Rogue) -> None:
     job = next(SqliteJobStore(victim.cluster.cache_dir).jobs(JobQuery(newest_first=True, limit=1)))
     assert job.load["arg"] == []
     assert job.load["user"] == "u" * 128
+
+
+def test_what_nobody_asked_for_is_not_much() -> None:
+    """All that one minion has returned unasked has a size; the newest is kept, and others' too."""
+    most = 4 * 2**20
+    options = {"worker_threads": 2, "unasked_returns_max_bytes": most}
+    with Cluster(minions=0, master_options=options, auto_accept=False) as one:
+        one.start_master()
+        stranger = Stranger(one.ret_port)
+        minions = [Rogue(one, stranger, name).accept() for name in ("a", "b")]
+        for minion in minions:
+            minion.authenticate()
+        load = {"cmd": "_return", "jid": "req", "fun": "test.ping", "fun_args": [], "retcode": 0,
+                "success": True}  # fmt: skip
+        assert minions[1].send({**load, "return": "of b"}) == Sealed(None)
+        for number in range(15):
+            value = f"{number} " + os.urandom(2**19).hex()
+            eventually(  # what comes too soon is refused
+                lambda value=value: minions[0].send({**load, "return": value}) == Sealed(None),
+                what="a return is taken",
+            )
+        stranger.close()
+        store = SqliteJobStore(one.cache_dir, read_only=True)
+        kept = [store.returns(job.jid) for job in store.jobs(JobQuery())]
+        store.close()
+    of_a = sorted(int(found["a"]["return"].split()[0]) for found in kept if "a" in found)
+    assert of_a == list(range(15))[-len(of_a) :]
+    assert 1 <= len(of_a) <= most // 2**20
+    assert sum("b" in found for found in kept) == 1
 
 
 def test_not_everything_at_once_is_asked_of_the_mine(victim: Victim, rogue: Rogue) -> None:

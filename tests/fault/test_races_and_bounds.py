@@ -46,9 +46,10 @@ class World:
         one.authenticate()
         return one
 
-    def publish(self, tgt: str, count: int = 1) -> list[str]:
+    def publish(self, tgt: str | list[str], count: int = 1) -> list[str]:
         key = (self.cluster.cache_dir / ".root_key").read_text()
-        load = {"cmd": "publish", "tgt": tgt, "fun": "test.ping", "arg": [], "tgt_type": "glob",
+        kind = "glob" if isinstance(tgt, str) else "list"
+        load = {"cmd": "publish", "tgt": tgt, "fun": "test.ping", "arg": [], "tgt_type": kind,
                 "ret": "", "jid": "", "user": "root", "key": key}  # fmt: skip
         replies = self.stranger.send_many([clear(load)] * count, within_s=60)
         return [one["load"]["jid"] for one in replies]
@@ -220,10 +221,7 @@ def resident(cluster: Cluster, title: str) -> int:
 def test_equal_lists_of_minions_are_kept_once(world: World) -> None:
     """In the memory of workers and in the job store; they were 10 KiB of each job, per worker."""
     cluster = world.cluster
-    accepted = cluster.pki_dir / "minions"
-    accepted.mkdir(exist_ok=True, mode=0o700)
-    for number in range(2000):
-        (accepted / f"a-minion-of-many-{number:04}").write_text("no key, but accepted\n")
+    make_accepted(cluster, 2000)
     world.publish("*", 15)
     memory = resident(cluster, "MWorker")
     size = (cluster.cache_dir / "jobs.sqlite").stat().st_size
@@ -232,6 +230,27 @@ def test_equal_lists_of_minions_are_kept_once(world: World) -> None:
     assert store - size < 2 * MIB  # 300 lists are 13 MiB
     assert resident(cluster, "MWorker") - memory < 40 * MIB  # 300 lists in 3 workers: 100 MiB
     assert rows(cluster, "SELECT count(*) FROM minion_lists") == [(1,)]
+
+
+def make_accepted(cluster: Cluster, count: int) -> list[str]:
+    accepted = cluster.pki_dir / "minions"
+    accepted.mkdir(exist_ok=True, mode=0o700)
+    names = [f"a-minion-of-many-{number:04}" for number in range(count)]
+    for name in names:
+        (accepted / name).write_text("no key, but accepted\n")
+    return names
+
+
+@pytest.mark.parametrize("world", [{"keep_jobs_seconds": 3600, "worker_threads": 1}], indirect=True)
+def test_lists_of_minions_that_differ_have_a_size(world: World) -> None:
+    """A worker keeps those of the latest jobs that its share of memory holds."""
+    cluster = world.cluster
+    names = make_accepted(cluster, 4000)
+    world.publish(names, 2)
+    memory = resident(cluster, "MWorker")
+    for number in range(400):
+        world.publish([name for name in names if name != names[number]])
+    assert resident(cluster, "MWorker") - memory < 35 * MIB  # all are 64 MiB
 
 
 BOUNDED = {"keep_jobs_seconds": 3600, "job_cache_max_bytes": 4 * MIB}
