@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from saltlite.core.targets import Target
     from saltlite.master.datacache import DataCache
     from saltlite.master.jobcache import JobRecord, SqliteJobStore
+    from saltlite.master.keyactions import KeyActions
     from saltlite.runner_context import Job
     from saltlite.transport.bus import EventPusher
 
@@ -160,12 +161,13 @@ class KeyDirectory:
     """The key directory as :mod:`saltlite.keyring` sees it; changes are fired as events."""
 
     def __init__(self, config: MasterConfig, *, fire: Callable[[str, PlainMap], None]) -> None:
-        from saltlite.master.keyactions import KeyActions
-        from saltlite.master.keystore import FOLDERS
+        from saltlite.master.keystore import FOLDERS, KeyStore
 
-        self._actions = KeyActions(config, fire=fire)
-        self._store = self._actions.store
+        self._config = config
+        self._fire = fire
+        self._store = KeyStore(Path(config.paths.pki_dir))
         self._states = {folder: state for state, folder in FOLDERS.items()}
+        self._changes: KeyActions | None = None
 
     def list(self, state: str) -> list[str]:
         """The ids in a state, sorted."""
@@ -177,15 +179,23 @@ class KeyDirectory:
 
     def accept(self, minion_id: str, state: str) -> bool:
         """Accept a key that is in ``state``."""
-        return self._actions.accept(minion_id, self._states[state])
+        return self._actions().accept(minion_id, self._states[state])
 
     def reject(self, minion_id: str, state: str) -> bool:
         """Reject a key that is in ``state``."""
-        return self._actions.reject(minion_id, self._states[state])
+        return self._actions().reject(minion_id, self._states[state])
 
     def delete(self, minion_id: str, state: str) -> bool:
         """Forget a key that is in ``state``."""
-        return self._actions.delete(minion_id, [self._states[state]])
+        return self._actions().delete(minion_id, [self._states[state]])
+
+    def _actions(self) -> KeyActions:
+        """What changes keys; who only looks at them does not load it."""
+        if self._changes is None:
+            from saltlite.master.keyactions import KeyActions
+
+            self._changes = KeyActions(self._config, fire=self._fire)
+        return self._changes
 
 
 def forget_token(config: MasterConfig, token: str) -> bool:

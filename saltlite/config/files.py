@@ -5,7 +5,6 @@ Source: docs/config.md.
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,9 @@ from saltlite.errors import ConfigError, UntrustedFile
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """A configuration file larger than this is a mistake, or an attack."""
+
+
+_WILDCARDS = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ class Includes:
         """
         for pattern in patterns:
             path = os.path.join(self._directory, os.path.expanduser(pattern))
-            matches = sorted(glob.glob(path))
+            matches = find_paths(path)
             if not matches:
                 self.unmatched.append(path)
             for match in matches:
@@ -238,6 +240,31 @@ class Includes:
         self._chain.append(real)
         self.add(patterns_of(nested))
         self._chain.pop()
+
+
+def find_paths(pattern: str) -> list[str]:
+    """Return what ``glob`` finds, sorted; a single path and ``*.conf`` without loading it."""
+    directory, name = os.path.split(pattern)
+    if directory and name and _WILDCARDS.isdisjoint(directory):
+        if name == "*.conf":
+            found = sorted(_list_names(directory))
+            return [os.path.join(directory, one) for one in found if _is_shown_conf(one)]
+        if _WILDCARDS.isdisjoint(name):
+            return [pattern] if os.path.lexists(pattern) else []
+    import glob
+
+    return sorted(glob.glob(pattern))
+
+
+def _list_names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _is_shown_conf(name: str) -> bool:
+    return name.endswith(".conf") and not name.startswith(".")
 
 
 def patterns_of(setting: Setting) -> list[str]:

@@ -7,7 +7,6 @@ minion found out. Later wins: defaults, main file, ``default_include``, ``includ
 
 from __future__ import annotations
 
-import glob
 import logging
 import os
 import pwd
@@ -17,7 +16,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config import paths
-from saltlite.config.files import Includes, Origins, Setting, Settings, patterns_of, read_file
+from saltlite.config.files import (
+    Includes,
+    Origins,
+    Setting,
+    Settings,
+    find_paths,
+    patterns_of,
+    read_file,
+)
 from saltlite.config.schema import Source, check, default_of, option_name, options
 from saltlite.core import dataclasses
 from saltlite.core.dataclasses import dataclass
@@ -428,7 +435,7 @@ def _expand_globs(directories: Iterable[str]) -> list[str]:
     """``/srv/formulas/*`` is every directory there; a pattern without a match stays."""
     all_dirs: list[str] = []
     for directory in directories:
-        all_dirs.extend(sorted(glob.glob(directory)) or [directory])
+        all_dirs.extend(find_paths(directory) or [directory])
     return all_dirs
 
 
