@@ -15,6 +15,8 @@ import pytest
 
 from cluster import Cluster
 from saltlite.crypto.keys import PrivateKey
+from saltlite.transport.addresses import MasterSockets
+from saltlite.transport.bus import EventSubscriber
 
 WAITS_S = 20
 GROUPS = {
@@ -122,6 +124,38 @@ def test_the_sender_of_an_event_that_is_refused_is_told(fleet: Cluster, tag: str
     assert f"The master refuses the event '{tag}'" in ran.stderr
     assert fleet.salt("web1", "event.send", tag, "--out=json").json == {"web1": False}
     assert fleet.salt_call("web1", "event.send", "myco/fine", "--out=json").json == {"local": True}
+
+
+def test_a_new_job_is_told_under_its_bare_id_too(fleet: Cluster) -> None:
+    """As 3006 and 3007 do, for listeners that wait for it."""
+    with EventSubscriber(MasterSockets(fleet.sock_dir).event_pub, ("",)) as bus:
+        assert bus.connect_confirmed(5)
+        ran = fleet.salt("web1", "test.ping", "--async", "--out=json")
+        jid = re.findall(r"\d{20}", ran.stdout)[0]
+        heard = {}
+        while f"salt/job/{jid}/ret/web1" not in heard:
+            event = bus.get(10)
+            assert event is not None, sorted(heard)
+            heard[event.tag] = event.data
+    assert heard[jid]["minions"] == ["web1"]
+    assert heard[f"salt/job/{jid}/new"]["minions"] == ["web1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["-T", "*", "test.ping"], 64, "--make-token: say by --eauth which module"),
+        (["-a", "pam", "--username=nobody", "--password=x", "*", "test.ping"], 2,
+         "Authentication error occurred."),
+    ],
+)  # fmt: skip
+def test_a_login_that_cannot_be_is_a_sentence(
+    fleet: Cluster, words: list[str], code: int, sentence: str
+) -> None:
+    ran = fleet.salt(*words)
+    assert ran.exit_code == code
+    assert sentence in ran.stdout + ran.stderr
+    assert "True" not in ran.stdout
 
 
 def test_what_is_not_obeyed_is_named_at_the_start(fleet: Cluster) -> None:
