@@ -46,7 +46,7 @@ def answer(
     signal.setitimer(signal.ITIMER_PROF, limit_s)
     began = time.process_time()
     try:
-        result = asked(re.compile(expression, flags), how, text, value)
+        result = answer_question(re.compile(expression, flags), how, text, value)
     except (re.error, RecursionError, OverflowError, MemoryError) as error:
         return [f"{type(error).__name__}: {error}"]
     finally:
@@ -54,7 +54,7 @@ def answer(
     return [result, time.process_time() - began]
 
 
-def asked(pattern: re.Pattern[str], how: str, text: str, value: str) -> Any:
+def answer_question(pattern: re.Pattern[str], how: str, text: str, value: str) -> Any:
     """What is asked about one text."""
     if how == "sub":
         return pattern.sub(value, text)

@@ -837,7 +837,7 @@ class App:
         data = {
             "body": request.body.decode("utf-8", "replace"),
             "post": {} if post is None else post,
-            "headers": self._shown_headers(request),
+            "headers": self._headers_to_show(request),
         }
         try:
             fired = self.master.fire(self._hook_tag(request), data)
@@ -862,7 +862,7 @@ class App:
         return tag
 
     @staticmethod
-    def _shown_headers(request: Request) -> dict[str, str]:
+    def _headers_to_show(request: Request) -> dict[str, str]:
         """The headers for the event, without what lets others in."""
         shown = {
             name.title(): value

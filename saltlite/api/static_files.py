@@ -68,7 +68,7 @@ def serve_file(path: str, request: Request, *, media_type: str = "") -> Answer:
         ]
         if _is_known(request, status.st_mtime):
             return Answer(status=304, headers=headers)
-        wanted = _wanted_part(request, status.st_size)
+        wanted = _range_of(request, status.st_size)
         if wanted is None:
             return Answer(body=file.read(), headers=headers)
         first, last = wanted
@@ -97,7 +97,7 @@ def _is_known(request: Request, mtime: float) -> bool:
         return False
 
 
-def _wanted_part(request: Request, size: int) -> tuple[int, int] | None:
+def _range_of(request: Request, size: int) -> tuple[int, int] | None:
     """First and last byte that are wanted; ``None`` for all of it, also for several ranges."""
     match = _RANGE.fullmatch(request.header("range").strip())
     if match is None or match.group(0) == "bytes=-":

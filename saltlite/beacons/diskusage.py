@@ -35,7 +35,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     found = []
     for mount in active.parse_mounts(text):
         fitting = [limit for pattern, limit in limits if pattern.match(mount)]
-        used = _used_percent(mount) if fitting else None
+        used = _percent_in_use(mount) if fitting else None
         if used is not None and used >= fitting[-1]:
             found.append({"diskusage": used, "mount": mount})
     return found
@@ -55,7 +55,7 @@ def _limits(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield mount.removesuffix("$"), limit
 
 
-def _used_percent(mount: str) -> float | None:
+def _percent_in_use(mount: str) -> float | None:
     """As ``df`` counts: of what users other than root can have; ``None`` if nobody can say."""
     try:
         found = os.statvfs(mount)

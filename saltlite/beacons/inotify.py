@@ -34,7 +34,7 @@ def _check_options(path: str, options: Any) -> str:
     if options is not None and not isinstance(options, Mapping):
         return f"Configuration for inotify beacon: {path} must be a map."
     try:
-        _wanted(path, options or {})
+        _parse_path(path, options or {})
     except (ValueError, re.error) as error:
         return f"Configuration for inotify beacon: {path}: {error}."
     return settings.check_switches("inotify", path, options or {}, SWITCHES)
@@ -48,7 +48,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     """
     if KEPT not in ctx.kept:
         files = config["files"].items()
-        ctx.kept[KEPT] = inotify.Watches(_wanted(str(p), options or {}) for p, options in files)
+        ctx.kept[KEPT] = inotify.Watches(_parse_path(str(p), options or {}) for p, options in files)
     watches: inotify.Watches = ctx.kept[KEPT]
     changes = [*watches.changes(), *watches.look_for_missing()]
     events = [(each.watched, each.path, inotify.name_of(each.mask)) for each in changes]
@@ -66,7 +66,7 @@ def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
         ctx.kept.pop(KEPT).close()
 
 
-def _wanted(path: str, options: Mapping[str, Any]) -> inotify.Wanted:
+def _parse_path(path: str, options: Mapping[str, Any]) -> inotify.Wanted:
     """A configured path; raises ValueError, re.error."""
     words = options.get("mask", inotify.DEFAULT)
     words = [words] if isinstance(words, str) else words

@@ -36,13 +36,13 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     """
     now = {
         name: attributes.read(ctx.minion.host, name, [*wanted])
-        for name, wanted in _wanted(ctx, config)
+        for name, wanted in _find_interfaces(ctx, config)
     }
     before: dict[str, dict[str, Any]] = ctx.kept.get(KEPT, now)
     ctx.kept[KEPT] = now
     changes = {
         name: changed
-        for name, wanted in _wanted(ctx, config)
+        for name, wanted in _find_interfaces(ctx, config)
         if name in before and (changed := _changes(before[name], now.get(name, {}), wanted))
     }
     if config.get("coalesce", False):
@@ -50,7 +50,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return [{"tag": n, "interface": n, "change": change} for n, change in changes.items()]
 
 
-def _wanted(ctx: BeaconContext, config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _find_interfaces(ctx: BeaconContext, config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The interfaces there are that are asked about, with the attributes."""
     for name in ctx.minion.host.names(attributes.CLASS):
         for pattern, wanted in config["interfaces"].items():

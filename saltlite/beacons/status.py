@@ -32,7 +32,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     data = {}
     for function, items in wanted:
         value = ctx.minion.functions.call(f"status.{function}")
-        data[function] = _chosen(function, value, items)
+        data[function] = _choose_items(function, value, items)
     now = datetime.now(timezone.utc).replace(tzinfo=None)
     return [{"tag": now.isoformat(), "data": data}]
 
@@ -41,7 +41,7 @@ def _functions(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     return ((name, items) for name, items in config.items() if name not in COMMON_OPTIONS)
 
 
-def _chosen(function: str, value: Any, items: Any) -> Any:
+def _choose_items(function: str, value: Any, items: Any) -> Any:
     if items == ALL or ALL in items or not isinstance(value, Mapping):
         return value
     missing = [item for item in items if item not in value]

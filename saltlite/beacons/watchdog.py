@@ -46,7 +46,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     changes = list(watches.changes())
     watches.look_for_missing()
     found: list[dict[str, Any]] = []
-    for watched, path, word in _told(changes):
+    for watched, path, word in _find_changes(changes):
         event = {"tag": "watchdog", "path": path, "change": WORDS[word]}
         if word in masks.get(watched, ()) and found[-1:] != [event]:
             found.append(event)
@@ -59,7 +59,7 @@ def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
         ctx.kept.pop(KEPT).close()
 
 
-def _told(changes: Sequence[inotify.Change]) -> Iterator[tuple[str, str, str]]:
+def _find_changes(changes: Sequence[inotify.Change]) -> Iterator[tuple[str, str, str]]:
     """The directory, the path and the word of each change; one in a directory changes that, too."""
     came = {each.cookie for each in changes if each.mask & _TO}
     went = {each.cookie for each in changes if each.mask & _FROM}

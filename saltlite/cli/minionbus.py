@@ -63,10 +63,10 @@ class NotedJobs:
         """Those whose processes live."""
         if not os.path.isdir(self._path):
             return []
-        from saltlite.minion.proc import ProcDir, shown
+        from saltlite.minion.proc import ProcDir, show_job
 
         entries = ProcDir(self._path).entries()
-        return [shown(entry.job, entry.pid) for entry in entries if entry.alive()]
+        return [show_job(entry.job, entry.pid) for entry in entries if entry.alive()]
 
     def signal(self, jid: str, number: int) -> str:
         """No job of this process; those of the minion are signalled by itself."""

@@ -202,9 +202,9 @@ def _looping_init(cls: Any, fields: Sequence[_Field], frozen: bool) -> Callable[
             if after is not None:
                 after(self)
         else:
-            compiled(self, *values, **named)  # of what is wrong it speaks as Python does
+            init_compiled(self, *values, **named)  # of what is wrong it speaks as Python does
 
-    def compiled(self: Any, *values: Any, **named: Any) -> None:
+    def init_compiled(self: Any, *values: Any, **named: Any) -> None:
         install()(self, *values, **named)
 
     def install() -> Callable[..., None]:
@@ -285,7 +285,7 @@ def _field_values(one: Any) -> tuple[Any, ...]:
     return tuple([getattr(one, field.name) for field in one.__saltlite_fields__])
 
 
-def _compared_values(one: Any) -> tuple[Any, ...]:
+def _values_to_compare(one: Any) -> tuple[Any, ...]:
     fields = one.__saltlite_fields__
     return tuple([getattr(one, field.name) for field in fields if field.compare])
 
@@ -300,11 +300,11 @@ def _repr(self: Any) -> str:
 def _eq(self: Any, other: Any) -> Any:
     if type(other) is not type(self):
         return NotImplemented
-    return _compared_values(self) == _compared_values(other)
+    return _values_to_compare(self) == _values_to_compare(other)
 
 
 def _hash(self: Any) -> int:
-    return hash(_compared_values(self))
+    return hash(_values_to_compare(self))
 
 
 def _make_refusal(
@@ -383,7 +383,7 @@ def _all_fields(value: Any) -> tuple[_Field, ...]:
     return found
 
 
-def _replaced(value: Any, /, **changes: Any) -> Any:
+def _replace_fields(value: Any, /, **changes: Any) -> Any:
     """A value like this one but for some fields."""
     same = {
         one.name: getattr(value, one.name)
@@ -416,4 +416,4 @@ if TYPE_CHECKING:
     from dataclasses import replace as replace
 else:
     MISSING, Field, dataclass, field = _MISSING, _Field, _dataclass, _field
-    asdict, fields, is_dataclass, replace = _as_dict, _all_fields, _has_fields, _replaced
+    asdict, fields, is_dataclass, replace = _as_dict, _all_fields, _has_fields, _replace_fields

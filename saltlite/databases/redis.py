@@ -106,13 +106,13 @@ class RedisStore:
         """Return a job, ``None`` for one that is not known."""
         with self._talking():
             text = self._client.get(f"load:{jid}")
-        return None if text is None else _mapped(text)
+        return None if text is None else _parse_map(text)
 
     def returns(self, jid: str) -> dict[str, Any]:
         """Return minion id → its whole return."""
         with self._talking():
             found = self._client.hgetall(f"ret:{jid}")
-        return {minion: _mapped(text) for minion, text in sorted(found.items())}
+        return {minion: _parse_map(text) for minion, text in sorted(found.items())}
 
     def last_of(self, fun: str) -> dict[str, Any]:
         """Return minion id → its newest whole return of a function."""
@@ -122,7 +122,7 @@ class RedisStore:
                 jid = self._client.get(f"{minion}:{fun}")
                 text = self._client.hget(f"ret:{jid}", minion) if jid else None
                 if text:
-                    found[minion] = _mapped(text)
+                    found[minion] = _parse_map(text)
         return found
 
     def loads(self) -> dict[str, dict[str, Any]]:
@@ -131,7 +131,7 @@ class RedisStore:
             keys = sorted(self._scan("load:*"))
             texts = self._client.mget(keys) if keys else []
         return {
-            key.partition(":")[2]: _mapped(text)
+            key.partition(":")[2]: _parse_map(text)
             for key, text in zip(keys, texts, strict=True)
             if text is not None
         }
@@ -162,6 +162,6 @@ class RedisStore:
             raise ServerAway(f"Redis: {error}") from error
 
 
-def _mapped(text: str) -> dict[str, Any]:
+def _parse_map(text: str) -> dict[str, Any]:
     found = json.loads(text)
     return found if isinstance(found, dict) else {}

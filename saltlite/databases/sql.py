@@ -183,12 +183,12 @@ class SqlStore:
         """Return a job, ``None`` for one that is not known."""
         column = self._dialect.quote("load")
         rows = self.rows(f"SELECT {column} FROM jids WHERE jid = %s", [jid])  # noqa: S608 - ours
-        return _mapped(rows[0][0]) if rows else None
+        return _parse_map(rows[0][0]) if rows else None
 
     def returns(self, jid: str) -> dict[str, Any]:
         """Return minion id → its whole return, by id; of two the newest."""
         statement = "SELECT id, full_ret FROM salt_returns WHERE jid = %s ORDER BY alter_time"
-        found = {minion: _mapped(ret) for minion, ret in self.rows(statement, [jid])}
+        found = {minion: _parse_map(ret) for minion, ret in self.rows(statement, [jid])}
         return dict(sorted(found.items()))
 
     def last_of(self, fun: str) -> dict[str, Any]:
@@ -198,13 +198,13 @@ class SqlStore:
             "(SELECT max(jid) AS jid, id FROM salt_returns WHERE fun = %s GROUP BY id) newest "
             "ON s.jid = newest.jid AND s.id = newest.id ORDER BY s.alter_time"
         )
-        return {minion: _mapped(ret) for minion, ret in self.rows(statement, [fun[:FUN_LENGTH]])}
+        return {minion: _parse_map(ret) for minion, ret in self.rows(statement, [fun[:FUN_LENGTH]])}
 
     def loads(self) -> dict[str, dict[str, Any]]:
         """Return jid → job of all, oldest first."""
         column = self._dialect.quote("load")
         statement = f"SELECT jid, {column} FROM jids ORDER BY jid"  # noqa: S608 - a name of ours
-        return {jid: found for jid, load in self.rows(statement) if (found := _mapped(load))}
+        return {jid: found for jid, load in self.rows(statement) if (found := _parse_map(load))}
 
     def minions(self) -> list[str]:
         """Return the ids that returned something, sorted."""
@@ -328,7 +328,7 @@ def _for_jsonb(value: Any) -> Any:
     return value
 
 
-def _mapped(value: Any) -> dict[str, Any]:
+def _parse_map(value: Any) -> dict[str, Any]:
     """A column of JSON, which some drivers have read already; empty if it is damaged."""
     try:
         found = json.loads(value) if isinstance(value, (str, bytes)) else value

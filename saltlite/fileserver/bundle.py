@@ -88,7 +88,7 @@ def _is_texts(value: object) -> TypeGuard[list[str]]:
     return all(isinstance(item, str) for item in value)
 
 
-def offered(master_opts: object) -> int:
+def most_paths(master_opts: object) -> int:
     """The most paths that a master takes in one request; 0 if it knows no bundles."""
     most = master_opts.get(OFFER) if isinstance(master_opts, Mapping) else None
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:

@@ -29,7 +29,7 @@ from saltlite.fileserver.copies import (
     has_hash,
     hash_or_none,
     replace_file,
-    verified,
+    verify_pieces,
 )
 from saltlite.fileserver.paths import SCHEME, safe_parts, split_url
 from saltlite.fileserver.sources import FileSource, LocalSource, MasterSource
@@ -366,7 +366,7 @@ class FileClient:
             size = status[6] if len(status) > 6 else 1 << 62
             pieces = self._source.pieces(path, env, size, gzip)
             try:
-                replace_file(target, verified(pieces, hash_type, wanted, path))
+                replace_file(target, verify_pieces(pieces, hash_type, wanted, path))
             except TransferError:
                 again = self._source.hash_and_stat(path, env)
                 if number == TRIES - 1 or again is None:

@@ -48,7 +48,9 @@ def has_hash(path: Path, hash_type: str, wanted: str) -> bool:
     return bool(wanted) and hash_or_none(path, hash_type) == wanted
 
 
-def verified(pieces: Iterable[bytes], hash_type: str, wanted: str, path: str) -> Iterator[bytes]:
+def verify_pieces(
+    pieces: Iterable[bytes], hash_type: str, wanted: str, path: str
+) -> Iterator[bytes]:
     """The pieces as they come; an error at their end if the whole has another hash."""
     try:
         digest = hashlib.new(hash_type, usedforsecurity=False)

@@ -74,7 +74,7 @@ class Remote:
         try:
             return self.repository.update()
         except (SaltliteError, OSError) as error:
-            log.error("git repository %s: %s", self.repository.shown, error)
+            log.error("git repository %s: %s", self.repository.public_url, error)
             return False
 
     def names(self) -> Names:
@@ -170,9 +170,9 @@ class Gitfs:
 
     def envs(self) -> list[str]:
         """The environments of all remotes."""
-        return sorted(self._known_envs())
+        return sorted(self._find_envs())
 
-    def _known_envs(self) -> set[str]:
+    def _find_envs(self) -> set[str]:
         """The environments that any remote has: no other is looked for in the rest."""
         names = [remote.names() for remote in self._remotes]
         if len(names) != len(self._seen) or any(map(operator.is_not, names, self._seen)):
@@ -211,7 +211,7 @@ class Gitfs:
                 yield self._open_roots(root), place.mountpoint
 
     def _may_have(self, saltenv: str) -> bool:
-        if saltenv in self._known_envs():
+        if saltenv in self._find_envs():
             return True
         falls_back = any(remote.options.get("fallback") for remote in self._remotes)
         return falls_back and self._is_open(saltenv)
@@ -261,11 +261,11 @@ def _parse_entry(entry: Any) -> tuple[str, dict[str, Any]]:
     """``url`` or ``{url: [{option: value}, ...]}``."""
     if isinstance(entry, Mapping) and len(entry) == 1:
         url, own = next(iter(entry.items()))
-        return str(url), joined(own)
+        return str(url), join_maps(own)
     return str(entry), {}
 
 
-def joined(values: Any) -> dict[str, Any]:
+def join_maps(values: Any) -> dict[str, Any]:
     """A list of maps as one map; a map as it is."""
     if isinstance(values, Mapping):
         values = [values]
@@ -276,7 +276,7 @@ def joined(values: Any) -> dict[str, Any]:
 
 
 def _build_remote(url: str, options: Mapping[str, Any], directory: Path) -> Remote:
-    per_env = {env: joined(values) for env, values in joined(options.get("saltenv")).items()}
+    per_env = {env: join_maps(values) for env, values in join_maps(options.get("saltenv")).items()}
     repository = Repository(directory, access(url, options), str(options.get("name") or ""))
     return Remote(repository, options, per_env)
 

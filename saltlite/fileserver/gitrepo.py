@@ -96,9 +96,9 @@ class Repository:
         self._names = Names()
 
     @property
-    def shown(self) -> str:
+    def public_url(self) -> str:
         """The address without its password."""
-        return shown(self._access.url)
+        return redact_url(self._access.url)
 
     def names(self, max_age_s: float) -> Names:
         """Branches and tags as they were at the last update, which is now if that is too old."""
@@ -143,7 +143,7 @@ class Repository:
                 if not tree.is_dir():
                     self._write_tree(commit, tree)
         except (RepositoryError, StoreError, OSError) as error:
-            log.error("git repository %s: %s", self.shown, error)
+            log.error("git repository %s: %s", self.public_url, error)
             return None
         return tree
 
@@ -186,7 +186,7 @@ class Repository:
         except BlockingIOError:
             return
         except (SaltliteError, OSError) as error:
-            log.error("git repository %s: %s", self.shown, error)
+            log.error("git repository %s: %s", self.public_url, error)
 
     def _fetch_remote(self) -> bool:
         before = _read_names(self._index_path)
@@ -299,7 +299,7 @@ class Repository:
         if done.timed_out:
             raise RepositoryError(f"git {words[0]} takes longer than {FETCH_S:.0f} s")
         if done.exit_code != 0:
-            said = done.stderr.strip().replace(self._access.url, self.shown)
+            said = done.stderr.strip().replace(self._access.url, self.public_url)
             raise RepositoryError(f"git {words[0]} exits with {done.exit_code}: {said}")
         return done.stdout
 
@@ -333,7 +333,7 @@ class Repository:
         return {**variables, "GIT_SSH_COMMAND": shlex.join(ssh)}
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """An address without its password."""
     return re.sub(r"(?<=://)[^/@]*@", "", url)
 

@@ -153,7 +153,7 @@ class Roots:
         walk = _Walk(self._options, self._ignored)
         for directory in directories:
             walk.read(directory)
-        return _Kept(walk.joined(), walk.stamps, began_ns)
+        return _Kept(walk.listing(), walk.stamps, began_ns)
 
 
 class _Ignored:
@@ -234,7 +234,7 @@ class _Walk:
         self._links: dict[str, str] = {}
         self.stamps: dict[str, _Stamp] = {}
 
-    def joined(self) -> Listing:
+    def listing(self) -> Listing:
         return Listing(
             files=sorted(self._files),
             dirs=sorted(self._dirs),

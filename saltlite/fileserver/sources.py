@@ -163,7 +163,7 @@ class MasterSource:
         """
         if self._most is None:
             opts = self._master.request({"cmd": "_master_opts", "env_only": True})
-            self._most = bundles.offered(opts)
+            self._most = bundles.most_paths(opts)
         most = self._most
         if not most or not paths:
             return "", []

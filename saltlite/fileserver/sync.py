@@ -67,7 +67,7 @@ class Synced:
     removed: bool
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether anything is different now."""
         return bool(self.names) or self.removed
 
@@ -90,7 +90,7 @@ def sync_minion(
 
     envs = environments(saltenv, ctx.config.files.saltenv)
     clean = ctx.config.files.clean_dynamic_modules
-    target = Path(catalogue.synced(ctx.config, kind))
+    target = Path(catalogue.sync_dir(ctx.config, kind))
     return copy_code(file_client(ctx), kind, envs, target, choice or Choice(), clean=clean)
 
 
@@ -103,7 +103,7 @@ def sync_master(
     from saltlite.fileserver.sources import LocalSource
 
     files = FileClient(LocalSource(file_server(config)), Path(config.paths.cachedir))
-    target = Path(catalogue.synced(config, kind))
+    target = Path(catalogue.sync_dir(config, kind))
     return copy_code(files, kind, environments(saltenv, None), target, choice or Choice())
 
 
@@ -114,7 +114,7 @@ def environments(saltenv: Any, own: str | None) -> list[str]:
     return [str(name) for name in saltenv] if saltenv else [own or "base"]
 
 
-def listed(value: Any, kind: str) -> list[str] | None:
+def parse_names(value: Any, kind: str) -> list[str] | None:
     """The names of files that a list of wanted or unwanted ones has for one kind.
 
     It is a map from kinds, a list, or a text with commas; ``None`` if it says nothing of the kind.

@@ -21,7 +21,7 @@ from saltlite.highstate.call import Answer, Chunk
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
-from saltlite.highstate.locations import placed
+from saltlite.highstate.locations import place_errors
 from saltlite.highstate.low import low_tag
 from saltlite.highstate.plans import Asked, keep
 from saltlite.highstate.run import run_low
@@ -116,7 +116,7 @@ def _read_queue(given: Any) -> bool | int:
 
 
 @contextmanager
-def prepared(ctx: MinionContext, wishes: Wishes) -> Iterator[MinionContext]:
+def prepare_context(ctx: MinionContext, wishes: Wishes) -> Iterator[MinionContext]:
     """The context in which the call's states are compiled and run: its options, its pillar.
 
     The same one, or with ``localconfig`` one of its own, whose retcode becomes the job's.
@@ -241,7 +241,7 @@ def synchronise(ctx: MinionContext, saltenv: str) -> None:
         ctx.grains = ctx.refresh_grains()
 
 
-def compiled(ctx: MinionContext, make: Callable[[], Compiled]) -> Compiled:
+def compile_states(ctx: MinionContext, make: Callable[[], Compiled]) -> Compiled:
     """What was compiled; a template that does not render is among its errors."""
     try:
         found = make()
@@ -249,7 +249,7 @@ def compiled(ctx: MinionContext, make: Callable[[], Compiled]) -> Compiled:
         found = Compiled({}, errors=[error.salt_text])
     if found.errors:
         ctx.state["retcode"] = COMPILE_ERROR
-        for line in placed(StateTree(file_client(ctx)), found.errors, found.wanted):
+        for line in place_errors(StateTree(file_client(ctx)), found.errors, found.wanted):
             log.error("%s", line)
     return found
 

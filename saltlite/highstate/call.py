@@ -11,10 +11,10 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.disk import masked
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
-from saltlite.highstate.conditions import checked, skipped
+from saltlite.highstate.conditions import find_skip_reason, run_check_cmd
 from saltlite.highstate.low import LOWSTATE
 from saltlite.highstate.resource import Verdict, realise
-from saltlite.highstate.slots import filled
+from saltlite.highstate.slots import fill_slots
 from saltlite.loader.catalogue import STATES
 from saltlite.loader.registry import Function
 from saltlite.loader.signature import keywords
@@ -67,14 +67,14 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
     arguments = _select_arguments(function, chunk)
     mask = _read_umask(chunk)
     try:
-        met = skipped(ctx, chunk)
+        met = find_skip_reason(ctx, chunk)
         if met is not None:
             return met.as_return(chunk["name"])
-        arguments = filled(ctx, arguments)
+        arguments = fill_slots(ctx, arguments)
         with masked(mask):
             answer = _call_state(ctx, function, arguments, chunk, test=test)
         if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
-            answer["result"], answer["comment"] = checked(ctx, chunk)
+            answer["result"], answer["comment"] = run_check_cmd(ctx, chunk)
         return answer
     except SaltliteError as error:
         return Verdict(result=False, comment=str(error)).as_return(chunk["name"])

@@ -22,8 +22,8 @@ from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate.call import OWN, StateFunctions, missing_of
 from saltlite.highstate.graph import RECURSIVE, Requisites, order
-from saltlite.highstate.high import finished, verified
-from saltlite.highstate.locations import placed
+from saltlite.highstate.high import finish, verify
+from saltlite.highstate.locations import place_errors
 from saltlite.highstate.low import Chunk, low_of, low_tag
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Place, Reader, StateTree
 from saltlite.highstate.top import Wanted
@@ -158,8 +158,8 @@ class _Run:
             for ident, body in files.read(wanted).items()
             if isinstance(body, Mapping) or ident in (EXTEND, EXCLUDE)  # others were told
         }
-        done = finished(high, list(exclude or ()))
-        sound = {ident: body for ident, body in done.high.items() if not verified({ident: body})}
+        done = finish(high, list(exclude or ()))
+        sound = {ident: body for ident, body in done.high.items() if not verify({ident: body})}
         self.is_whole = not files.errors and len(sound) == len(done.high)
         self.errors = [*files.errors, *done.errors]
         self.low = low_of(sound)
@@ -219,7 +219,7 @@ class Places:
 
     def named_in(self, error: str, files: _Once) -> tuple[str, int]:
         """The SLS and line of a compile error: of the ID that it names, else of the include."""
-        found = placed(self.tree, [error], {place.saltenv for place in files.places})
+        found = place_errors(self.tree, [error], {place.saltenv for place in files.places})
         if found:
             path, _, line = found[0].removesuffix(f": {error}").partition(".sls:")
             path = path.removeprefix(SALT)

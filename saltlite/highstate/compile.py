@@ -8,9 +8,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.highstate import top
-from saltlite.highstate.high import finished, verified
+from saltlite.highstate.high import finish, verify
 from saltlite.highstate.low import Chunk, low_of, low_tag
-from saltlite.highstate.sls import High, reader, written_out
+from saltlite.highstate.sls import High, expand_high, reader
 from saltlite.templates.compiled import keep_compiled
 from saltlite.templates.own import forget_changes
 
@@ -57,7 +57,7 @@ class Compiled:
 
         So ``state.show_sls`` and ``show_low_sls`` show it.
         """
-        errors = [*self.reading, *verified(self.high)]
+        errors = [*self.reading, *verify(self.high)]
         low = [] if errors else low_of(self.high)
         return Compiled(self.high, low, errors, self.wanted, self.reading)
 
@@ -107,7 +107,7 @@ def compile_highstate(
     options = top.options_of(ctx)
     if top_file is not None:
         options = replace(options, state_top=top_file.removeprefix("salt://"))
-    wanted = top.wanted(ctx, options, saltenv or ctx.config.files.saltenv)
+    wanted = top.find_wanted(ctx, options, saltenv or ctx.config.files.saltenv)
     if wanted.errors:
         return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
     return _compile_wanted(ctx, wanted.sls, options, exclude)
@@ -115,7 +115,7 @@ def compile_highstate(
 
 def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = None) -> Compiled:
     """High data, written by hand or by a program; states without ``order`` come last."""
-    done = finished(high, split(exclude))
+    done = finish(high, split(exclude))
     if done.errors:
         return Compiled(dict(high), errors=done.errors, checking=done.checking)
     return Compiled(dict(high), low_of(done.high))
@@ -128,7 +128,7 @@ def compile_template(ctx: MinionContext, data: Any, path: str = "") -> Compiled:
     """
     if not isinstance(data, Mapping):
         return Compiled({}, errors=[f"Template {TEMPLATE} does not render to a dictionary"])
-    high, errors = written_out(data, f"template {TEMPLATE}")
+    high, errors = expand_high(data, f"template {TEMPLATE}")
     if errors:
         return Compiled(high, errors=errors)
     if path:
@@ -145,7 +145,7 @@ def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.Wanted:
     Raises:
         SaltliteError: the master does not answer.
     """
-    return top.wanted(ctx, top.options_of(ctx), saltenv or ctx.config.files.saltenv)
+    return top.find_wanted(ctx, top.options_of(ctx), saltenv or ctx.config.files.saltenv)
 
 
 def split(names: Any) -> list[Any]:
@@ -166,7 +166,7 @@ def _compile_wanted(
     forget_changes(ctx)
     files = reader(ctx, auto_order=options.state_auto_order)
     high = files.read(wanted)
-    done = finished(high, split(exclude))
+    done = finish(high, split(exclude))
     errors = [*files.errors, *done.errors]
     low = [] if errors else low_of(done.high)
     return Compiled(

@@ -13,7 +13,7 @@ _OF_COMMANDS = ("cwd", "env", "prepend_path", "umask", "timeout", "success_retco
 """Arguments of ``cmd`` states that their conditions run with, too."""
 
 
-def skipped(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
+def find_skip_reason(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
     """Why a state is not to run; ``None`` if it is.
 
     All conditions are looked at, and all are told. Source: observed on Salt 3006.30.
@@ -36,7 +36,7 @@ def skipped(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
     return Verdict(result=True, comment=comment, more={"skip_watch": True})
 
 
-def checked(ctx: MinionContext, chunk: Mapping[str, Any]) -> tuple[bool, str]:
+def run_check_cmd(ctx: MinionContext, chunk: Mapping[str, Any]) -> tuple[bool, str]:
     """The result and the comment that ``check_cmd`` puts in the place of a state's own."""
     good = all(_runs_well(ctx, chunk, str(entry)) for entry in _as_entries(chunk["check_cmd"]))
     word = "succeeded" if good else "failed"

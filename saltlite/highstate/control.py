@@ -44,7 +44,7 @@ HIGHSTATE_DISABLED = {
 # --- what may not run ----------------------------------------------------------------------------
 
 
-def disabled(grains: Mapping[str, Any]) -> list[str]:
+def list_disabled(grains: Mapping[str, Any]) -> list[str]:
     """The SLS names and globs that may not run; ``highstate`` is the top file's run."""
     found = grains.get(GRAIN)
     return [str(name) for name in found] if isinstance(found, (list, tuple)) else []
@@ -54,7 +54,7 @@ def switch(
     grains: Mapping[str, Any], names: Iterable[str], *, off: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Disable or enable: Salt's answer, with a line for each name, and the grain then."""
-    now, told = disabled(grains), []
+    now, told = list_disabled(grains), []
     word = "disabled" if off else "enabled"
     for name in names:
         if (name in now) is off:
@@ -65,9 +65,9 @@ def switch(
     return {"res": True, "msg": "\n".join(told)}, {GRAIN: now}
 
 
-def refused(ctx: MinionContext, names: Iterable[str]) -> list[str]:
+def list_refusals(ctx: MinionContext, names: Iterable[str]) -> list[str]:
     """A sentence for each SLS that is disabled."""
-    patterns = disabled(ctx.grains)
+    patterns = list_disabled(ctx.grains)
     found = []
     for name in names if patterns else ():
         by = next((each for each in patterns if fnmatch.fnmatchcase(name, each)), None)

@@ -75,7 +75,7 @@ def drawing_of(settled: Ordered) -> Drawing:
     return Drawing(frames, sorted(arrows, key=lambda arrow: (arrow.target, arrow.source)))
 
 
-def drawn(host: Host, settled: Ordered, form: str) -> str:
+def draw(host: Host, settled: Ordered, form: str) -> str:
     """The graph in one of :data:`FORMATS`.
 
     Raises:

@@ -64,7 +64,7 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
     edges = [list(found.of(number)) for number in range(len(low))]
     for number in found.unmet:  # what it was to run before is not to be run without it
         edges[number] = [edge for edge in edges[number] if edge[0] == "prereq"]
-    sequence, circles = sequenced(_needs_of(edges))
+    sequence, circles = sort_topologically(_needs_of(edges))
     for number in circles:
         edges[number] = []
     requisites = {
@@ -155,10 +155,10 @@ class Requisites:
         """Who listens, and to whom; what is not there goes to ``unheard``."""
         for number, chunk in enumerate(self._low):
             for module, name in _listen_items(chunk.get("listen")):
-                yield from ((number, other) for other in self._listened_to(module, name, ""))
+                yield from ((number, other) for other in self._find_listened(module, name, ""))
             for module, name in _listen_items(chunk.get("listen_in")):
                 teller = low_tag(chunk)
-                yield from ((other, number) for other in self._listened_to(module, name, teller))
+                yield from ((other, number) for other in self._find_listened(module, name, teller))
 
     def _read_names(self, requisite: Any) -> Iterator[tuple[str, Any]]:
         """What a requisite names, without SLS that have been read and are empty."""
@@ -166,7 +166,7 @@ class Requisites:
             if module != "sls" or name not in self._read or self._find_named(module, name):
                 yield module, name
 
-    def _listened_to(self, module: str, name: Any, teller: str) -> list[int]:
+    def _find_listened(self, module: str, name: Any, teller: str) -> list[int]:
         """The chunks of this very name: as in Salt globs and SLS are none; of an id the first."""
         if not module:
             return self._by.get(("id", name), [])[:1]
@@ -262,7 +262,7 @@ def _needs_of(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
     return needs
 
 
-def sequenced(needs: Sequence[Sequence[int]]) -> tuple[list[int], dict[int, list[int]]]:
+def sort_topologically(needs: Sequence[Sequence[int]]) -> tuple[list[int], dict[int, list[int]]]:
     """An order of the first half of the nodes in which needs come first, and the circles in it.
 
     Nodes of the second half stand for others (``n`` for ``n - half``) and are left out of the

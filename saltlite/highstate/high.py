@@ -63,12 +63,12 @@ class Finished:
                         self._named.setdefault((found, own), []).append(ident)
         return self._named.get((module, name), []) if isinstance(name, Hashable) else []
 
-    def renamed(self) -> None:
+    def forget_names(self) -> None:
         """Names are to be looked up anew."""
         self._named = None
 
 
-def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
+def finish(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
     """Apply ``extend``, check, turn the ``_in`` forms round, and apply ``exclude``.
 
     What is excluded goes last: it may have mistakes, be extended, and others may ``use`` it. What
@@ -81,7 +81,7 @@ def finished(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
     for extension in extends:
         if extension.sls not in patterns:
             _apply_extension(result, extension, strict=False)
-    result.errors += verified(result.high)
+    result.errors += verify(result.high)
     result.checking = list(result.errors)
     for extension in _turn_all(result):
         if extension.sls not in patterns:
@@ -160,11 +160,11 @@ def _apply_extension(result: Finished, extension: Extension, *, strict: bool) ->
         body = high[ident]
         if module not in body:
             body[module] = run
-            result.renamed()
+            result.forget_names()
         elif isinstance(run, list) and isinstance(body[module], list):
             _merge_arguments(body[module], run)
             if _find_argument(run, "name") is not None:
-                result.renamed()
+                result.forget_names()
 
 
 def _describe_unknown(ident: Any, extension: Extension) -> str:
@@ -383,7 +383,7 @@ Met = dict[Any, tuple[str, dict[Any, Any]]]
 """Of each ID the last of its modules with requisites, and of what that one names the modules."""
 
 
-def verified(high: Mapping[Any, Any]) -> list[str]:
+def verify(high: Mapping[Any, Any]) -> list[str]:
     """What is wrong with high data, in Salt's words."""
     errors: list[str] = []
     met: Met = {}

@@ -20,7 +20,7 @@ _NAMED = regex(
 )
 
 
-def placed(tree: StateTree, errors: Sequence[str], saltenvs: Iterable[str]) -> list[str]:
+def place_errors(tree: StateTree, errors: Sequence[str], saltenvs: Iterable[str]) -> list[str]:
     """``salt://path:line: error`` for each error that names an ID of an SLS."""
     envs = [*saltenvs, "base"]
     return [f"{place}: {error}" for error in errors if (place := _locate_error(tree, error, envs))]

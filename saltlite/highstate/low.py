@@ -33,10 +33,12 @@ def low_tag(chunk: Mapping[str, Any]) -> str:
 
 def low_of(high: Mapping[Any, Any]) -> list[Chunk]:
     """The chunks of high data, in order."""
-    return ordered([chunk for ident, body in high.items() for chunk in _split_body(ident, body)])
+    return sort_chunks(
+        [chunk for ident, body in high.items() for chunk in _split_body(ident, body)]
+    )
 
 
-def ordered(chunks: list[Chunk]) -> list[Chunk]:
+def sort_chunks(chunks: list[Chunk]) -> list[Chunk]:
     """The same chunks, ``order`` a number in each, sorted by it, then module, name, function."""
     behind = _last_order(chunks)
     for chunk in chunks:

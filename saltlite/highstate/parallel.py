@@ -97,7 +97,7 @@ class Beside:
         child.thread.start()
         self._children[tag] = child
 
-    def ended(self) -> list[str]:
+    def take_ended(self) -> list[str]:
         """Those that have their answer, in the order in which they began."""
         return [tag for tag, child in self._children.items() if child.has_ended]
 
@@ -108,7 +108,7 @@ class Beside:
     def next(self) -> str:
         """Wait until one of them has its answer; of several the one that began first."""
         with self._news:
-            while not (ended := self.ended()):
+            while not (ended := self.take_ended()):
                 self._news.wait()
         return ended[0]
 

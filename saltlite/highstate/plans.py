@@ -82,7 +82,7 @@ def keep(ctx: MinionContext, asked: Asked, answers: Answers, *, test: bool) -> N
         log.warning("the plan of this run was not kept: %s", error)
 
 
-def kept(ctx: MinionContext, asked: Asked) -> Mapping[str, Any] | None:
+def find_plan(ctx: MinionContext, asked: Asked) -> Mapping[str, Any] | None:
     """``{"planned": {"jid", "states"}, "done": ...}``; ``None`` if there was no test run."""
     return _read_plan(_plan_path(ctx, asked))
 

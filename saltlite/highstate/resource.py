@@ -100,7 +100,7 @@ class Resource(ABC, Generic[Now]):
 
     def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
         """What has changed; without more knowledge, what the steps meant to."""
-        return joined(steps)
+        return join_changes(steps)
 
     def changes_of_failed(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
         """What has changed though a step failed; ``steps`` are those before it."""
@@ -132,7 +132,7 @@ Declared = OwnDeclared | Mapping[str, Any]
 """What any state function may give back; a mapping is the finished return of a user's state."""
 
 
-def joined(steps: Sequence[Step]) -> dict[str, Any]:
+def join_changes(steps: Sequence[Step]) -> dict[str, Any]:
     """The changes of several steps as one map."""
     changes: dict[str, Any] = {}
     for step in steps:
@@ -181,7 +181,9 @@ def _realise_once(resource: Resource[Any], ctx: MinionContext, *, test: bool) ->
         settled = resource.would_leave if test else resource.comment_unchanged
         return Verdict(result=True, comment=settled(before))
     if test:
-        return Verdict(result=None, comment=resource.would(before, steps), changes=joined(steps))
+        return Verdict(
+            result=None, comment=resource.would(before, steps), changes=join_changes(steps)
+        )
     done: list[Step] = []
     for step in steps:
         try:

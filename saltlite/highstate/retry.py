@@ -37,7 +37,7 @@ class Retry:
         return self.interval_s + random.randint(0, max(self.splay_s, 0))  # noqa: S311 - no secret
 
     @property
-    def announced(self) -> str:
+    def announcement(self) -> str:
         """What a test run says about it."""
         return (
             f"The state would be retried every {self.interval_s} seconds (with a splay of up to "
@@ -46,7 +46,7 @@ class Retry:
         )
 
     @staticmethod
-    def told(number: int, result: Any, comment: str) -> str:
+    def line_about(number: int, result: Any, comment: str) -> str:
         """The line about a try that was not the last."""
         said = f'with the following comment: "{comment}"'
         return f'Attempt {number}: Returned a result of "{result}", {said}'

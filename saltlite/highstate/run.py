@@ -101,7 +101,7 @@ class Run:
         jid = str(self.ctx.job.get("jid", ""))
         for number, (tag, chunk) in enumerate(self.chunks.items(), 1):
             if self.beside:
-                self._collect_answers(self.beside.ended())
+                self._collect_answers(self.beside.take_ended())
             if self.stopped or not may_go_on(self.ctx, jid, str(chunk["__id__"])):
                 break
             if self.ctx.begins is not None:
@@ -352,13 +352,13 @@ class Run:
         if retry is None:
             return answer
         if self.test:
-            answer["comment"] = f"{answer['comment']}  {retry.announced}"
+            answer["comment"] = f"{answer['comment']}  {retry.announcement}"
             return answer
         start, began, told = time.monotonic(), answer.get("start_time"), list[str]()
         for number in range(1, retry.attempts):
             if answer.get("result") == retry.until:
                 break
-            told.append(retry.told(number, answer.get("result"), text_of(answer["comment"])))
+            told.append(retry.line_about(number, answer.get("result"), text_of(answer["comment"])))
             time.sleep(retry.pause_s)
             answer = self._run_timed(chunk)
         if told:

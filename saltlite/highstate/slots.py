@@ -23,7 +23,7 @@ _CALL = regex(
 _ARGUMENT = regex(r"""\s*((?:[\w.-]+\s*=\s*)?(?:"[^"]*"|'[^']*'|[^,]*))\s*(?:,|$)""")
 
 
-def filled(ctx: MinionContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def fill_slots(ctx: MinionContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with the values of slots in their places, also in lists and maps of them."""
     return {name: _fill_slot(ctx, value) for name, value in arguments.items()}
 

@@ -367,7 +367,7 @@ def _report_unknown(name: str, saltenv: str, *, elsewhere: bool) -> str:
     )
 
 
-def written_out(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
+def expand_high(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
     """High data of a text that is no SLS file, without its short forms; and mistakes in it."""
     high, errors = {}, []
     for ident, body in data.items():

@@ -76,14 +76,14 @@ def options_of(ctx: MinionContext) -> TopOptions:
     return TopOptions(**own)
 
 
-def wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) -> Wanted:
+def find_wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) -> Wanted:
     """What the top files have for the minion of this context; of one environment with ``saltenv``.
 
     Raises:
         SaltliteError: the master does not answer.
     """
     tops = _Tops(ctx, options, saltenv)
-    top = tops.joined()
+    top = tops.join()
     found = Wanted(errors=tops.errors)
     facts = MinionFacts(ctx.config.identity.id, ctx.grains, ctx.pillar)
     for env, targets in top.items():
@@ -154,7 +154,7 @@ class _Tops:
         others = [env for env in envs if env != BASE]
         return [env for env in self._options.env_order if env in envs] or [BASE, *others]
 
-    def joined(self) -> Top:
+    def join(self) -> Top:
         """The top files as one, by the strategy."""
         strategy = self._options.top_file_merging_strategy
         only = self._options.state_top_saltenv or self._saltenv

@@ -137,10 +137,10 @@ def directories(config: Any, kind: str) -> list[str]:
     """
     own = _directories_option(config, KINDS[kind].option) if kind in KINDS else ()
     below = [os.path.join(root, kind) for root in _directories_option(config, MODULES.option)]
-    return [*below, *own, synced(config, kind)]
+    return [*below, *own, sync_dir(config, kind)]
 
 
-def synced(config: Any, kind: str) -> str:
+def sync_dir(config: Any, kind: str) -> str:
     """Where synchronised files of ``kind`` lie."""
     return os.path.join(config.paths.extension_modules, kind)
 

@@ -267,7 +267,7 @@ class Surroundings:
         }
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def enter(self) -> Iterator[None]:
         """While a file of these surroundings is loaded or runs."""
         token = CURRENT.set(self)
         try:

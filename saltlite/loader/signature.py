@@ -93,11 +93,11 @@ def misfit(error: TypeError, function: Callable[..., Any]) -> str:
 
     bound = len(function.args)
 
-    def counted(found: re.Match[str]) -> str:
+    def count(found: re.Match[str]) -> str:
         least, most, given = (None if n is None else int(n) - bound for n in found.groups())
         takes = f"{most}" if least is None else f"from {least} to {most}"
         plural = "s" if least is not None or most != 1 else ""
         was = "was" if given == 1 else "were"
         return f"takes {takes} positional argument{plural} but {given} {was} given"
 
-    return re.sub(_GIVEN, counted, text)
+    return re.sub(_GIVEN, count, text)

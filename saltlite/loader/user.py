@@ -33,7 +33,7 @@ from saltlite.core.lazyregex import regex
 from saltlite.disk import check_origin
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import shim
-from saltlite.loader.catalogue import directories, synced
+from saltlite.loader.catalogue import directories, sync_dir
 from saltlite.loader.dunders import Loads, Surroundings, surroundings
 from saltlite.loader.registry import Function
 
@@ -198,7 +198,10 @@ class UserModules:
 
     def _load_file(self, file: _File) -> None:
         shim.install()
-        with self._around.entered(), _make_importable(file.path, synced(self._ctx.config, "utils")):
+        with (
+            self._around.enter(),
+            _make_importable(file.path, sync_dir(self._ctx.config, "utils")),
+        ):
             try:
                 module = self._execute_file(file)
                 self._run_init(file, module)
@@ -266,7 +269,7 @@ class UserModules:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with around.entered():
+            with around.enter():
                 return function(*args, **kwargs)
 
         call.__module__ = module.__name__

@@ -150,7 +150,7 @@ class Access:
             return None
         return User(user, self._rules_of(user)) if self._key_fits(user, key) else None
 
-    def blacklisted(self, user: str, functions: Sequence[str]) -> bool:
+    def is_blacklisted(self, user: str, functions: Sequence[str]) -> bool:
         """Whether ``publisher_acl_blacklist`` names the user or one of the functions."""
         listed = self._options.publisher_acl_blacklist
         if any(expression_may_fit(str(one), user) for one in _as_list(listed.get("users"))):
@@ -188,7 +188,7 @@ class Access:
         A limited user needs a rule that says so: ``@runner`` or ``@wheel`` for all, ``@jobs`` for
         the functions of one module, or a map from one of these to function names.
         """
-        if self.blacklisted(user.name, []):
+        if self.is_blacklisted(user.name, []):
             return False
         if user.rules is None:
             return True
@@ -203,7 +203,7 @@ class Access:
         """
         if user.rules is None or self.allows_run(user, "runner", "cache.pillar"):
             return True
-        if self.blacklisted(user.name, [PILLAR_READER]):
+        if self.is_blacklisted(user.name, [PILLAR_READER]):
             return False
         return self.allows(user, [PILLAR_READER], minions, matching)
 

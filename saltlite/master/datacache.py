@@ -65,7 +65,7 @@ class DataCache:
         except WireError as error:
             raise StoreError(f"{bank}/{key}: {error}") from error
         disk.make_dir(path.parent)
-        with self._locked(key):
+        with self._lock_of(key):
             disk.write_file(path, packed, flush=False)
 
     def drop(self, bank: str, key: str, name: str) -> None:
@@ -75,7 +75,7 @@ class DataCache:
             StoreError: it cannot be read or written.
         """
         path = self._path(bank, key)
-        with self._locked(key):
+        with self._lock_of(key):
             found = self.fetch(bank, key)
             if not isinstance(found, dict) or name not in found:
                 return
@@ -86,7 +86,7 @@ class DataCache:
         """Forget one key of a bank, or all of them; whether there was anything."""
         found = False
         for one in self.list(bank) if key is None else [key]:
-            with self._locked(one):
+            with self._lock_of(one):
                 found |= disk.remove(self._path(bank, one))
         return found
 
@@ -105,7 +105,7 @@ class DataCache:
         except OSError:
             return None
 
-    def _locked(self, key: str) -> AbstractContextManager[None]:
+    def _lock_of(self, key: str) -> AbstractContextManager[None]:
         """The lock of the workers, who change what they keep of a minion under it."""
         return MinionCache(self._cachedir).locked(key)
 

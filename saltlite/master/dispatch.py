@@ -90,7 +90,7 @@ class Dispatcher:
 
     def finish(self, begun: Sequence[Begun]) -> list[bytes]:
         """Put the returns on record, all at once, and answer them."""
-        values = self._settled([one.due for one in begun])
+        values = self._settle_returns([one.due for one in begun])
         return [self._seal(one.request, value) for one, value in zip(begun, values, strict=True)]
 
     # --- clear commands ------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Dispatcher:
             return open_request(
                 envelope,
                 self._session_key,
-                self._accepted_pem,
+                self._find_pem,
                 tokens=ctx.tokens,
                 now_s=ctx.wall_s(),
                 ttl_s=self._ttl_s,
@@ -176,7 +176,7 @@ class Dispatcher:
             value = ""
         return self._seal(request, value)
 
-    def _settled(self, due: Sequence[Due]) -> list[Any]:
+    def _settle_returns(self, due: Sequence[Due]) -> list[Any]:
         """What to answer to returns; if not all can go on record together, then each by itself."""
         try:
             return settle(self._ctx, due)
@@ -186,7 +186,7 @@ class Dispatcher:
             log.exception("%d returns are not on record", len(due))
         if len(due) == 1:
             return [""]
-        return [value for one in due for value in self._settled([one])]
+        return [value for one in due for value in self._settle_returns([one])]
 
     def _repeat_problem(self, request: OpenedRequest, command: Command | None) -> str | None:
         ctx = self._ctx
@@ -215,7 +215,7 @@ class Dispatcher:
             raise CryptoError("no session")
         return session.key
 
-    def _accepted_pem(self, minion_id: str) -> str | None:
+    def _find_pem(self, minion_id: str) -> str | None:
         accepted = self._ctx.keys.accepted_key(minion_id)
         return None if accepted is None else accepted.pem
 

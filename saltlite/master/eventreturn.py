@@ -90,7 +90,7 @@ class EventReturn:
         frames = intake.take(AT_ONCE)
         for frame in frames:
             event = read_event(frame)
-            if event is not None and wanted(event.tag, self._options):
+            if event is not None and is_wanted(event.tag, self._options):
                 self._first_s = self._first_s or time.monotonic()
                 self._events.append({"tag": event.tag, "data": event.data})
         late = self._first_s and time.monotonic() - self._first_s >= self._patience_s
@@ -148,7 +148,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def wanted(tag: str, options: EventOptions) -> bool:
+def is_wanted(tag: str, options: EventOptions) -> bool:
     """Whether events of this tag are given away: globs or whole expressions in both lists."""
     if any(_pattern_fits(tag, str(one), if_slow=True) for one in options.event_return_blacklist):
         return False

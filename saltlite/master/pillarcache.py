@@ -94,8 +94,8 @@ class PillarCache:
 
     def get(self, minion_id: str, pillarenv: str | None) -> dict[str, Any] | None:
         """The pillar of a minion, ``None`` if it has to be compiled."""
-        kept = self._kept(minion_id)
-        made_s, pillar = self._found(kept, minion_id, pillarenv or "")
+        kept = self._read_kept(minion_id)
+        made_s, pillar = self._find_kept(kept, minion_id, pillarenv or "")
         cleaned_s = kept.get(CLEANED, 0)
         age_s = self._wall_s() - made_s
         if not isinstance(pillar, dict) or not 0 <= age_s < self._options.pillar_cache_ttl:
@@ -115,7 +115,7 @@ class PillarCache:
             self._put_in_memory(minion_id, env, begun_s, dict(pillar))
             return
 
-        def added(kept: dict[str, Any]) -> dict[str, Any] | None:
+        def add(kept: dict[str, Any]) -> dict[str, Any] | None:
             if not self._is_newest(kept, minion_id, env, begun_s):
                 return None
             envs = kept.get("envs")
@@ -125,7 +125,7 @@ class PillarCache:
                 del envs[old]
             return {**kept, "envs": {**envs, env: [begun_s, dict(pillar)]}}
 
-        self._update(minion_id, added)
+        self._update(minion_id, add)
 
     def clean(self, minion_id: str) -> None:
         """What is kept of a minion does not count any more."""
@@ -149,7 +149,7 @@ class PillarCache:
         self, minion_id: str, env: str, begun_s: float, pillar: dict[str, Any]
     ) -> None:
         key = self._key_stamp(minion_id)
-        if key is None or not self._is_newest(self._kept(minion_id), minion_id, env, begun_s):
+        if key is None or not self._is_newest(self._read_kept(minion_id), minion_id, env, begun_s):
             return
         try:
             data = pack_bin(pillar)
@@ -167,14 +167,14 @@ class PillarCache:
     def _is_newest(self, kept: Mapping[str, Any], minion_id: str, env: str, begun_s: float) -> bool:
         """Whether nothing newer is known; times to come are of a clock that was wrong."""
         cleaned_s = kept.get(CLEANED, 0)
-        others = [self._found(kept, minion_id, env)[0], cleaned_s]
+        others = [self._find_kept(kept, minion_id, env)[0], cleaned_s]
         now_s = self._wall_s()
         return not any(isinstance(one, (int, float)) and begun_s < one <= now_s for one in others)
 
-    def _kept(self, minion_id: str) -> dict[str, Any]:
+    def _read_kept(self, minion_id: str) -> dict[str, Any]:
         return self._minions.read(COMPILED, minion_id) or {}
 
-    def _found(self, kept: Mapping[str, Any], minion_id: str, env: str) -> tuple[float, Any]:
+    def _find_kept(self, kept: Mapping[str, Any], minion_id: str, env: str) -> tuple[float, Any]:
         if self._options.pillar_cache_backend == "memory":
             made_s, data = self._in_memory(minion_id, env)
             return made_s, None if data is None else unpack_bin(data)
@@ -188,10 +188,10 @@ class PillarCache:
     def _update(
         self, minion_id: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
     ) -> None:
-        def checked(kept: dict[str, Any]) -> dict[str, Any] | None:
+        def check(kept: dict[str, Any]) -> dict[str, Any] | None:
             return change(kept) if self._key_stamp(minion_id) is not None else None
 
         try:
-            self._minions.update(COMPILED, minion_id, checked)
+            self._minions.update(COMPILED, minion_id, check)
         except StoreError as error:
             log.error("The compiled pillar of minion %s is not kept: %s", minion_id, error)

@@ -127,7 +127,7 @@ class Publisher:
         before, arrived = len(self._connections), self._connections.admitted
         self._connections.take_events(monitor)
         if self._repeats is not None and self._connections.admitted != arrived:
-            self._repeats.arrived(time.monotonic())
+            self._repeats.note_arrival(time.monotonic())
         if len(self._connections) != before:
             self._shared.subscribers.set(len(self._connections))
 

@@ -45,7 +45,7 @@ class Repeats:
         """Remember a job that has just been published."""
         self._kept.append(Kept(job, topics))
 
-    def arrived(self, now_s: float) -> None:
+    def note_arrival(self, now_s: float) -> None:
         """Somebody has connected."""
         self._arrival_s = now_s
 

@@ -62,7 +62,7 @@ class MasterSchedule:
 
     def run_scheduled(self, name: str, entry: Mapping[str, Any]) -> None:
         """See :class:`~saltlite.core.planner.ScheduleOwner`."""
-        for fun in _listed(entry["function"]):
+        for fun in _as_list(entry["function"]):
             if valid_function(fun):
                 self._due.append(self._request(name, str(fun), entry))
             else:
@@ -93,17 +93,17 @@ class MasterSchedule:
             fun=fun,
             jid=self._next_jid(datetime.now(timezone.utc)),
             user=USER,
-            arg=_listed(entry.get("args")),
+            arg=_as_list(entry.get("args")),
             kwarg=dict(kwarg) if isinstance(kwarg, Mapping) else {},
             schedule=told,
         )
 
     def _returners(self, entry: Mapping[str, Any]) -> list[str]:
-        named = [*_listed(entry.get("returner")), self._config.schedule.schedule_returner]
+        named = [*_as_list(entry.get("returner")), self._config.schedule.schedule_returner]
         return [str(one) for one in dict.fromkeys(named) if one]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -274,7 +274,7 @@ class Supervisor:
 
     def _reap(self) -> None:
         for child in self._children:
-            status = _ended(child.pid) if child.pid else None
+            status = _wait_status(child.pid) if child.pid else None
             if status is not None:
                 self._note_death(child, status)
 
@@ -402,7 +402,7 @@ def _on_child(_number: int, _frame: FrameType | None) -> None:
     """Nothing to do here; the wake-up descriptor has brought the loop back."""
 
 
-def _ended(pid: int) -> int | None:
+def _wait_status(pid: int) -> int | None:
     """The wait status of a child that has ended, else ``None``."""
     try:
         found, status = os.waitpid(pid, os.WNOHANG)

@@ -66,7 +66,7 @@ def ran(ctx: MinionContext, make: Make, given: Mapping[str, Any]) -> Any:
 
     ``given`` are ``test``, ``saltenv`` and ``exclude`` of the call.
     """
-    from saltlite.highstate.apply import Wishes, apply, compiled, refusal
+    from saltlite.highstate.apply import Wishes, apply, compile_states, refusal
 
     if given.get("test") is None:
         given = {**given, "test": ctx.config.files.test}  # a pillar's "test" is for minions
@@ -75,7 +75,7 @@ def ran(ctx: MinionContext, make: Make, given: Mapping[str, Any]) -> Any:
         refused = refusal(ctx, wishes)
         if refused is not None:
             return refused
-        return apply(ctx, compiled(ctx, lambda: make(ctx, wishes)), wishes)
+        return apply(ctx, compile_states(ctx, lambda: make(ctx, wishes)), wishes)
 
 
 @contextmanager
@@ -120,10 +120,10 @@ def as_high(data: Any) -> dict[str, Any]:
 def as_return(ctx: MinionContext, answers: Any) -> dict[str, Any]:
     """The return of ``state.orchestrate``: ``{"data": {id: answers}, "outputter", "retcode"}``."""
     data = {ctx.config.identity.id: answers}
-    return {"data": data, "outputter": OUTPUTTER, "retcode": int(not succeeded(answers))}
+    return {"data": data, "outputter": OUTPUTTER, "retcode": int(not has_succeeded(answers))}
 
 
-def succeeded(answers: Any) -> bool:
+def has_succeeded(answers: Any) -> bool:
     """Whether something ran and none of it failed."""
     if not isinstance(answers, Mapping) or not answers:
         return False

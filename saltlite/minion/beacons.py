@@ -23,7 +23,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout, SaltliteError, WireError
 from saltlite.loader.catalogue import BEACONS
-from saltlite.minion.pipe import framed
+from saltlite.minion.pipe import frame_message
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.stream import open_stream, read_map
 from saltlite.process import read_title, signal_name
@@ -187,7 +187,7 @@ class Beacons:
             message["reload"] = True
             process.code_version = self._code_version
         if process.writer is not None:
-            process.writer.write(framed(message))
+            process.writer.write(frame_message(message))
 
     def _make_settings(self) -> dict[str, Any]:
         grains, pillar = self._facts
@@ -251,7 +251,9 @@ class Beacons:
         except SpawnFailed:
             writer.close()
             raise
-        writer.write(framed({"task": "beacons", "master": self._master, **self._make_settings()}))
+        writer.write(
+            frame_message({"task": "beacons", "master": self._master, **self._make_settings()})
+        )
         process.writer = writer
         process.version, process.code_version = self._version, self._code_version
         for instruction in process.waiting:
@@ -294,7 +296,7 @@ class Beacons:
             answer |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
         except (SaltliteError, KeyError, TypeError, ValueError) as error:
             answer["error"] = str(error) or type(error).__name__
-        writer.write(framed(answer))
+        writer.write(frame_message(answer))
 
     def _end_pass(self, name: str, message: dict[str, Any]) -> None:
         events = message.get("events") or []
@@ -473,7 +475,7 @@ class Beacons:
         pid = 0
         try:
             await self._spawner.spawn("beacons", theirs)
-            writer.write(framed(start))
+            writer.write(frame_message(start))
             while (message := await read_map(reader)) is not None:
                 if message.get("op") == "result":
                     return message

@@ -32,6 +32,6 @@ class Offers:
     def heard(self, load: Mapping[str, Any], reply: object) -> None:
         """Note what a reply offers, if it is one that does."""
         if load.get("cmd") == _TELLS:
-            from saltlite.fileserver.bundle import offered
+            from saltlite.fileserver.bundle import most_paths
 
-            self._bundles = offered(reply) > 0
+            self._bundles = most_paths(reply) > 0

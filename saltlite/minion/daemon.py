@@ -29,7 +29,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.disk import PRIVATE_FILE, make_dir
 from saltlite.errors import StoreError, WireError
 from saltlite.minion.parent_death import Tethers
-from saltlite.minion.pipe import framed
+from saltlite.minion.pipe import frame_message
 from saltlite.minion.process import Setup, run_forked
 from saltlite.process import (
     become_user,
@@ -271,7 +271,7 @@ class Parent:
     def _start_grains(self) -> socket.socket:
         """Have a child collect grains while the loop is still loading; the loop's end to it."""
         ours, theirs = socket.socketpair()
-        ours.sendall(framed({"task": "grains"}))
+        ours.sendall(frame_message({"task": "grains"}))
 
         def live() -> int:
             ours.close()

@@ -18,7 +18,7 @@ from saltlite.context import JobTable
 from saltlite.errors import WireError
 from saltlite.loader.engines import UNAVAILABLE, EngineEntry
 from saltlite.minion.childrequests import ChildServices, answer
-from saltlite.minion.pipe import framed
+from saltlite.minion.pipe import frame_message
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.stream import open_stream, read_map
 from saltlite.process import signal_name
@@ -62,7 +62,7 @@ class EngineKeeper:
         reader, writer = await open_stream(ours)
         try:
             exited = await self._spawner.spawn(f"Engine({entry.name})", theirs)
-            writer.write(framed(self._start_engine(entry, starts)))
+            writer.write(frame_message(self._start_engine(entry, starts)))
             await self._serve_engine(reader, writer)
             return _describe_end(await exited)
         except (SpawnFailed, WireError, OSError) as error:
@@ -87,7 +87,7 @@ class EngineKeeper:
                 self._services.fire(str(message["tag"]), message["data"])
             else:
                 said = await answer(message, self._master(), self._services, self._jobs)
-                writer.write(framed(said))
+                writer.write(frame_message(said))
 
 
 def _describe_end(status: int) -> str | None:

@@ -26,9 +26,9 @@ from saltlite.minion.childrequests import ChildServices, answer
 from saltlite.minion.guard import is_guard
 from saltlite.minion.job import failed_fields
 from saltlite.minion.outbox import Parcel, Spool
-from saltlite.minion.pipe import framed
-from saltlite.minion.proc import ProcEntry, shown
-from saltlite.minion.process import CUT_SHORT, Setup, packed_return, return_load
+from saltlite.minion.pipe import frame_message
+from saltlite.minion.proc import ProcEntry, show_job
+from saltlite.minion.process import CUT_SHORT, Setup, pack_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.startup import UNRETURNED
 from saltlite.minion.stream import open_stream, read_map
@@ -194,7 +194,7 @@ class Executor:
         try:
             exited = await self._spawner.spawn(running.title, theirs)
             start = {"task": "job", "job": running.job, "master": running.master}
-            writer.write(framed({**start, "grains": grains, "pillar": pillar}))
+            writer.write(frame_message({**start, "grains": grains, "pillar": pillar}))
             if await self._listen_to_job(running, reader, writer):
                 return None
             return await self._describe_end(exited)
@@ -254,7 +254,7 @@ class Executor:
     async def _answer_request(
         self, running: _Running, message: dict[str, Any], writer: asyncio.StreamWriter
     ) -> None:
-        writer.write(framed(await answer(message, running.master, self._services, self)))
+        writer.write(frame_message(await answer(message, running.master, self._services, self)))
 
     def _return_failure(self, job: dict[str, Any], master: str, text: str) -> None:
         if job.get(UNRETURNED):
@@ -262,7 +262,7 @@ class Executor:
         load = return_load(self._setup.minion_id, job, failed_fields(job, text, CUT_SHORT))
         parcel = Parcel(load, master, time.time())
         jid = str(job["jid"])
-        if self._spool.put_anywhere(jid, packed_return(parcel, self._setup.minion_id, job)):
+        if self._spool.put_anywhere(jid, pack_return(parcel, self._setup.minion_id, job)):
             self._services.returned(jid, master)
 
     # --- questions about jobs ------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Executor:
         """The jobs that run or wait (``pid`` 0), one map each."""
         known = [(one.job, one.pid) for one in (*self._running.values(), *self._waiting)]
         known += [(entry.job, entry.pid) for entry in self._adopted.values()]
-        return [shown(job, pid) for job, pid in known]
+        return [show_job(job, pid) for job, pid in known]
 
     def signal(self, jid: str, number: int) -> str:
         """Send a signal to a job; to end it, also to what it has started."""
@@ -345,7 +345,7 @@ class Executor:
         self._adopted[entry.jid] = entry
         loop = asyncio.get_running_loop()
 
-        def ended() -> None:
+        def end() -> None:
             loop.remove_reader(fd)
             os.close(fd)
             del self._adopted[entry.jid]
@@ -353,5 +353,5 @@ class Executor:
                 self._services.returned(entry.jid, str(entry.job.get("master") or master))
             self._return_lost_job(entry, master)
 
-        loop.add_reader(fd, ended)
+        loop.add_reader(fd, end)
         return True

@@ -14,7 +14,7 @@ from typing import Any, Final
 from saltlite.core.plain import PlainMap
 from saltlite.errors import CryptoError, RequestTimeout, SaltliteError, WireError
 from saltlite.minion.master_link import Link
-from saltlite.minion.pipe import framed
+from saltlite.minion.pipe import frame_message
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.stream import open_stream, read_map
@@ -30,7 +30,7 @@ OF_THE_PROCESS: Final = ("pid",)
 """Grains that are others each time."""
 
 
-def changed_grains(before: PlainMap, after: PlainMap) -> list[str]:
+def find_changed_grains(before: PlainMap, after: PlainMap) -> list[str]:
     """The names of grains that came, went or have another value."""
     names = {**before, **after}
     return [
@@ -64,7 +64,7 @@ class Facts:
             self._loading = asyncio.get_running_loop().create_task(self._collect_grains())
         await asyncio.shield(self._loading)
 
-    async def settled(self) -> None:
+    async def wait_settled(self) -> None:
         """Wait for a collection that is under way, so that what follows has its grains."""
         if self._loading is not None and not self._loading.done():
             await asyncio.shield(self._loading)
@@ -121,7 +121,7 @@ class Facts:
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
         await self._spawner.spawn(title, theirs)
-        writer.write(framed(start))
+        writer.write(frame_message(start))
         return await self._read_result(reader, writer)
 
     async def _read_result(

@@ -628,7 +628,7 @@ class Link:
         """Send this master's returns, one after the other, until cancelled."""
         failing = False
         while True:
-            for expired in outbox.expired(time.monotonic()):
+            for expired in outbox.take_expired(time.monotonic()):
                 log.error("the return of job %s is lost: no master took it for a day", expired)
                 outbox.done(expired)
                 spool.remove(expired)

@@ -42,13 +42,13 @@ from saltlite.jobs.waiting import waiting_spools
 from saltlite.minion import session as fsm
 from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
-from saltlite.minion.facts import Facts, changed_grains
+from saltlite.minion.facts import Facts, find_changed_grains
 from saltlite.minion.job import run_job
 from saltlite.minion.master_link import MAIN, Identity, Link, answers
 from saltlite.minion.masters import MasterAddress, in_turn, masters_of
 from saltlite.minion.outbox import Outbox, Parcel
 from saltlite.minion.pki import MinionKeys
-from saltlite.minion.process import Setup, packed_return, return_load
+from saltlite.minion.process import Setup, pack_return, return_load
 from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
 from saltlite.minion.startup import UNRETURNED, startup_job
@@ -485,7 +485,7 @@ class Minion:
         for name in missing_returners(named, self._config):
             log.error("The option `return` names %s, and there is no such returner here", name)
         await self._facts.loaded.wait()
-        undelivered = self._setup.undelivered()
+        undelivered = self._setup.open_undelivered()
         spools: list[str] = []
         while True:
             jids = undelivered.left()
@@ -500,7 +500,7 @@ class Minion:
             await asyncio.sleep(self._config.grains.grains_refresh_every * 60)
             before = self._facts.grains
             await self._facts.load_grains()
-            changed = changed_grains(before, self._facts.grains)
+            changed = find_changed_grains(before, self._facts.grains)
             if changed:
                 log.info("grains have changed: %s", ", ".join(changed))
                 await self._refresh_pillar({})
@@ -576,7 +576,7 @@ class Minion:
         load = return_load(self._setup.minion_id, job, run_job(job, self._context_for(link, job)))
         parcel = Parcel(load, link.name, time.time())
         jid = str(job["jid"])
-        self._spool.hold(jid, packed_return(parcel, self._setup.minion_id, job))
+        self._spool.hold(jid, pack_return(parcel, self._setup.minion_id, job))
         self.returned(jid, link.name)
 
     def _context_for(self, link: Link, job: dict[str, Any]) -> MinionContext:
@@ -647,10 +647,10 @@ class Minion:
 
     def run_scheduled(self, name: str, entry: Mapping[str, Any]) -> None:
         """See ``ScheduleOwner``."""
-        from saltlite.minion.schedule import scheduled_job
+        from saltlite.minion.schedule import build_job
 
         returner = self._config.extra.get("schedule_returner")
-        job = scheduled_job(name, entry, self._setup.minion_id, returner)
+        job = build_job(name, entry, self._setup.minion_id, returner)
         master = self._first_master()
         if self._config.network.master_type == "disable":
             job[UNRETURNED] = True
@@ -815,7 +815,7 @@ class Minion:
             self.fire("/salt/minion/minion_mod_complete", {"complete": True})
 
     async def _refresh_pillar(self, data: dict[str, Any]) -> None:
-        await self._facts.settled()  # the master keeps the grains that come with the request
+        await self._facts.wait_settled()  # the master keeps the grains that come with the request
         clean = bool(data.get("clean_cache", True))
         links = list(self._links.values())
         loaded = [await self._facts.load_pillar(link, clean_cache=clean) for link in links]

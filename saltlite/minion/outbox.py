@@ -239,7 +239,7 @@ class Outbox:
         for waiting in self._waiting.values():
             waiting.due_s = min(waiting.due_s, now_s)
 
-    def expired(self, now_s: float) -> list[str]:
+    def take_expired(self, now_s: float) -> list[str]:
         """Those that have been tried for 24 h."""
         return [name for name, waiting in self._waiting.items() if now_s - waiting.added_s > KEPT_S]
 

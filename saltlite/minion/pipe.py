@@ -33,7 +33,7 @@ class LoopGone(SaltliteError):
     """The minion's main process is not there any more; the job goes on without it."""
 
 
-def framed(message: dict[str, Any]) -> bytes:
+def frame_message(message: dict[str, Any]) -> bytes:
     """One map as it goes through a pipe."""
     body = pack_bin(message)
     if len(body) > FRAME_LIMIT_BYTES:
@@ -41,7 +41,7 @@ def framed(message: dict[str, Any]) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-def checked_length(head: bytes) -> int:
+def read_length(head: bytes) -> int:
     """The length in a message's first four bytes.
 
     Raises:
@@ -80,7 +80,7 @@ class Pipe:
         Raises:
             LoopGone: nobody is at the other end.
         """
-        frame = framed(message)
+        frame = frame_message(message)
         try:
             with self._sending:
                 self._sock.sendall(frame)
@@ -93,7 +93,7 @@ class Pipe:
         Raises:
             LoopGone: nobody is at the other end.
         """
-        return as_map(self._read_exactly(checked_length(self._read_exactly(LENGTH.size))))
+        return as_map(self._read_exactly(read_length(self._read_exactly(LENGTH.size))))
 
     def ask(self, message: dict[str, Any]) -> Any:
         """Send a question and wait for its answer.

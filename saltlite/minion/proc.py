@@ -51,7 +51,7 @@ class ProcEntry:
         return self.pid > 0 and start_ticks(self.pid) == self.started != 0
 
 
-def shown(job: Mapping[str, Any], pid: int) -> dict[str, Any]:
+def show_job(job: Mapping[str, Any], pid: int) -> dict[str, Any]:
     """A job as ``saltutil.running`` and the proc file show it."""
     return {name: job[name] for name in SHOWN if name in job} | {"pid": pid}
 

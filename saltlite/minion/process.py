@@ -63,7 +63,7 @@ class Setup:
         """A view of the returns on disk."""
         return Spool(self.cachedir / "outbox")
 
-    def undelivered(self) -> Undelivered:
+    def open_undelivered(self) -> Undelivered:
         """A view of the returns on disk that returners are to have."""
         return Undelivered(self.cachedir / "undelivered")
 
@@ -210,7 +210,7 @@ def _write_again(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
     from saltlite.jobs.deliver import deliver_waiting
 
     ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
-    undelivered = setup.undelivered()
+    undelivered = setup.open_undelivered()
     with contextlib.closing(ctx.host):
         for jid in start["jids"]:
             delivery = undelivered.take_again(jid)
@@ -253,14 +253,14 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
         delivery = _delivery_of(load, ctx)
-        is_noted = bool(delivery.names) and setup.undelivered().take(jid, delivery)
+        is_noted = bool(delivery.names) and setup.open_undelivered().take(jid, delivery)
         if job.get(UNRETURNED):
             _say(pipe, {"op": "result", "name": jid})
         else:
-            data = packed_return(Parcel(load, master, time.time()), setup.minion_id, job)
+            data = pack_return(Parcel(load, master, time.time()), setup.minion_id, job)
             _hand_over(pipe, setup.spool(), jid, data)
         proc.remove(jid)
-        note_had = partial(setup.undelivered().note_had, jid) if is_noted else _note_nothing
+        note_had = partial(setup.open_undelivered().note_had, jid) if is_noted else _note_nothing
         _give_to_returners(delivery, ctx, note_had)
 
 
@@ -360,13 +360,13 @@ def return_load(
     copied = {name: job[name] for name in names if name in job}
     if "schedule" in job:
         pid = job.get("pid", os.getpid())
-        copied |= {"pid": pid, "fun_args": unmarked(fields.get("fun_args") or [])}
+        copied |= {"pid": pid, "fun_args": unmark_args(fields.get("fun_args") or [])}
     if job.get(UNASKED):
         copied["jid"] = UNASKED_JID
     return {"cmd": "_return", "id": minion_id, **fields, **copied}
 
 
-def unmarked(args: Sequence[Any]) -> list[Any]:
+def unmark_args(args: Sequence[Any]) -> list[Any]:
     """Arguments as a schedule's return shows them: keywords are a plain map at the end."""
     return [
         {name: value for name, value in each.items() if name != KWARG}
@@ -376,7 +376,7 @@ def unmarked(args: Sequence[Any]) -> list[Any]:
     ]
 
 
-def packed_return(parcel: Parcel, minion_id: str, job: Mapping[str, Any]) -> bytes:
+def pack_return(parcel: Parcel, minion_id: str, job: Mapping[str, Any]) -> bytes:
     """The return as it is spooled; one that cannot be packed becomes one that says so."""
     try:
         return parcel.packed()

@@ -42,7 +42,7 @@ def schedule_file(paths: PathOptions) -> Path:
     return Path(os.path.dirname(paths.conf_file), include, "_schedule.conf")
 
 
-def scheduled_job(
+def build_job(
     name: str, entry: Mapping[str, Any], minion_id: str, returner: Any = None
 ) -> dict[str, Any]:
     """The job map of one run. Source: returns observed on Salt 3006.30.
@@ -50,11 +50,11 @@ def scheduled_job(
     ``returner`` is ``schedule_returner``, which gets what all jobs return.
     """
     kwargs = entry.get("kwargs")
-    returners = [str(one) for one in (*_listed(entry.get("returner")), *_listed(returner)) if one]
+    returners = [str(one) for one in (*_as_list(entry.get("returner")), *_as_list(returner)) if one]
     job: dict[str, Any] = {
         "jid": new_jid(datetime.now(timezone.utc), None),
         "fun": entry["function"],
-        "arg": [*_listed(entry.get("args"))],
+        "arg": [*_as_list(entry.get("args"))],
         "tgt": minion_id,
         "tgt_type": "glob",
         "ret": ",".join(dict.fromkeys(returners)),
@@ -74,7 +74,7 @@ def scheduled_job(
     return job
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

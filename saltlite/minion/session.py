@@ -209,30 +209,30 @@ class Session:
         if isinstance(event, Undecryptable | Reconnected):
             return self._keys_may_be_old(now_s)
         if isinstance(event, Lost):
-            return self._lost(now_s)
+            return self._on_lost(now_s)
         if isinstance(event, Started):
             return self._ask() if self.state is State.NEW else []
-        return self._answered(event, now_s) if self.state is State.ASKING else []
+        return self._on_answer(event, now_s) if self.state is State.ASKING else []
 
     # --- what the master said ------------------------------------------------------------
 
-    def _answered(
+    def _on_answer(
         self, event: Accepted | Pending | Rejected | WrongFinger | Failed, now_s: float
     ) -> list[Instruction]:
         if isinstance(event, Accepted):
-            return self._accepted(event, now_s)
+            return self._on_accepted(event, now_s)
         if isinstance(event, Pending):
             return self._wait_for_acceptance("this minion's key has to be accepted", now_s)
         if isinstance(event, Rejected):
-            return self._rejected(event.reason, now_s)
+            return self._on_rejected(event.reason, now_s)
         if isinstance(event, WrongFinger):
             return [
                 Say(logging.CRITICAL, f"Master {self.master}: {event.reason}"),
                 *self._over(FINGER_EXIT),
             ]
-        return self._failed(event.reason, now_s)
+        return self._on_failed(event.reason, now_s)
 
-    def _accepted(self, event: Accepted, now_s: float) -> list[Instruction]:
+    def _on_accepted(self, event: Accepted, now_s: float) -> list[Instruction]:
         self.state = State.UP
         self._failures = 0
         self._acceptance_wait_s = 0.0
@@ -244,7 +244,7 @@ class Session:
         self._connected = True
         return [Say(logging.INFO, f"Authenticated with master {self.master}"), Connect()]
 
-    def _rejected(self, reason: str, now_s: float) -> list[Instruction]:
+    def _on_rejected(self, reason: str, now_s: float) -> list[Instruction]:
         if self.options.rejected_retry:
             return self._wait_for_acceptance(reason, now_s)
         self.state = State.LEAVING
@@ -264,7 +264,7 @@ class Session:
         line = f"Master {self.master}: {text}; asking again in {wait_s:.0f} s"
         return [self._say(logging.WARNING, text, line, now_s), Wait(wait_s)]
 
-    def _failed(self, reason: str, now_s: float) -> list[Instruction]:
+    def _on_failed(self, reason: str, now_s: float) -> list[Instruction]:
         if self.options.failover and not self._connected:
             self.state = State.OVER
             return [Say(logging.WARNING, f"Master {self.master}: {reason}"), GiveUp(reason)]
@@ -295,7 +295,7 @@ class Session:
             return [Say(logging.DEBUG, f"Master {self.master}: asked for its keys a moment ago")]
         return self._ask()
 
-    def _lost(self, now_s: float) -> list[Instruction]:
+    def _on_lost(self, now_s: float) -> list[Instruction]:
         """Every minion of a master notices at the same time, so they come back spread out."""
         if self.state is not State.UP:
             return []

@@ -88,10 +88,10 @@ class ForkSpawner:
     async def _send(self, message: dict[str, Any], fds: list[int]) -> None:
         packet = pack_bin(message)
         async with self._sending:
-            while not self._sent(packet, fds):
+            while not self._send_packet(packet, fds):
                 await self._writable()
 
-    def _sent(self, packet: bytes, fds: list[int]) -> bool:
+    def _send_packet(self, packet: bytes, fds: list[int]) -> bool:
         try:
             socket.send_fds(self._control, [packet], fds)
         except BlockingIOError:

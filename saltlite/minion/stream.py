@@ -6,7 +6,7 @@ import asyncio
 import socket
 from typing import Any, Final
 
-from saltlite.minion.pipe import LENGTH, as_map, checked_length
+from saltlite.minion.pipe import LENGTH, as_map, read_length
 
 BUFFER_BYTES: Final = 64 * 1024
 
@@ -23,7 +23,7 @@ async def read_map(reader: asyncio.StreamReader) -> dict[str, Any] | None:
         WireError: it is no map, or too long.
     """
     try:
-        length = checked_length(await reader.readexactly(LENGTH.size))
+        length = read_length(await reader.readexactly(LENGTH.size))
         return as_map(await reader.readexactly(length))
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from saltlite.context import MinionContext
-from saltlite.highstate.apply import Wishes, compiled, need_pillar, prepared
+from saltlite.highstate.apply import Wishes, compile_states, need_pillar, prepare_context
 from saltlite.highstate.compile import Compiled, compile_highstate, compile_sls
 
 Make: TypeAlias = Callable[[MinionContext], Compiled]
@@ -36,10 +36,10 @@ def shown(
     Raises:
         FunctionError: the pillar has errors, and the call does not say ``force``.
     """
-    with prepared(ctx, wishes) as own:
+    with prepare_context(ctx, wishes) as own:
         if not wishes.force:
             need_pillar(own)
-        found = compiled(own, lambda: make(own))
+        found = compile_states(own, lambda: make(own))
     return list(found.errors) if found.errors else part(found)
 
 

@@ -138,7 +138,7 @@ def set_fstab(
         device=table.escape_path(device),
         name=table.escape_path(name),
         fstype=fstype,
-        opts=_split_options(opts or "defaults") if opts != "" else "",
+        opts=_options_text(opts or "defaults") if opts != "" else "",
         dump=str(dump),
         pass_num=str(pass_num),
     )
@@ -196,7 +196,7 @@ def mount(
         _make_directory(name)
     flags: list[str] = []
     if device:
-        words = _split_options(opts)
+        words = _options_text(opts)
         flags = ["-o", words] if words else []
         flags += ["-t", fstype] if fstype else []
         flags.append(str(device))
@@ -220,7 +220,7 @@ def remount(
     """
     if not is_mounted(ctx, name):
         return mount(ctx, name, device, mkmnt, fstype, opts, user)
-    words = _split_options(opts)
+    words = _options_text(opts)
     if "remount" not in words.split(","):
         words = f"{words},remount" if words else "remount"
     if mkmnt:
@@ -250,7 +250,7 @@ def umount(
     return _run_command(ctx, ["umount", *["-l"] * bool(lazy), name], user)
 
 
-def _split_options(opts: Any) -> str:
+def _options_text(opts: Any) -> str:
     words = opts if isinstance(opts, (list, tuple)) else str(opts).split(",")
     return ",".join(word.strip() for word in map(str, words) if word.strip())
 

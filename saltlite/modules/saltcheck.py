@@ -21,7 +21,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError, UsageError
 from saltlite.fileserver.client import file_client
-from saltlite.highstate.apply import Wishes, prepared
+from saltlite.highstate.apply import Wishes, prepare_context
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.parallel import AT_ONCE, Beside, may_fork
 from saltlite.modules._state import of_sls, of_top, words
@@ -483,7 +483,7 @@ def _compile_states(
     ctx: MinionContext, saltenv: str | None, make: Callable[[MinionContext, Wishes], Compiled]
 ) -> Compiled:
     wishes = Wishes.of(ctx, {"saltenv": _choose_saltenv(ctx, saltenv), "force": True})
-    with prepared(ctx, wishes) as own:
+    with prepare_context(ctx, wishes) as own:
         return make(own, wishes)
 
 

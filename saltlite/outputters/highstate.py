@@ -220,19 +220,19 @@ class _Names:
 
 
 def _format_block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
-    def labelled(label: str, text: Plain) -> str:
+    def label_line(label: str, text: Plain) -> str:
         return "    " + options.paint(f"{label:>8}: {options.clean(str(text))}", color)
 
     yield options.paint("----------", color)
-    yield labelled("ID", names.id_)
-    yield labelled("Function", names.function)
+    yield label_line("ID", names.id_)
+    yield label_line("Function", names.function)
     if names.name != names.id_:
-        yield labelled("Name", names.name)
-    yield labelled("Result", str(state.get("result")))
-    yield labelled("Comment", _format_comment(state))
+        yield label_line("Name", names.name)
+    yield label_line("Result", str(state.get("result")))
+    yield label_line("Comment", _format_comment(state))
     if options.state_output_profile and "start_time" in state:
-        yield labelled("Started", str(state["start_time"]))
-        yield labelled("Duration", f"{state.get('duration', '')} ms")
+        yield label_line("Started", str(state["start_time"]))
+        yield label_line("Duration", f"{state.get('duration', '')} ms")
     yield options.paint(f"     Changes:   {_format_changes(names.name, state, options)}", color)
     if state.get("warnings"):
         yield "   " + options.paint(

@@ -122,7 +122,7 @@ class Compiler:
 
     def top(self) -> tuple[dict[str, dict[str, list[Any]]], list[str]]:
         """The top files as one, of all targets, and what is wrong with them."""
-        return tops.shown(self._merged_top()), self._errors
+        return tops.show_top(self._merge_tops()), self._errors
 
     def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The pillar; ``_errors`` is there if there were any.
@@ -174,7 +174,7 @@ class Compiler:
 
     def _of_files(self) -> dict[str, Any]:
         pillar: dict[str, Any] = {}
-        found = self._wanted_sls()
+        found = self._find_sls()
         for saltenv, names in found.sls.items():
             if not self.tree.has(saltenv):
                 if saltenv == "base":  # Salt does not miss it
@@ -188,19 +188,19 @@ class Compiler:
                 pillar = self._merge_into(pillar, found_here or {})
         return pillar
 
-    def _merged_top(self) -> dict[str, dict[str, list[Any]]]:
+    def _merge_tops(self) -> dict[str, dict[str, list[Any]]]:
         try:
-            return tops.merged(self._read_tops())
+            return tops.merge_tops(self._read_tops())
         except ValueError as error:
             text = "Error encountered while rendering pillar top file."
             self._add_error(text, str(error), said=f"the top file: {error}")
             return {}
 
-    def _wanted_sls(self) -> tops.Wanted:
-        top = self._merged_top()
+    def _find_sls(self) -> tops.Wanted:
+        top = self._merge_tops()
         identity = self.ctx.config.identity
         facts = MinionFacts(identity.id, self.ctx.grains, self.ctx.pillar)
-        found = tops.wanted(
+        found = tops.find_wanted(
             top, lambda target: fits(self.ctx, target, facts, self.nodegroups), self._single_env()
         )
         for text in found.errors:

@@ -14,7 +14,7 @@ from saltlite.errors import ConfigError, WireError
 NO_OVERRIDE: PlainMap = {}
 
 
-def passed_to_ext_pillars(config: MinionConfig, grains: Mapping[str, Any]) -> dict[str, Any]:
+def options_for_ext_pillars(config: MinionConfig, grains: Mapping[str, Any]) -> dict[str, Any]:
     """The options that ``pass_to_ext_pillars`` names, ``a:b`` being ``b`` below ``a``.
 
     Those that are not there are left out.
@@ -85,7 +85,7 @@ def pillar_load(
         "saltenv": saltenv,
         "pillarenv": pillarenv,
         "pillar_override": dict(override),
-        "extra_minion_data": passed_to_ext_pillars(config, grains),
+        "extra_minion_data": options_for_ext_pillars(config, grains),
         "ver": "2",
     }
     return {**load, "clean_cache": True} if clean_cache else load

@@ -26,7 +26,7 @@ class Wanted:
     errors: list[str] = field(default_factory=list)
 
 
-def merged(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]:
+def merge_tops(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]:
     """Several top files as one.
 
     Raises:
@@ -44,7 +44,7 @@ def merged(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]
     return joined
 
 
-def shown(top: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict[str, list[Any]]]:
+def show_top(top: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict[str, list[Any]]]:
     """A top file as ``pillar.show_top`` tells it: of each target its kind, then its SLS, once."""
     return {
         saltenv: {target: _plain_entries(entries) for target, entries in targets.items()}
@@ -65,7 +65,7 @@ def _as_list(entries: Any) -> list[Any]:
     raise ValueError(f"{entries!r} is no list of SLS names")
 
 
-def wanted(
+def find_wanted(
     top: Mapping[str, Mapping[str, Sequence[Any]]],
     fits: Callable[[Target], bool],
     only: str | None = None,

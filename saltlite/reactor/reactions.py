@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
-from saltlite.highstate.high import verified
+from saltlite.highstate.high import verify
 from saltlite.highstate.low import low_of
-from saltlite.highstate.sls import written_out
+from saltlite.highstate.sls import expand_high
 from saltlite.reactor.arguments import OWN_KEYS
 
 LOCAL: Final = "local"
@@ -99,7 +99,7 @@ def compile_reactions(rendered: Sequence[tuple[str, Any]], *, masterless: bool =
         declared, mistakes = _read_declarations(name, value, made)
         high.update(declared)
         structural += mistakes
-    structural += verified(high)
+    structural += verify(high)
     if structural:
         made.errors += structural
         return made
@@ -123,7 +123,7 @@ def _read_declarations(name: str, value: Any, made: Compiled) -> tuple[dict[Any,
         made.errors.append(f"{name}: does not render to a map of reactions")
         return {}, []
     alone = {ident: _drop_repeats(ident, body, name, made) for ident, body in value.items()}
-    written, errors = written_out(alone, f"SLS '{name}'")
+    written, errors = expand_high(alone, f"SLS '{name}'")
     declared = {}
     for ident, body in written.items():
         if isinstance(body, Mapping):

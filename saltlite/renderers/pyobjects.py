@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError
-from saltlite.templates.python import execute, failed, require_file
+from saltlite.templates.python import build_error, execute, require_file
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -172,7 +172,7 @@ def _run_file(text: str, path: str, run: _Run) -> dict[str, Any]:
     except RenderError:
         raise
     except Exception as error:
-        raise failed(error, text, path) from error
+        raise build_error(error, text, path) from error
 
 
 def _without_import(line: str, names: dict[str, Any], run: _Run) -> str:

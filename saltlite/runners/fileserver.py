@@ -92,7 +92,7 @@ def clear_cache(ctx: RunnerContext, backend: Any = None) -> dict[str, list[str]]
         salt-run fileserver.clear_cache
         salt-run fileserver.clear_cache backend=gitfs
     """
-    asked = dict(zip(_split_backends(backend), _given_names(backend), strict=True))
+    asked = dict(zip(_split_backends(backend), _names_as_given(backend), strict=True))
     cleared, errors = file_server(ctx.config).clear(list(asked))
     told = {
         "cleared": [
@@ -138,10 +138,10 @@ def clear_lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> s
 
 def _split_backends(wanted: Any) -> list[str]:
     """Names of back ends, in a list or with commas; none for all."""
-    return [BACKENDS.get(name, name) for name in _given_names(wanted)]
+    return [BACKENDS.get(name, name) for name in _names_as_given(wanted)]
 
 
-def _given_names(wanted: Any) -> list[str]:
+def _names_as_given(wanted: Any) -> list[str]:
     """The names as they were given."""
     names = wanted.split(",") if isinstance(wanted, str) else wanted or ()
     return [str(name).strip() for name in names if str(name).strip()]

@@ -449,5 +449,5 @@ def sync_wheel(
 
 
 def _fetch_kind(ctx: RunnerContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
-    choice = sync.Choice(sync.listed(only, kind), sync.listed(never, kind) or ())
+    choice = sync.Choice(sync.parse_names(only, kind), sync.parse_names(never, kind) or ())
     return sync.sync_master(ctx.config, _DIRECTORIES.get(kind, kind), saltenv, choice).names

@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Declared, Resource, Step, Verdict, joined
+from saltlite.highstate.resource import Declared, Resource, Step, Verdict, join_changes
 from saltlite.modules.docker import containers as container_module
 from saltlite.modules.docker import networks as module
 from saltlite.providers.docker import comparison, options
@@ -188,7 +188,7 @@ class Present(_Network):
         self, before: Facts | None, after: Facts | None, steps: Sequence[Step]
     ) -> dict[str, Any]:
         """Tell whom a new network got back, and whom it has besides."""
-        found = joined(steps)
+        found = join_changes(steps)
         if "recreated" not in found:
             return found
         connected, old = found.pop("connected", []), _find_attached(before)

@@ -103,7 +103,7 @@ def regex_replace(
         return re.sub(rgx, value, text, flags=flags)
     size, references = 0, value.count("\\")
 
-    def counted(found: re.Match[str]) -> str:
+    def count(found: re.Match[str]) -> str:
         nonlocal size
         refuse_large(size + references * len(found.group()))
         new = found.expand(value) if references else value
@@ -111,7 +111,7 @@ def regex_replace(
         refuse_large(size)
         return new
 
-    return re.sub(rgx, counted, text, flags=flags)
+    return re.sub(rgx, count, text, flags=flags)
 
 
 def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
@@ -153,7 +153,7 @@ def in_time(
 
 def _in_time(function: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
-    def held(context: Context, text: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_in_time(context: Context, text: Any, *args: Any, **kwargs: Any) -> Any:
         meter = meter_of(context)
         meter.step()
         if not _may_take_long(text, (*args, *kwargs.values())):
@@ -161,7 +161,7 @@ def _in_time(function: Callable[..., Any]) -> Callable[..., Any]:
         with until_over(meter):
             return function(text, *args, **kwargs)
 
-    return held
+    return run_in_time
 
 
 def _may_take_long(text: Any, others: tuple[Any, ...]) -> bool:
@@ -204,12 +204,12 @@ def until_over(meter: Meter) -> Iterator[None]:
         return
     within = True
 
-    def fired(_number: int, _frame: object) -> None:
+    def fire(_number: int, _frame: object) -> None:
         if within:
             meter.look()  # raises if it was this thread's time that went by
             signal.setitimer(signal.ITIMER_VIRTUAL, meter.left_s() or 0)
 
-    before = signal.signal(signal.SIGVTALRM, fired)
+    before = signal.signal(signal.SIGVTALRM, fire)
     try:
         try:
             signal.setitimer(signal.ITIMER_VIRTUAL, left_s)

@@ -37,7 +37,7 @@ from saltlite.templates.limits import (
     TIME_LIMIT,
     CountingGenerator,
     Meter,
-    limited,
+    limit_filters,
     lorem_ipsum,
     size_of_binop,
     size_of_call,
@@ -69,7 +69,7 @@ def render_text(template: Template, ctx: MinionContext) -> str:
         return template.text
     environment = _kind_of_environment(ctx).of(template, ctx, options)
     try:
-        compiled = environment.compiled(template.text, template.name, _filename_of(template))
+        compiled = environment.compile_text(template.text, template.name, _filename_of(template))
         rendered = _join_pieces(compiled.generate())
     except Exception as error:
         raise _explain_error(error, template, environment) from error
@@ -169,7 +169,7 @@ class SaltEnvironment(SandboxedEnvironment):
         self._sources: dict[str, str] = {}
         self._kept: CompiledFiles | None = None
         self.filters.update(FILTERS)
-        self.filters.update(limited(self.filters))
+        self.filters.update(limit_filters(self.filters))
         self.filters.update(expressions.in_time(self.filters, expressions.FILTERS))
         self.tests.update(TESTS)
         self.tests.update(expressions.in_time(TESTS, expressions.TESTS))
@@ -192,7 +192,7 @@ class SaltEnvironment(SandboxedEnvironment):
         own.meter = Meter(float(opts_of(ctx).get("jinja_time_limit", TIME_LIMIT)))
         return own
 
-    def compiled(
+    def compile_text(
         self,
         text: str,
         name: str,
@@ -254,13 +254,13 @@ class SaltEnvironment(SandboxedEnvironment):
             return None
         formatted: Callable[..., str] = wrapped
 
-        def checked(*args: Any, **kwargs: Any) -> str:
+        def check(*args: Any, **kwargs: Any) -> str:
             given = args[0] if args and isinstance(args[0], Mapping) else kwargs
             size = size_of_format(BRACES, value.__self__, (*args, *given.values()))
             self.meter.grown(size)
             return formatted(*args, **kwargs)
 
-        return checked
+        return check
 
 
 _models: dict[tuple[tuple[str, str], ...], SaltEnvironment] = {}
@@ -337,7 +337,7 @@ class _FileLoader(jinja2.BaseLoader):
         filename = f"salt://{path}"
         if self._saltenv != "base":
             filename += f"?saltenv={self._saltenv}"
-        return environment.compiled(text, path, filename, {**(globals or {}), **own})
+        return environment.compile_text(text, path, filename, {**(globals or {}), **own})
 
     def _read_template(self, path: str) -> str | None:
         from saltlite.fileserver.client import template_client

@@ -109,7 +109,7 @@ class Meter:
             refuse_large(size)
             self.step(size >> 10)
 
-    def measured(self, text: str) -> str:
+    def measure(self, text: str) -> str:
         """A text that was joined of others; counted."""
         if len(text) > 1024:
             self.grown(len(text))
@@ -120,9 +120,9 @@ class Meter:
         if type(values) in _PLAIN and len(values) <= _FEW:
             self.step(len(values) + 1)
             return values
-        return _CountedSized(self, values) if isinstance(values, Sized) else self.counted(values)
+        return _CountedSized(self, values) if isinstance(values, Sized) else self.count(values)
 
-    def counted(self, values: Iterable[Any]) -> Iterator[Any]:
+    def count(self, values: Iterable[Any]) -> Iterator[Any]:
         """The values one after the other, counted by dozens: that is hardly slower."""
         left = iter(values)
         self.step()
@@ -150,7 +150,7 @@ class _CountedSized:
         return len(self._values)
 
     def __iter__(self) -> Iterator[Any]:
-        return self._meter.counted(self._values)
+        return self._meter.count(self._values)
 
 
 def _peak_memory() -> int:
@@ -178,7 +178,7 @@ class CountingGenerator(CodeGenerator):
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
         """Texts joined with ``~``."""
-        self.write("environment.meter.measured(")
+        self.write("environment.meter.measure(")
         super().visit_Concat(node, frame)
         self.write(")")
 
@@ -363,7 +363,7 @@ LAZY_FILTERS = ("combinations", "combinations_with_replacement", "permutations",
 """Filters whose result has more members than anybody could go through."""
 
 
-def limited(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def limit_filters(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """The filters that could make too much, each with its limit."""
     held = {
         name: _limit_size(filters[name], estimate)
@@ -379,7 +379,7 @@ def _limit_size(function: Callable[..., Any], estimate: Callable[..., int]) -> C
     passed = _PassArg.from_obj(function)
 
     @pass_context
-    def checked(context: Context, *args: Any, **kwargs: Any) -> Any:
+    def check_size(context: Context, *args: Any, **kwargs: Any) -> Any:
         try:
             size = estimate(*args, **kwargs)
         except TypeError:
@@ -396,19 +396,19 @@ def _limit_size(function: Callable[..., Any], estimate: Callable[..., int]) -> C
         }
         return function(first[passed], *args, **kwargs)
 
-    return checked
+    return check_size
 
 
 def _limit_count(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     @pass_context
-    def counted(context: Context, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def count_values(context: Context, *args: Any, **kwargs: Any) -> Iterator[Any]:
         meter = meter_of(context)
         for number in (*args, *kwargs.values()):
             if isinstance(number, int):
                 meter.grown(number * 1024)
-        return meter.counted(function(*args, **kwargs))
+        return meter.count(function(*args, **kwargs))
 
-    return counted
+    return count_values
 
 
 @pass_context

@@ -110,7 +110,7 @@ class SaltModule:
         return f"{self._module}.{name}" in self._functions
 
 
-def kept(ctx: MinionContext, name: str, make: Callable[[MinionContext], T]) -> T:
+def keep(ctx: MinionContext, name: str, make: Callable[[MinionContext], T]) -> T:
     """What ``make`` gives; made anew when configuration, grains or pillar is another."""
     of = (ctx.config, ctx.grains, ctx.pillar)
     found = ctx.state.get(name)
@@ -122,7 +122,7 @@ def kept(ctx: MinionContext, name: str, make: Callable[[MinionContext], T]) -> T
 
 def opts_of(ctx: MinionContext) -> dict[str, Any]:
     """The flat options with ``grains`` and ``pillar``."""
-    return kept(ctx, _OPTS, _template_opts)
+    return keep(ctx, _OPTS, _template_opts)
 
 
 def _template_opts(ctx: MinionContext) -> dict[str, Any]:

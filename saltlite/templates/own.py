@@ -12,7 +12,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import copy_data
-from saltlite.templates.names import kept, opts_of
+from saltlite.templates.names import keep, opts_of
 
 _KEPT = "saltlite.templates.copies"
 
@@ -68,7 +68,7 @@ class OwnCopy(MutableMapping[str, Any]):
 
 def own_data(ctx: MinionContext) -> dict[str, OwnCopy]:
     """``grains``, ``opts`` and ``pillar`` for the templates of one run."""
-    return kept(ctx, _KEPT, _make_copies)
+    return keep(ctx, _KEPT, _make_copies)
 
 
 def _make_copies(ctx: MinionContext) -> dict[str, OwnCopy]:

@@ -72,7 +72,7 @@ def run_stage(stage: Stage, data: Any, source: Source, ctx: MinionContext) -> An
         RenderError: as :func:`render`.
     """
     files = ctx.config.files
-    if not allowed(stage.name, files.renderer_whitelist, files.renderer_blacklist):
+    if not is_allowed(stage.name, files.renderer_whitelist, files.renderer_blacklist):
         raise RenderError(f"renderer {stage.name!r} is not allowed here", path=source.path)
     return _find_renderer(stage.name, source, ctx)(data, source, ctx, stage.argument)
 
@@ -103,7 +103,7 @@ def pipe(text: str, default: str) -> list[Stage]:
     return stages
 
 
-def allowed(name: str, whitelist: Any, blacklist: Any) -> bool:
+def is_allowed(name: str, whitelist: Any, blacklist: Any) -> bool:
     """Whether the two lists let a renderer run."""
     return name not in (blacklist or ()) and (not whitelist or name in whitelist)
 

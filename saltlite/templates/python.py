@@ -66,7 +66,7 @@ def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
     except RenderError:
         raise
     except Exception as error:
-        raise failed(error, text, path) from error
+        raise build_error(error, text, path) from error
 
 
 def _make_dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _make_dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "__env__": variables.get("saltenv")}
 
 
-def failed(error: Exception, text: str, path: str) -> RenderError:
+def build_error(error: Exception, text: str, path: str) -> RenderError:
     """What an error of a Python file is told as: with the line of the file, where known."""
     from saltlite.templates.excerpt import excerpt
 

@@ -64,7 +64,7 @@ def _verbatim_filter(function: Callable[..., Any]) -> Callable[..., Verbatim]:
     """A filter whose text stands as it is; Jinja hands it the same first argument."""
 
     @wraps(function)
-    def printed(*args: Any, **kwargs: Any) -> Verbatim:
+    def print_verbatim(*args: Any, **kwargs: Any) -> Verbatim:
         return Verbatim(function(*args, **kwargs))
 
-    return printed
+    return print_verbatim

@@ -70,7 +70,7 @@ def auth(ctx: MasterContext, load: Mapping[str, Any]) -> bytes:
 
 def _judge_key(ctx: MasterContext, request: AuthRequest) -> tuple[Decision, bytes]:
     """What becomes of the key, and the reply; again if the key was changed in between."""
-    key = _offered_key(ctx, request)
+    key = _key_of_request(ctx, request)
     for _ in range(ATTEMPTS):
         decision = _settle_key(ctx, request)
         if decision.answer is not Answer.LET_IN:
@@ -107,9 +107,9 @@ def _is_limited(ctx: MasterContext, decision: Decision) -> bool:
     return limits.get(decision.filing, 0) > 0
 
 
-def _offered_key(ctx: MasterContext, request: AuthRequest) -> PublicKey:
+def _key_of_request(ctx: MasterContext, request: AuthRequest) -> PublicKey:
     """The key in the request; not parsed again if it is the accepted one."""
-    accepted = _accepted_if_offered(ctx, request)
+    accepted = _find_accepted(ctx, request)
     return PublicKey.from_pem(request.pub) if accepted is None else accepted.key
 
 
@@ -170,24 +170,24 @@ def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> Session | N
 
     One that is there is taken without a lock: whoever ends it afterwards has us sign in again.
     """
-    accepted = _accepted_if_offered(ctx, request)
+    accepted = _find_accepted(ctx, request)
     if accepted is None:
         return None
     session = ctx.sessions.get(request.id, not_before_s=accepted.written_s)
     if session is not None:
         return session
     with ctx.keys.hold(request.id):
-        accepted = _accepted_if_offered(ctx, request)
+        accepted = _find_accepted(ctx, request)
         if accepted is None:
             return None
         session = ctx.sessions.get_or_make(request.id, not_before_s=accepted.written_s)
-        if _accepted_if_offered(ctx, request) is None:  # somebody moved the file who holds no locks
+        if _find_accepted(ctx, request) is None:  # somebody moved the file who holds no locks
             ctx.sessions.delete(request.id)
             return None
         return session
 
 
-def _accepted_if_offered(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
+def _find_accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
     """The accepted key, if it is the offered one."""
     accepted = ctx.keys.accepted_key(request.id)
     if accepted is None or not same_pem(accepted.pem, request.pub):

@@ -29,13 +29,13 @@ def store(ctx: MasterContext, request: OpenedRequest) -> bool:
         raise WireError(f"allow_tgt of {slow[0]!r:.80} may take too long to match")
     clear = request.load.get("clear") is True
 
-    def added(kept: dict[str, Any]) -> dict[str, Any]:
+    def add(kept: dict[str, Any]) -> dict[str, Any]:
         if ctx.keys.accepted_key(request.id) is None:
             raise WireError("key was removed")
         return {**({} if clear else kept), **data}
 
     try:
-        ctx.minions.update(MINE, request.id, added)
+        ctx.minions.update(MINE, request.id, add)
     except StoreError as error:
         raise WireError(str(error)) from error
     return True

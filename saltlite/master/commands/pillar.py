@@ -75,7 +75,7 @@ def _compile_pillar(ctx: MasterContext, request: OpenedRequest, grains: PlainMap
         ctx.pillars.clean(request.id)
     extra = _extra_minion_data(ctx, request)
     question = f"{pillarenv or ''}{_digest_of(extra)}" if extra else pillarenv
-    return _kept_or(ctx, request.id, question, compile_now)
+    return _keep_or_compile(ctx, request.id, question, compile_now)
 
 
 def _is_kept(ctx: MasterContext, pillarenv: str | None) -> bool:
@@ -89,7 +89,7 @@ def _digest_of(extra: PlainMap) -> str:
     return f"{MARK}{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _kept_or(
+def _keep_or_compile(
     ctx: MasterContext, minion_id: str, question: str | None, compile_now: Callable[[], PlainMap]
 ) -> PlainMap:
     """What is kept, or else is compiled, and kept if nothing is wrong with it."""
@@ -147,7 +147,7 @@ def _for_targets(
         return check_for_minion(ctx.config, request.id, grains, pillarenv=pillarenv)[0]
 
     if _is_kept(ctx, pillarenv):
-        return {PILLAR: _kept_or(ctx, request.id, pillarenv, compile_plain)}
+        return {PILLAR: _keep_or_compile(ctx, request.id, pillarenv, compile_plain)}
     return {PILLAR: compile_plain()}
 
 

@@ -64,7 +64,7 @@ _JOB_OPTIONS: Final = (
 
 def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Publish a job for an authenticated user."""
-    user = authenticate(ctx, load, _shown_credentials(load), NOT_AUTHENTICATED)
+    user = authenticate(ctx, load, _find_credentials(load), NOT_AUTHENTICATED)
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):
@@ -82,7 +82,7 @@ def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
 
 def publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
     """Publish a job for a user who is known, if they may; for requests, and for reactions."""
-    if ctx.access.blacklisted(user.name, wanted.functions):
+    if ctx.access.is_blacklisted(user.name, wanted.functions):
         who = printable(user.name, 80)
         ctx.refusals.refuse("publish", f"user {who}: {wanted.functions} is blacklisted")
         return NOT_AUTHORISED
@@ -96,7 +96,7 @@ def refuse_call(ctx: MasterContext, user: User, load: Mapping[str, Any]) -> Plai
         WireError: it is no publish load.
     """
     wanted = PublishLoad.from_wire(_without_credentials(load))
-    if ctx.access.blacklisted(user.name, wanted.functions):
+    if ctx.access.is_blacklisted(user.name, wanted.functions):
         return NOT_AUTHORISED
     publisher = _publisher_of(ctx, user)
     wanted = drop_unknown(publisher, wanted)
@@ -109,7 +109,7 @@ def refuse_call(ctx: MasterContext, user: User, load: Mapping[str, Any]) -> Plai
 
 def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     """Whether finding the minions may take long; only of those who may ask at all."""
-    return has_slow_target(ctx, load) and is_known(ctx, load, _shown_credentials(load))
+    return has_slow_target(ctx, load) and is_known(ctx, load, _find_credentials(load))
 
 
 def has_slow_target(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
@@ -123,7 +123,7 @@ def has_slow_target(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     return matching.is_slow(ctx, target)
 
 
-def _shown_credentials(load: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_credentials(load: Mapping[str, Any]) -> Mapping[str, Any]:
     """Where a publish shows token, name and password."""
     kwargs = load.get("kwargs")
     return kwargs if isinstance(kwargs, Mapping) else {}
@@ -131,7 +131,7 @@ def _shown_credentials(load: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _without_credentials(load: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in load.items() if name != FIELD}
-    if isinstance(load.get("kwargs"), Mapping) and shows_login(_shown_credentials(load)):
+    if isinstance(load.get("kwargs"), Mapping) and shows_login(_find_credentials(load)):
         kept["kwargs"] = {k: v for k, v in load["kwargs"].items() if k not in CREDENTIALS}
     return kept
 

@@ -367,8 +367,8 @@ def _sync_kind(
 def _fetch_kind(ctx: MinionContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
     extra = ctx.config.extra
     choice = sync.Choice(
-        sync.listed(only if only is not None else extra.get("extmod_whitelist"), kind),
-        sync.listed(never if never is not None else extra.get("extmod_blacklist"), kind) or (),
+        sync.parse_names(only if only is not None else extra.get("extmod_whitelist"), kind),
+        sync.parse_names(never if never is not None else extra.get("extmod_blacklist"), kind) or (),
     )
     return sync.sync(ctx, _DIRECTORIES.get(kind, kind), saltenv, choice)
 

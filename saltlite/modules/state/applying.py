@@ -15,10 +15,10 @@ from saltlite.highstate.apply import (
     Wishes,
     apply,
     apply_some,
-    compiled,
+    compile_states,
     need_pillar,
     no_states,
-    prepared,
+    prepare_context,
     refusal,
     retcode_of,
     synchronise,
@@ -77,7 +77,7 @@ def sls(
     wishes = Wishes.of(ctx, kwargs, tells=True)
     for kind in words(sync_mods):
         ctx.functions.call(f"saltutil.sync_{kind}", saltenv=wishes.saltenv)
-    if no := control.refused(ctx, words(mods)):
+    if no := control.list_refusals(ctx, words(mods)):
         ctx.state["retcode"] = COMPILE_ERROR
         return no
     answers = _apply_states(ctx, wishes, lambda own: of_sls(own, mods, wishes))
@@ -97,7 +97,7 @@ def highstate(
 
         salt '*' state.highstate exclude=bar,baz
     """
-    if control.HIGHSTATE in control.disabled(ctx.grains):
+    if control.HIGHSTATE in control.list_disabled(ctx.grains):
         ctx.state["retcode"] = COMPILE_ERROR
         return dict(control.HIGHSTATE_DISABLED)
     kwargs |= {"test": test, "queue": queue, "state_events": state_events}
@@ -135,12 +135,12 @@ def sls_id(
         salt '*' state.sls_id my_state my_module,a_common_module
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test, "queue": queue})
-    with prepared(ctx, wishes) as own:
+    with prepare_context(ctx, wishes) as own:
         refused = refusal(own, wishes)
         if refused is not None:
             return refused
         synchronise(own, wishes.saltenv)
-        found = compiled(own, lambda: of_sls(own, mods, wishes))
+        found = compile_states(own, lambda: of_sls(own, mods, wishes))
         answers = apply_some(own, found, wishes, words(id_))
     if not answers:
         raise UsageError(
@@ -182,7 +182,7 @@ def single(
         return [f"Specified state '{fun}' was not found"]
     chunk = {"state": state, "fun": function, "name": name, "__id__": name, **given}
     chunk |= {"__sls__": None, "__env__": kwargs.get("__env__") or wishes.saltenv}
-    with prepared(ctx, wishes):
+    with prepare_context(ctx, wishes):
         refused = refusal(ctx, wishes)
         if refused is not None:
             return refused
@@ -299,12 +299,12 @@ def top(
 
 
 def _apply_states(ctx: MinionContext, wishes: Wishes, make: Make, *, is_top: bool = False) -> Any:
-    with prepared(ctx, wishes) as own:
+    with prepare_context(ctx, wishes) as own:
         refused = refusal(own, wishes)
         if refused is not None:
             return refused
         synchronise(own, wishes.saltenv)
-        found = compiled(own, lambda: make(own))
+        found = compile_states(own, lambda: make(own))
         if is_top and not found.errors and not (found.low or wishes.exclude):
             answers = no_states(NO_STATES if found.wanted else NO_TOP)
             own.state["retcode"] = retcode_of(answers)

@@ -7,7 +7,13 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.highstate.apply import COMPILE_ERROR, STATE_FAILURE, Wishes, prepared, synchronise
+from saltlite.highstate.apply import (
+    COMPILE_ERROR,
+    STATE_FAILURE,
+    Wishes,
+    prepare_context,
+    synchronise,
+)
 from saltlite.highstate.compile import Compiled
 from saltlite.modules._state import of_sls, of_top, shown, words
 
@@ -34,7 +40,7 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
     wishes = Wishes.of(ctx, kwargs)
     exclude = words(wishes.exclude)
     named = [str(name) for name in split(mods)]
-    with prepared(ctx, wishes) as own:
+    with prepare_context(ctx, wishes) as own:
         synchronise(own, wishes.saltenv)
         if named and not any(character in name for name in named for character in "*?["):
             found = checked(own, Wanted({wishes.saltenv: named}), exclude)
@@ -61,7 +67,7 @@ def graph(ctx: MinionContext, mods: Any = None, format: str = "mermaid", **kwarg
 
         salt-call --local --out=newline_values_only state.graph web format=dot
     """
-    from saltlite.highstate.drawing import FORMATS, drawn
+    from saltlite.highstate.drawing import FORMATS, draw
     from saltlite.highstate.graph import order
 
     if format not in FORMATS:
@@ -72,7 +78,7 @@ def graph(ctx: MinionContext, mods: Any = None, format: str = "mermaid", **kwarg
         return of_sls(own, mods, wishes) if mods else of_top(own, wishes)
 
     return shown(
-        ctx, wishes, make, lambda found: drawn(ctx.host, order(found.low, found.names), format)
+        ctx, wishes, make, lambda found: draw(ctx.host, order(found.low, found.names), format)
     )
 
 
@@ -89,11 +95,13 @@ def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any
         salt '*' state.apply web
         salt '*' state.verify web
     """
-    from saltlite.highstate.plans import Asked, differences, kept
+    from saltlite.highstate.plans import Asked, differences, find_plan
 
     wishes = Wishes.of(ctx, kwargs)
-    with prepared(ctx, wishes) as own:
-        found = kept(own, Asked(_list_wanted(own, mods, wishes), wishes.pillar, wishes.exclude))
+    with prepare_context(ctx, wishes) as own:
+        found = find_plan(
+            own, Asked(_list_wanted(own, mods, wishes), wishes.pillar, wishes.exclude)
+        )
     if found is None:
         raise FunctionError("there was no test run of this to compare with")
     planned, done = found["planned"], found.get("done")

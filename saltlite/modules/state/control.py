@@ -46,7 +46,7 @@ def list_disabled(ctx: MinionContext) -> list[str]:
 
         salt '*' state.list_disabled
     """
-    return control.disabled(ctx.grains)
+    return control.list_disabled(ctx.grains)
 
 
 def pause(

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.highstate.apply import COMPILE_ERROR, STATE_FAILURE, Wishes, need_pillar, prepared
+from saltlite.highstate.apply import (
+    COMPILE_ERROR,
+    STATE_FAILURE,
+    Wishes,
+    need_pillar,
+    prepare_context,
+)
 from saltlite.highstate.apply import running as runs
 from saltlite.modules._state import of_sls, of_top, shown, words
 
@@ -75,7 +81,7 @@ def show_top(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
     from saltlite.highstate.compile import top_of
 
     wishes = Wishes.of(ctx, kwargs)
-    with prepared(ctx, wishes) as own:
+    with prepare_context(ctx, wishes) as own:
         if not wishes.force:
             need_pillar(own)
         found = top_of(own, saltenv=wishes.only_env)

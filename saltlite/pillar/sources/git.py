@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 from saltlite.context import MinionContext
 from saltlite.core.data import merge_by
 from saltlite.core.dataclasses import dataclass
-from saltlite.fileserver.gitfs import BASE, Remote, joined, path_parts, remotes
-from saltlite.fileserver.gitrepo import shown
+from saltlite.fileserver.gitfs import BASE, Remote, join_maps, path_parts, remotes
+from saltlite.fileserver.gitrepo import redact_url
 from saltlite.pillar.external import ExternalFailed
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def ext_pillar(
     from saltlite.pillar.context import compile_directories
 
     if named:
-        raise ExternalFailed(f"it takes a list of repositories, not a map with {shown(min(named))}")
+        raise ExternalFailed(
+            f"it takes a list of repositories, not a map with {redact_url(min(named))}"
+        )
     pillarenv = ctx.config.pillar.pillarenv
     wishes = [_build_wish(ctx, entry) for entry in entries]
     places = [
@@ -86,7 +88,7 @@ def check(entries: Any) -> None:
         ExternalFailed: an entry names no repository, or has an option that there is not.
     """
     if not isinstance(entries, (list, tuple, str)):
-        raise ExternalFailed(f"it takes a list of repositories, not {shown(str(entries))}")
+        raise ExternalFailed(f"it takes a list of repositories, not {redact_url(str(entries))}")
     for entry in [entries] if isinstance(entries, str) else entries:
         _split_entry(entry)
 
@@ -95,12 +97,14 @@ def _split_entry(entry: Any) -> tuple[str, str, dict[str, Any]]:
     """The branch of an entry, ``""`` if it has none, its address, its own options."""
     named, own = next(iter(entry.items())) if isinstance(entry, Mapping) and entry else (entry, [])
     branch, url = _split_branch(named)
-    given = joined(own)
+    given = join_maps(own)
     for name in given:
         if name not in OPTIONS:
             near = get_close_matches(name, OPTIONS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(OPTIONS)}"
-            raise ExternalFailed(f"{shown(url)}: {name!r} is no option of a repository; {hint}")
+            raise ExternalFailed(
+                f"{redact_url(url)}: {name!r} is no option of a repository; {hint}"
+            )
     return branch, url, given
 
 
@@ -124,7 +128,7 @@ def _split_branch(named: object) -> tuple[str, str]:
     text = str(named).strip()
     branch, _blank, url = text.rpartition(" ")
     if "/" not in url and ":" not in url:
-        raise ExternalFailed(f"{shown(text)} is no branch and address of a repository")
+        raise ExternalFailed(f"{redact_url(text)} is no branch and address of a repository")
     return branch.strip(), url
 
 
@@ -132,7 +136,7 @@ def _find_mount(wish: Wish) -> Mount | None:
     """The directory with the files that an entry wants, and the path they are at."""
     repository, below = wish.remote.repository, path_parts(wish.mountpoint)
     if not below and wish.mountpoint.removeprefix("salt://").strip("./"):
-        log.error("git_pillar: mountpoint leads out of the pillar: %s", repository.shown)
+        log.error("git_pillar: mountpoint leads out of the pillar: %s", repository.public_url)
         return None
     names, fallback = repository.names(wish.remote.interval_s), wish.remote.options.get("fallback")
     commit = names.commit(wish.branch)
@@ -140,11 +144,11 @@ def _find_mount(wish: Wish) -> Mount | None:
         commit = names.commit(str(fallback))
     tree = None if commit is None else repository.tree(commit)
     if tree is None:
-        log.error("git_pillar: %s has no branch or tag %s", repository.shown, wish.branch)
+        log.error("git_pillar: %s has no branch or tag %s", repository.public_url, wish.branch)
         return None
     root = tree.joinpath(*path_parts(wish.remote.options.get("root")))
     if not Path(os.path.realpath(root)).is_relative_to(os.path.realpath(tree)):
-        log.error("git_pillar: root leads out of %s", repository.shown)
+        log.error("git_pillar: root leads out of %s", repository.public_url)
         return None
     return str(root), below
 

@@ -74,7 +74,7 @@ def _build_script(text: str) -> str:
     """What psql is to do. The id is a parameter of the statement, whatever is in it."""
     used = False
 
-    def placed(match: re.Match[str]) -> str:
+    def place(match: re.Match[str]) -> str:
         nonlocal used
         if match[1] == "%":
             return "%"
@@ -83,7 +83,7 @@ def _build_script(text: str) -> str:
         used = True
         return "$1"
 
-    statement = _PLACEHOLDER.sub(placed, text.rstrip().rstrip(";"))
+    statement = _PLACEHOLDER.sub(place, text.rstrip().rstrip(";"))
     given = "(:'minion_id')" if used else ""
     return _SCRIPT % (statement, given)
 

@@ -70,7 +70,7 @@ def _apply_stack(
         if not isinstance(data, Mapping):
             log.error("stack: %s is no dictionary and is left out", path)
             continue
-        stack = merged(stack, data)
+        stack = merge(stack, data)
     return stack
 
 
@@ -101,7 +101,7 @@ def _render_file(
     return render_template(text, "jinja", ctx, context=names, path=path)
 
 
-def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """One map on another, as ``__`` in ``over`` says.
 
     Raises:
@@ -126,7 +126,7 @@ def _join_values(under: Any, over: Any, how: str) -> Any:
     if type(under) is not type(over):
         return under if how == "merge-first" else _drop_strategies(over)
     if isinstance(over, dict):
-        return merged(under, {HOW: how, **over})
+        return merge(under, {HOW: how, **over})
     if isinstance(over, list):
         return _join_lists(under, over, how)
     return under if how == "merge-first" else over

@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Action, Resource, Step, Verdict, joined, realise
+from saltlite.highstate.resource import Action, Resource, Step, Verdict, join_changes, realise
 from saltlite.modules.docker import containers, images, networks
 from saltlite.providers.docker import comparison
 from saltlite.providers.docker.engine import EngineError, segment
@@ -287,7 +287,7 @@ class Running(Resource[Now]):
         return _join_sentences(parts)
 
     def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
-        found = joined(steps)
+        found = join_changes(steps)
         found.pop("forced_update", None)
         gone = _removed_id(before, after)
         if after.container is not None and gone is not None:

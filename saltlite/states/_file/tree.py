@@ -10,7 +10,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Resource, Step, Verdict, joined
+from saltlite.highstate.resource import Resource, Step, Verdict, join_changes
 from saltlite.providers.file import sources
 from saltlite.providers.file.permissions import Wanted
 from saltlite.states._file.checks import Told, failure, require_owners
@@ -164,7 +164,7 @@ class Tree(Resource[Seen]):
             return ()
         changes: dict[str, Any] = {}
         for part in now.parts:
-            changed = joined(part.steps)
+            changed = join_changes(part.steps)
             if changed and self._is_told(now, part):
                 changes[part.path] = changed
         if now.spare:

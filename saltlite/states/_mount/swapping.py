@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Resource, Step, joined
+from saltlite.highstate.resource import Resource, Step, join_changes
 from saltlite.modules import mount as mounts
 from saltlite.states._mount.table import SAID, Wanted, table_at
 
@@ -71,9 +71,9 @@ class Swap(Resource[SwapSpace]):
 
     def comment_changed(self, before: SwapSpace, after: SwapSpace, steps: Sequence[Step]) -> str:
         what = "already active" if before.stats else "activated"
-        kept = "persist" in joined(steps)
+        kept = "persist" in join_changes(steps)
         return f"Swap {self.name} {what}{f'. {SAID[self.line.answer(before.table)]}' * kept}"
 
     def changes(self, before: SwapSpace, after: SwapSpace, steps: Sequence[Step]) -> dict[str, Any]:
         stats = {} if before.stats else after.stats
-        return {**stats, **joined(steps)}
+        return {**stats, **join_changes(steps)}

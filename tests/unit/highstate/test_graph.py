@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltlite.highstate.graph import order, sequenced
+from saltlite.highstate.graph import order, sort_topologically
 from saltlite.highstate.low import low_tag
 
 COUNT = 12
@@ -32,7 +32,7 @@ def test_what_is_needed_comes_first_unless_it_goes_round(edges: list[tuple[int, 
     needs: list[list[int]] = [[] for _ in range(2 * COUNT)]
     for one, other in edges:
         needs[one].append(other)
-    sequence, circles = sequenced(needs)
+    sequence, circles = sort_topologically(needs)
     assert sorted(sequence) == list(range(COUNT))
     place = {node: number for number, node in enumerate(sequence)}
     for node in range(COUNT):
@@ -132,6 +132,6 @@ def test_each_edge_is_looked_at_once(count: int, far: int) -> None:
              for n in range(count)]  # fmt: skip
     needs += [Edges() for _ in range(count)]
     Edges.looked = 0
-    found, _circles = sequenced(needs)
+    found, _circles = sort_topologically(needs)
     assert sorted(found) == list(range(count))
     assert Edges.looked <= sum(map(len, needs))

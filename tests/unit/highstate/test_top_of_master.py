@@ -12,7 +12,7 @@ import pytest
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
-from saltlite.highstate.top import TopOptions, options_of, wanted
+from saltlite.highstate.top import TopOptions, find_wanted, options_of
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
@@ -41,7 +41,7 @@ def test_a_master_has_the_last_word_where_it_says_something(ctx: MinionContext) 
 
 
 def test_outer_tops_are_added(ctx: MinionContext) -> None:
-    found = wanted(ctx, TopOptions())
+    found = find_wanted(ctx, TopOptions())
     assert (found.sls, found.errors) == ({"base": ["outer"]}, [])
 
 

@@ -133,7 +133,7 @@ def ctx(tmp_path):
 
 @pytest.fixture
 def running(ctx):
-    with surroundings(ctx).entered():
+    with surroundings(ctx).enter():
         yield
 
 

@@ -243,10 +243,10 @@ def test_a_blacklisted_user_has_nothing_run(tmp_path: Path) -> None:
 def test_the_blacklist(tmp_path: Path) -> None:
     listed = {"users": ["eve", "sudo_.*"], "modules": ["cmd", r"cmd\..*"]}
     rules = access(tmp_path, publisher_acl_blacklist=listed)
-    assert rules.blacklisted("eve", ["test.ping"])
-    assert rules.blacklisted("sudo_x", ["test.ping"])
-    assert rules.blacklisted("root", ["test.ping", "cmd.run"])
-    assert not rules.blacklisted("root", ["test.ping"])
+    assert rules.is_blacklisted("eve", ["test.ping"])
+    assert rules.is_blacklisted("sudo_x", ["test.ping"])
+    assert rules.is_blacklisted("root", ["test.ping", "cmd.run"])
+    assert not rules.is_blacklisted("root", ["test.ping"])
 
 
 # --- accepted unseen ------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 import pytest
 
 from saltlite.config.master import EventOptions
-from saltlite.master.eventreturn import Complaints, read_event, wanted
+from saltlite.master.eventreturn import Complaints, is_wanted, read_event
 from saltlite.master.job_mirror import event_returners
 from saltlite.transport.bus import pack_event
 
@@ -24,7 +24,7 @@ from saltlite.transport.bus import pack_event
 )
 def test_lists_of_tags(only, never, tag, given):
     options = EventOptions(event_return_whitelist=only, event_return_blacklist=never)
-    assert wanted(tag, options) is given
+    assert is_wanted(tag, options) is given
 
 
 def test_one_returner_or_several():

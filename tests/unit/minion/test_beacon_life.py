@@ -12,7 +12,7 @@ import pytest
 
 from saltlite.minion import beacons
 from saltlite.minion.beacons import Beacons
-from saltlite.minion.pipe import framed
+from saltlite.minion.pipe import frame_message
 
 
 class SilentSpawner:
@@ -25,7 +25,7 @@ class SilentSpawner:
     async def spawn(self, title: str, sock: socket.socket) -> asyncio.Future[int]:
         child = subprocess.Popen(["sleep", "60"])
         self.children.append(child)
-        sock.sendall(framed({"op": "started", "pid": child.pid}) + self.more)
+        sock.sendall(frame_message({"op": "started", "pid": child.pid}) + self.more)
         loop = asyncio.get_running_loop()
         loop.call_later(0.2, sock.close)
         return loop.create_future()

@@ -22,7 +22,7 @@ from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout
 from saltlite.minion.executor import NOT_STARTED_TEXT, STOPPED_TEXT, Executor
 from saltlite.minion.outbox import Parcel, Spool
-from saltlite.minion.pipe import framed
+from saltlite.minion.pipe import frame_message
 from saltlite.minion.proc import ProcDir, ProcEntry
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import SpawnFailed, ThreadSpawner
@@ -471,7 +471,7 @@ def test_a_job_whose_loop_has_gone_before_is_not_begun(play: Callable[..., None]
         job = bench.job("file.touch", str(mark))
         start = {"task": "job", "job": job, "master": "m:1", "grains": {"id": "m1"}, "pillar": {}}
         ours, theirs = socket.socketpair()
-        ours.sendall(framed(start))
+        ours.sendall(frame_message(start))
         ours.close()
         exited = await bench.spawner.spawn("job", theirs)
         assert await exited == 1 << 8

@@ -176,5 +176,5 @@ def test_after_a_day_it_is_given_up() -> None:
     outbox = box()
     outbox.add("1", "m", 0)
     outbox.add("2", "m", 10)
-    assert outbox.expired(24 * 3600) == []
-    assert outbox.expired(24 * 3600 + 5) == ["1"]
+    assert outbox.take_expired(24 * 3600) == []
+    assert outbox.take_expired(24 * 3600 + 5) == ["1"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from saltlite.minion.schedule import ANSWERS, Scheduler, scheduled_job
+from saltlite.minion.schedule import ANSWERS, Scheduler, build_job
 
 
 class Lab:
@@ -169,13 +169,13 @@ def test_an_entry_that_is_wrong_is_logged_and_left(
 
 def test_the_job_of_one_run() -> None:
     entry = ping(args=["a"], kwargs={"k": 2}, metadata={"a": 1}, returner=["x", "y"])
-    job = scheduled_job("j", entry, "m1")
+    job = build_job("j", entry, "m1")
     assert job["arg"] == ["a", {"k": 2, "__kwarg__": True}]
     assert (job["schedule"], job["ret"]) == ("j", "x,y")
     assert set(job["metadata"]) == {"a", "_TOS", "_TS", "_TT"}
     assert "unasked" not in job
-    assert scheduled_job("j", ping(), "m1")["unasked"] is True
-    assert scheduled_job("j", ping(return_job=False), "m1")["unreturned"] is True
+    assert build_job("j", ping(), "m1")["unasked"] is True
+    assert build_job("j", ping(return_job=False), "m1")["unreturned"] is True
 
 
 @pytest.mark.parametrize("schedule", [5, "text", ["j"], {"j": 5}, {"j": None}])
@@ -247,7 +247,7 @@ def test_internal_names_are_refused(tmp_path: Path, caplog: pytest.LogCaptureFix
 
 
 def test_a_returner_of_all_jobs() -> None:
-    job = scheduled_job("j", ping(returner="one"), "m1", "two")
+    job = build_job("j", ping(returner="one"), "m1", "two")
     assert job["ret"] == "one,two"
-    assert scheduled_job("j", ping(returner=["one", "two"]), "m1", "two")["ret"] == "one,two"
-    assert scheduled_job("j", ping(), "m1", "two")["ret"] == "two"
+    assert build_job("j", ping(returner=["one", "two"]), "m1", "two")["ret"] == "one,two"
+    assert build_job("j", ping(), "m1", "two")["ret"] == "two"

@@ -55,6 +55,6 @@ def test_a_hash_of_fingerprints(ctx: MinionContext, tmp_path: Path, hash_type: A
 @pytest.mark.parametrize("value", [True, 5])
 def test_lists_of_custom_code(value: Any) -> None:
     with pytest.raises(SaltliteError, match="is no list, text or map"):
-        sync.listed(value, "modules")
+        sync.parse_names(value, "modules")
     with pytest.raises(SaltliteError, match="is no list, text or map"):
-        sync.listed({"modules": value}, "modules")
+        sync.parse_names({"modules": value}, "modules")
