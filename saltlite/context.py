@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModuleFunctions:
     """The functions of one module, by Salt's names, and how their values are shown."""
 
     name: str
@@ -46,7 +46,7 @@ class Functions(Protocol):
     def argspec(self, name: str) -> PlainMap:
         """``{"args", "varargs", "kwargs", "defaults"}`` as ``sys.argspec`` shows it."""
 
-    def source(self, module: str) -> Source:
+    def source(self, module: str) -> ModuleFunctions:
         """A module: its file and documentation; raises FunctionUnavailable."""
 
     def reload(self) -> None:
@@ -96,7 +96,7 @@ class NoFunctions:
         """Raise FunctionUnavailable."""
         raise FunctionUnavailable(name)
 
-    def source(self, module: str) -> Source:
+    def source(self, module: str) -> ModuleFunctions:
         """Raise FunctionUnavailable."""
         raise FunctionUnavailable(module)
 

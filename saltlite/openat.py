@@ -276,7 +276,7 @@ def reach(path: str, *, follow: bool = False, user: int | None = None) -> Spot:
             if not follow or not _is_link(fd, name):
                 return Spot(fd, name, path)
             os.close(fd)
-    return _Walk(path, user).to_spot(follow=follow)
+    return _PathWalk(path, user).to_spot(follow=follow)
 
 
 def reach_folder(path: str, *, user: int | None = None) -> Spot:
@@ -327,7 +327,7 @@ def _is_link(fd: int, name: str) -> bool:
         return False
 
 
-class _Walk:
+class _PathWalk:
     """The way along a path, component by component."""
 
     def __init__(self, path: str, user: int | None) -> None:

@@ -12,7 +12,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 
 
-class Job(Protocol):
+class PublishedJob(Protocol):
     """One published job."""
 
     @property
@@ -31,7 +31,7 @@ class Job(Protocol):
 class Jobs(Protocol):
     """The job store."""
 
-    def job(self, jid: str) -> Job | None:
+    def job(self, jid: str) -> PublishedJob | None:
         """One job, ``None`` if it is not known."""
 
     def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
@@ -48,12 +48,12 @@ class Jobs(Protocol):
         metadata: Mapping[str, str] | None = None,
         limit: int = 0,
         newest_first: bool = False,
-    ) -> Iterator[Job]:
+    ) -> Iterator[PublishedJob]:
         """The jobs that fit, oldest first unless asked; ``fun``, ``tgt``, ``user`` may be globs."""
 
     def returns_of(
         self, minion: str, *, since: str = ""
-    ) -> Iterator[tuple[Job, Mapping[str, Any]]]:
+    ) -> Iterator[tuple[PublishedJob, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
 
     def record(
@@ -62,7 +62,7 @@ class Jobs(Protocol):
         """Keep a job that is done already, with its one return."""
 
 
-class Keys(Protocol):
+class StoredKeys(Protocol):
     """The key directory. States are named as Salt's folders: ``minions``, ``minions_pre``."""
 
     def list(self, state: str) -> list[str]:
@@ -174,7 +174,7 @@ class RunnerContext:
 
     config: MasterConfig
     jobs: Jobs
-    keys: Keys
+    keys: StoredKeys
     key_material: KeyMaterial
     cache: Cache
     events: EventSink

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from saltlite.config.schema import Source, check, option, option_name
+from saltlite.config.schema import OptionSource, check, option, option_name
 from saltlite.core import dataclasses
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError
@@ -65,7 +65,7 @@ def read_server_options(config: MasterConfig) -> ServerOptions:
     """
     section = "rest_cherrypy" if config.api.rest_cherrypy else "rest_tornado"
     given = dict(config.api.rest_cherrypy or config.api.rest_tornado)
-    source = config.source.get(section, Source("the configuration"))
+    source = config.source.get(section, OptionSource("the configuration"))
     for theirs, ours in _TORNADO_NAMES.items():
         if section == "rest_tornado" and theirs in given:
             given[ours] = given.pop(theirs)
@@ -84,7 +84,9 @@ def read_server_options(config: MasterConfig) -> ServerOptions:
     return ServerOptions(**values)
 
 
-def _refuse_unknown(section: str, name: str, fields: Mapping[str, Any], source: Source) -> None:
+def _refuse_unknown(
+    section: str, name: str, fields: Mapping[str, Any], source: OptionSource
+) -> None:
     """Warn of an option that nobody knows: Salt's CherryPy takes dozens more."""
     import logging
 

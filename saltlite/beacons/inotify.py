@@ -66,13 +66,13 @@ def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
         ctx.kept.pop(KEPT).close()
 
 
-def _parse_path(path: str, options: Mapping[str, Any]) -> inotify.Wanted:
+def _parse_path(path: str, options: Mapping[str, Any]) -> inotify.WatchedPath:
     """A configured path; raises ValueError, re.error."""
     words = options.get("mask", inotify.DEFAULT)
     words = [words] if isinstance(words, str) else words
     if not isinstance(words, (list, tuple)):
         raise ValueError("mask must be a list of words")
-    return inotify.Wanted(
+    return inotify.WatchedPath(
         path=path.rstrip("/") or "/",
         mask=inotify.mask_of(words) or inotify.mask_of(inotify.DEFAULT),
         recurse=bool(options.get("recurse", False)),

@@ -41,7 +41,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
         for path, options in config["directories"].items()
     }
     if KEPT not in ctx.kept:
-        ctx.kept[KEPT] = inotify.Watches(inotify.Wanted(path, ASKED) for path in masks)
+        ctx.kept[KEPT] = inotify.Watches(inotify.WatchedPath(path, ASKED) for path in masks)
     watches: inotify.Watches = ctx.kept[KEPT]
     changes = list(watches.changes())
     watches.look_for_missing()

@@ -71,11 +71,11 @@ def _rebuild(
     extra: Mapping[str, Any],
     source: Mapping[str, Any],
 ) -> Any:
-    from saltlite.config.schema import Source
+    from saltlite.config.schema import OptionSource
 
     made = {name: section(**sections[name]) for name, section in kinds.items()}
     return kind(
-        **made, extra=extra, source={name: Source(*place) for name, place in source.items()}
+        **made, extra=extra, source={name: OptionSource(*place) for name, place in source.items()}
     )
 
 

@@ -16,7 +16,7 @@ from saltlite.core.dataclasses import dataclass, field
 if TYPE_CHECKING:
     from saltlite.client.batch import BatchOutcome
     from saltlite.client.collect import Outcome, Step
-    from saltlite.client.local import Run
+    from saltlite.client.local import JobRun
 
 QUIET_S = 1.0
 """A job that is done by then shows nothing but its output."""
@@ -136,7 +136,7 @@ class StatusLine:
         self._stream.flush()
 
 
-def follow_job(run: Run, line: StatusLine | None) -> Iterator[Outcome]:
+def follow_job(run: JobRun, line: StatusLine | None) -> Iterator[Outcome]:
     """What comes of a job; while nothing does, ``line`` shows how far it is."""
     if line is None:
         yield from run
@@ -155,13 +155,13 @@ def follow_batch(batch: Iterable[BatchOutcome], line: StatusLine | None) -> Iter
     if line is None:
         yield from batch
         return
-    from saltlite.client.batch import Waiting
+    from saltlite.client.batch import BatchIdle
     from saltlite.client.collect import MinionReturn, NotReturned
 
     ended = 0
     with line:
         for outcome in batch:
-            if isinstance(outcome, Waiting):
+            if isinstance(outcome, BatchIdle):
                 total = ended + len(outcome.active) + outcome.pending
                 line.show(Progress(total, ended, line.age_s, outcome.active))
                 continue
@@ -170,7 +170,7 @@ def follow_batch(batch: Iterable[BatchOutcome], line: StatusLine | None) -> Iter
             yield outcome
 
 
-def _progress_of(run: Run, elapsed_s: float) -> Progress:
+def _progress_of(run: JobRun, elapsed_s: float) -> Progress:
     expected = len(run.minions) + len(run.missing)
     missing = run.outstanding
     return Progress(expected, max(expected - len(missing), 0), elapsed_s, missing, run.steps)

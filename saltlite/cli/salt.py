@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from saltlite.cli.live import StatusLine
     from saltlite.cli.show import Screen
     from saltlite.client.collect import Outcome, ReturnStore
-    from saltlite.client.local import JobRequest, LocalClient, Run
+    from saltlite.client.local import JobRequest, JobRun, LocalClient
     from saltlite.config.master import MasterConfig
 
 EX_NOBODY = 2
@@ -396,14 +396,14 @@ class _Salt:
             complain(f"ERROR: {reason}", EX_NOBODY)
         return complain(NOBODY_RETURNED, EX_NOBODY)
 
-    def _show_head(self, run: Run) -> None:
+    def _show_head(self, run: JobRun) -> None:
         if self.options.verbose:
             line = f"Executing job with jid {run.jid}"
             self.screen.line(f"{line}\n{'-' * len(line)}\n")
         elif self.options.show_jid or self.config.output.show_jid:
             self.screen.line(f"jid: {run.jid}")
 
-    def _as_they_come(self, client: LocalClient, run: Run) -> int:
+    def _as_they_come(self, client: LocalClient, run: JobRun) -> int:
         from saltlite.client.collect import MinionReturn
 
         seen = _Seen(expected=len(run.minions) + len(run.missing))
@@ -427,7 +427,7 @@ class _Salt:
             return complain(FAILED, EX_FAILED)
         return EX_OK
 
-    def _follow_outcomes(self, run: Run) -> Iterator[Outcome]:
+    def _follow_outcomes(self, run: JobRun) -> Iterator[Outcome]:
         """What comes of the job, with a line on the terminal while nothing does."""
         from saltlite.cli.live import follow_job
 
@@ -443,7 +443,7 @@ class _Salt:
             )
         return self._status
 
-    def _show_reasons(self, run: Run, lost: Sequence[str]) -> None:
+    def _show_reasons(self, run: JobRun, lost: Sequence[str]) -> None:
         """Say on a terminal why minions did not return."""
         from saltlite.cli.live import on_terminal
 
@@ -455,7 +455,7 @@ class _Salt:
         for minion, reason in why_missing(self.config, run.jid, lost, silent=silent).items():
             complain(f"{minion}: {reason['text']}")
 
-    def _show_static(self, run: Run) -> int:
+    def _show_static(self, run: JobRun) -> int:
         from saltlite.client.collect import MinionReturn
 
         seen = _Seen(expected=len(run.minions) + len(run.missing))
@@ -469,7 +469,7 @@ class _Salt:
         self._show_summary(seen)
         return EX_OK if seen.together else complain(NOBODY_RETURNED, EX_NOBODY)
 
-    def _show_docs(self, run: Run) -> int:
+    def _show_docs(self, run: JobRun) -> int:
         from saltlite.client.collect import MinionReturn
 
         docs: dict[str, Any] = {}
@@ -516,7 +516,7 @@ class _Salt:
 
     def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
         from saltlite.cli.live import follow_batch
-        from saltlite.client.batch import Silent, Started, Stopped
+        from saltlite.client.batch import BatchStopped, Silent, Started
         from saltlite.client.collect import MinionReturn, NotReturned
 
         seen = _Seen()
@@ -529,7 +529,7 @@ class _Salt:
                 seen.expected += len(outcome.minions)
                 if loud:
                     self.screen.line(f"\nExecuting run on {list(outcome.minions)}\n")
-            elif isinstance(outcome, Stopped):
+            elif isinstance(outcome, BatchStopped):
                 complain(_describe_failhard(outcome.id), 0)
             elif isinstance(outcome, Silent):
                 seen.expected += 1

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from saltlite.config.minion import MinionConfig
     from saltlite.context import MinionContext
     from saltlite.core.plain import PlainMap
-    from saltlite.minion.caller import Caller
+    from saltlite.minion.caller import MasterCaller
     from saltlite.minion.job import Outcome
 
 EX_NOT_ACCEPTED = 2
@@ -128,14 +128,14 @@ def _is_masterless(config: MinionConfig) -> bool:
     return files.file_client == "local" and not files.use_master_when_local
 
 
-def _connect_to_master(config: MinionConfig, options: optparse.Values) -> Caller:
+def _connect_to_master(config: MinionConfig, options: optparse.Values) -> MasterCaller:
     from saltlite.minion.caller import connect
 
     return connect(config, options.auth_timeout)
 
 
 def _make_context(
-    config: MinionConfig, options: optparse.Values, caller: Caller | None
+    config: MinionConfig, options: optparse.Values, caller: MasterCaller | None
 ) -> MinionContext:
     from saltlite.cli.minionbus import NotedJobs, listen_to_minion, minion_bus
     from saltlite.context import MinionContext
@@ -183,7 +183,7 @@ def _call_function(
     screen: Screen,
     options: optparse.Values,
     words: Sequence[str],
-    caller: Caller | None,
+    caller: MasterCaller | None,
 ) -> int:
     from datetime import datetime, timezone
 
@@ -260,7 +260,7 @@ def _parse_metadata(text: str) -> Any:
     return parse_argument(text)
 
 
-def _send_return(caller: Caller, fields: Mapping[str, Any], outcome: Outcome) -> None:
+def _send_return(caller: MasterCaller, fields: Mapping[str, Any], outcome: Outcome) -> None:
     """Let the master record the return; what was printed stays true if that fails."""
     from saltlite.errors import SaltliteError
 

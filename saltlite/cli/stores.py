@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from saltlite.master.datacache import DataCache
     from saltlite.master.jobcache import JobRecord, SqliteJobStore
     from saltlite.master.keyactions import KeyActions
-    from saltlite.runner_context import Job
+    from saltlite.runner_context import PublishedJob
     from saltlite.transport.bus import EventPusher
 
 
@@ -140,7 +140,7 @@ class JobReader:
 
     def returns_of(
         self, minion: str, *, since: str = ""
-    ) -> Iterator[tuple[Job, Mapping[str, Any]]]:
+    ) -> Iterator[tuple[PublishedJob, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
         yield from self._store.returned(minion, since=since)
 

@@ -31,21 +31,21 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class BatchStopped:
     """``failhard``: this minion failed, and no more are sent the job."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class BatchIdle:
     """Nothing has happened for a while: who is at work, and how many have not begun."""
 
     active: frozenset[str]
     pending: int
 
 
-BatchOutcome: TypeAlias = Outcome | Silent | Started | Stopped | Waiting
+BatchOutcome: TypeAlias = Outcome | Silent | Started | BatchStopped | BatchIdle
 
 
 def batch_size(text: str, minions: int) -> int:
@@ -68,7 +68,7 @@ class Batch:
     """One job, sent piece by piece as minions return.
 
     ``wait_s`` is how long the place of one that returned stays empty. With ``pulse_s`` there is a
-    :class:`Waiting` at least so often. Iterate, then close.
+    :class:`BatchIdle` at least so often. Iterate, then close.
     """
 
     def __init__(
@@ -149,13 +149,13 @@ class Batch:
             while outcomes and not collector.done and (more := collector.step(0.0)):
                 outcomes += more  # one job for all whose place is free, not one for each
             if self._pulse_s is not None and not outcomes:
-                yield Waiting(frozenset(active), len(pending))
+                yield BatchIdle(frozenset(active), len(pending))
             for outcome in outcomes:
                 active.discard(outcome.id)
                 closed_until.append(self._clock() + self._wait_s)
                 yield outcome
                 if self._failhard and isinstance(outcome, MinionReturn) and outcome.exit_code:
-                    yield Stopped(outcome.id)
+                    yield BatchStopped(outcome.id)
                     return
 
     def _time_to_wait(self, closed_until: Sequence[float], now_s: float) -> float | None:

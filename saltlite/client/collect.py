@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from saltlite.client.gather import (
-    Absent,
+    AbsentMinions,
     Answered,
     Asked,
     Gather,
@@ -338,7 +338,7 @@ class Collector:
         """Wait no longer for who has not returned: they are not there. What came of it."""
         job = self._jobs[jid]
         outcomes = self._reread_store(job)
-        self._feed_gather(job, Absent(frozenset(job.gather.outstanding)))
+        self._feed_gather(job, AbsentMinions(frozenset(job.gather.outstanding)))
         return outcomes + self.finish()
 
     def finish(self) -> list[Outcome]:

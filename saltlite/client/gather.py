@@ -34,7 +34,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class AbsentMinions:
     """It is known that minions are not there, so that they are not waited for."""
 
     minions: frozenset[str]
@@ -58,7 +58,7 @@ class Tick:
     """Time has passed."""
 
 
-GatherEvent: TypeAlias = Expected | Returned | Absent | Asked | Answered | Tick
+GatherEvent: TypeAlias = Expected | Returned | AbsentMinions | Asked | Answered | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Gather:
         elif isinstance(event, Expected):
             self.outstanding |= event.minions - self.expected
             self.expected |= event.minions
-        elif isinstance(event, Absent):
+        elif isinstance(event, AbsentMinions):
             self.given_up |= event.minions & self.outstanding
             self.outstanding -= event.minions
         elif isinstance(event, Asked):

@@ -113,7 +113,7 @@ def credentials_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in _CREDENTIALS if name in options}
 
 
-class Run:
+class JobRun:
     """A published job that is being listened to. Iterate over it, then close it."""
 
     def __init__(self, reply: PublishReply, events: Events, collector: Collector) -> None:
@@ -164,7 +164,7 @@ class Run:
         """Stop listening."""
         self._events.close()
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> JobRun:
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -222,7 +222,7 @@ class LocalClient:
 
     # --- typed: what the command line uses ------------------------------------------------------
 
-    def start(self, request: JobRequest) -> Run | None:
+    def start(self, request: JobRequest) -> JobRun | None:
         """Publish and listen; ``None`` if no minion matches.
 
         Raises:
@@ -248,14 +248,14 @@ class LocalClient:
         reply: PublishReply,
         timeout_s: float | None = None,
         credentials: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Run:
+    ) -> JobRun:
         """Collect the returns of a job that was published after ``events`` were listened to.
 
         ``credentials`` are shown when minions are asked about it; without, the local key.
         """
         collector = self.collector(events, timeout_s, credentials)
         collector.add(reply.jid or "", reply.minions, missing=reply.missing)
-        return Run(reply, events, collector)
+        return JobRun(reply, events, collector)
 
     def collector(
         self,
@@ -806,7 +806,7 @@ class LateStore:
             return {}
 
 
-def _with_pauses(run: Run, block: bool) -> Iterator[Outcome | None]:
+def _with_pauses(run: JobRun, block: bool) -> Iterator[Outcome | None]:
     if block:
         yield from run
         return

@@ -50,7 +50,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RunnerKind:
     """What differs between runners and wheel functions."""
 
     name: str
@@ -59,14 +59,14 @@ class Kind:
     ret: Callable[[str], str]
 
 
-RUNNER: Final = Kind("runner", resolve, tags.run_new, tags.run_ret)
-WHEEL: Final = Kind("wheel", resolve_wheel, tags.wheel_new, tags.wheel_ret)
+RUNNER: Final = RunnerKind("runner", resolve, tags.run_new, tags.run_ret)
+WHEEL: Final = RunnerKind("wheel", resolve_wheel, tags.wheel_new, tags.wheel_ret)
 
 
 class RunnerClient:
     """Runs one runner after another."""
 
-    kind: ClassVar[Kind] = RUNNER
+    kind: ClassVar[RunnerKind] = RUNNER
 
     def __init__(self, ctx: RunnerContext) -> None:
         self._ctx = ctx
@@ -211,7 +211,7 @@ class RunnerClient:
 class WheelClient(RunnerClient):
     """Runs one wheel function after another; its methods are those of :class:`RunnerClient`."""
 
-    kind: ClassVar[Kind] = WHEEL
+    kind: ClassVar[RunnerKind] = WHEEL
 
 
 def _wait_for_event(listener: Listener, tag: str, timeout_s: float) -> Any:

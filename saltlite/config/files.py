@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltlite.config.plainlines import read_lines
-from saltlite.config.schema import Source, type_words
+from saltlite.config.schema import OptionSource, type_words
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, UntrustedFile
 
@@ -23,14 +23,14 @@ _WILDCARDS = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RawSetting:
     """A value as a file, the environment or the command line has it, unchecked."""
 
     value: Any
-    source: Source
+    source: OptionSource
 
 
-Settings = dict[str, Setting]
+Settings = dict[str, RawSetting]
 
 
 class Origins:
@@ -151,7 +151,10 @@ def read_file(path: str, origins: Origins | None = None) -> Settings | None:
         return {}
     lines = read_lines(text)
     if lines is not None:
-        return {name: Setting(value, Source(path, line)) for name, (value, line) in lines.items()}
+        return {
+            name: RawSetting(value, OptionSource(path, line))
+            for name, (value, line) in lines.items()
+        }
     from saltlite.config.yaml import LinedMap, load  # only what is more pays for PyYAML
 
     content = load(text, path)
@@ -162,7 +165,7 @@ def read_file(path: str, origins: Origins | None = None) -> Settings | None:
             f"found {type_words(content)}, allowed: a map of options", path=path, line=1
         )
     return {
-        str(key): Setting(value, Source(path, content.lines.get(key, 1)))
+        str(key): RawSetting(value, OptionSource(path, content.lines.get(key, 1)))
         for key, value in content.items()
     }
 
@@ -267,7 +270,7 @@ def _is_shown_conf(name: str) -> bool:
     return name.endswith(".conf") and not name.startswith(".")
 
 
-def patterns_of(setting: Setting) -> list[str]:
+def patterns_of(setting: RawSetting) -> list[str]:
     """The paths of an ``include``: one text or a list of them.
 
     Raises:
@@ -287,10 +290,10 @@ def patterns_of(setting: Setting) -> list[str]:
     return paths
 
 
-def _join_settings(old: Setting | None, new: Setting) -> Setting:
+def _join_settings(old: RawSetting | None, new: RawSetting) -> RawSetting:
     if old is None:
         return new
-    return Setting(join_values(old.value, new.value), new.source)
+    return RawSetting(join_values(old.value, new.value), new.source)
 
 
 def join_values(old: Any, new: Any) -> Any:

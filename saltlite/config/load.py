@@ -19,13 +19,13 @@ from saltlite.config import paths
 from saltlite.config.files import (
     Includes,
     Origins,
-    Setting,
+    RawSetting,
     Settings,
     find_paths,
     patterns_of,
     read_file,
 )
-from saltlite.config.schema import Source, check, default_of, option_name, options
+from saltlite.config.schema import OptionSource, check, default_of, option_name, options
 from saltlite.core import dataclasses
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, StoreError, UntrustedFile, WrongType
@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # each costs milliseconds, and a command needs one of them
 log = logging.getLogger(__name__)
 
 NONE: Mapping[str, Any] = MappingProxyType({})
-COMMAND_LINE = Source("command line")
+COMMAND_LINE = OptionSource("command line")
 
 BACKENDS = {"git": "gitfs", "hg": "hgfs", "svn": "svnfs", "minion": "minionfs"}
 """Short names in ``fileserver_backend``."""
@@ -195,7 +195,7 @@ class _Found:
 
     def override(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
-            self.settings[name] = Setting(value, COMMAND_LINE)
+            self.settings[name] = RawSetting(value, COMMAND_LINE)
         user = self.settings.get("user")
         self.origins.refuse_strangers(user.value if user else None)
 
@@ -210,7 +210,7 @@ class _Found:
                 ", ".join(found),
             )
 
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, OptionSource]:
         return {name: setting.source for name, setting in self.settings.items()}
 
 
@@ -402,7 +402,7 @@ _EXACT = frozenset(
 """Options whose default may open what somebody meant to close, or serve what nobody meant."""
 
 
-def _must_be_right(name: str, section: str, setting: Setting) -> bool:
+def _must_be_right(name: str, section: str, setting: RawSetting) -> bool:
     """Whether a value of a wrong type is no reason to go on with the default."""
     return section in _EXACT_SECTIONS or name in _EXACT or setting.source == COMMAND_LINE
 
@@ -473,7 +473,7 @@ def _check_id(minion_id: str, settings: Settings) -> None:
 
     if valid_minion_id(minion_id):
         return
-    source = settings["id"].source if "id" in settings else Source("minion_id")
+    source = settings["id"].source if "id" in settings else OptionSource("minion_id")
     raise ConfigError(
         f"found {minion_id!r}, allowed: letters, digits and . _ - : @ +, at most 253 of them",
         path=source.path,

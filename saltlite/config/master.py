@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.config.display import LogOptions, OutputOptions
-from saltlite.config.schema import Source, option
+from saltlite.config.schema import OptionSource, option
 from saltlite.core.dataclasses import dataclass, field
 
 SIGNING_ALGORITHMS = ("PKCS1v15-SHA1", "PKCS1v15-SHA224")
@@ -403,7 +403,7 @@ class MasterConfig:
     output: OutputOptions = field(default_factory=OutputOptions)
     log: LogOptions = field(default_factory=LogOptions)
     extra: Mapping[str, Any] = field(default_factory=dict)
-    source: Mapping[str, Source] = field(default_factory=dict)
+    source: Mapping[str, OptionSource] = field(default_factory=dict)
 
 
 SECTIONS: Mapping[str, type[Any]] = {

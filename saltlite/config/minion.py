@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.config.display import LogOptions, OutputOptions
-from saltlite.config.schema import Source, option
+from saltlite.config.schema import OptionSource, option
 from saltlite.core.dataclasses import dataclass, field
 
 MASTER_TYPES = ("str", "failover", "func", "disable", "distributed")
@@ -392,7 +392,7 @@ class MinionConfig:
     output: OutputOptions = field(default_factory=OutputOptions)
     log: MinionLogOptions = field(default_factory=MinionLogOptions)
     extra: Mapping[str, Any] = field(default_factory=dict)
-    source: Mapping[str, Source] = field(default_factory=dict)
+    source: Mapping[str, OptionSource] = field(default_factory=dict)
 
 
 SECTIONS: Mapping[str, type[Any]] = {

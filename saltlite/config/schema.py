@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OptionSource:
     """Where a value was set; ``line`` is ``None`` for the command line and the environment."""
 
     path: str
@@ -95,7 +95,7 @@ class _Unfit(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """What values an annotation allows: words for people, and the check that may convert."""
 
     words: str
@@ -213,33 +213,33 @@ def _take_anything(value: Any) -> Any:
 
 
 _PLAIN_KINDS = {
-    "bool": Kind("True or False", _take_bool),
-    "int": Kind("whole number", _take_int),
-    "float": Kind("number", _take_float),
-    "str": Kind("text", _take_str),
-    "Sequence[str]": Kind("list of texts", _take_str_list),
-    "Sequence[Any]": Kind("list", _take_list),
-    "Mapping[str, Any]": Kind("map", _take_map),
-    "Mapping[str, Sequence[str]]": Kind("map of lists of texts", _take_roots),
-    "Mapping[str, Any] | Sequence[Any]": Kind("map or list", _take_map_or_list),
-    "str | Sequence[str]": Kind("text or list of texts", _take_str_or_list),
-    "bool | Sequence[str]": Kind("True, False or list of texts", _take_bool_or_list),
-    "bool | Mapping[str, Any]": Kind("True, False or map", _take_bool_or_map),
-    "bool | str": Kind("True, False or text", _take_bool_or_str),
+    "bool": ValueKind("True or False", _take_bool),
+    "int": ValueKind("whole number", _take_int),
+    "float": ValueKind("number", _take_float),
+    "str": ValueKind("text", _take_str),
+    "Sequence[str]": ValueKind("list of texts", _take_str_list),
+    "Sequence[Any]": ValueKind("list", _take_list),
+    "Mapping[str, Any]": ValueKind("map", _take_map),
+    "Mapping[str, Sequence[str]]": ValueKind("map of lists of texts", _take_roots),
+    "Mapping[str, Any] | Sequence[Any]": ValueKind("map or list", _take_map_or_list),
+    "str | Sequence[str]": ValueKind("text or list of texts", _take_str_or_list),
+    "bool | Sequence[str]": ValueKind("True, False or list of texts", _take_bool_or_list),
+    "bool | Mapping[str, Any]": ValueKind("True, False or map", _take_bool_or_map),
+    "bool | str": ValueKind("True, False or text", _take_bool_or_str),
 }
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, ValueKind] = {
     **_PLAIN_KINDS,
     **{
-        f"{text} | None": Kind(f"{kind.words}, or nothing", kind.take, nullable=True)
+        f"{text} | None": ValueKind(f"{kind.words}, or nothing", kind.take, nullable=True)
         for text, kind in _PLAIN_KINDS.items()
     },
-    "Any": Kind("anything", _take_anything, nullable=True),
+    "Any": ValueKind("anything", _take_anything, nullable=True),
 }
 """Every annotation an option may have. Annotations are text: no evaluation, no introspection."""
 
 
-def check(field: dataclasses.Field[Any], value: Any, source: Source) -> Any:
+def check(field: dataclasses.Field[Any], value: Any, source: OptionSource) -> Any:
     """The value as the option's type.
 
     Salt's users rely on some leniency: text for a number (``'5'``), a number for text (``id: 7``),
@@ -274,7 +274,7 @@ def _is_within_limits(field: dataclasses.Field[Any], value: Any) -> bool:
 def _refuse_value(
     field: dataclasses.Field[Any],
     value: Any,
-    source: Source,
+    source: OptionSource,
     kind: type[ConfigError] = ConfigError,
 ) -> ConfigError:
     found = type_words(value) if field.metadata["secret"] else describe_found(value)

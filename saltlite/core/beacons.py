@@ -199,7 +199,7 @@ class Died:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunBeacons:
     """Have a process close some beacons, then run some, one after the other."""
 
     process: str
@@ -223,7 +223,7 @@ class End:
 
 
 Event = Configured | Checked | Ticked | Passed | Died
-Instruction = Run | Kill | End
+Instruction = RunBeacons | Kill | End
 
 
 @dataclass(slots=True)
@@ -350,7 +350,7 @@ class BeaconPasses:
     ) -> Instruction:
         self._used.add(process)
         self._busy[process] = _Work(tuple(run), now_s)
-        return Run(process, tuple(run), tuple(close))
+        return RunBeacons(process, tuple(run), tuple(close))
 
     def _plan_next(self, planned: _Planned, now_s: float) -> None:
         """The next time, in step with the first one however late this one is."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from saltlite.databases.records import Record, unpack_record
-from saltlite.databases.spool import Spool, Waiting
+from saltlite.databases.spool import Spool, SpooledRecord
 from saltlite.errors import RecordRefused, StoreError
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def drain(spool: Spool, store: Store, *, goes_on: Callable[[], bool] = lambda: T
         # What came after the last look, from somebody who saw the lock held, is taken now.
 
 
-def _write(store: Store, waiting: Sequence[Waiting]) -> None:
+def _write(store: Store, waiting: Sequence[SpooledRecord]) -> None:
     records = [record for one in waiting if (record := _read(one)) is not None]
     try:
         store.write(records)
@@ -85,7 +85,7 @@ def _write_alone(store: Store, record: Record) -> None:
         log.error("A record is lost: %s", error)
 
 
-def _read(waiting: Waiting) -> Record | None:
+def _read(waiting: SpooledRecord) -> Record | None:
     try:
         return unpack_record(waiting.line)
     except StoreError as error:

@@ -58,7 +58,7 @@ PRAGMA user_version = 1;
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SpooledRecord:
     """A record in the file: its number, and the line of it."""
 
     number: int
@@ -105,11 +105,11 @@ class Spool:
                 self.name, unsaid,
             )  # fmt: skip
 
-    def peek(self, most: int) -> list[Waiting]:
+    def peek(self, most: int) -> list[SpooledRecord]:
         """Return the oldest records, which stay until :meth:`remove`."""
         with self._transaction() as db:
             rows = db.execute("SELECT number, line FROM records ORDER BY number LIMIT ?", (most,))
-            return [Waiting(*row) for row in rows]
+            return [SpooledRecord(*row) for row in rows]
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Forget records that their server has."""

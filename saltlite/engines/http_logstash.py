@@ -46,7 +46,7 @@ def start(
     if not str(url).startswith(("http://", "https://")):
         raise UsageError(f"url: found {url!r}, allowed: an address of http or https")
     globs = [tags] if isinstance(tags, str) else [str(tag) for tag in tags or ()]
-    waiting = Waiting()
+    waiting = EventBatch()
     poster = Poster(str(url), WebBounds.of(ctx.config))
     posting = threading.Thread(target=poster.run, args=(waiting,), daemon=True)
     posting.start()
@@ -65,7 +65,7 @@ def is_wanted(tag: str, data: Mapping[str, Any], globs: Sequence[str], funs: Seq
     return not funs or "fun" not in data or data["fun"] in funs
 
 
-class Waiting:
+class EventBatch:
     """The events that are to be posted, in their order."""
 
     def __init__(self, most: int = WAITING_MOST) -> None:
@@ -101,7 +101,7 @@ class Poster:
         self._bounds = bounds
         self._wait_s = RETRY_FIRST_S
 
-    def run(self, waiting: Waiting) -> None:
+    def run(self, waiting: EventBatch) -> None:
         """Post what waits, for ever."""
         while True:
             body = waiting.get()

@@ -20,7 +20,7 @@ from saltlite.reactor.guard import PAUSE_S, LoopGuard
 from saltlite.reactor.reactions import Reaction, compile_reactions
 from saltlite.reactor.render import ReactionRenderer, with_template_limit
 from saltlite.reactor.source import OPTION, EntrySource
-from saltlite.reactor.table import Entry
+from saltlite.reactor.table import ReactorEntry
 from saltlite.runner_context import BusEvent
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class MasterlessReactor:
         self._renderer = ReactionRenderer(limited, strict=strict)
         self._guard = LoopGuard()
 
-    def react(self, event: BusEvent, entries: Sequence[Entry]) -> None:
+    def react(self, event: BusEvent, entries: Sequence[ReactorEntry]) -> None:
         """Do what the files of the entries say; what they raise does not end the engine."""
         if not entries or event.data.get("user") == USER:
             return
@@ -73,7 +73,7 @@ class MasterlessReactor:
         except Exception:
             log.exception("Reactor, tag %.200r", event.tag)
 
-    def _react_to(self, event: BusEvent, entries: Sequence[Entry]) -> None:
+    def _react_to(self, event: BusEvent, entries: Sequence[ReactorEntry]) -> None:
         rendered = []
         for named in (file for entry in entries for file in entry.files):
             rendered += self._render_reaction(named, event)

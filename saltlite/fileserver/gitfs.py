@@ -23,7 +23,7 @@ from saltlite.core.lazyregex import regex
 from saltlite.core.patterns import fits_whole
 from saltlite.disk import entries_of
 from saltlite.errors import SaltliteError, TargetError
-from saltlite.fileserver.gitrepo import ALL_REFS, Access, Names, Repository
+from saltlite.fileserver.gitrepo import ALL_REFS, Names, RemoteAccess, Repository
 from saltlite.fileserver.mounts import Mounted, list_all, open_in, tree
 from saltlite.fileserver.paths import safe_parts
 from saltlite.fileserver.roots import Listing, OpenFile, Roots
@@ -44,7 +44,7 @@ TREES_KEPT: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServedTree:
     """What of a repository is served, and where: a commit, a directory in it, one on top."""
 
     repository: Repository
@@ -110,7 +110,7 @@ class Remote:
             return None
         return base if env == BASE else env
 
-    def place(self, env: str) -> Place | None:
+    def place(self, env: str) -> ServedTree | None:
         """What it serves in an environment."""
         ref, names = self._find_ref(env), self.names()
         commit = None if ref is None else names.commit(ref, self._ref_types)
@@ -119,7 +119,7 @@ class Remote:
         if commit is None:
             return None
         options = {**self.options, **self.per_env.get(env, {})}
-        return Place(
+        return ServedTree(
             self.repository,
             commit,
             path_parts(options.get("root")),
@@ -281,7 +281,7 @@ def _build_remote(url: str, options: Mapping[str, Any], directory: Path) -> Remo
     return Remote(repository, options, per_env)
 
 
-def access(url: str, options: Mapping[str, Any]) -> Access:
+def access(url: str, options: Mapping[str, Any]) -> RemoteAccess:
     """How the options say that a remote is reached."""
     refspecs = options.get("refspecs")
     if isinstance(refspecs, str) and refspecs:
@@ -290,7 +290,7 @@ def access(url: str, options: Mapping[str, Any]) -> Access:
         refspecs = ALL_REFS
     login = _LOGIN.match(url)  # what stands in an argument can be seen by all
     user, password = (unquote(part) for part in login.groups()[1:]) if login else ("", "")
-    return Access(
+    return RemoteAccess(
         url=_LOGIN.sub(r"\1", url),
         user=str(options.get("user") or user),
         password=str(options.get("password") or password),

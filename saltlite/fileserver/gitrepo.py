@@ -53,7 +53,7 @@ class RepositoryError(SaltliteError):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class RemoteAccess:
     """How a remote is reached."""
 
     url: str
@@ -86,7 +86,7 @@ class Names:
 class Repository:
     """The copy of one remote below ``directory``; several processes may use it at once."""
 
-    def __init__(self, directory: Path, access: Access, label: str) -> None:
+    def __init__(self, directory: Path, access: RemoteAccess, label: str) -> None:
         """``label`` tells two copies of one remote apart."""
         named = json.dumps([access.url, label, access.user, access.refspecs])
         self.place = directory / hashlib.sha256(named.encode()).hexdigest()

@@ -150,7 +150,7 @@ class Roots:
 
     def _read_tree(self, directories: Sequence[str]) -> _Kept:
         began_ns = time.time_ns()
-        walk = _Walk(self._options, self._ignored)
+        walk = _DirectoryWalk(self._options, self._ignored)
         for directory in directories:
             walk.read(directory)
         return _Kept(walk.listing(), walk.stamps, began_ns)
@@ -221,7 +221,7 @@ class _Folder:
         return False
 
 
-class _Walk:
+class _DirectoryWalk:
     """Reads directories into one :class:`Listing`; a link back up is not followed."""
 
     def __init__(self, options: FileOptions, ignored: _Ignored) -> None:

@@ -91,7 +91,7 @@ BACKENDS: Mapping[str, Callable[[FileOptions, Surroundings | None], Backend | No
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ServedFile:
     """A file that is there: its path on the server, the path asked for, its status, its origin."""
 
     path: str
@@ -145,14 +145,14 @@ class FileServer:
         """The names of all environments, each once."""
         return list(dict.fromkeys(env for one in self._choose_backends(only) for env in one.envs()))
 
-    def find(self, path: object, saltenv: object) -> Found | None:
+    def find(self, path: object, saltenv: object) -> ServedFile | None:
         """Where a file is, ``None`` if there is none."""
         found = self._open_file(path, saltenv)
         if found is None:
             return None
         backend, file = found
         with file:
-            return Found(file.path, file.rel, file.status, backend)
+            return ServedFile(file.path, file.rel, file.status, backend)
 
     def hash(self, path: object, saltenv: object) -> str | None:
         """The hash of a file in hexadecimal, ``None`` if there is none."""

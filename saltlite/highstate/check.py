@@ -25,8 +25,8 @@ from saltlite.highstate.graph import RECURSIVE, Requisites, order
 from saltlite.highstate.high import finish, verify
 from saltlite.highstate.locations import place_errors
 from saltlite.highstate.low import Chunk, low_of, low_tag
-from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Place, Reader, StateTree
-from saltlite.highstate.top import Wanted
+from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Reader, SlsRef, StateTree
+from saltlite.highstate.top import TopStates
 from saltlite.loader.signature import keywords
 from saltlite.loader.states import resolve
 
@@ -61,7 +61,7 @@ class Checked:
     mistakes: Sequence[Mistake]
 
 
-def check(ctx: MinionContext, wanted: Wanted, exclude: Any = ()) -> Checked:
+def check(ctx: MinionContext, wanted: TopStates, exclude: Any = ()) -> Checked:
     """Look at the states of environment → SLS names or globs, as one run.
 
     Raises:
@@ -74,7 +74,7 @@ def check(ctx: MinionContext, wanted: Wanted, exclude: Any = ()) -> Checked:
 def check_all(
     ctx: MinionContext,
     wanted: Mapping[str, Sequence[str]],
-    highstate: Wanted,
+    highstate: TopStates,
     exclude: Any = (),
 ) -> Checked:
     """Look at a whole tree: at the highstate as one run, at other SLS that nobody includes alone.
@@ -89,14 +89,14 @@ def check_all(
             sls
             for name in names
             for sls in tree.matching(name, saltenv) or [name]
-            if tree.file(Place(sls, saltenv)) != state_top
+            if tree.file(SlsRef(sls, saltenv)) != state_top
         ]
         for saltenv, names in wanted.items()
     }
     every.read(named)
     runs = [_Run(_Once(ctx, tree, cache=cache), highstate.sls, exclude)]
     seen = {place for run in runs for place in run.files.places}
-    rest = [Place(sls, saltenv) for saltenv, names in named.items() for sls in names]
+    rest = [SlsRef(sls, saltenv) for saltenv, names in named.items() for sls in names]
     for place in sorted(rest, key=lambda it: it in every.included):  # at last, circles of includes
         if place not in seen:
             alone = {place.saltenv: [place.sls]}
@@ -109,8 +109,8 @@ def check_all(
 class _Cache:
     """What files rendered to, and the mistake of those that did not, message and all."""
 
-    rendered: dict[Place, Any] = field(default_factory=dict)
-    failed: dict[Place, tuple[str, tuple[Place, SaltliteError]]] = field(default_factory=dict)
+    rendered: dict[SlsRef, Any] = field(default_factory=dict)
+    failed: dict[SlsRef, tuple[str, tuple[SlsRef, SaltliteError]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -118,16 +118,16 @@ class _Once(Reader):
     """A reader that shares with others what files render to, and knows whose mistake is whose."""
 
     cache: _Cache = field(default_factory=_Cache)
-    blamed: dict[str, Place] = field(default_factory=dict)
+    blamed: dict[str, SlsRef] = field(default_factory=dict)
 
-    def _read_state(self, place: Place) -> High:
+    def _read_state(self, place: SlsRef) -> High:
         before = len(self.errors)
         state = Reader._read_state(self, place)  # no super(): the class is made anew for its slots
         for error in self.errors[before:]:  # those of what it includes are known by now
             self.blamed.setdefault(error, place)
         return state
 
-    def _render_once(self, place: Place, path: str) -> Any:
+    def _render_once(self, place: SlsRef, path: str) -> Any:
         if place not in self.cache.rendered:
             known = set(self.failed)
             self.cache.rendered[place] = Reader._render_once(self, place, path)
@@ -170,7 +170,7 @@ def _collect_mistakes(
 ) -> Checked:
     mistakes = {Mistake("", 0, text) for text in errors}
     states: set[tuple[Any, ...]] = set()
-    names: set[Place] = set()
+    names: set[SlsRef] = set()
     known = {name for run in runs for chunk in run.low for name in _names_of(chunk)}
     places = Places(runs[0].files.tree)
     own = Checks(ctx, places)
@@ -207,11 +207,11 @@ class Places:
     """Lines of declarations and their arguments in the SLS files."""
 
     tree: StateTree
-    _texts: dict[Place, tuple[str, list[str]]] = field(default_factory=dict)
+    _texts: dict[SlsRef, tuple[str, list[str]]] = field(default_factory=dict)
 
     def of(self, chunk: Chunk, argument: str = "") -> tuple[str, int]:
         """The path of a chunk's file, and the line of its argument, else of its ID, else 0."""
-        path, lines = self.text(Place(str(chunk.get("__sls__")), str(chunk.get("__env__"))))
+        path, lines = self.text(SlsRef(str(chunk.get("__sls__")), str(chunk.get("__env__"))))
         start = _line_of_id(lines, str(chunk["__id__"]))
         if not start or not argument:
             return path, start
@@ -231,7 +231,7 @@ class Places:
         name = _INCLUDED.search(error)
         return path, _line_with(lines, name["sls"]) if name else 0
 
-    def text(self, place: Place) -> tuple[str, list[str]]:
+    def text(self, place: SlsRef) -> tuple[str, list[str]]:
         """The path of an SLS below its root, and its lines."""
         if place not in self._texts:
             path = self.tree.file(place) or ""
@@ -306,7 +306,7 @@ class Checks:
         for argument in OF_PILLAR & chunk.keys():
             yield from self._check_pillar(chunk, argument)
 
-    def templates(self, places: Sequence[Place]) -> Iterator[Mistake]:
+    def templates(self, places: Sequence[SlsRef]) -> Iterator[Mistake]:
         """Pillar and grains that SLS files print and that are not there."""
         from saltlite.templates.lookups import bare_lookups
 

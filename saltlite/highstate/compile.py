@@ -139,7 +139,7 @@ def compile_template(ctx: MinionContext, data: Any, path: str = "") -> Compiled:
     return compile_high(ctx, high)
 
 
-def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.Wanted:
+def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.TopStates:
     """What the top files have for this minion: environment → SLS names (``state.show_top``).
 
     Raises:

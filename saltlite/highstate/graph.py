@@ -271,7 +271,7 @@ def sort_topologically(needs: Sequence[Sequence[int]]) -> tuple[list[int], dict[
     """
     half = len(needs) // 2
     done = [False] * len(needs)
-    walk = _Walk(needs, half)
+    walk = _DepthWalk(needs, half)
     order: list[int] = []
     for start in range(half):
         if not done[start]:
@@ -279,7 +279,7 @@ def sort_topologically(needs: Sequence[Sequence[int]]) -> tuple[list[int], dict[
     return order, walk.circles
 
 
-class _Walk:
+class _DepthWalk:
     """A walk into the depth, with a stack of its own: chains may be long."""
 
     def __init__(self, needs: Sequence[Sequence[int]], half: int) -> None:

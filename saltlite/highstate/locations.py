@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import SaltliteError
-from saltlite.highstate.sls import Place, StateTree
+from saltlite.highstate.sls import SlsRef, StateTree
 
 _NAMED = regex(
     r"""\b(?:state|State|ID)[ ](?:is[ ])?(?P<quote>['"]?)(?P<id>.+?)(?P=quote),?[ ]
@@ -31,7 +31,7 @@ def _locate_error(tree: StateTree, error: str, envs: Sequence[str]) -> str:
     if named is None:
         return ""
     for env in [named["env"]] if named["env"] else envs:
-        path = tree.file(Place(named["sls"], env))
+        path = tree.file(SlsRef(named["sls"], env))
         if path is not None:
             line = _find_line(_read_text(tree, path, env), named["id"])
             return f"salt://{path}:{line}" if line else f"salt://{path}"

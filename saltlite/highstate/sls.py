@@ -19,7 +19,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.fileserver.client import FileClient, file_client
 from saltlite.templates.names import file_names
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ SUFFIX, INIT = ".sls", "/init.sls"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SlsRef:
     """An SLS by its name, in an environment."""
 
     sls: str
@@ -58,7 +58,7 @@ class StateTree:
         """The SLS names that a glob fits, sorted."""
         return sorted(fnmatch.filter(self._index_files(saltenv), pattern))
 
-    def file(self, place: Place) -> str | None:
+    def file(self, place: SlsRef) -> str | None:
         """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``.
 
         Empty parts do not count: ``a.``, which ``include: [.]`` stands for in ``a.b``, is ``a``.
@@ -107,13 +107,13 @@ class Reader:
     tree: StateTree
     auto_order: bool = True
     errors: list[str] = field(default_factory=list)
-    failed: dict[str, tuple[Place, SaltliteError]] = field(default_factory=dict)
+    failed: dict[str, tuple[SlsRef, SaltliteError]] = field(default_factory=dict)
     """Those of the errors that are files that do not render: which, and why."""
-    included: set[Place] = field(default_factory=set)
+    included: set[SlsRef] = field(default_factory=set)
     """The SLS that others include."""
     shared: dict[str, Any] = field(default_factory=dict)
     """What the renderers of one file keep for those of the next."""
-    _seen: set[Place] = field(default_factory=set)
+    _seen: set[SlsRef] = field(default_factory=set)
     _paths: set[tuple[str, str]] = field(default_factory=set)
     """Environment and path of what was read, which may have two names: ``a`` and ``a.``."""
     _order: int = FIRST_ORDER
@@ -132,7 +132,7 @@ class Reader:
 
     def _read_named(self, name: str, saltenv: str, high: High) -> None:
         for sls in self.tree.matching(name, saltenv) or [name]:
-            place = Place(sls, saltenv)
+            place = SlsRef(sls, saltenv)
             if self._is_read(place):
                 continue
             if self.tree.file(place) is None:
@@ -140,7 +140,7 @@ class Reader:
                 continue
             self._join_ids(high, self._read_state(place))
 
-    def _is_read(self, place: Place) -> bool:
+    def _is_read(self, place: SlsRef) -> bool:
         """Whether an SLS has been read, be it by another name."""
         return place in self._seen or (place.saltenv, self.tree.file(place)) in self._paths
 
@@ -150,11 +150,11 @@ class Reader:
         return frozenset(place.sls for place in self._seen)
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[SlsRef]:
         """The SLS that were read, by environment and name."""
         return sorted(self._seen, key=str)
 
-    def _read_state(self, place: Place) -> High:
+    def _read_state(self, place: SlsRef) -> High:
         """An SLS, and what it includes after its own."""
         self._seen.add(place)
         path = self.tree.file(place) or ""
@@ -172,13 +172,13 @@ class Reader:
             self._join_ids(own, each)
         return own
 
-    def _render_once(self, place: Place, path: str) -> Any:
+    def _render_once(self, place: SlsRef, path: str) -> Any:
         """What the file stands for; ``None`` if it does not render."""
         try:
             found = self.tree.read(path, place.saltenv)
             if found is None:
                 raise RenderError("the file is gone", path=path)
-            source = Source(
+            source = TemplateSource(
                 text=found[1],
                 path=found[0],
                 name=path,
@@ -198,7 +198,7 @@ class Reader:
 
     # --- includes ----------------------------------------------------------------------------
 
-    def _read_includes(self, state: High, place: Place, is_init: bool) -> list[High]:
+    def _read_includes(self, state: High, place: SlsRef, is_init: bool) -> list[High]:
         if "include" not in state:
             return []
         include = state["include"]
@@ -217,7 +217,7 @@ class Reader:
                 found.append(self._read_state(wanted))
         return found
 
-    def _resolve_include(self, entry: Any, place: Place, is_init: bool) -> list[Place]:
+    def _resolve_include(self, entry: Any, place: SlsRef, is_init: bool) -> list[SlsRef]:
         """The files that an entry of ``include`` stands for."""
         explicit = isinstance(entry, Mapping) and len(entry) == 1
         saltenv, name = next(iter(entry.items())) if explicit else (place.saltenv, entry)
@@ -236,16 +236,16 @@ class Reader:
                 f"Nonexistent saltenv '{saltenv}' found in include of '{name}' within SLS '{place}'"
             )
             return []
-        found = [Place(sls, saltenv) for sls in self.tree.matching(name, saltenv)]
-        if not found and self.tree.file(Place(name, saltenv)) is not None:
-            found = [Place(name, saltenv)]
+        found = [SlsRef(sls, saltenv) for sls in self.tree.matching(name, saltenv)]
+        if not found and self.tree.file(SlsRef(name, saltenv)) is not None:
+            found = [SlsRef(name, saltenv)]
         if not found:
             self.errors.append(_report_unknown(name, saltenv, elsewhere=saltenv != "base"))
         return found
 
     # --- declarations ------------------------------------------------------------------------
 
-    def _read_declarations(self, state: High, place: Place) -> High:
+    def _read_declarations(self, state: High, place: SlsRef) -> High:
         """The declarations of one file, written out; ``extend`` and ``exclude`` put aside."""
         extend = self._read_extend(state.pop("extend"), place) if "extend" in state else None
         exclude = self._read_exclude(state.pop("exclude"), place) if "exclude" in state else None
@@ -260,7 +260,7 @@ class Reader:
             state[EXCLUDE] = exclude
         return state
 
-    def _read_extend(self, extend: Any, place: Place) -> list[High] | None:
+    def _read_extend(self, extend: Any, place: SlsRef) -> list[High] | None:
         if not isinstance(extend, Mapping):
             self.errors.append(f"Extension value in SLS '{place.sls}' is not a dictionary")
             return None
@@ -275,13 +275,13 @@ class Reader:
             found.append({ident: {**written, "__sls__": place.sls, "__env__": place.saltenv}})
         return found
 
-    def _read_exclude(self, exclude: Any, place: Place) -> list[Any] | None:
+    def _read_exclude(self, exclude: Any, place: SlsRef) -> list[Any] | None:
         if isinstance(exclude, list):
             return list(exclude)
         self.errors.append(f"Exclude Declaration in SLS {place.sls} is not formed as a list")
         return None
 
-    def _expand_body(self, ident: Any, body: Any, place: Place) -> High | None:
+    def _expand_body(self, ident: Any, body: Any, place: SlsRef) -> High | None:
         """A declaration with its short forms written out; ``None`` for what is none."""
         if isinstance(body, str) and "." in body:
             body = _expand_short(body)
@@ -293,7 +293,7 @@ class Reader:
         written.setdefault("__env__", place.saltenv)
         return written
 
-    def _expand_dotted(self, ident: Any, body: Mapping[Any, Any], place: Place) -> High:
+    def _expand_dotted(self, ident: Any, body: Mapping[Any, Any], place: SlsRef) -> High:
         written, errors = _without_dots(ident, body, f"SLS '{place.sls}'")
         self.errors += errors
         return written

@@ -18,7 +18,7 @@ from saltlite.fileserver.client import FileClient, file_client
 from saltlite.highstate.sls import StateTree
 from saltlite.loader.matchers import fits
 from saltlite.templates.names import file_names
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class TopOptions:
 
 
 @dataclass(slots=True)
-class Wanted:
+class TopStates:
     """What is for a minion: environment → SLS names or globs, as they come; Salt's complaints."""
 
     sls: dict[str, list[str]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def options_of(ctx: MinionContext) -> TopOptions:
     return TopOptions(**own)
 
 
-def find_wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) -> Wanted:
+def find_wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = None) -> TopStates:
     """What the top files have for the minion of this context; of one environment with ``saltenv``.
 
     Raises:
@@ -84,7 +84,7 @@ def find_wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = N
     """
     tops = _Tops(ctx, options, saltenv)
     top = tops.join()
-    found = Wanted(errors=tops.errors)
+    found = TopStates(errors=tops.errors)
     facts = MinionFacts(ctx.config.identity.id, ctx.grains, ctx.pillar)
     for env, targets in top.items():
         if saltenv and env != saltenv:
@@ -109,7 +109,9 @@ def _kind_of(entries: Sequence[Any]) -> str:
     return DEFAULT_MATCH
 
 
-def _take_entries(found: Wanted, saltenv: str, entries: Sequence[Any], envs: Sequence[str]) -> None:
+def _take_entries(
+    found: TopStates, saltenv: str, entries: Sequence[Any], envs: Sequence[str]
+) -> None:
     for entry in entries:
         env, sls = saltenv, entry
         if isinstance(entry, Mapping):
@@ -119,7 +121,7 @@ def _take_entries(found: Wanted, saltenv: str, entries: Sequence[Any], envs: Seq
         found.sls.setdefault(str(env), []).append(str(sls))
 
 
-def _add_outer(found: Wanted, ctx: MinionContext, *, first: bool) -> None:
+def _add_outer(found: TopStates, ctx: MinionContext, *, first: bool) -> None:
     """What the master's ``master_tops`` have for this minion."""
     if ctx.master is None or ctx.config.files.file_client == "local":
         return
@@ -205,7 +207,7 @@ class _Tops:
             if found is None:
                 return None
             rendered = render(
-                Source(
+                TemplateSource(
                     text=found[1],
                     path=found[0],
                     name=path,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.core.jid import jid_time
-from saltlite.runner_context import Job
+from saltlite.runner_context import PublishedJob
 
 
-def job_entry(job: Job) -> dict[str, Any]:
+def job_entry(job: PublishedJob) -> dict[str, Any]:
     """What ``jobs.list_jobs`` shows of a job, in Salt's order."""
     load = job.load
     entry = {
@@ -34,7 +34,7 @@ def started_at(jid: str) -> str:
         return ""
 
 
-def metadata_of(job: Job) -> Mapping[str, Any]:
+def metadata_of(job: PublishedJob) -> Mapping[str, Any]:
     """What was given with ``--metadata``."""
     kwargs = job.load.get("kwargs")
     metadata = kwargs.get("metadata") if isinstance(kwargs, Mapping) else None

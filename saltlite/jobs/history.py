@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 from saltlite.core.lazyregex import regex
-from saltlite.runner_context import Job
+from saltlite.runner_context import PublishedJob
 
 STATE_CHUNK: Final = "_|-"
 """Part of every key of a state run's return."""
@@ -37,7 +37,7 @@ _SECONDS: Final = {
 }  # fmt: skip
 
 
-def changes_of(job: Job, ret: Mapping[str, Any]) -> dict[str, Any] | None:
+def changes_of(job: PublishedJob, ret: Mapping[str, Any]) -> dict[str, Any] | None:
     """What one return tells of changes, ``None`` for nothing.
 
     ``{"Changes": {step or name: changes}}``, or ``{"Changes": "not told"}`` of a function that may

@@ -13,7 +13,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from saltlite.context import Source
+from saltlite.context import ModuleFunctions
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.docstrings import clean_docstring
 from saltlite.errors import FunctionUnavailable
@@ -65,7 +65,7 @@ class Registry:
 
     def __init__(self, ctx: MinionContext) -> None:
         self._ctx = ctx
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, ModuleFunctions] = {}
         self._user: UserModules | None = None
         self._user_known = False
 
@@ -118,7 +118,7 @@ class Registry:
             for function in self.source(module).functions
         )
 
-    def source(self, module: str) -> Source:
+    def source(self, module: str) -> ModuleFunctions:
         """A module by Salt's name of it.
 
         Raises:
@@ -153,7 +153,7 @@ class Registry:
             surroundings(self._ctx).forget()
         self._user, self._user_known = None, False
 
-    def _find_source(self, module: str) -> Source | None:
+    def _find_source(self, module: str) -> ModuleFunctions | None:
         if module in self._sources:
             return self._sources[module]
         source = self._load_source(module) if self._is_allowed(module) else None
@@ -170,7 +170,7 @@ class Registry:
         """The name of the file in Salt that has a module of ours; of others their own name."""
         return NAMED_OTHERWISE.get(module, module) or _backend_of(module, self._ctx)
 
-    def _load_source(self, module: str) -> Source | None:
+    def _load_source(self, module: str) -> ModuleFunctions | None:
         """The user's module, ours, or both where their files do not have the same name in Salt."""
         user = self._user_modules()
         theirs = user.source(module) if user is not None else None
@@ -214,9 +214,9 @@ def _backend_of(module: str, ctx: MinionContext) -> str:
     return salt_file(ctx)
 
 
-def _join_sources(first: Source, second: Source) -> Source:
+def _join_sources(first: ModuleFunctions, second: ModuleFunctions) -> ModuleFunctions:
     """Both modules in one; what both have is of the first."""
-    return Source(
+    return ModuleFunctions(
         name=first.name,
         path=first.path,
         doc=first.doc or second.doc,
@@ -230,9 +230,9 @@ def is_user_function(function: Callable[..., Any]) -> bool:
     return (getattr(function, "__module__", None) or "").startswith("salt.loaded.")
 
 
-def builtin_source(name: str, module: ModuleType) -> Source:
+def builtin_source(name: str, module: ModuleType) -> ModuleFunctions:
     """The functions of one of our own modules, by Salt's names."""
-    return Source(
+    return ModuleFunctions(
         name=name,
         path=module.__name__.rpartition(".")[2],
         doc=module.__doc__,

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from saltlite.context import Source
+from saltlite.context import ModuleFunctions
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.disk import check_origin
@@ -94,7 +94,7 @@ class UserModules:
         files = [self._ensure_loaded(file) for file in self._index_files().values()]
         return sorted({name for file in files for name in file.names})
 
-    def source(self, name: str) -> Source | None:
+    def source(self, name: str) -> ModuleFunctions | None:
         """The module of that name, ``None`` if no file stands for it.
 
         Where several files stand for one name, all their functions are there, and those of the
@@ -109,7 +109,7 @@ class UserModules:
             key: value for file in reversed(found) for key, value in file.functions.items()
         }
         outputters = {key: out for file in reversed(found) for key, out in file.outputters.items()}
-        return Source(
+        return ModuleFunctions(
             name=name,
             path=found[0].stem,
             doc=found[0].doc,

@@ -83,7 +83,7 @@ def write_keys(
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class AuthenticatedUser:
     """An authenticated user. ``rules`` is ``None`` for one who may do everything.
 
     ``proof`` is how he was authenticated: ``user`` (a local key), ``token`` or ``eauth``.
@@ -129,7 +129,7 @@ class Access:
     def _is_listed(self, user: str) -> bool:
         return any(expression_fits(str(one), user) for one in self._options.publisher_acl)
 
-    def authenticate(self, user: str, key: str | None) -> User | None:
+    def authenticate(self, user: str, key: str | None) -> AuthenticatedUser | None:
         """The user whose key this is; ``None`` if it is nobody's, or not one that fits ``user``.
 
         A limited user who calls himself ``root`` or ``sudo_…`` is not believed: for these names
@@ -143,12 +143,14 @@ class Access:
             if not privileged:
                 return None
             limited = self._options.sudo_acl and user.startswith("sudo_")
-            return User(user, self._rules_of(user.removeprefix("sudo_")) if limited else None)
+            return AuthenticatedUser(
+                user, self._rules_of(user.removeprefix("sudo_")) if limited else None
+            )
         if privileged:
-            return User(user, None)
+            return AuthenticatedUser(user, None)
         if not _is_name(user) or not self._is_listed(user):
             return None
-        return User(user, self._rules_of(user)) if self._key_fits(user, key) else None
+        return AuthenticatedUser(user, self._rules_of(user)) if self._key_fits(user, key) else None
 
     def is_blacklisted(self, user: str, functions: Sequence[str]) -> bool:
         """Whether ``publisher_acl_blacklist`` names the user or one of the functions."""
@@ -160,7 +162,7 @@ class Access:
 
     def allows(
         self,
-        user: User,
+        user: AuthenticatedUser,
         functions: Sequence[str],
         minions: Sequence[str],
         matching: Callable[[str], set[str]],
@@ -177,7 +179,7 @@ class Access:
 
     def allows_run(
         self,
-        user: User,
+        user: AuthenticatedUser,
         kind: str,
         function: str,
         args: Sequence[Any] = (),
@@ -195,7 +197,7 @@ class Access:
         return allows_run(user.rules, kind, read_call(function, args, kwargs or {}))
 
     def reads_pillars(
-        self, user: User, minions: Sequence[str], matching: Callable[[str], set[str]]
+        self, user: AuthenticatedUser, minions: Sequence[str], matching: Callable[[str], set[str]]
     ) -> bool:
         """Whether ``user`` may have the pillars of all ``minions`` told him in one way or another.
 

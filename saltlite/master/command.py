@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.core.dataclasses import dataclass, field
 
 
-class Caller(Enum):
+class Sender(Enum):
     """Who may send a command, and what its handler gives back.
 
     A stranger's or user's handler takes the clear load, a minion's the opened request. The value it
@@ -53,7 +53,7 @@ class Command:
     """One command. ``refused`` answers a malformed load; ``limit_s`` 0 is the usual time."""
 
     name: str
-    caller: Caller
+    caller: Sender
     handler: Handler
     repeats: Repeats = Repeats.ACT
     refused: Any = field(default_factory=dict)

@@ -24,7 +24,7 @@ from saltlite.channel.master import (
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.messages import LOGINS_BUSY, Envelope, LoadNotAMap, clear_refusal
 from saltlite.errors import CryptoError, LoginsBusy, StoreError, WireError
-from saltlite.master.commands import COMMANDS, Caller, Command, Repeats
+from saltlite.master.commands import COMMANDS, Command, Repeats, Sender
 from saltlite.master.commands.returns import Due, settle
 from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
@@ -107,7 +107,7 @@ class Dispatcher:
             reply = command.handler(self._ctx, load)
             if isinstance(reply, Later):
                 return reply.frame
-            return reply if command.caller is Caller.STRANGER_RAW else pack(reply)
+            return reply if command.caller is Sender.STRANGER_RAW else pack(reply)
         except WireError as error:
             return self._refuse(pack(command.refused), f"{command.name}: {error}")
         except LoginsBusy as error:
@@ -163,7 +163,7 @@ class Dispatcher:
                 return Begun(request, value)
             if isinstance(value, Later):
                 return value.frame
-            if command.caller is Caller.MINION_RAW:
+            if command.caller is Sender.MINION_RAW:
                 return bytes(value)
         except WireError as error:
             self._ctx.refusals.refuse(f"{command.name} of {request.id}", str(error))

@@ -10,7 +10,7 @@ from enum import Enum
 from saltlite.core.dataclasses import dataclass
 
 
-class Known(Enum):
+class KeyOnFile(Enum):
     """What the master has on file for an id before it looks at the offered key."""
 
     NOTHING = "nothing"
@@ -29,7 +29,7 @@ class Filing(Enum):
     DENY = "deny"
 
 
-class Answer(Enum):
+class AuthAnswer(Enum):
     """What the minion is told."""
 
     LET_IN = "let in"
@@ -46,7 +46,7 @@ class Offer:
     ``pending_full``: ``max_pending_keys`` wait already.
     """
 
-    known: Known
+    known: KeyOnFile
     same_key: bool = False
     auto_sign: bool = False
     auto_reject: bool = False
@@ -60,33 +60,33 @@ class Decision:
     """``act`` is the word in the ``salt/auth`` event. Source: docs/wire.md#events."""
 
     filing: Filing
-    answer: Answer
+    answer: AuthAnswer
     act: str
 
 
-LET_IN = Decision(Filing.NOTHING, Answer.LET_IN, "accept")
-SIGN = Decision(Filing.ACCEPT, Answer.LET_IN, "accept")
-FULL = Decision(Filing.NOTHING, Answer.FULL, "full")
-STILL_REJECTED = Decision(Filing.NOTHING, Answer.NO, "reject")
-REJECT = Decision(Filing.REJECT, Answer.NO, "reject")
-DENY = Decision(Filing.DENY, Answer.NO, "denied")
-PEND = Decision(Filing.PEND, Answer.WAIT, "pend")
-STILL_PENDING = Decision(Filing.NOTHING, Answer.WAIT, "pend")
+LET_IN = Decision(Filing.NOTHING, AuthAnswer.LET_IN, "accept")
+SIGN = Decision(Filing.ACCEPT, AuthAnswer.LET_IN, "accept")
+FULL = Decision(Filing.NOTHING, AuthAnswer.FULL, "full")
+STILL_REJECTED = Decision(Filing.NOTHING, AuthAnswer.NO, "reject")
+REJECT = Decision(Filing.REJECT, AuthAnswer.NO, "reject")
+DENY = Decision(Filing.DENY, AuthAnswer.NO, "denied")
+PEND = Decision(Filing.PEND, AuthAnswer.WAIT, "pend")
+STILL_PENDING = Decision(Filing.NOTHING, AuthAnswer.WAIT, "pend")
 
 
 def decide(offer: Offer) -> Decision:
     """The master's answer to an offered key."""
     if offer.open_mode:
-        return LET_IN if offer.known is Known.ACCEPTED and offer.same_key else SIGN
-    if offer.full and offer.known is not Known.ACCEPTED:
+        return LET_IN if offer.known is KeyOnFile.ACCEPTED and offer.same_key else SIGN
+    if offer.full and offer.known is not KeyOnFile.ACCEPTED:
         return FULL
-    if offer.known is Known.REJECTED:
+    if offer.known is KeyOnFile.REJECTED:
         return STILL_REJECTED
-    if offer.known is Known.ACCEPTED:
+    if offer.known is KeyOnFile.ACCEPTED:
         return LET_IN if offer.same_key else DENY
     if offer.auto_reject:
         return REJECT
-    if offer.known is Known.UNACCEPTED:
+    if offer.known is KeyOnFile.UNACCEPTED:
         return _decide_pending(offer)
     if offer.auto_sign:
         return SIGN

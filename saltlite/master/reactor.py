@@ -26,7 +26,7 @@ from saltlite.core.messages import PublishLoad, PublishReply, refusal
 from saltlite.core.proof import is_proven
 from saltlite.errors import ConfigError, SaltliteError, StoreError, WireError
 from saltlite.loader.arguments import KWARG
-from saltlite.master.acl import User, key_path
+from saltlite.master.acl import AuthenticatedUser, key_path
 from saltlite.master.child import Life
 from saltlite.master.commands.publish import publish_as
 from saltlite.master.context import Shared, make_context
@@ -38,7 +38,7 @@ from saltlite.reactor.guard import PAUSE_S, RUNS_PER_S, LoopGuard
 from saltlite.reactor.reactions import LOCAL, Reaction, compile_reactions
 from saltlite.reactor.render import ReactionRenderer
 from saltlite.reactor.source import EntrySource
-from saltlite.reactor.table import Entries, Entry, read_entry
+from saltlite.reactor.table import Entries, ReactorEntry, read_entry
 from saltlite.transport.bus import (
     EVENTS_LINGER_MS,
     TAG_END,
@@ -197,7 +197,7 @@ class Reactor:
 
     # --- one event ---------------------------------------------------------------------------
 
-    def _react_to(self, event: Event, entries: Sequence[Entry]) -> None:
+    def _react_to(self, event: Event, entries: Sequence[ReactorEntry]) -> None:
         rendered = [
             pair
             for entry in entries
@@ -275,7 +275,7 @@ class Reactor:
         arg = list(reaction.arg)
         if reaction.kwarg:
             arg.append({**reaction.kwarg, KWARG: True})
-        user = User(self._shared.user, None)
+        user = AuthenticatedUser(self._shared.user, None)
         load = PublishLoad(
             tgt=reaction.tgt,
             fun=reaction.fun,

@@ -70,7 +70,7 @@ _NUMBER = struct.Struct("<Q")
 
 
 @dataclass(slots=True)
-class Request:
+class RequestFrame:
     """A request frame, and whom the reply goes to. ``alone``: not together with others.
 
     ``slow``: a worker said that it takes long. ``joined`` have sent the same frame since then.
@@ -97,7 +97,7 @@ class Port:
     monitor: zmq.Socket[bytes]
     peers: set[int] = field(default_factory=set)
     connected: bool = False
-    in_hand: Sequence[Request] = ()
+    in_hand: Sequence[RequestFrame] = ()
     number: int = 0
     may_be_slow: bool = False
 
@@ -109,9 +109,9 @@ class ReqServer:
         self._network = network
         self._sockets = sockets
         self._workers = workers
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[RequestFrame] = deque()
         self._waiting_bytes = 0
-        self._slow: deque[Request] = deque()
+        self._slow: deque[RequestFrame] = deque()
         self._slow_bytes = 0
         self._free: deque[Port] = deque()
         self._last_number = 0
@@ -236,9 +236,9 @@ class ReqServer:
         if len(frames) != 3 or frames[1]:
             self._reply_to_odd(frames)
         elif self._pipelines.admit(frames[0], frames[2]):
-            self._queue(Request(frames[0], frames[2]))
+            self._queue(RequestFrame(frames[0], frames[2]))
 
-    def _queue(self, request: Request) -> None:
+    def _queue(self, request: RequestFrame) -> None:
         self._waiting.append(request)
         self._waiting_bytes += len(request.body)
 
@@ -266,7 +266,7 @@ class ReqServer:
             leave = leave and len(requests) == 1
             self._hand_over(self._free.popleft(), requests, may_be_slow=leave)
 
-    def _next_requests(self) -> list[Request]:
+    def _next_requests(self) -> list[RequestFrame]:
         """The next request, and with it what may go together and is one worker's share."""
         requests = [self._waiting.popleft()]
         share = min(TOGETHER, 1 + len(self._waiting) // self._workers)
@@ -279,7 +279,9 @@ class ReqServer:
         self._waiting_bytes -= sum(len(one.body) for one in requests)
         return requests
 
-    def _hand_over(self, port: Port, requests: Sequence[Request], *, may_be_slow: bool) -> None:
+    def _hand_over(
+        self, port: Port, requests: Sequence[RequestFrame], *, may_be_slow: bool
+    ) -> None:
         self._last_number += 1
         head = (_NUMBER.pack(self._last_number), b"", ANY if may_be_slow else QUICK)
         try:
@@ -290,7 +292,7 @@ class ReqServer:
             return
         port.in_hand, port.number, port.may_be_slow = requests, self._last_number, may_be_slow
 
-    def _put_back(self, requests: Sequence[Request]) -> None:
+    def _put_back(self, requests: Sequence[RequestFrame]) -> None:
         """To the front of their line, in their order."""
         for request in reversed(requests):
             if request.slow:
@@ -300,7 +302,7 @@ class ReqServer:
                 self._waiting.appendleft(request)
                 self._waiting_bytes += len(request.body)
 
-    def _let_wait(self, request: Request) -> None:
+    def _let_wait(self, request: RequestFrame) -> None:
         """Into the line of slow ones, or together with the same request of before."""
         at_it = (one for port in self._ports if port.may_be_slow for one in port.in_hand)
         for other in (*self._slow, *at_it):
@@ -310,7 +312,7 @@ class ReqServer:
         if len(self._slow) >= SLOW_LIMIT or self._slow_bytes >= SLOW_LIMIT_BYTES:
             self._answer(request.identity, WORKER_LOST)
             return
-        self._slow.append(Request(request.identity, request.body, slow=True))
+        self._slow.append(RequestFrame(request.identity, request.body, slow=True))
         self._slow_bytes += len(request.body)
 
     def _take_reply(self, port: Port) -> None:
@@ -324,10 +326,10 @@ class ReqServer:
         port.in_hand = ()
         if port.connected:
             self._free.append(port)
-        handed_back: list[Request] = []
+        handed_back: list[RequestFrame] = []
         for request, reply in zip(requests, replies, strict=True):
             if reply == ASK_ALONE and not request.alone:
-                handed_back.append(Request(request.identity, request.body, alone=True))
+                handed_back.append(RequestFrame(request.identity, request.body, alone=True))
             elif reply == ASK_SLOW and not port.may_be_slow:
                 self._let_wait(request)
             elif reply.startswith(LATE):
@@ -353,7 +355,7 @@ class ReqServer:
     def _settle(self, identity: bytes, reply: bytes) -> None:
         """Send a late reply, or ask again for its caller what has taken another form meanwhile."""
         if reply.startswith(AGAIN):
-            self._queue(Request(identity, reply.removeprefix(AGAIN)))
+            self._queue(RequestFrame(identity, reply.removeprefix(AGAIN)))
         else:
             self._answer(identity, reply)
 
@@ -386,7 +388,7 @@ class ReqServer:
         for request in requests:
             self._reply(request, WORKER_LOST)
 
-    def _reply(self, request: Request, body: bytes) -> None:
+    def _reply(self, request: RequestFrame, body: bytes) -> None:
         for identity in (request.identity, *request.joined):
             self._answer(identity, body)
 
@@ -395,7 +397,7 @@ class ReqServer:
         self._send(identity, body)
         following, refused = self._pipelines.go_on(identity)
         if following is not None:
-            self._queue(Request(identity, following))
+            self._queue(RequestFrame(identity, following))
         for _ in range(refused):
             self._send(identity, WORKER_LOST)
 

@@ -25,7 +25,7 @@ _KEY_LIMIT_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionCipher:
     """A session key string and the cipher made of it."""
 
     key: str
@@ -34,7 +34,7 @@ class Session:
     path: Path
 
     def __repr__(self) -> str:
-        return "Session(***)"
+        return "SessionCipher(***)"
 
 
 class Sessions:
@@ -44,9 +44,9 @@ class Sessions:
         self._directory = directory
         self._lifetime_s = lifetime_s
         self._cached = cached
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, SessionCipher] = OrderedDict()
 
-    def get(self, minion_id: str, *, not_before_s: float = 0.0) -> Session | None:
+    def get(self, minion_id: str, *, not_before_s: float = 0.0) -> SessionCipher | None:
         """The session of an id if it has one that is not too old.
 
         One older than ``not_before_s`` (when the minion's key file was written) does not count: it
@@ -60,7 +60,7 @@ class Sessions:
             return None
         return session
 
-    def _look_up(self, minion_id: str) -> Session | None:
+    def _look_up(self, minion_id: str) -> SessionCipher | None:
         known = self._sessions.get(minion_id)
         path = disk.child(self._directory, minion_id) if known is None else known.path
         try:
@@ -75,7 +75,7 @@ class Sessions:
             return known
         return self._read(minion_id, path, stamp)
 
-    def get_or_make(self, minion_id: str, *, not_before_s: float = 0.0) -> Session:
+    def get_or_make(self, minion_id: str, *, not_before_s: float = 0.0) -> SessionCipher:
         """The session of an accepted minion; only ``_auth`` makes one, while it holds the id.
 
         One older than ``not_before_s`` is replaced, see :meth:`get`.
@@ -113,7 +113,7 @@ class Sessions:
         except FileNotFoundError:
             return []
 
-    def _read(self, minion_id: str, path: Path, stamp: tuple[int, int]) -> Session | None:
+    def _read(self, minion_id: str, path: Path, stamp: tuple[int, int]) -> SessionCipher | None:
         data = disk.read_regular(path, limit_bytes=_KEY_LIMIT_BYTES)
         if data is None:
             return None
@@ -123,7 +123,7 @@ class Sessions:
             disk.remove(path)
             return None
 
-    def _keep(self, minion_id: str, key: str, stamp: tuple[int, int], path: Path) -> Session:
+    def _keep(self, minion_id: str, key: str, stamp: tuple[int, int], path: Path) -> SessionCipher:
         """The session of a key string, known from now on.
 
         Raises:
@@ -131,7 +131,7 @@ class Sessions:
         """
         from saltlite.crypto.cipher import Crypticle
 
-        session = Session(key, Crypticle(key), stamp, path)
+        session = SessionCipher(key, Crypticle(key), stamp, path)
         self._sessions[minion_id] = session
         while len(self._sessions) > self._cached:
             self._sessions.popitem(last=False)

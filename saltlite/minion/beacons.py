@@ -72,7 +72,7 @@ class _Process:
     exited: asyncio.Future[int] | None = None
     version: int = 0
     code_version: int = 0
-    waiting: list[core.Run] = field(default_factory=list)
+    waiting: list[core.RunBeacons] = field(default_factory=list)
     """What came before the process was there."""
 
     is_ending: bool = False
@@ -160,14 +160,14 @@ class Beacons:
 
     def _carry_out(self, instructions: list[core.Instruction]) -> None:
         for instruction in instructions:
-            if isinstance(instruction, core.Run):
+            if isinstance(instruction, core.RunBeacons):
                 self._have_run(instruction)
             elif isinstance(instruction, core.Kill):
                 self._kill_process(instruction)
             else:
                 self._end_process(instruction.process)
 
-    def _have_run(self, instruction: core.Run) -> None:
+    def _have_run(self, instruction: core.RunBeacons) -> None:
         process = self._processes.get(instruction.process)
         if process is None:
             process = self._processes[instruction.process] = _Process()
@@ -177,7 +177,7 @@ class Beacons:
         else:
             self._send_instruction(process, instruction)
 
-    def _send_instruction(self, process: _Process, instruction: core.Run) -> None:
+    def _send_instruction(self, process: _Process, instruction: core.RunBeacons) -> None:
         message: dict[str, Any] = {"op": "pass"}
         message |= {"run": list(instruction.run), "close": list(instruction.close)}
         if process.version != self._version:

@@ -34,7 +34,7 @@ FIRST_TRY_S = 5.0
 T = TypeVar("T")
 
 
-class Caller:
+class MasterCaller:
     """An authenticated connection to one master. Fulfils ``context.MasterLink``."""
 
     def __init__(self, config: MinionConfig, key: PrivateKey, master: MasterAddress) -> None:
@@ -159,7 +159,7 @@ class Caller:
         return answer
 
 
-def connect(config: MinionConfig, timeout_s: float) -> Caller:
+def connect(config: MinionConfig, timeout_s: float) -> MasterCaller:
     """A connection to the first configured master that lets us in.
 
     Raises:
@@ -185,8 +185,8 @@ def connect(config: MinionConfig, timeout_s: float) -> Caller:
 
 def _connect_to(
     config: MinionConfig, key: PrivateKey, master: MasterAddress, deadline_s: float
-) -> Caller:
-    caller = Caller(config, key, master)
+) -> MasterCaller:
+    caller = MasterCaller(config, key, master)
     try:
         caller.authenticate(deadline_s)
     except BaseException:

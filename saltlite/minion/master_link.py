@@ -90,7 +90,7 @@ Source: docs/wire.md#requests, #_return.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Keys:
+class SessionKeys:
     """What one successful ``_auth`` gave."""
 
     let_in: Let_in
@@ -162,7 +162,7 @@ class Link:
         self._tcp = tcp_options(config.network)
         self._requesters: dict[str, AsyncRequester] = {}
         self._subscriber: zmq.asyncio.Socket | None = None
-        self._keys: Keys | None = None
+        self._keys: SessionKeys | None = None
         self._keys_changed = asyncio.Event()
         self._serial = 0
         self._is_shut_out = False
@@ -182,7 +182,7 @@ class Link:
 
     def stop(self) -> None:
         """End, whatever is going on."""
-        self._report_event(fsm.Stopped())
+        self._report_event(fsm.SessionStopped())
 
     def give_up(self, reason: str) -> None:
         """Leave this master for the first one of the list."""
@@ -329,7 +329,7 @@ class Link:
             let_in.master_key,
             sign_messages=auth.minion_sign_messages,
         )
-        self._keys = Keys(let_in, Crypticle(let_in.aes), channel)
+        self._keys = SessionKeys(let_in, Crypticle(let_in.aes), channel)
         self._is_shut_out = False
         self._keys_changed.set()
         self._keys_changed = asyncio.Event()
@@ -362,7 +362,7 @@ class Link:
         self._watch_for_loss()
         self._start_task(self._read_publications(subscriber, monitors[0]))
 
-    def _publish_port(self, keys: Keys) -> int:
+    def _publish_port(self, keys: SessionKeys) -> int:
         """The port the master told, unless the user has set another one."""
         configured = self._config.network.publish_port
         is_set = "publish_port" in self._config.source and configured != UNSET_PUBLISH_PORT
@@ -511,7 +511,7 @@ class Link:
             WireError: the load cannot travel.
         """
 
-        def read(keys: Keys, reply: bytes, nonce: str) -> Any:
+        def read(keys: SessionKeys, reply: bytes, nonce: str) -> Any:
             return keys.channel.open(reply, nonce, text=text)
 
         return await self._ask_master(load, read, timeout_s, tries, lane)
@@ -519,7 +519,7 @@ class Link:
     async def pillar(self, load: Mapping[str, Any]) -> dict[str, Any]:
         """The pillar; ``load`` is that of a ``_pillar`` request. Raises as :meth:`request`."""
 
-        def read(keys: Keys, reply: bytes, nonce: str) -> dict[str, Any]:
+        def read(keys: SessionKeys, reply: bytes, nonce: str) -> dict[str, Any]:
             return keys.channel.open_pillar(reply, nonce)
 
         pillar: dict[str, Any] = await self._ask_master(load, read, None, None, ASIDE)
@@ -528,7 +528,7 @@ class Link:
     async def _ask_master(
         self,
         load: Mapping[str, Any],
-        read: Callable[[Keys, bytes, str], Any],
+        read: Callable[[SessionKeys, bytes, str], Any],
         timeout_s: float | None,
         tries: int | None,
         lane: str,
@@ -552,7 +552,7 @@ class Link:
     async def _ask_once(
         self,
         load: Mapping[str, Any],
-        read: Callable[[Keys, bytes, str], Any],
+        read: Callable[[SessionKeys, bytes, str], Any],
         timeout_s: float,
         lane: str,
     ) -> Any:
@@ -569,9 +569,9 @@ class Link:
 
     async def _ask_with(
         self,
-        keys: Keys,
+        keys: SessionKeys,
         load: Mapping[str, Any],
-        read: Callable[[Keys, bytes, str], Any],
+        read: Callable[[SessionKeys, bytes, str], Any],
         timeout_s: float,
         lane: str,
     ) -> Any:
@@ -598,7 +598,7 @@ class Link:
         if requester is not None and not requester.busy:
             self._requesters.pop(lane).close()
 
-    async def _other_keys_than(self, old: Keys | None, timeout_s: float) -> Keys:
+    async def _other_keys_than(self, old: SessionKeys | None, timeout_s: float) -> SessionKeys:
         """The keys now, unless they are ``old``; then those of the next authentication."""
         deadline_s = time.monotonic() + timeout_s
         while self._keys is None or self._keys is old:

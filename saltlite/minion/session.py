@@ -103,13 +103,13 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class SessionStopped:
     """The minion is to end."""
 
 
 Event: TypeAlias = (
     Started | Accepted | Pending | Rejected | WrongFinger | Failed | WaitOver | Undecryptable
-    | Reconnected | Lost | Stopped
+    | Reconnected | Lost | SessionStopped
 )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ class Session:
         """What to do after ``event``, in order. Events that do not fit the state change nothing."""
         if self.state is State.OVER:
             return []
-        if isinstance(event, Stopped):
+        if isinstance(event, SessionStopped):
             return self._over(0)
         if isinstance(event, WaitOver):
             return self._wait_over()

@@ -11,7 +11,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers import acl
-from saltlite.providers.acl import Entry, Listed
+from saltlite.providers.acl import AclEntry, Listed
 
 _BITS = (("read", "r", 4), ("write", "w", 2), ("execute", "x", 1))
 
@@ -59,7 +59,7 @@ def _as_map(listed: Listed) -> dict[str, Any]:
     return shown
 
 
-def _describe_permissions(entry: Entry) -> dict[str, Any]:
+def _describe_permissions(entry: AclEntry) -> dict[str, Any]:
     has = {word: letter in entry.effective for word, letter, _ in _BITS}
     octal = sum(bit for word, _, bit in _BITS if has[word])
     return {"permissions": has, "octal": octal}

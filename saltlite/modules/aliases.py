@@ -11,7 +11,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import aliases as _table
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 ALIASES_FILE = "/etc/aliases"
 
@@ -95,4 +95,4 @@ def _write_table(ctx: MinionContext, text: str) -> None:
     """Replace the table, and have the mail server read it."""
     textfile.save(_aliases_path(ctx), text)
     if ctx.host.which("newaliases") is not None:
-        command.run(ctx, ["newaliases"], Options(python_shell=False, ignore_retcode=True))
+        command.run(ctx, ["newaliases"], CommandOptions(python_shell=False, ignore_retcode=True))

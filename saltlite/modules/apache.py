@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.openat import refuse_misleading
 from saltlite.providers import apache, command, textfile
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 
 ROOT = "/etc/apache2"
 """Debian's; no option, so that a test can take another."""
@@ -25,7 +25,7 @@ _MISSING = 1
 
 
 def _run_command(ctx: MinionContext, argv: Sequence[str], stdin: str | None = None) -> Outcome:
-    return command.run(ctx, list(argv), Options(python_shell=False, stdin=stdin))
+    return command.run(ctx, list(argv), CommandOptions(python_shell=False, stdin=stdin))
 
 
 def _find_ctl(ctx: MinionContext) -> str:

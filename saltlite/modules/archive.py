@@ -19,7 +19,7 @@ from saltlite.errors import FunctionError
 from saltlite.fileserver.client import file_client
 from saltlite.openat import refuse_misleading
 from saltlite.providers import archives, command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.file import place
 
 TRIMMED_TO = 100
@@ -260,7 +260,7 @@ def cmd_unzip(
     if not runas:
         refuse_misleading(dest)
     argv = [_find_program(ctx, "unzip"), *secret, *words, zip_file, "-d", dest, *left_out]
-    settings = Options(
+    settings = CommandOptions(
         python_shell=False, runas=runas, redirect_stderr=True, output_loglevel="quiet"
     )
     outcome = command.run(ctx, _render_texts(ctx, argv, template), settings, shown="unzip")
@@ -432,7 +432,7 @@ def _run_lines(
     """The lines of a program; ``written`` are the paths in ``cwd`` that it works on."""
     for path in () if runas else written:
         refuse_misleading(path, cwd)
-    options = Options(cwd=cwd, runas=runas, python_shell=False, redirect_stderr=True)
+    options = CommandOptions(cwd=cwd, runas=runas, python_shell=False, redirect_stderr=True)
     return command.run(ctx, argv, options).stdout.splitlines()
 
 

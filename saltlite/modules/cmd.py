@@ -1,7 +1,7 @@
 """Run commands on the minion.
 
-The options are explained at :class:`saltlite.providers.command.Options`; every function lists
-those it takes, in Salt's order, since people also give them by position.
+The options are explained at :class:`saltlite.providers.command.CommandOptions`; every function
+lists those it takes, in Salt's order, since people also give them by position.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from saltlite.core.dataclasses import replace
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.providers import command
-from saltlite.providers.command import DEFAULT_SHELL, Options
+from saltlite.providers.command import DEFAULT_SHELL, CommandOptions
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def run(
         salt '*' cmd.run "ls -l | awk '/foo/{print \$2}'"
         salt '*' cmd.run 'grep f' stdin='one\ntwo\nthree\nfour'
     """
-    options = Options.of(locals())
+    options = CommandOptions.of(locals())
     if bg:
         command.start(ctx, cmd, options)
         return ""
@@ -116,7 +116,7 @@ def shell(
         salt '*' cmd.shell "echo $HOME | tr a-z A-Z"
     """
     wants_shell = kwargs.get("python_shell", True)
-    options = Options.of(locals(), python_shell=wants_shell, redirect_stderr=True)
+    options = CommandOptions.of(locals(), python_shell=wants_shell, redirect_stderr=True)
     if bg:
         command.start(ctx, cmd, options)
         return ""
@@ -161,7 +161,7 @@ def run_stdout(
 
         salt '*' cmd.run_stdout "ls -l"
     """
-    return command.run(ctx, cmd, Options.of(locals())).stdout
+    return command.run(ctx, cmd, CommandOptions.of(locals())).stdout
 
 
 def run_stderr(
@@ -200,7 +200,7 @@ def run_stderr(
 
         salt '*' cmd.run_stderr "ls /nosuch"
     """
-    return command.run(ctx, cmd, Options.of(locals())).stderr
+    return command.run(ctx, cmd, CommandOptions.of(locals())).stderr
 
 
 def run_all(
@@ -243,7 +243,7 @@ def run_all(
 
         salt '*' cmd.run_all "ls -l"
     """
-    return command.run(ctx, cmd, Options.of(locals())).as_map()
+    return command.run(ctx, cmd, CommandOptions.of(locals())).as_map()
 
 
 def retcode(
@@ -279,7 +279,7 @@ def retcode(
 
         salt '*' cmd.retcode "grep -q foo /etc/motd"
     """
-    return command.run(ctx, cmd, Options.of(locals())).retcode
+    return command.run(ctx, cmd, CommandOptions.of(locals())).retcode
 
 
 def run_bg(
@@ -314,7 +314,7 @@ def run_bg(
 
         salt '*' cmd.run_bg "sleep 600"
     """
-    return {"pid": command.start(ctx, cmd, Options.of(locals()))}
+    return {"pid": command.start(ctx, cmd, CommandOptions.of(locals()))}
 
 
 def script(
@@ -353,7 +353,7 @@ def script(
 
         salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
     """
-    return _run_script(ctx, source, args, Options.of(locals()), kwargs, wait=not bg)
+    return _run_script(ctx, source, args, CommandOptions.of(locals()), kwargs, wait=not bg)
 
 
 def script_retcode(
@@ -388,7 +388,7 @@ def script_retcode(
 
         salt '*' cmd.script_retcode salt://scripts/runme.sh 'arg1 arg2'
     """
-    code: int = _run_script(ctx, source, args, Options.of(locals()), kwargs)["retcode"]
+    code: int = _run_script(ctx, source, args, CommandOptions.of(locals()), kwargs)["retcode"]
     return code
 
 
@@ -426,7 +426,7 @@ def exec_code_all(
 
         salt '*' cmd.exec_code_all ruby 'puts "cheese"'
     """
-    options = Options.of({**kwargs, "kwargs": kwargs}, cwd=cwd)
+    options = CommandOptions.of({**kwargs, "kwargs": kwargs}, cwd=cwd)
     given = [args] if isinstance(args, str) else list(args or [])
     with ctx.host.private_file(code.encode(), owner=options.runas) as path:
         argv = [*shlex.split(lang), path, *map(str, given)]
@@ -508,7 +508,7 @@ def _run_script(
     ctx: MinionContext,
     source: str,
     args: Any,
-    options: Options,
+    options: CommandOptions,
     variables: Mapping[str, Any],
     *,
     wait: bool = True,
@@ -535,7 +535,7 @@ def _script_suffix(source: str) -> str:
 
 
 def _read_script(
-    ctx: MinionContext, source: str, options: Options, variables: Mapping[str, Any]
+    ctx: MinionContext, source: str, options: CommandOptions, variables: Mapping[str, Any]
 ) -> bytes | None:
     """What a script says, ``None`` if it cannot be had; raises RenderError."""
     from saltlite.fileserver.client import file_client

@@ -12,9 +12,9 @@ from saltlite.core.dataclasses import replace
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.host import Completed
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.cron import crontab
-from saltlite.providers.cron.crontab import Job, Table
+from saltlite.providers.cron.crontab import CrontabJob, Table
 
 _NO_CRONTAB = (
     "'cron' __virtual__ returned False: Cannot load cron module: crontab command not found"
@@ -43,7 +43,7 @@ def raw_cron(ctx: MinionContext, user: str) -> str:
 
         salt '*' cron.raw_cron root
     """
-    options = Options(python_shell=False, rstrip=False, ignore_retcode=True)
+    options = CommandOptions(python_shell=False, rstrip=False, ignore_retcode=True)
     return command.run(ctx, [*_crontab_command(ctx, user), "-l"], options).stdout
 
 
@@ -118,7 +118,7 @@ def _set_entry(
     comment: Any,
     identifier: Any,
 ) -> str:
-    wanted = Job(
+    wanted = CrontabJob(
         when=when,
         cmd=str(cmd),
         identifier=_read_identifier(identifier),
@@ -143,7 +143,7 @@ def _read_identifier(given: Any) -> str | None:
     return str(given) if given else ""
 
 
-def _draw_random_times(job: Job) -> Job:
+def _draw_random_times(job: CrontabJob) -> CrontabJob:
     if job.special:
         return job
     when = tuple(
@@ -271,7 +271,7 @@ def write_cron_file_verbose(ctx: MinionContext, user: str, path: str) -> dict[st
     """
     argv = [*_crontab_command(ctx, user), _local_copy(ctx, path)]
     with _hold_crontab(ctx, user):
-        return command.run(ctx, argv, Options(python_shell=False)).as_map()
+        return command.run(ctx, argv, CommandOptions(python_shell=False)).as_map()
 
 
 def _hold_crontab(ctx: MinionContext, user: str) -> contextlib.AbstractContextManager[None]:

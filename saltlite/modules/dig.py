@@ -7,7 +7,7 @@ import ipaddress
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 INTERNAL = ("ask",)
 """Functions for other modules; nobody calls them by name."""
@@ -103,5 +103,5 @@ def ask(ctx: MinionContext, question: list[str], nameserver: str | None) -> str 
     if ctx.host.which("dig") is None:
         raise FunctionError("dig is not installed (on Debian in the package bind9-dnsutils)")
     argv = ["dig", "+short", *question, *([f"@{nameserver}"] if nameserver else [])]
-    ran = command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True))
+    ran = command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True))
     return None if ran.retcode else ran.stdout

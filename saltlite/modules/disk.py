@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.disk import tools
 from saltlite.providers.mount import active as mounted
 
@@ -82,7 +82,7 @@ def blkid(
     """
     flags = [device] if device else ["-t", token] if token else []
     argv = ["blkid", *flags]
-    done = command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True))
     return tools.parse_blkid(done.stdout) if done.retcode == 0 else {}
 
 
@@ -95,7 +95,9 @@ def fstype(ctx: MinionContext, device: str) -> str:
     """
     if ctx.host.which("lsblk") is not None:
         argv = ["lsblk", "-o", "fstype", device]
-        found = tools.parse_fstype(command.run(ctx, argv, Options(python_shell=False)).stdout)
+        found = tools.parse_fstype(
+            command.run(ctx, argv, CommandOptions(python_shell=False)).stdout
+        )
         if found:
             return found
     if ctx.host.which("df") is None:
@@ -123,7 +125,7 @@ def dump(ctx: MinionContext, device: str, args: Any = None) -> dict[str, str] | 
         salt '*' disk.dump /dev/sda1
     """
     argv = ["blockdev", *(f"--{name}" for name in _DUMPED), device]
-    done = command.run(ctx, argv, Options(python_shell=False))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False))
     if done.retcode != 0:
         return False
     values = [line for line in done.stdout.splitlines() if line]
@@ -154,7 +156,7 @@ def tune(ctx: MinionContext, device: str, **kwargs: Any) -> Any:
         elif value:
             flags.append(f"--{_SWITCHES[name]}")
             told.append("getro")
-    done = command.run(ctx, ["blockdev", *flags, device], Options(python_shell=False))
+    done = command.run(ctx, ["blockdev", *flags, device], CommandOptions(python_shell=False))
     if done.retcode != 0:
         raise FunctionError(done.stderr)
     return dump(ctx, device, told)
@@ -255,8 +257,8 @@ def _parse_numbers(given: Any) -> list[int] | None:
 
 
 def _read_output(ctx: MinionContext, argv: list[str]) -> str:
-    return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout
+    return command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True)).stdout
 
 
 def _run_command(ctx: MinionContext, argv: list[str]) -> bool:
-    return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
+    return command.run(ctx, argv, CommandOptions(python_shell=False)).retcode == 0

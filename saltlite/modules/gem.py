@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers import gem as _gem
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 
 def _run_gem(
@@ -25,7 +25,7 @@ def _run_gem(
 ) -> str:
     """What gem said; raises FunctionError with what it complains about."""
     argv = [*_gem_command(ctx, ruby, gem_bin), *words]
-    done = command.run(ctx, argv, Options(runas=runas, python_shell=False))
+    done = command.run(ctx, argv, CommandOptions(runas=runas, python_shell=False))
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return done.stdout

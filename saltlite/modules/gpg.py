@@ -18,7 +18,7 @@ from saltlite.core.data import traverse
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import gpg
-from saltlite.providers.gpg import OWNER_TRUST, TRUST, UNKNOWN, Answer, Key, Keyring
+from saltlite.providers.gpg import OWNER_TRUST, TRUST, UNKNOWN, GpgOutput, Key, Keyring
 
 INTERNAL = ("keyring", "set_trust")
 """Functions for states; nobody calls them by name."""
@@ -242,7 +242,7 @@ class _Counts:
         self.imported = numbers[2] + sum(numbers[5:9]) + numbers[10]
 
 
-def _count_imports(answer: Answer) -> _Counts:
+def _count_imports(answer: GpgOutput) -> _Counts:
     return _Counts(answer.words("IMPORT_RES"))
 
 
@@ -520,7 +520,7 @@ def decrypt(
 
 
 def _build_message(
-    ctx: MinionContext, done: Answer, output: str | None, bare: bool, what: str, user: str | None
+    ctx: MinionContext, done: GpgOutput, output: str | None, bare: bool, what: str, user: str | None
 ) -> Any:
     if not done.succeeded:
         reason = _find_reason(done)
@@ -534,7 +534,7 @@ def _build_message(
     return {"res": True, "comment": written if output else done.output}
 
 
-def _find_reason(done: Answer) -> str:
+def _find_reason(done: GpgOutput) -> str:
     if done.has("INV_RECP"):
         return "invalid recipient"
     if done.has("NO_SECKEY"):

@@ -8,7 +8,7 @@ from saltlite.context import MinionContext
 from saltlite.providers import command
 from saltlite.providers.accounts import files, provider, shadow_utils
 from saltlite.providers.accounts.plans import NewGroup
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 
 def add(
@@ -118,14 +118,14 @@ def members(ctx: MinionContext, name: str, members_list: str, root: str | None =
     return _run_command(ctx, shadow_utils.set_members(str(name), str(members_list), root))
 
 
-def _find_group(ctx: MinionContext, name: str, root: str | None) -> files.Group | None:
+def _find_group(ctx: MinionContext, name: str, root: str | None) -> files.GroupLine | None:
     if root is not None:
         groups = files.groups(ctx.host, root)
         return next((group for group in groups if group.name == str(name)), None)
     return files.group(str(name))
 
 
-def _describe_group(group: files.Group) -> dict[str, Any]:
+def _describe_group(group: files.GroupLine) -> dict[str, Any]:
     return {
         "name": group.name,
         "passwd": group.password,
@@ -135,4 +135,4 @@ def _describe_group(group: files.Group) -> dict[str, Any]:
 
 
 def _run_command(ctx: MinionContext, argv: list[str]) -> bool:
-    return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
+    return command.run(ctx, argv, CommandOptions(python_shell=False)).retcode == 0

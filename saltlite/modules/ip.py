@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.network import ifupdown, settings, stanza
 
 # --- interfaces ----------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _run_program(ctx: MinionContext, program: str, iface: str, iface_type: str) 
 
 def _read_output(ctx: MinionContext, *argv: str) -> str:
     """What a program prints; raises FunctionError if it fails."""
-    done = command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=True))
+    done = command.run(ctx, list(argv), CommandOptions(python_shell=False, ignore_retcode=True))
     if done.retcode != 0:
         raise FunctionError(f"{' '.join(argv)} failed: {done.stderr or done.stdout}")
     return done.stdout

@@ -11,7 +11,7 @@ from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, StoreError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 from saltlite.providers.firewall import rules
 
 INTERNAL = ("default_file", "running")
@@ -315,7 +315,7 @@ def flush(ctx: MinionContext, table: str = "filter", chain: str = "", family: st
 def running(ctx: MinionContext, family: str = "ipv4") -> str:
     """The rules that hold now, as ``iptables-save`` tells them."""
     program = f"{_find_program(ctx, family)}-save"
-    done = command.run(ctx, [program], Options(python_shell=False))
+    done = command.run(ctx, [program], CommandOptions(python_shell=False))
     if done.retcode != 0:
         raise FunctionError(f"{program} failed: {done.stderr}")
     return done.stdout + "\n"
@@ -354,7 +354,7 @@ def _run_program(
     ctx: MinionContext, words: list[str], family: str, *, quiet: bool = False
 ) -> Outcome:
     wait = [] if words == ["--version"] else ["--wait"]
-    options = Options(python_shell=False, ignore_retcode=quiet)
+    options = CommandOptions(python_shell=False, ignore_retcode=quiet)
     return command.run(ctx, [_find_program(ctx, family), *wait, *words], options)
 
 

@@ -56,7 +56,9 @@ def _quote_path(path: str) -> str:
 
 
 def _render_text(ctx: MinionContext, text: str, saltenv: str = "base") -> Any:
-    from saltlite.templates.pipe import Source, place_names, render
+    from saltlite.templates.pipe import TemplateSource, place_names, render
 
-    source = Source(text=text, saltenv=saltenv, variables=place_names(":string:", ":string:"))
+    source = TemplateSource(
+        text=text, saltenv=saltenv, variables=place_names(":string:", ":string:")
+    )
     return render(source, ctx, renderer="jinja|json")

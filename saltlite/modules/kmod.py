@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.kernel import modules
 
 
@@ -79,7 +79,7 @@ def load(ctx: MinionContext, mod: str, persist: bool = False) -> list[str] | str
         salt '*' kmod.load kvm
     """
     before = _list_loaded(ctx)
-    done = command.run(ctx, ["modprobe", mod], Options(python_shell=False))
+    done = command.run(ctx, ["modprobe", mod], CommandOptions(python_shell=False))
     if done.retcode != 0:
         return f"Error loading module {mod}: {done.stderr}"
     persistent = _add_persistent(ctx, mod) if persist else set()
@@ -99,7 +99,7 @@ def remove(
         salt '*' kmod.remove kvm
     """
     before = _list_loaded(ctx)
-    done = command.run(ctx, ["rmmod", mod], Options(python_shell=False))
+    done = command.run(ctx, ["rmmod", mod], CommandOptions(python_shell=False))
     if done.retcode != 0:
         return f"Error removing module {mod}: {done.stderr}"
     persistent = _remove_persistent(ctx, [mod], comment=comment) if persist else set()

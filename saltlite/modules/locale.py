@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.place import locales
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ def list_avail(ctx: MinionContext) -> list[str]:
 
         salt '*' locale.list_avail
     """
-    done = command.run(ctx, ["locale", "-a"], Options(python_shell=False))
+    done = command.run(ctx, ["locale", "-a"], CommandOptions(python_shell=False))
     return done.stdout.split("\n")
 
 
@@ -98,7 +98,7 @@ def _locale_gen(ctx: MinionContext, line: str) -> command.Outcome:
     argv = ["locale-gen"]
     if ctx.grains.get("os_family") == "Debian":
         argv.append(line)
-    return command.run(ctx, argv, Options(python_shell=False))
+    return command.run(ctx, argv, CommandOptions(python_shell=False))
 
 
 def _run_localedef(ctx: MinionContext, line: str) -> command.Outcome:
@@ -108,7 +108,7 @@ def _run_localedef(ctx: MinionContext, line: str) -> command.Outcome:
     argv = ["localedef", "--force", "-i", source, "-f", charmap or "UTF-8", name, "--quiet"]
     if ctx.host.which("localedef") is None:
         raise FunctionError('Command "locale-gen" or "localedef" was not found on this system.')
-    return command.run(ctx, argv, Options(python_shell=False))
+    return command.run(ctx, argv, CommandOptions(python_shell=False))
 
 
 def _settings_path(ctx: MinionContext) -> str:

@@ -11,7 +11,7 @@ from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, StoreError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.mount import active as mounted
 from saltlite.providers.mount import fstab as table
 
@@ -29,7 +29,7 @@ def active(ctx: MinionContext, extended: bool = False) -> dict[str, dict[str, An
         return mounted.parse_mounts(ctx.host.read_text(mounted.MOUNTS) or "")
     ids: dict[str, dict[str, str]] = {}
     if ctx.host.which("blkid") is not None:
-        options = Options(python_shell=False, ignore_retcode=True)
+        options = CommandOptions(python_shell=False, ignore_retcode=True)
         ids = mounted.parse_blkid(command.run(ctx, ["blkid"], options).stdout)
     return mounted.parse_mountinfo(ctx.host.read_text(mounted.MOUNTINFO) or "", ids)
 
@@ -76,7 +76,7 @@ def is_fuse_exec(ctx: MinionContext, cmd: str) -> bool:
     path = ctx.host.which(cmd)
     if path is None or ctx.host.which("ldd") is None:
         return False
-    done = command.run(ctx, ["ldd", path], Options(python_shell=False, ignore_retcode=True))
+    done = command.run(ctx, ["ldd", path], CommandOptions(python_shell=False, ignore_retcode=True))
     return "libfuse" in done.stdout
 
 
@@ -134,7 +134,7 @@ def set_fstab(
 
         salt '*' mount.set_fstab /mnt/foo /dev/sdz1 ext4
     """
-    wanted = table.Entry(
+    wanted = table.FstabLine(
         device=table.escape_path(device),
         name=table.escape_path(name),
         fstype=fstype,
@@ -263,7 +263,7 @@ def _make_directory(path: str) -> None:
 
 
 def _run_command(ctx: MinionContext, argv: list[str], user: str | None) -> bool | str:
-    done = command.run(ctx, argv, Options(python_shell=False, runas=user))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False, runas=user))
     return done.stderr if done.retcode != 0 else True
 
 
@@ -288,7 +288,7 @@ def swapon(ctx: MinionContext, name: str, priority: Any = None) -> dict[str, Any
     if name in before:
         return {"stats": before[name], "new": False}
     flags = ["-p", str(priority)] if priority and "priority" not in name else []
-    command.run(ctx, ["swapon", *flags, name], Options(python_shell=False))
+    command.run(ctx, ["swapon", *flags, name], CommandOptions(python_shell=False))
     after = swaps(ctx)
     return {"stats": after[name], "new": True} if name in after else {}
 
@@ -302,7 +302,7 @@ def swapoff(ctx: MinionContext, name: str) -> bool | None:
     """
     if name not in swaps(ctx):
         return None
-    command.run(ctx, ["swapoff", name], Options(python_shell=False))
+    command.run(ctx, ["swapoff", name], CommandOptions(python_shell=False))
     return name not in swaps(ctx)
 
 

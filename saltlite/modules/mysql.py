@@ -15,7 +15,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.mysql import client, grants
-from saltlite.providers.mysql.client import NATIVE, Server, ident, literal
+from saltlite.providers.mysql.client import NATIVE, MysqlServer, ident, literal
 
 INTERNAL = ("has_password", "set_user", "shown_grants")
 """Functions for states; nobody calls them by name."""
@@ -415,7 +415,7 @@ def _drop_obsolete(given: dict[str, Any]) -> dict[str, Any]:
 def _run_query(
     ctx: MinionContext, sql: str, connection: dict[str, Any], *, secrets: list[str] | None = None
 ) -> list[Row]:
-    return client.query(ctx, Server.of(ctx, connection), sql, secrets=secrets or ())
+    return client.query(ctx, MysqlServer.of(ctx, connection), sql, secrets=secrets or ())
 
 
 def _try_action(ctx: MinionContext, act: Callable[[], object]) -> bool:

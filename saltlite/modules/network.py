@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.network import interfaces as ifaces
 from saltlite.providers.network import routes as routing
 from saltlite.providers.network import sockets, tools
@@ -379,7 +379,7 @@ def mod_hostname(ctx: MinionContext, hostname: str | None) -> bool:
         argv = ["hostnamectl", "set-hostname", name]
     else:
         argv = ["hostname", name]
-    if command.run(ctx, argv, Options(python_shell=False)).retcode != 0:
+    if command.run(ctx, argv, CommandOptions(python_shell=False)).retcode != 0:
         return False
     with textfile.hold(ctx, HOSTS_FILE):
         hosts = textfile.load(ctx.host, HOSTS_FILE)
@@ -462,7 +462,7 @@ def ipneighs6(ctx: MinionContext) -> dict[str, str]:
 
 
 def _read_output(ctx: MinionContext, argv: list[str]) -> str:
-    return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout
+    return command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True)).stdout
 
 
 def routes(ctx: MinionContext, family: str | None = None) -> list[dict[str, str]]:
@@ -499,7 +499,7 @@ def get_route(ctx: MinionContext, ip: str) -> dict[str, str | None]:
 
         salt '*' network.get_route 10.10.10.10
     """
-    options = Options(python_shell=False, redirect_stderr=True)
+    options = CommandOptions(python_shell=False, redirect_stderr=True)
     said = command.run(ctx, ["ip", "route", "get", ip], options).stdout
     found = routing.parse_get(said)
     if found is None:
@@ -558,7 +558,9 @@ def ping(
     """
     wait = ["-W", str(timeout)] if timeout else []
     argv = ["ping", *wait, "-c", "4", _clean_host(host)]
-    done = command.run(ctx, argv, Options(python_shell=False, redirect_stderr=not return_boolean))
+    done = command.run(
+        ctx, argv, CommandOptions(python_shell=False, redirect_stderr=not return_boolean)
+    )
     return done.retcode == 0 if return_boolean else done.stdout
 
 
@@ -570,7 +572,7 @@ def dig(ctx: MinionContext, host: str) -> str:
         salt '*' network.dig archlinux.org
     """
     _need_program(ctx, "dig")
-    return command.run(ctx, ["dig", _clean_host(host)], Options(python_shell=False)).stdout
+    return command.run(ctx, ["dig", _clean_host(host)], CommandOptions(python_shell=False)).stdout
 
 
 def traceroute(ctx: MinionContext, host: str) -> list[dict[str, Any]]:
@@ -581,7 +583,7 @@ def traceroute(ctx: MinionContext, host: str) -> list[dict[str, Any]]:
         salt '*' network.traceroute archlinux.org
     """
     _need_program(ctx, "traceroute")
-    done = command.run(ctx, ["traceroute", _clean_host(host)], Options(python_shell=False))
+    done = command.run(ctx, ["traceroute", _clean_host(host)], CommandOptions(python_shell=False))
     return tools.parse_traceroute(done.stdout)
 
 
@@ -680,7 +682,7 @@ def get_bufsize(ctx: MinionContext, iface: str) -> dict[str, Any]:
     if ctx.host.which("ethtool") is None:
         return {}
     argv = ["ethtool", "-g", iface]
-    done = command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True))
     return tools.parse_ring(done.stdout) if done.retcode == 0 else {}
 
 
@@ -697,6 +699,6 @@ def mod_bufsize(ctx: MinionContext, iface: str, *args: Any, **kwargs: Any) -> An
     wanted = [word for name in names if name in kwargs for word in (name, str(kwargs[name]))]
     if not wanted:
         return {"result": False, "comment": RING_USAGE}
-    options = Options(python_shell=False, redirect_stderr=True)
+    options = CommandOptions(python_shell=False, redirect_stderr=True)
     done = command.run(ctx, ["ethtool", "-G", iface, *wanted], options)
     return {"result": done.retcode == 0, "comment": done.stdout or " ".join(wanted)}

@@ -14,7 +14,7 @@ from saltlite.errors import FunctionError
 from saltlite.openat import refuse_misleading
 from saltlite.providers import command
 from saltlite.providers import npm as _npm
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 
 def _run_npm(
@@ -28,7 +28,9 @@ def _run_npm(
         raise FunctionError("'npm' is not available: it is not in the search path")
     if cwd and not runas:
         refuse_misleading(cwd)
-    return command.run(ctx, list(words), Options(cwd=cwd, runas=runas, env=env, python_shell=False))
+    return command.run(
+        ctx, list(words), CommandOptions(cwd=cwd, runas=runas, env=env, python_shell=False)
+    )
 
 
 def install(

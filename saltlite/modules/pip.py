@@ -15,7 +15,7 @@ from saltlite.errors import FunctionError
 from saltlite.openat import is_closed_path
 from saltlite.providers import command
 from saltlite.providers import pip as _pip
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 
 NOTHING = {"retcode": 0, "stdout": "No packages to install."}
 
@@ -30,7 +30,7 @@ def _run_pip(
     env_vars: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Run pip; addresses of indexes may have passwords, so nothing is logged."""
-    options = Options(
+    options = CommandOptions(
         cwd=cwd, runas=user, python_shell=False, env=env_vars or None, output_loglevel="quiet"
     )
     program = _pip.command(ctx, bin_env)

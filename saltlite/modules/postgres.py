@@ -13,7 +13,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers.postgres import grants, passwords
-from saltlite.providers.postgres.psql import Server, ident, literal, query
+from saltlite.providers.postgres.psql import PostgresServer, ident, literal, query
 
 INTERNAL = ("change_role", "group_names", "hash_kind")
 """Functions for states; nobody calls them by name."""
@@ -50,7 +50,9 @@ def version(ctx: MinionContext, **connection: Any) -> str:
 
         salt '*' postgres.version
     """
-    rows = query(ctx, Server.of(ctx, connection), "SELECT current_setting('server_version') AS v")
+    rows = query(
+        ctx, PostgresServer.of(ctx, connection), "SELECT current_setting('server_version') AS v"
+    )
     return rows[0]["v"]
 
 
@@ -546,7 +548,7 @@ def privileges_list(
 
         salt '*' postgres.privileges_list orders table maintenance_db=shop
     """
-    wanted = grants.Wanted.of("", name, object_type, None, prepend)
+    wanted = grants.Privileges.of("", name, object_type, None, prepend)
     rows = _run_query(ctx, wanted.query(), connection)
     if wanted.kind == "group":
         return {row["grantee"]: row["passed_on"] == "t" for row in rows}
@@ -569,7 +571,7 @@ def has_privileges(
 
         salt '*' postgres.has_privileges joe orders table SELECT,INSERT maintenance_db=shop
     """
-    wanted = grants.Wanted.of(name, object_name, object_type, privileges, prepend)
+    wanted = grants.Privileges.of(name, object_name, object_type, privileges, prepend)
     return wanted.holds(_run_query(ctx, wanted.query(), connection), passed_on=bool(grant_option))
 
 
@@ -589,7 +591,7 @@ def privileges_grant(
 
         salt '*' postgres.privileges_grant joe orders table SELECT,INSERT maintenance_db=shop
     """
-    wanted = grants.Wanted.of(name, object_name, object_type, privileges, prepend)
+    wanted = grants.Privileges.of(name, object_name, object_type, privileges, prepend)
     return _try_action(
         lambda: _run_query(ctx, wanted.grant(passed_on=bool(grant_option)), connection)
     )
@@ -610,12 +612,12 @@ def privileges_revoke(
 
         salt '*' postgres.privileges_revoke joe orders table SELECT,INSERT maintenance_db=shop
     """
-    wanted = grants.Wanted.of(name, object_name, object_type, privileges, prepend)
+    wanted = grants.Privileges.of(name, object_name, object_type, privileges, prepend)
     return _try_action(lambda: _run_query(ctx, wanted.revoke(), connection))
 
 
 def _run_query(ctx: MinionContext, sql: str, connection: dict[str, Any]) -> list[dict[str, str]]:
-    return query(ctx, Server.of(ctx, connection), sql)
+    return query(ctx, PostgresServer.of(ctx, connection), sql)
 
 
 def _try_action(act: Any) -> bool:

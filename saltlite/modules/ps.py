@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable, ProgramMissing
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 if TYPE_CHECKING:
     import psutil
@@ -417,7 +417,7 @@ def _matching_lines(text: str, name: str) -> list[str]:
 def _read_output(ctx: MinionContext, argv: list[str], *, rstrip: bool = True) -> str:
     if ctx.host.which(argv[0]) is None:
         raise ProgramMissing(argv[0])
-    options = Options(python_shell=False, ignore_retcode=True, rstrip=rstrip)
+    options = CommandOptions(python_shell=False, ignore_retcode=True, rstrip=rstrip)
     return command.run(ctx, argv, options).stdout
 
 

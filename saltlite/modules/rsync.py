@@ -8,7 +8,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.openat import refuse_misleading
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 INTERNAL = ("words_of",)
 """Functions for states; nobody calls them by name."""
@@ -100,7 +100,7 @@ def _from_master(
 def _run_rsync(ctx: MinionContext, words: list[str]) -> dict[str, Any]:
     if ctx.host.which("rsync") is None:
         raise FunctionError("rsync is not there")
-    return command.run(ctx, ["rsync", *words], Options(python_shell=False)).as_map()
+    return command.run(ctx, ["rsync", *words], CommandOptions(python_shell=False)).as_map()
 
 
 def version(ctx: MinionContext) -> str:

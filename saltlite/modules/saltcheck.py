@@ -26,7 +26,7 @@ from saltlite.highstate.compile import Compiled
 from saltlite.highstate.parallel import AT_ONCE, Beside, may_fork
 from saltlite.modules._state import of_sls, of_top, words
 from saltlite.templates.names import file_names
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 log = logging.getLogger(__name__)
 
@@ -464,7 +464,7 @@ class _TestTree:
         except UnicodeDecodeError as error:
             raise RenderError(f"not UTF-8: {error.reason}", path=path) from error
         sls = path.removesuffix(SUFFIX).replace("/", ".")
-        source = Source(
+        source = TemplateSource(
             text=text,
             path=cached,
             name=path,

@@ -13,7 +13,7 @@ from saltlite.errors import FunctionError
 from saltlite.providers import command, textfile
 from saltlite.providers.accounts import files, shadow_utils
 from saltlite.providers.accounts.files import Shadow
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 _NOBODY = dict.fromkeys(("name", "passwd", "lstchg", "min", "max", "warn", "inact", "expire"), "")
 _DAY_S = 24 * 3600
@@ -247,4 +247,4 @@ def _find_entry(ctx: MinionContext, name: str, root: str | None) -> Shadow | Non
 
 
 def _run_command(ctx: MinionContext, argv: list[str]) -> bool:
-    return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
+    return command.run(ctx, argv, CommandOptions(python_shell=False)).retcode == 0

@@ -33,7 +33,7 @@ def renderer(
         salt '*' slsutil.renderer salt://path/to/file
         salt '*' slsutil.renderer string='Inline template! {{ saltenv }}'
     """
-    from saltlite.templates.pipe import Source, place_names, render, source_of_file
+    from saltlite.templates.pipe import TemplateSource, place_names, render, source_of_file
 
     if not path and not string:
         raise UsageError("Must pass either path or string")
@@ -45,12 +45,12 @@ def renderer(
         found = source_of_file(path, ctx, saltenv)
         if found is None:
             return {}
-        source = Source(
+        source = TemplateSource(
             text=found.text, path=path, saltenv=saltenv, variables={**found.variables, **own}
         )
     else:
         names = place_names(":string:", ":string:")
-        source = Source(text=str(string), saltenv=saltenv, variables={**names, **own})
+        source = TemplateSource(text=str(string), saltenv=saltenv, variables={**names, **own})
     return render(source, ctx, renderer=default_renderer)
 
 

@@ -21,7 +21,7 @@ from saltlite.errors import (
 from saltlite.host import Account
 from saltlite.openat import reach
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.ssh import keys
 from saltlite.providers.ssh.keys import Authorized
 
@@ -378,7 +378,7 @@ def recv_known_host_entries(
     argv += ["-t", str(enc)] if enc else []
     argv += ["-H"] if hash_known_hosts else []
     argv += ["-T", str(timeout), hostname.lstrip("-")]
-    options = Options(python_shell=False, ignore_retcode=True)
+    options = CommandOptions(python_shell=False, ignore_retcode=True)
     text = command.run(ctx, argv, options).stdout
     return (
         keys.entries(keys.parse_known(text), _check_hash_type(ctx, fingerprint_hash_type)) or None
@@ -561,7 +561,9 @@ def _run_keygen(ctx: MinionContext, path: str, user: str | None, *words: str) ->
     with reach(path, follow=True, user=None if account is None else account.uid) as spot:
         before = spot.lstat()
         name, cwd = (path, None) if spot.is_trusted else (f"./{spot.name}", spot.folder)
-        options = Options(python_shell=False, ignore_retcode=True, redirect_stderr=True, cwd=cwd)
+        options = CommandOptions(
+            python_shell=False, ignore_retcode=True, redirect_stderr=True, cwd=cwd
+        )
         said = command.run(ctx, ["ssh-keygen", *words, "-f", name], options).stdout
         if before is not None and os.geteuid() == 0:
             with spot.hold() as held:

@@ -12,7 +12,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.load import proc, processes
 from saltlite.providers.mount import active as mounted
 from saltlite.providers.network import sockets
@@ -336,4 +336,4 @@ def _read_file(ctx: MinionContext, path: str) -> str:
 
 
 def _read_output(ctx: MinionContext, argv: list[str]) -> str:
-    return command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).stdout
+    return command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True)).stdout

@@ -14,7 +14,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import command, supervisor
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 _LISTED = (0, 3)
 """Exit codes of ``supervisorctl status``: all run, not all do."""
@@ -43,7 +43,7 @@ def _run_ctl(
     """What it said; behind ``ERROR:`` if it failed and does not say so itself."""
     config = ["-c", str(conf_file)] if conf_file else []
     argv = [_find_program(ctx, bin_env), *config, *words]
-    how = Options(runas=user, python_shell=False, ignore_retcode=True)
+    how = CommandOptions(runas=user, python_shell=False, ignore_retcode=True)
     done = command.run(ctx, argv, how)
     failed = done.retcode not in fine and "ERROR" not in done.stdout
     return f"ERROR: {done.stdout or done.stderr}" if failed else done.stdout

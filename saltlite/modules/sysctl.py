@@ -12,7 +12,7 @@ from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, StoreError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.kernel import parameters
 
 _FIRST_SYSTEMD_THAT_SKIPS_THE_FILE = 207
@@ -42,7 +42,9 @@ def show(ctx: MinionContext, config_file: str | bool = False) -> dict[str, str] 
         salt '*' sysctl.show
     """
     if not config_file:
-        done = command.run(ctx, ["sysctl", "-a"], Options(python_shell=False, ignore_retcode=True))
+        done = command.run(
+            ctx, ["sysctl", "-a"], CommandOptions(python_shell=False, ignore_retcode=True)
+        )
         return parameters.parse(done.stdout)
     text = textfile.load(ctx.host, str(config_file))
     return [] if text is None else parameters.parse(text)
@@ -55,7 +57,7 @@ def get(ctx: MinionContext, name: str) -> str:
 
         salt '*' sysctl.get net.ipv4.ip_forward
     """
-    options = Options(python_shell=False, redirect_stderr=True)
+    options = CommandOptions(python_shell=False, redirect_stderr=True)
     return command.run(ctx, ["sysctl", "-n", name], options).stdout
 
 
@@ -71,7 +73,7 @@ def assign(ctx: MinionContext, name: str, value: Any) -> dict[str, str]:
     if path is None or not ctx.host.exists(path):
         raise FunctionError(f"sysctl {name} does not exist")
     argv = ["sysctl", "-w", f"{name}={text}"]
-    done = command.run(ctx, argv, Options(python_shell=False))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False))
     if done.retcode != 0 or "Invalid argument" in done.stderr:
         raise FunctionError(f"sysctl -w failed: {done.stderr}")
     said = list(parameters.parse(done.stdout).values())

@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, StoreError, UsageError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 REBOOT_WITNESS = "/var/volatile/tmp/salt/reboot_witnessed"
 MACHINE_INFO = "/etc/machine-info"
@@ -193,10 +193,10 @@ def set_system_date_time(
         moment = moment.astimezone(timezone.utc)
         argv.append("-u")
     argv.append(moment.strftime("%m%d%H%M%Y.%S"))
-    if command.run(ctx, argv, Options(python_shell=False)).retcode != 0:
+    if command.run(ctx, argv, CommandOptions(python_shell=False)).retcode != 0:
         return False
     if has_settable_hwclock(ctx):
-        options = Options(python_shell=False)
+        options = CommandOptions(python_shell=False)
         return command.run(ctx, ["hwclock", "--systohc"], options).retcode == 0
     return True
 
@@ -210,7 +210,7 @@ def has_settable_hwclock(ctx: MinionContext) -> bool:
     """
     if ctx.host.which("hwclock") is None:
         return False
-    options = Options(python_shell=False, ignore_retcode=True)
+    options = CommandOptions(python_shell=False, ignore_retcode=True)
     return command.run(ctx, ["hwclock", "--test", "--systohc"], options).retcode == 0
 
 
@@ -261,7 +261,7 @@ def set_computer_desc(ctx: MinionContext, desc: str) -> bool:
     """
     if ctx.host.which("hostnamectl") is not None:
         argv = ["hostnamectl", "set-hostname", "--pretty", str(desc)]
-        return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
+        return command.run(ctx, argv, CommandOptions(python_shell=False)).retcode == 0
     quoted = str(desc).replace("\n", " ").replace('"', '\\"')
     with textfile.hold(ctx, MACHINE_INFO):
         lines = (textfile.load(ctx.host, MACHINE_INFO) or "").splitlines()
@@ -296,4 +296,4 @@ def set_reboot_required_witnessed(ctx: MinionContext) -> bool:
 
 
 def _read_output(ctx: MinionContext, argv: list[str]) -> str:
-    return command.run(ctx, argv, Options(python_shell=False, redirect_stderr=True)).stdout
+    return command.run(ctx, argv, CommandOptions(python_shell=False, redirect_stderr=True)).stdout

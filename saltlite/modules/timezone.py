@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import command, textfile
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.place import zone as zones
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,10 @@ def set_zone(ctx: MinionContext, timezone: str) -> bool | str:
         return f"Zone does not exist: {path}"
     if _has_timedatectl(ctx):
         argv = ["timedatectl", "set-timezone", timezone]
-        if command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True)).retcode == 0:
+        if (
+            command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True)).retcode
+            == 0
+        ):
             return True
         log.warning("timedatectl did not set the zone; %s is changed instead", zones.LOCALTIME)
     _replace_link(path)
@@ -131,7 +134,7 @@ def set_hwclock(ctx: MinionContext, clock: str) -> bool:
         argv = ["hwclock", "--systohc", f"--{clock.lower()}"]
     else:
         raise FunctionError(f"localtime and UTC are the only permitted values, not {clock}")
-    return command.run(ctx, argv, Options(python_shell=False)).retcode == 0
+    return command.run(ctx, argv, CommandOptions(python_shell=False)).retcode == 0
 
 
 def _has_timedatectl(ctx: MinionContext) -> bool:

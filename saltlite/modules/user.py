@@ -14,7 +14,7 @@ from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.accounts import files, provider, shadow_utils
 from saltlite.providers.accounts.plans import NewUser
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 
 _HOME_NOT_REMOVED = 12
 """The exit code of ``userdel`` when a home or a mail box could not be removed."""
@@ -130,7 +130,7 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
     return {} if user is None else _describe_user(ctx, user, root)
 
 
-def _describe_user(ctx: MinionContext, user: files.User, root: str | None) -> dict[str, Any]:
+def _describe_user(ctx: MinionContext, user: files.PasswdLine, root: str | None) -> dict[str, Any]:
     return {
         "gid": user.gid,
         "groups": files.groups_of(ctx.host, user, root),
@@ -171,7 +171,7 @@ def primary_group(ctx: MinionContext, name: str) -> str:
 
         salt '*' user.primary_group saltadmin
     """
-    options = Options(python_shell=False, redirect_stderr=True)
+    options = CommandOptions(python_shell=False, redirect_stderr=True)
     return command.run(ctx, ["id", "-g", "-n", str(name)], options).stdout
 
 
@@ -327,7 +327,7 @@ def rename(ctx: MinionContext, name: str, new_name: str, root: str | None = None
     return files.user(ctx.host, str(new_name), root) is not None
 
 
-def _need_user(ctx: MinionContext, name: str, root: str | None) -> files.User:
+def _need_user(ctx: MinionContext, name: str, root: str | None) -> files.PasswdLine:
     user = files.user(ctx.host, str(name), root)
     if user is None:
         raise FunctionError(f"User '{name}' does not exist")
@@ -358,4 +358,4 @@ def _change_gecos(
 
 
 def _run_command(ctx: MinionContext, argv: list[str]) -> Outcome:
-    return command.run(ctx, argv, Options(python_shell=False))
+    return command.run(ctx, argv, CommandOptions(python_shell=False))

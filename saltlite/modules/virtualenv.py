@@ -17,7 +17,7 @@ from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
 from saltlite.openat import refuse_misleading
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def create(
 def _make_environment(ctx: MinionContext, words: Sequence[str], user: str | None) -> dict[str, Any]:
     if not user:
         refuse_misleading(words[-1])
-    done = command.run(ctx, list(words), Options(runas=user, python_shell=False))
+    done = command.run(ctx, list(words), CommandOptions(runas=user, python_shell=False))
     return done.as_map()
 
 
@@ -212,7 +212,9 @@ def virtualenv_ver(
 
         salt '*' virtualenv.virtualenv_ver virtualenv
     """
-    done = command.run(ctx, [str(venv_bin), "--version"], Options(runas=user, python_shell=False))
+    done = command.run(
+        ctx, [str(venv_bin), "--version"], CommandOptions(runas=user, python_shell=False)
+    )
     words = done.stdout.split()
     text = words[1] if words[:1] == ["virtualenv"] and len(words) > 1 else "".join(words[:1])
     if done.retcode != 0 or not text:

@@ -137,7 +137,10 @@ def create_certificate(
 
 
 def _issue_certificate(
-    ctx: MinionContext, given: dict[str, Any], policy: str | None, wanted: _documents.Wanted
+    ctx: MinionContext,
+    given: dict[str, Any],
+    policy: str | None,
+    wanted: _documents.CertificateSpec,
 ) -> _encodings.Certificate:
     if given["ca_server"] is not None:
         return _policies.sign_remotely(ctx, given, str(policy), wanted)

@@ -13,7 +13,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
             log.critical("ext_pillar: the command %r exits with %d", command, done.exit_code)
             return {}
         try:
-            data = render(Source(text=done.stdout, path=command), ctx, renderer=renderer)
+            data = render(TemplateSource(text=done.stdout, path=command), ctx, renderer=renderer)
         except SaltliteError as error:
             log.critical("ext_pillar: the output of the command %r: %s", command, error)
             return {}

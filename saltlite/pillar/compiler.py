@@ -19,14 +19,14 @@ from saltlite.loader.matchers import fits
 from saltlite.pillar import top as tops
 from saltlite.pillar.tree import PillarTree, SlsFile
 from saltlite.templates.names import file_names
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 log = logging.getLogger(__name__)
 
 ERRORS = "_errors"
 
 
-class Options(Protocol):
+class CompilerOptions(Protocol):
     """The options of pillar, the master's or the minion's."""
 
     @property
@@ -55,7 +55,7 @@ class Options(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SlsLocation:
     """Where an SLS name stands: its environment, and the file (a directory's own, or not)."""
 
     sls: str
@@ -108,7 +108,7 @@ class Compiler:
     """
 
     ctx: MinionContext
-    options: Options
+    options: CompilerOptions
     tree: PillarTree
     nodegroups: Mapping[str, Any]
     external: Callable[[str, Any, Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any] | None]
@@ -184,7 +184,7 @@ class Compiler:
                 continue
             seen: dict[str, dict[str, Any]] = {}
             for sls in self._expand_names(names, saltenv, found):
-                found_here = self._render_sls(Place(sls, saltenv), {}, seen, self._tops_read)
+                found_here = self._render_sls(SlsLocation(sls, saltenv), {}, seen, self._tops_read)
                 pillar = self._merge_into(pillar, found_here or {})
         return pillar
 
@@ -196,7 +196,7 @@ class Compiler:
             self._add_error(text, str(error), said=f"the top file: {error}")
             return {}
 
-    def _find_sls(self) -> tops.Wanted:
+    def _find_sls(self) -> tops.TopPillars:
         top = self._merge_tops()
         identity = self.ctx.config.identity
         facts = MinionFacts(identity.id, self.ctx.grains, self.ctx.pillar)
@@ -229,7 +229,7 @@ class Compiler:
         if file is None:
             return
         self._tops_read.append(file)
-        source = Source(
+        source = TemplateSource(
             text=file.text,
             path=file.path,
             name=file.name,
@@ -252,7 +252,9 @@ class Compiler:
         for sls in rendered.get("include") or ():
             self._read_top(f"{str(sls).replace('.', '/')}.sls", saltenv, found, seen)
 
-    def _expand_names(self, names: Sequence[str], saltenv: str, found: tops.Wanted) -> list[str]:
+    def _expand_names(
+        self, names: Sequence[str], saltenv: str, found: tops.TopPillars
+    ) -> list[str]:
         """The SLS that names and globs stand for; those that must be there even if they are not."""
         existing: list[str] = []
         for name in names:
@@ -266,7 +268,7 @@ class Compiler:
 
     def _render_sls(
         self,
-        place: Place,
+        place: SlsLocation,
         variables: Mapping[str, Any],
         seen: dict[str, dict[str, Any]],
         named_in: Sequence[SlsFile],
@@ -291,13 +293,13 @@ class Compiler:
         state.pop("include", None)
         if not include and self.options.pillar_source_merging_strategy != "list":
             return state  # as joined with nothing
-        here = Place(place.sls, place.saltenv, file.name.endswith("/init.sls"))
+        here = SlsLocation(place.sls, place.saltenv, file.name.endswith("/init.sls"))
         included = self._join_included(include, here, seen, file)
         if self.options.pillar_includes_override_sls:
             return self._merge_data(state, included)
         return self._merge_data(included, state)
 
-    def _read_sls(self, place: Place, named_in: Sequence[SlsFile]) -> SlsFile | None:
+    def _read_sls(self, place: SlsLocation, named_in: Sequence[SlsFile]) -> SlsFile | None:
         try:
             file = self.tree.read(place.sls, place.saltenv)
         except UnicodeDecodeError as error:
@@ -312,9 +314,9 @@ class Compiler:
         return file
 
     def _render_data(
-        self, place: Place, file: SlsFile, variables: Mapping[str, Any]
+        self, place: SlsLocation, file: SlsFile, variables: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        source = Source(
+        source = TemplateSource(
             text=file.text,
             path=file.path,
             name=file.name,
@@ -333,7 +335,7 @@ class Compiler:
             return None
         return dict(data)
 
-    def _report_failure(self, place: Place, error: SaltliteError) -> None:
+    def _report_failure(self, place: SlsLocation, error: SaltliteError) -> None:
         said = f"Rendering SLS '{place.sls}' failed, render error: {error}"
         text, excerpt = str(error), ""
         if isinstance(error, RenderError):
@@ -346,7 +348,7 @@ class Compiler:
     def _join_included(
         self,
         include: Sequence[Any],
-        here: Place,
+        here: SlsLocation,
         seen: dict[str, dict[str, Any]],
         file: SlsFile,
     ) -> dict[str, Any]:
@@ -362,7 +364,7 @@ class Compiler:
             for sls in named:
                 found = seen.get(sls)
                 if found is None:
-                    found = self._render_sls(Place(sls, here.saltenv), defaults, seen, [file])
+                    found = self._render_sls(SlsLocation(sls, here.saltenv), defaults, seen, [file])
                 if found is not None:
                     joined = self._merge_data(joined, _nest_below(key, found))
             if len(named) > 1 or self.options.pillar_includes_override_sls:
@@ -418,7 +420,7 @@ def _split_entry(entry: Any) -> tuple[str, Mapping[str, Any], str]:
     return str(name), defaults if isinstance(defaults, Mapping) else {}, str(more.get("key") or "")
 
 
-def absolute(name: str, here: Place) -> str:
+def absolute(name: str, here: SlsLocation) -> str:
     """An SLS name as seen from ``here``: each leading dot but the first goes up one directory."""
     plain = name.lstrip(".")
     levels = len(name) - len(plain)

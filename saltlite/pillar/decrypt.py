@@ -12,7 +12,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import DELIMITER
 from saltlite.errors import SaltliteError
-from saltlite.templates.pipe import Source, stage_on_data
+from saltlite.templates.pipe import TemplateSource, stage_on_data
 
 
 def decrypt(ctx: MinionContext, pillar: MutableMapping[str, Any]) -> list[str]:
@@ -73,4 +73,6 @@ def _decrypt_at(
         place = place[part]
     last = parts[-1]
     if last in place:
-        place[last] = stage_on_data(renderer, place[last], Source(text="", path=parts[0]), ctx)
+        place[last] = stage_on_data(
+            renderer, place[last], TemplateSource(text="", path=parts[0]), ctx
+        )

@@ -27,14 +27,14 @@ class QueryFailed(SaltliteError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """What a query gives: the names of its columns, and rows of values."""
 
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
 
-Fetch: TypeAlias = Callable[[str], Answer]
+Fetch: TypeAlias = Callable[[str], QueryResult]
 """Asks the database one query, about one minion; raises QueryFailed."""
 
 

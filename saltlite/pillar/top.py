@@ -18,7 +18,7 @@ DEFAULT_MATCH = "compound"
 
 
 @dataclass(slots=True)
-class Wanted:
+class TopPillars:
     """What is for a minion: environment → SLS names, each once, in order."""
 
     sls: dict[str, list[str]] = field(default_factory=dict)
@@ -69,12 +69,12 @@ def find_wanted(
     top: Mapping[str, Mapping[str, Sequence[Any]]],
     fits: Callable[[Target], bool],
     only: str | None = None,
-) -> Wanted:
+) -> TopPillars:
     """The SLS of those targets that mean the minion; of one environment with ``only``.
 
     ``fits`` says so of one, and raises TargetError.
     """
-    found = Wanted()
+    found = TopPillars()
     for saltenv, targets in top.items():
         if only is not None and saltenv != only:
             continue
@@ -96,7 +96,7 @@ def _kind_of(entries: Sequence[Any]) -> str:
     return DEFAULT_MATCH
 
 
-def _take_entries(found: Wanted, saltenv: str, entries: Sequence[Any]) -> None:
+def _take_entries(found: TopPillars, saltenv: str, entries: Sequence[Any]) -> None:
     names = found.sls.setdefault(saltenv, [])
     lenient = any(isinstance(entry, Mapping) and entry.get("ignore_missing") for entry in entries)
     for entry in entries:

@@ -15,7 +15,7 @@ from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.core.lazyregex import regex
 from saltlite.pillar.external import ExternalFailed
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 _GRAIN = regex(r"<(.*?)>")
 
@@ -51,7 +51,7 @@ def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
         if reply.status >= 400:
             raise ExternalFailed(f"the server answers {reply.status} {reply.reason}")
         text = reply.body.decode("utf-8", "replace")
-        data = render(Source(text=text, path="the server's answer"), ctx, renderer=renderer)
+        data = render(TemplateSource(text=text, path="the server's answer"), ctx, renderer=renderer)
         if not isinstance(data, Mapping):
             raise ExternalFailed("the server's answer is no dictionary")
         return {namespace: data} if namespace else data

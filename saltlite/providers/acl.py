@@ -31,7 +31,7 @@ _FLAGS = (("s", "suid"), ("s", "sgid"), ("t", "sticky"))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AclEntry:
     """A line of a list: ``kind`` is user, group, mask or other. The owner's has no name."""
 
     kind: str
@@ -49,9 +49,9 @@ class Listed:
     owner: str = ""
     group: str = ""
     flags: str = ""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[AclEntry] = field(default_factory=list)
 
-    def name_of(self, entry: Entry) -> str:
+    def name_of(self, entry: AclEntry) -> str:
         """Whom an entry is about."""
         own = {"user": self.owner, "group": self.group}
         return entry.name or own.get(entry.kind, "")
@@ -101,11 +101,13 @@ def parse(text: str) -> Iterator[Listed]:
             found.entries.append(_parse_entry(line))
 
 
-def _parse_entry(line: str) -> Entry:
+def _parse_entry(line: str) -> AclEntry:
     text, _, comment = line.partition("#effective:")
     default = text.startswith("default:")
     kind, name, permissions = text.removeprefix("default:").strip().rsplit(":", 2)
-    return Entry(kind, _unescape_name(name), permissions, comment.strip() or permissions, default)
+    return AclEntry(
+        kind, _unescape_name(name), permissions, comment.strip() or permissions, default
+    )
 
 
 def _unescape_name(text: str) -> str:

@@ -60,7 +60,7 @@ REPLACED = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class CommandOptions:
     """The options that the functions of ``cmd`` share, by Salt's names.
 
     ``python_shell`` ``None`` means: a shell if a person asked for the command, none if a template
@@ -93,7 +93,7 @@ class Options:
     from_job: bool = False
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], **changed: Any) -> Options:
+    def of(cls, arguments: Mapping[str, Any], **changed: Any) -> CommandOptions:
         """From a function's arguments; what is none of the options is left out."""
         wanted = {**arguments, "from_job": "__pub_jid" in arguments.get("kwargs", {}), **changed}
         return cls(**{each.name: wanted[each.name] for each in fields(cls) if each.name in wanted})
@@ -128,7 +128,9 @@ class _Prepared:
     keywords: Mapping[str, Any]
 
 
-def run(ctx: MinionContext, cmd: Any, options: Options, *, shown: str | None = None) -> Outcome:
+def run(
+    ctx: MinionContext, cmd: Any, options: CommandOptions, *, shown: str | None = None
+) -> Outcome:
     """Run a command to its end, and set the job's retcode.
 
     ``shown`` is the name for log lines, without it the first word of the command.
@@ -157,7 +159,7 @@ def run(ctx: MinionContext, cmd: Any, options: Options, *, shown: str | None = N
     return _finish_command(ctx, prepared.name, done, options)
 
 
-def start(ctx: MinionContext, cmd: Any, options: Options) -> int:
+def start(ctx: MinionContext, cmd: Any, options: CommandOptions) -> int:
     """Start a command that nobody waits for; its process id. Raises as :func:`run`."""
     prepared = _prepare_command(ctx, cmd, options, None)
     try:
@@ -166,7 +168,7 @@ def start(ctx: MinionContext, cmd: Any, options: Options) -> int:
         raise _not_started(prepared, error) from error
 
 
-def log_output(text: str, options: Options, retcode: int) -> None:
+def log_output(text: str, options: CommandOptions, retcode: int) -> None:
     """The line about the whole output that ``cmd.run`` adds to the others."""
     level = _level_of_output(options, retcode)
     if level is not None:
@@ -174,7 +176,7 @@ def log_output(text: str, options: Options, retcode: int) -> None:
 
 
 def _prepare_command(
-    ctx: MinionContext, cmd: Any, options: Options, shown: str | None
+    ctx: MinionContext, cmd: Any, options: CommandOptions, shown: str | None
 ) -> _Prepared:
     command, wanted_cwd = _expand_command(ctx, cmd, options)
     _check_permission(ctx, command)
@@ -200,7 +202,7 @@ def _prepare_command(
 
 
 def _expand_command(
-    ctx: MinionContext, cmd: Any, options: Options
+    ctx: MinionContext, cmd: Any, options: CommandOptions
 ) -> tuple[list[str] | str, str | None]:
     """The command and its directory as text, rendered if they are templates."""
     command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
@@ -212,7 +214,7 @@ def _expand_command(
     return [_render_text(ctx, part, options) for part in command], cwd
 
 
-def _render_text(ctx: MinionContext, text: str, options: Options) -> str:
+def _render_text(ctx: MinionContext, text: str, options: CommandOptions) -> str:
     """A command or its directory, which may be templates; raises RenderError."""
     from saltlite.templates.template import ENGINES, render_template
 
@@ -246,7 +248,7 @@ def _find_account(host: Host, runas: str | None) -> Account | None:
         raise FunctionError(f"User '{runas}' is not available") from None
 
 
-def _find_shell(host: Host, options: Options) -> str:
+def _find_shell(host: Host, options: CommandOptions) -> str:
     shell = options.shell or DEFAULT_SHELL
     if not (host.which(shell) and os.path.isabs(shell)):
         raise FunctionError(f"The shell {shell} is not available")
@@ -264,7 +266,7 @@ def _check_group(group: str | None) -> None:
         raise FunctionError(f"Group '{group}' is not available") from None
 
 
-def _wants_shell(ctx: MinionContext, options: Options) -> bool:
+def _wants_shell(ctx: MinionContext, options: CommandOptions) -> bool:
     if options.python_shell is not None:
         return bool(options.python_shell)
     return options.from_job or not ctx.config.modules.cmd_safe
@@ -315,7 +317,7 @@ def _parse_timeout(wanted: Any) -> float | None:
 
 
 def _build_environment(
-    host: Host, options: Options, account: Account | None, shell: str
+    host: Host, options: CommandOptions, account: Account | None, shell: str
 ) -> dict[str, str]:
     env = _login_environment(host, account, shell) if account and not options.clean_env else {}
     if account is not None and not options.clean_env:
@@ -400,7 +402,7 @@ def _log_start(name: str, account: Account | None, cwd: str, level: int | None) 
     log.info("Executing command '%s' %sin directory '%s'", name, who, cwd)
 
 
-def _log_level(options: Options) -> int | None:
+def _log_level(options: CommandOptions) -> int | None:
     """The level of lines about a command that went well; ``None`` for none."""
     name = str(options.output_loglevel).lower()
     if name == QUIET:
@@ -411,14 +413,16 @@ def _log_level(options: Options) -> int | None:
     return LEVELS[name]
 
 
-def _level_of_output(options: Options, retcode: int) -> int | None:
+def _level_of_output(options: CommandOptions, retcode: int) -> int | None:
     level = _log_level(options)
     if level is None or retcode == 0 or options.ignore_retcode:
         return level
     return max(level, logging.ERROR)
 
 
-def _finish_command(ctx: MinionContext, name: str, done: Completed, options: Options) -> Outcome:
+def _finish_command(
+    ctx: MinionContext, name: str, done: Completed, options: CommandOptions
+) -> Outcome:
     for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
         if REPLACED in text:
             log.error(
@@ -436,7 +440,7 @@ def _finish_command(ctx: MinionContext, name: str, done: Completed, options: Opt
     return Outcome(done.pid, retcode, stdout, stderr)
 
 
-def _is_success(exit_code: int, stdout: str, stderr: str, options: Options) -> bool:
+def _is_success(exit_code: int, stdout: str, stderr: str, options: CommandOptions) -> bool:
     return (
         exit_code == 0
         or exit_code in _parse_numbers(options.success_retcodes)
@@ -460,7 +464,7 @@ def _parse_numbers(wanted: Any) -> list[int]:
         raise FunctionError("success_retcodes must be a list of integers") from None
 
 
-def _log_end(name: str, retcode: int, stdout: str, stderr: str, options: Options) -> None:
+def _log_end(name: str, retcode: int, stdout: str, stderr: str, options: CommandOptions) -> None:
     level = _level_of_output(options, retcode)
     if level is None:
         return
@@ -474,7 +478,7 @@ def _log_end(name: str, retcode: int, stdout: str, stderr: str, options: Options
         log.log(level, "retcode: %s", retcode)
 
 
-def _build_timeout(cmd: Any, done: Completed, options: Options) -> Outcome:
+def _build_timeout(cmd: Any, done: Completed, options: CommandOptions) -> Outcome:
     """A command that was killed. The job's retcode stays 0, as in Salt."""
     text = f"{_show_command(cmd)} : Timed out after {options.timeout} seconds"
     if _log_level(options) is not None:

@@ -19,7 +19,7 @@ from saltlite.core.keywords import own_keywords
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import command
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -36,7 +36,7 @@ SSH = "ssh -o StrictHostKeyChecking=accept-new -o BatchMode=yes -o IdentitiesOnl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class GitCaller:
     """Who runs git, and how. ``cwd`` ``None`` means the user's home."""
 
     cwd: str | None = None
@@ -47,7 +47,7 @@ class Run:
     fail: bool = True
 
 
-def git(ctx: MinionContext, words: Sequence[str], run: Run) -> Outcome:
+def git(ctx: MinionContext, words: Sequence[str], run: GitCaller) -> Outcome:
     """Run git to its end; with ``identity`` with each of these keys until one is let in.
 
     Raises:
@@ -64,13 +64,13 @@ def git(ctx: MinionContext, words: Sequence[str], run: Run) -> Outcome:
     return _judge_outcome(outcome, words, run)
 
 
-def _run_once(ctx: MinionContext, words: Sequence[str], run: Run, key: str | None) -> Outcome:
+def _run_once(ctx: MinionContext, words: Sequence[str], run: GitCaller, key: str | None) -> Outcome:
     refuse_misleading(run.cwd, run.user)
     # without the locks a look at a clone does not write its index anew
     env = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANG": "C"}
     if key is not None:
         env["GIT_SSH_COMMAND"] = f"{SSH} -i {shlex.quote(key)}"
-    options = Options(  # noqa: S604 - the shell of a user's login, not one that reads a command
+    options = CommandOptions(  # noqa: S604 - the shell of a user's login, not one that reads a command
         cwd=run.cwd,
         runas=run.user,
         python_shell=False,
@@ -93,7 +93,7 @@ def refuse_misleading(path: str | None, user: str | None) -> None:
         openat.refuse_misleading(path)
 
 
-def _judge_outcome(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:
+def _judge_outcome(outcome: Outcome, words: Sequence[str], run: GitCaller) -> Outcome:
     if outcome.retcode == 0 or not run.fail:
         return outcome
     said = outcome.stderr.strip()
@@ -101,7 +101,7 @@ def _judge_outcome(outcome: Outcome, words: Sequence[str], run: Run) -> Outcome:
     raise FunctionError(redact_text(f"{failed}: {said}" if said else failed))
 
 
-def _find_identities(ctx: MinionContext, run: Run) -> list[str]:
+def _find_identities(ctx: MinionContext, run: GitCaller) -> list[str]:
     """The files of the keys; those of the master are fetched.
 
     Raises:

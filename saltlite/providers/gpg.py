@@ -72,7 +72,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GpgOutput:
     """What gpg came to: its output, its complaints, and its status lines as words."""
 
     succeeded: bool
@@ -104,7 +104,7 @@ class Keyring:
 
     def run(
         self, *words: str, stdin: str = "", passphrase: str | None = None, complain: bool = False
-    ) -> Answer:
+    ) -> GpgOutput:
         """Run gpg to its end.
 
         Raises:
@@ -127,7 +127,7 @@ class Keyring:
         if done.exit_code != 0 and complain:
             raise FunctionError(f"gpg failed: {complaints}")
         data = done.stdout.encode("latin-1")
-        return Answer(done.exit_code == 0, data, complaints, tuple(map(tuple, told)))
+        return GpgOutput(done.exit_code == 0, data, complaints, tuple(map(tuple, told)))
 
     def _gpg_command(self) -> list[str]:
         program = self.host.which("gpg")

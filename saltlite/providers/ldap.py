@@ -53,7 +53,7 @@ MEMBERSHIP_ONLY: Final = "auth_by_group_membership_only"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LdapEntry:
     """An entry that was found: its name, and the values of its attributes as texts."""
 
     dn: str
@@ -264,7 +264,7 @@ class Directory:
 
     def _search_entries(
         self, connection: Any, base: str, wanted: str, attributes: list[str], scope: str = ""
-    ) -> list[Entry]:
+    ) -> list[LdapEntry]:
         ldap3 = _load_library()
         try:
             connection.search(
@@ -280,7 +280,9 @@ class Directory:
         if (connection.result or {}).get("result") == SIZE_EXCEEDED:
             log.warning("ldap: the directory tells %s of %s only in part", wanted, base)
         return [
-            Entry(one["dn"], {name: _as_texts(all_) for name, all_ in one["attributes"].items()})
+            LdapEntry(
+                one["dn"], {name: _as_texts(all_) for name, all_ in one["attributes"].items()}
+            )
             for one in connection.response or ()
             if one.get("type") == "searchResEntry"
         ]

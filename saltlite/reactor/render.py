@@ -21,7 +21,7 @@ from saltlite.core.plain import PlainMap
 from saltlite.errors import RenderError, SaltliteError
 from saltlite.templates.names import QUOTE_ALL
 from saltlite.templates.own import forget_changes
-from saltlite.templates.pipe import Source, pipe, place_names, render, source_of_file
+from saltlite.templates.pipe import TemplateSource, pipe, place_names, render, source_of_file
 
 RENDERER: Final = "jinja|yaml"
 SCHEME: Final = "salt://"
@@ -97,7 +97,7 @@ class ReactionRenderer:
             _refuse_unquoted(text, path)
         names = place_names(path, os.path.basename(path))
         variables = {**names, "tag": tag, "data": dict(data), "sls": None}
-        source = Source(text=text, path=path, variables=variables)
+        source = TemplateSource(text=text, path=path, variables=variables)
         return render(source, self.ctx, renderer=RENDERER)
 
     def _read(self, path: str, tag: str) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from saltlite.config.schema import Source
+from saltlite.config.schema import OptionSource
 from saltlite.disk import check_origin
 from saltlite.errors import ConfigError
 from saltlite.reactor.table import Entries, TagTable, read_entries
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 OPTION = "reactor"
 
 
-def configured_entries(value: Any, sources: Mapping[str, Source]) -> Entries:
+def configured_entries(value: Any, sources: Mapping[str, OptionSource]) -> Entries:
     """The entries of the option, read from the file that it names if it names one.
 
     What is wrong is told with file and line.
@@ -52,7 +52,7 @@ def _read(path: str) -> str:
         raise ConfigError(f"cannot be read: {why or error}", path=path, option=OPTION) from error
 
 
-def _places(path: str, key: str | None, source: Source | None) -> Callable[[int], str]:
+def _places(path: str, key: str | None, source: OptionSource | None) -> Callable[[int], str]:
     """What tells ``file:line`` of an entry; the file is looked at only where something is wrong."""
 
     def place(number: int) -> str:
@@ -81,7 +81,7 @@ class EntrySource:
     were.
     """
 
-    def __init__(self, value: Any, sources: Mapping[str, Source]) -> None:
+    def __init__(self, value: Any, sources: Mapping[str, OptionSource]) -> None:
         """Read the entries.
 
         Raises:

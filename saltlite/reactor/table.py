@@ -24,7 +24,7 @@ _SPECIAL: Final = regex(r"[*?\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReactorEntry:
     """One entry: a pattern of tags and the files to render, in order."""
 
     pattern: str
@@ -39,7 +39,7 @@ class Entry:
 class Entries:
     """What a configuration says; ``problems`` are lines for people."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ReactorEntry, ...]
     problems: tuple[str, ...] = ()
 
 
@@ -68,7 +68,7 @@ def _problem(place: str, value: Any, allowed: str) -> str:
     ) + (f", {allowed}")
 
 
-def read_entry(value: Any) -> Entry | None:
+def read_entry(value: Any) -> ReactorEntry | None:
     """One entry; ``None`` if it is of another form."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return None
@@ -80,7 +80,7 @@ def read_entry(value: Any) -> Entry | None:
         return None
     if not all(isinstance(file, str) and file for file in listed):
         return None
-    return Entry(pattern, tuple(listed))
+    return ReactorEntry(pattern, tuple(listed))
 
 
 class TagTable:
@@ -90,7 +90,7 @@ class TagTable:
     one; of those that begin and end as a tag does only the regular expressions are asked.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ReactorEntry]) -> None:
         self.entries = tuple(entries)
         self._exact: dict[str, list[int]] = {}
         self._by_prefix: dict[str, _BySuffix] = {}
@@ -106,7 +106,7 @@ class TagTable:
         prefix, suffix = pattern[: found[0]], pattern[found[-1] + 1 :]
         self._by_prefix.setdefault(prefix, _BySuffix()).add(suffix, number, pattern)
 
-    def matching(self, tag: str) -> list[Entry]:
+    def matching(self, tag: str) -> list[ReactorEntry]:
         """The entries that mean a tag, in the order of the list."""
         found = list(self._exact.get(tag, ()))
         for length in self._lengths:

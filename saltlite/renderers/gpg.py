@@ -14,7 +14,7 @@ from saltlite.errors import CommandError, RenderError
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ _BLOCK = regex(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DO
 _HEADER = "-----BEGIN PGP MESSAGE-----"
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The same data with every GPG message in it decrypted.
 
     What cannot be decrypted stays as it is, with a line in the log, unless the option

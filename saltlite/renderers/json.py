@@ -9,10 +9,10 @@ from saltlite.templates.serialized import parse_error, without_first_line
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The value of a JSON text, without its ``#!`` line.
 
     Raises:

@@ -18,7 +18,7 @@ from saltlite.templates.python import build_error, execute, require_file
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 IMPORT = regex(r"^\s*from\s+(salt://\S+)\s+import\s+(.+?)\s*$")
 DEPTH = 20
@@ -140,7 +140,7 @@ class Module:
         return declare
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The high data that an SLS file of Python declares.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.core.dataclasses import dataclass, replace
 from saltlite.core.lazyregex import regex
 from saltlite.errors import RenderError
-from saltlite.templates.pipe import Source, Stage, run_stage
+from saltlite.templates.pipe import Stage, TemplateSource, run_stage
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -41,7 +41,7 @@ _YAML, _JINJA = Stage("yaml", ""), Stage("jinja", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class StateconfOptions:
     """What the first line of a file asks for."""
 
     goal: bool = True
@@ -52,7 +52,7 @@ class Options:
     template: Stage = _JINJA
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The high data of an SLS file whose names belong to it.
 
     Raises:
@@ -81,7 +81,7 @@ def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
     return high
 
 
-def read_options(argument: str, path: str) -> Options:
+def read_options(argument: str, path: str) -> StateconfOptions:
     """What the words behind ``#!stateconf`` mean.
 
     Raises:
@@ -92,7 +92,7 @@ def read_options(argument: str, path: str) -> Options:
     except getopt.GetoptError as error:
         raise RenderError(f"{error}; {USAGE}", path=path, line=1) from None
     given = {letter for letter, _ in letters}
-    options = Options("-G" not in given, "-o" in given, "-s" in given, "-p" in given)
+    options = StateconfOptions("-G" not in given, "-o" in given, "-s" in given, "-p" in given)
     if not rest:
         return options
     data, dot, template = " ".join(rest).partition(" . ")
@@ -113,7 +113,7 @@ def _sls_directory(sls: str) -> str:
 # --- parameters --------------------------------------------------------------------------------
 
 
-def _own_parameters(high: Any, source: Source) -> dict[str, Any]:
+def _own_parameters(high: Any, source: TemplateSource) -> dict[str, Any]:
     """The parameters before the marker, with what files before this one said about them."""
     _require_map(high, source)
     extensions = source.shared.get(_EXTENSIONS, {})
@@ -124,7 +124,7 @@ def _own_parameters(high: Any, source: Source) -> dict[str, Any]:
     return found
 
 
-def _keep_extensions(extend: Any, source: Source) -> None:
+def _keep_extensions(extend: Any, source: TemplateSource) -> None:
     """Keep what ``extend`` says of the parameters of files that are read later."""
     if isinstance(extend, Mapping):
         kept = source.shared.setdefault(_EXTENSIONS, {})
@@ -133,7 +133,7 @@ def _keep_extensions(extend: Any, source: Source) -> None:
 
 
 def _take_parameters(
-    high: Mapping[Any, Any], source: Source
+    high: Mapping[Any, Any], source: TemplateSource
 ) -> Iterator[tuple[str, dict[Any, Any]]]:
     for ident, body in high.items():
         if ident in _NO_STATES:
@@ -149,7 +149,7 @@ def _take_parameters(
 # --- the rewriting of names --------------------------------------------------------------------
 
 
-def _rewrite_high(high: Any, source: Source, options: Options) -> High:
+def _rewrite_high(high: Any, source: TemplateSource, options: StateconfOptions) -> High:
     """High data with full names, and with the states and requisites that the options want."""
     _require_map(high, source)
     states = {
@@ -169,12 +169,12 @@ def _rewrite_high(high: Any, source: Source, options: Options) -> High:
     return _rename_all(found, source)
 
 
-def _require_map(high: Any, source: Source) -> None:
+def _require_map(high: Any, source: TemplateSource) -> None:
     if not isinstance(high, Mapping):
         raise RenderError(f"SLS {source.sls} does not render to a dictionary", path=source.path)
 
 
-def _list_runs(ident: Any, body: Any, source: Source) -> Iterator[tuple[str, Any]]:
+def _list_runs(ident: Any, body: Any, source: TemplateSource) -> Iterator[tuple[str, Any]]:
     """What a declaration says, each list a copy; ``test.nop`` alone says it to that function."""
     if isinstance(body, str):
         body = {body: []}
@@ -196,7 +196,7 @@ def _is_set(key: str, arguments: Any) -> bool:
     return key == ".".join(SET) or (key == SET[0] and SET[1] in arguments)
 
 
-def _add_start(states: High, places: list[tuple[str, str]], source: Source) -> High:
+def _add_start(states: High, places: list[tuple[str, str]], source: TemplateSource) -> High:
     _require_free(START, "start", states, source)
     if not places:
         problem = "Can't determine the first state in the sls file!"
@@ -205,12 +205,12 @@ def _add_start(states: High, places: list[tuple[str, str]], source: Source) -> H
     return {".".join(SET): [{"require_in": [{module: ident}]}]}
 
 
-def _add_goal(states: High, places: list[tuple[str, str]], source: Source) -> High:
+def _add_goal(states: High, places: list[tuple[str, str]], source: TemplateSource) -> High:
     _require_free(GOAL, "goal", states, source)
     return {".".join(SET): [{"require": [{module: ident} for ident, module in places]}]}
 
 
-def _require_free(ident: str, what: str, states: High, source: Source) -> None:
+def _require_free(ident: str, what: str, states: High, source: TemplateSource) -> None:
     if ident in states:
         problem = f"Can't generate {what} state({ident})! The same state id already exists!"
         raise RenderError(problem, path=source.path)
@@ -219,7 +219,7 @@ def _require_free(ident: str, what: str, states: High, source: Source) -> None:
 # --- the order in which states are written -----------------------------------------------------
 
 
-def _require_order(states: High, source: Source) -> None:
+def _require_order(states: High, source: TemplateSource) -> None:
     """Let each state require the one before it.
 
     Raises:
@@ -236,7 +236,7 @@ def _require_order(states: High, source: Source) -> None:
 
 
 def _check_order(
-    place: tuple[str, str], arguments: list[Any], numbers: Mapping[Any, int], source: Source
+    place: tuple[str, str], arguments: list[Any], numbers: Mapping[Any, int], source: TemplateSource
 ) -> None:
     ident, module = place
     for requisite, reference in _list_references(arguments):
@@ -276,7 +276,7 @@ def _list_references(arguments: list[Any]) -> Iterator[tuple[str, Mapping[Any, A
 # --- full names --------------------------------------------------------------------------------
 
 
-def _rename_all(high: High, source: Source) -> High:
+def _rename_all(high: High, source: TemplateSource) -> High:
     """The same with full names; IDs that get another one come last."""
     found = _rename_ids(high, source)
     if isinstance(found.get("include"), list):
@@ -289,7 +289,7 @@ def _rename_all(high: High, source: Source) -> High:
     return found
 
 
-def _rename_ids(high: High, source: Source) -> High:
+def _rename_ids(high: High, source: TemplateSource) -> High:
     kept: High = {}
     renamed: High = {}
     for ident, body in high.items():
@@ -302,7 +302,7 @@ def _rename_ids(high: High, source: Source) -> High:
     return {**kept, **renamed}
 
 
-def _rename_body(body: Mapping[str, Any], source: Source, name: str = "") -> High:
+def _rename_body(body: Mapping[str, Any], source: TemplateSource, name: str = "") -> High:
     """A declaration whose requisites have full names, and which has the name ``name``."""
     found: High = {}
     for key, arguments in body.items():
@@ -320,7 +320,7 @@ def _has_name(arguments: list[Any]) -> bool:
     return any(isinstance(each, Mapping) and "name" in each for each in arguments)
 
 
-def _full_argument(argument: Any, source: Source) -> Any:
+def _full_argument(argument: Any, source: TemplateSource) -> Any:
     if not isinstance(argument, Mapping):
         return argument
     return {
@@ -331,7 +331,7 @@ def _full_argument(argument: Any, source: Source) -> Any:
     }
 
 
-def _full_reference(reference: Any, source: Source) -> Any:
+def _full_reference(reference: Any, source: TemplateSource) -> Any:
     if not isinstance(reference, Mapping):
         return reference
     return {
@@ -340,11 +340,11 @@ def _full_reference(reference: Any, source: Source) -> Any:
     }
 
 
-def _full_sls(entry: Any, source: Source) -> Any:
+def _full_sls(entry: Any, source: TemplateSource) -> Any:
     return _absolute_sls(entry, source) if _is_relative(entry) else entry
 
 
-def _full_exclusion(entry: Any, source: Source) -> Any:
+def _full_exclusion(entry: Any, source: TemplateSource) -> Any:
     if isinstance(entry, Mapping) and _is_relative(entry.get("sls")):
         return {**entry, "sls": _absolute_sls(entry["sls"], source)}
     return entry
@@ -354,7 +354,7 @@ def _is_relative(name: Any) -> bool:
     return isinstance(name, str) and name.startswith(".")
 
 
-def absolute_id(ident: str, source: Source) -> str:
+def absolute_id(ident: str, source: TemplateSource) -> str:
     """The full name of an ID: ``.x`` is of this file, ``.b::x`` of the file ``b`` beside it.
 
     Raises:
@@ -369,7 +369,7 @@ def absolute_id(ident: str, source: Source) -> str:
     return f"{_parent_sls(source, len(ident) - len(name) - 1)}::{name}"
 
 
-def _absolute_sls(name: str, source: Source) -> str:
+def _absolute_sls(name: str, source: TemplateSource) -> str:
     """An SLS by its place beside this one; a package's ``init.sls`` counts as a file, as in Salt.
 
     Raises:
@@ -380,7 +380,7 @@ def _absolute_sls(name: str, source: Source) -> str:
     return f"{above}.{plain}" if above else plain
 
 
-def _parent_sls(source: Source, levels: int) -> str:
+def _parent_sls(source: TemplateSource, levels: int) -> str:
     parts = source.sls.split(".")
     if levels > len(parts):
         problem = "Attempted relative include goes beyond top level package"

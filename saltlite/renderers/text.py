@@ -8,9 +8,9 @@ from saltlite.templates.serialized import without_first_line
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The text as it is, without a ``#!`` line."""
     return without_first_line(data) if isinstance(data, str) else data

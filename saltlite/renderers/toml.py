@@ -9,10 +9,10 @@ from saltlite.templates.serialized import without_first_line
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The value of a TOML text; needs Python 3.11 or the package ``tomli``.
 
     Raises:

@@ -9,10 +9,10 @@ from saltlite.templates.excerpt import excerpt, yaml_hint
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The value of a YAML text in which tags say how values of the same key are joined.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 from saltlite.core.numbers import is_digits
 from saltlite.jobs.entries import job_entry, metadata_of, started_at
 from saltlite.jobs.history import changes_of, moment_before
-from saltlite.runner_context import Job, Jobs, RunnerContext
+from saltlite.runner_context import Jobs, PublishedJob, RunnerContext
 
 UNKNOWN = "Cannot contact returner or no job with this jid"
 
@@ -340,7 +340,7 @@ def _list_functions(fun: Any) -> list[str]:
     return [fun] if isinstance(fun, str) else [str(one) for one in fun or ()]
 
 
-def _list_targets(job: Job) -> list[str]:
+def _list_targets(job: PublishedJob) -> list[str]:
     return [*_list_functions(job.load.get("tgt")), *job.minions]
 
 
@@ -381,7 +381,7 @@ def _parse_moment_as(text: str, form: str) -> datetime | None:
         return None
 
 
-def _list_named_targets(job: Job) -> list[str]:
+def _list_named_targets(job: PublishedJob) -> list[str]:
     """Ids of a list target, which also names minions that the master does not know."""
     if job.load.get("tgt_type") != "list":
         return []

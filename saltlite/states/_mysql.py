@@ -22,7 +22,7 @@ class Unseen:
     reason: str
 
 
-class Seen(Resource[Now | Unseen], Generic[Now]):
+class MysqlResource(Resource[Now | Unseen], Generic[Now]):
     """Something that a server says of itself."""
 
     @abstractmethod

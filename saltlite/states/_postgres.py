@@ -47,7 +47,7 @@ def flags(arguments: Mapping[str, Any]) -> dict[str, bool | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RoleStatus:
     """A role as it is; ``role`` is ``None`` without it. ``is_until``: it ends when it shall."""
 
     role: Mapping[str, Any] | None
@@ -55,7 +55,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role(Resource[Found]):
+class Role(Resource[RoleStatus]):
     """A role with these attributes; what is ``None`` is as it may be. ``kind``: User or Group."""
 
     name: str
@@ -69,18 +69,18 @@ class Role(Resource[Found]):
     valid_until: str | None = None
     groups: tuple[str, ...] = ()
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> RoleStatus:
         asks = self.password is not None and not self.refresh_password
         role = postgres.role_get(ctx, self.name, return_password=asks, **self.server)
         if role is None or self.valid_until is None:
-            return Found(role=role)
+            return RoleStatus(role=role)
         ends = f"coalesce(rolvaliduntil = {literal(self.valid_until)}::timestamptz, false)"
         which = f"rolname = {literal(self.name)}"
         sql = f"SELECT {ends} AS same FROM pg_roles WHERE {which}"  # noqa: S608 - quoted
         rows = postgres.psql_query(ctx, sql, **self.server)
-        return Found(role=role, is_until=bool(rows) and rows[0]["same"] == "t")
+        return RoleStatus(role=role, is_until=bool(rows) and rows[0]["same"] == "t")
 
-    def plan(self, now: Found) -> list[Step]:
+    def plan(self, now: RoleStatus) -> list[Step]:
         if now.role is None:
             return [self._plan_creation()]
         wanted = self._find_wanted(now.role, is_until=now.is_until)
@@ -145,7 +145,7 @@ class Role(Resource[Found]):
                 f"Failed to {verb} {self.kind.lower()} {self.name}: {error}"
             ) from error
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: RoleStatus) -> str:
         return f"{self.kind} {self.name} is already present"
 
 

@@ -21,7 +21,7 @@ FILE_ARGUMENTS = frozenset({"user", "group", "mode", "makedirs", "dir_mode", "ba
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OutputStatus:
     """A file: whether it is there, what of its content and of its owner and mode is another.
 
     ``complaint`` is why it must not be replaced; ``kept`` what is in it, for another encoding.
@@ -35,7 +35,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document(Resource[Found]):
+class Document(Resource[OutputStatus]):
     """A file whose content is made when it is needed. ``how`` are arguments of ``file.managed``."""
 
     what: ClassVar[str]
@@ -46,17 +46,17 @@ class Document(Resource[Found]):
     how: Mapping[str, Any]
 
     @abstractmethod
-    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> OutputStatus:
         """What of a file that is there is another than declared."""
 
     @abstractmethod
-    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: OutputStatus) -> bytes:
         """New content; the same document where only what is around it is another."""
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> OutputStatus:
         data = ctx.host.read_bytes(self.name)
         if data is None:
-            return Found(is_there=False)
+            return OutputStatus(is_there=False)
         found = self.compare(ctx, data, datetime.now(timezone.utc))
         return replace(found, rights=self._find_rights(ctx))
 
@@ -65,7 +65,7 @@ class Document(Resource[Found]):
         kept = {**self.how, "replace": False, "makedirs": False}
         return realise(file_managed(ctx, self.name, kept), ctx, test=True).changes
 
-    def plan(self, now: Found) -> list[Step] | Verdict:
+    def plan(self, now: OutputStatus) -> list[Step] | Verdict:
         if now.complaint:
             return Verdict(result=False, comment=now.complaint)
         if not now.is_there:
@@ -84,7 +84,7 @@ class Document(Resource[Found]):
             ]
         return []
 
-    def _plan_step(self, verb: str, changes: Mapping[str, Any], before: Found) -> Step:
+    def _plan_step(self, verb: str, changes: Mapping[str, Any], before: OutputStatus) -> Step:
         return Step(
             would=f"The {self.what} would have been {verb}",
             did=f"The {self.what} has been {verb}",
@@ -92,7 +92,7 @@ class Document(Resource[Found]):
             run=lambda ctx: self.write(ctx, before),
         )
 
-    def write(self, ctx: MinionContext, before: Found) -> None:
+    def write(self, ctx: MinionContext, before: OutputStatus) -> None:
         """Make the content and put it in place."""
         data = self.make(ctx, datetime.now(timezone.utc), before)
         with ctx.host.private_file(data) as source:  # it may be binary, and it may be a key
@@ -102,7 +102,7 @@ class Document(Resource[Found]):
     def _set_rights(self, ctx: MinionContext) -> None:
         _manage_file(ctx, self.name, {**self.how, "replace": False})
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: OutputStatus) -> str:
         return f"The {self.what} is in the correct state"
 
 

@@ -47,12 +47,14 @@ def absent(
     name: str, acl_type: str, acl_name: str = "", perms: str = "", recurse: bool = False
 ) -> Declared:
     """No such entry in the access list of ``name``; with ``recurse`` in none below."""
-    return Absent(path=str(name), kind=str(acl_type), names=(str(acl_name),), recurse=bool(recurse))
+    return AbsentEntries(
+        path=str(name), kind=str(acl_type), names=(str(acl_name),), recurse=bool(recurse)
+    )
 
 
 def list_absent(name: str, acl_type: str, acl_names: Any = None, recurse: bool = False) -> Declared:
     """As :func:`absent`, for several names."""
-    return Absent(
+    return AbsentEntries(
         path=str(name),
         kind=str(acl_type),
         names=tuple(_list_names(acl_names)),
@@ -73,7 +75,7 @@ def _declare_present(
     if letters is None:
         said = f"perms: {perms!r} has other letters than rwxX, and is no number from 0 to 7"
         return Verdict(result=False, comment=said)
-    return Present(
+    return PresentEntries(
         path=str(name),
         kind=str(acl_type),
         names=tuple(names),
@@ -93,7 +95,7 @@ def _to_letters(perms: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class AclStatus:
     """The lists of a file and, where it is asked for, of all below it."""
 
     exists: bool
@@ -101,7 +103,7 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entries(Resource[Now]):
+class _Entries(Resource[AclStatus]):
     """Entries of one kind, by the names that they are for."""
 
     path: str
@@ -109,10 +111,10 @@ class _Entries(Resource[Now]):
     names: tuple[str, ...]
     recurse: bool
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> AclStatus:
         if not ctx.host.exists(self.path):
-            return Now(exists=False)
-        return Now(True, acl.list_files(ctx.host, [self.path], recursive=self.recurse))
+            return AclStatus(exists=False)
+        return AclStatus(True, acl.list_files(ctx.host, [self.path], recursive=self.recurse))
 
     def find_entries(self, listed: Listed) -> dict[str, str]:
         """The permissions of the entries that are meant, by name."""
@@ -138,19 +140,19 @@ class _Entries(Resource[Now]):
     def missing(self) -> Verdict:
         return Verdict(result=False, comment=f"{self.path} does not exist")
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: AclStatus) -> str:
         return SETTLED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(_Entries):
+class PresentEntries(_Entries):
     """Entries with these permissions."""
 
     perms: str
     given: str | int
     force: bool = False
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: AclStatus) -> Sequence[Step] | Verdict:
         if not now.exists:
             return self.missing()
         wrong = [one for one in now.lists if self._does_differ(one)]
@@ -223,10 +225,10 @@ class Present(_Entries):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(_Entries):
+class AbsentEntries(_Entries):
     """No such entries."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: AclStatus) -> Sequence[Step] | Verdict:
         if not now.exists:
             return self.missing()
         found = {

@@ -17,7 +17,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class AlternativeStatus:
     """A name: the program it stands for, whether one is registered, and how it is chosen."""
 
     current: str | None
@@ -31,16 +31,16 @@ class Now:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Alternative(Resource[Now]):
+class _Alternative(Resource[AlternativeStatus]):
     """A name that stands for one of several programs, and the path that is meant."""
 
     name: str
     path: str = ""
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> AlternativeStatus:
         """Ask for the alternatives of the name."""
         call = ctx.functions.call
-        return Now(
+        return AlternativeStatus(
             current=call("alternatives.show_current", self.name) or None,
             registered=bool(self.path and call("alternatives.check_exists", self.name, self.path)),
             shown=str(call("alternatives.display", self.name)),
@@ -54,7 +54,7 @@ class Registered(_Alternative):
     link: str
     priority: int | str
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: AlternativeStatus) -> Sequence[Step] | Verdict:
         """Register it."""
         if now.registered:
             return []
@@ -79,14 +79,16 @@ class Registered(_Alternative):
         if not call("alternatives.check_exists", self.name, self.path):
             raise FunctionError(f"Alternative for {self.name} not installed: {said}")
 
-    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: AlternativeStatus, after: AlternativeStatus, steps: Sequence[Step]
+    ) -> str:
         """It is registered; another one may have a greater priority, or be chosen."""
         if after.current == self.path:
             return steps[0].did
         wish = f"registered with priority {self.priority} and not set to default"
         return f"Alternative {self.path} for {self.name} {wish}"
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: AlternativeStatus) -> str:
         """It is registered; with which priority does not matter."""
         return f"Alternative {self.path} for {self.name} is already registered"
 
@@ -95,7 +97,7 @@ class Registered(_Alternative):
 class Unregistered(_Alternative):
     """A program is none of the alternatives."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: AlternativeStatus) -> Sequence[Step] | Verdict:
         """Take it away; another one takes its place."""
         if not now.registered:
             return []
@@ -110,18 +112,18 @@ class Unregistered(_Alternative):
             )
         ]
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: AlternativeStatus) -> str:
         """It is not registered."""
         if now.current:
             return f"Alternative for {self.name} is set to it's default path {now.current}"
         return f"Alternative for {self.name} doesn't exist"
 
-    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+    def unmet(self, after: AlternativeStatus, left: Sequence[Step]) -> str:
         """It is still registered."""
         return f"Alternative {self.path} for {self.name} was not removed"
 
 
-def _next_path(now: Now, path: str) -> str:
+def _next_path(now: AlternativeStatus, path: str) -> str:
     """What the name stands for without this program: the other one with the greatest priority."""
     if now.current != path:
         return now.current or ""
@@ -134,7 +136,7 @@ def _next_path(now: Now, path: str) -> str:
 class Chosen(_Alternative):
     """A program is what the name stands for, whatever the priorities."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: AlternativeStatus) -> Sequence[Step] | Verdict:
         """Choose it, if it is registered."""
         if now.current == self.path:
             return []
@@ -150,16 +152,18 @@ class Chosen(_Alternative):
             )
         ]
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: AlternativeStatus) -> str:
         """It is chosen."""
         return f"Alternative for {self.name} already set to {self.path}"
 
-    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+    def unmet(self, after: AlternativeStatus, left: Sequence[Step]) -> str:
         """It was not chosen."""
         return f"Alternative for {self.name} not updated"
 
 
-def install(name: str, link: str, path: str, priority: Any) -> Resource[Now] | Verdict:
+def install(
+    name: str, link: str, path: str, priority: Any
+) -> Resource[AlternativeStatus] | Verdict:
     """A program is one of the alternatives for a name. ``priority`` is a whole number."""
     if isinstance(priority, bool) or not is_digits(str(priority).removeprefix("-")):
         said = f"priority {str(priority)!r} must be an integer"
@@ -167,12 +171,12 @@ def install(name: str, link: str, path: str, priority: Any) -> Resource[Now] | V
     return Registered(name=name, link=link, path=path, priority=priority)
 
 
-def remove(name: str, path: str) -> Resource[Now]:
+def remove(name: str, path: str) -> Resource[AlternativeStatus]:
     """A program is none of the alternatives for a name."""
     return Unregistered(name=name, path=path)
 
 
-def set_(name: str, path: str) -> Resource[Now]:
+def set_(name: str, path: str) -> Resource[AlternativeStatus]:
     """A name stands for a program, whatever the priorities of the alternatives."""
     return Chosen(name=name, path=path)
 
@@ -181,7 +185,7 @@ def set_(name: str, path: str) -> Resource[Now]:
 class Automatic(_Alternative):
     """The priorities decide what a name stands for."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: AlternativeStatus) -> Sequence[Step] | Verdict:
         """Let them decide."""
         if now.automatic:
             return []
@@ -197,11 +201,11 @@ class Automatic(_Alternative):
             )
         ]
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: AlternativeStatus) -> str:
         """They do."""
         return f"{self.name} already in auto mode"
 
 
-def auto(name: str) -> Resource[Now]:
+def auto(name: str) -> Resource[AlternativeStatus]:
     """The alternative with the greatest priority is what a name stands for."""
     return Automatic(name=name)

@@ -17,7 +17,7 @@ Data = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class BeaconStatus:
     """A beacon as the minion has it, and as it is in the file; ``None`` where it is not there."""
 
     data: Data | None
@@ -54,10 +54,10 @@ def disabled(name: str, **kwargs: Any) -> Switched:
     return Switched(name=str(name), wanted=False)
 
 
-def _read_beacon(ctx: MinionContext, name: str) -> Now:
+def _read_beacon(ctx: MinionContext, name: str) -> BeaconStatus:
     found = beacons.list_(ctx, return_yaml=False)
     data = list_form(name, found[name]) if name in found else None
-    return Now(data, beacons.read_saved(ctx, name))
+    return BeaconStatus(data, beacons.read_saved(ctx, name))
 
 
 def _check_answer(answer: Mapping[str, Any]) -> None:
@@ -75,17 +75,17 @@ def _save_step(name: str) -> Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beacon(Resource[Now]):
+class Beacon(Resource[BeaconStatus]):
     """A beacon as declared."""
 
     name: str
     wanted: Data
     save: bool = False
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> BeaconStatus:
         return _read_beacon(ctx, self.name)
 
-    def plan(self, now: Now) -> list[Step]:
+    def plan(self, now: BeaconStatus) -> list[Step]:
         steps = []
         if now.data is None:
             steps.append(self._add_step())
@@ -117,21 +117,21 @@ class Beacon(Resource[Now]):
             run=lambda ctx: _check_answer(beacons.modify(ctx, self.name, self.wanted)),
         )
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: BeaconStatus) -> str:
         return f"Job {self.name} in correct state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoBeacon(Resource[Now]):
+class NoBeacon(Resource[BeaconStatus]):
     """A beacon that is not there."""
 
     name: str
     save: bool = False
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> BeaconStatus:
         return _read_beacon(ctx, self.name)
 
-    def plan(self, now: Now) -> list[Step]:
+    def plan(self, now: BeaconStatus) -> list[Step]:
         steps = []
         if now.data is not None:
             steps.append(
@@ -146,21 +146,21 @@ class NoBeacon(Resource[Now]):
             steps.append(_save_step(self.name))
         return steps
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: BeaconStatus) -> str:
         return f"{self.name} not configured in beacons"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switched(Resource[Now]):
+class Switched(Resource[BeaconStatus]):
     """A beacon that runs, or with ``wanted`` false does not."""
 
     name: str
     wanted: bool
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> BeaconStatus:
         return _read_beacon(ctx, self.name)
 
-    def plan(self, now: Now) -> list[Step]:
+    def plan(self, now: BeaconStatus) -> list[Step]:
         if now.data is None or _is_enabled(now.data) is self.wanted:
             return []
         verb = "enabled" if self.wanted else "disabled"
@@ -177,7 +177,7 @@ class Switched(Resource[Now]):
         switch = beacons.enable_beacon if self.wanted else beacons.disable_beacon
         _check_answer(switch(ctx, self.name))
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: BeaconStatus) -> str:
         if now.data is None:
             return f"{self.name} is not a configured beacon"
         return f"Beacon {self.name} is {'enabled' if self.wanted else 'disabled'}"

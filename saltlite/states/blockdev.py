@@ -15,7 +15,7 @@ from saltlite.errors import FunctionError, ProgramMissing, UsageError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import disk
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 BLKID_FOUND_NOTHING = 2
 """Its exit code; any other but 0 means that it could not look."""
@@ -69,7 +69,7 @@ def tuned(name: str, **kwargs: Any) -> Tuned:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DeviceStatus:
     """Whether there is something of that name, what is on it, and whether the kind can be made."""
 
     is_there: bool
@@ -78,7 +78,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileSystem(Resource[Found]):
+class FileSystem(Resource[DeviceStatus]):
     """A file system on a device."""
 
     name: str
@@ -86,13 +86,13 @@ class FileSystem(Resource[Found]):
     force: bool
     options: Mapping[str, Any]
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> DeviceStatus:
         if not os.path.exists(self.name):
-            return Found(is_there=False)
+            return DeviceStatus(is_there=False)
         can_be_made = ctx.host.which(f"mkfs.{self.kind}") is not None
-        return Found(is_there=True, kind=_kind_on(ctx, self.name), can_be_made=can_be_made)
+        return DeviceStatus(is_there=True, kind=_kind_on(ctx, self.name), can_be_made=can_be_made)
 
-    def plan(self, now: Found) -> list[Step] | Verdict:
+    def plan(self, now: DeviceStatus) -> list[Step] | Verdict:
         if not now.is_there:
             return Verdict(result=False, comment=f"{self.name} does not exist")
         if now.kind == self.kind:
@@ -107,13 +107,15 @@ class FileSystem(Resource[Found]):
         if not disk.format_(ctx, self.name, self.kind, force=self.force, **self.options):
             raise FunctionError(f"Failed to format {self.name}")
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: DeviceStatus) -> str:
         return f"{self.name} already formatted with {self.kind}"
 
-    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: DeviceStatus, after: DeviceStatus, steps: Sequence[Step]
+    ) -> str:
         return f"{self.name} has been formatted with {self.kind}"
 
-    def unmet(self, after: Found, left: Sequence[Step]) -> str:
+    def unmet(self, after: DeviceStatus, left: Sequence[Step]) -> str:
         return f"Failed to format {self.name}"
 
 
@@ -127,7 +129,7 @@ def _kind_on(ctx: MinionContext, device: str) -> str:
         raise ProgramMissing("blkid")
     # Its cache may still have what was there before mkfs.
     argv = ["blkid", "-c", "/dev/null", "-o", "value", "-s", "TYPE", device]
-    done = command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True))
     if done.retcode not in (0, BLKID_FOUND_NOTHING):
         raise FunctionError(f"What is on {device} cannot be told: {done.stderr or 'blkid failed'}")
     return done.stdout.strip()

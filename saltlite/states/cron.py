@@ -13,7 +13,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import cron
 from saltlite.providers.accounts import files
 from saltlite.providers.cron import crontab
-from saltlite.providers.cron.crontab import Job, Table
+from saltlite.providers.cron.crontab import CrontabJob, Table
 from saltlite.providers.file import hashes, sources
 
 
@@ -38,7 +38,7 @@ def present(
     name = name.strip()
     times = (str(each).lower() for each in (minute, hour, daymonth, month, dayweek))
     when = tuple(times) if special is None else (str(special),)
-    job = Job(
+    job = CrontabJob(
         when=when,
         cmd=name,
         identifier=_find_identifier(name, identifier),
@@ -169,7 +169,7 @@ class CronJob(Resource[Tab]):
     """A job in a user's crontab."""
 
     user: str
-    job: Job
+    job: CrontabJob
 
     def read(self, ctx: MinionContext) -> Tab:
         return _read_tab(ctx, self.user)

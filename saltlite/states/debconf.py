@@ -29,14 +29,14 @@ def set_(name: str, data: Mapping[str, Mapping[str, Any]], **kwargs: Any) -> Ans
     )
 
 
-def _parse_answer(package: str, question: str, given: Any) -> Answer:
+def _parse_answer(package: str, question: str, given: Any) -> DebconfAnswer:
     for key in ("type", "value"):
         if not isinstance(given, Mapping) or key not in given:
             raise DeclarationError(f"debconf.set {package}: {question} needs a {key}")
     value = given["value"]
     if isinstance(value, bool):
         value = str(value).lower()
-    return Answer(str(question), str(given["type"]), str(value))
+    return DebconfAnswer(str(question), str(given["type"]), str(value))
 
 
 def set_file(
@@ -61,7 +61,7 @@ def set_file(
         return Verdict(result=False, comment=f"Unable to set debconf selections: no {source}")
     return FromFile(
         answers=tuple(
-            _Line(package, Answer(question, kind, value))
+            _Line(package, DebconfAnswer(question, kind, value))
             for package, questions in selections.parse_given(text).items()
             for question, kind, value in questions
         ),
@@ -70,7 +70,7 @@ def set_file(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DebconfAnswer:
     """A question, its type and the answer."""
 
     question: str
@@ -95,7 +95,7 @@ class Answered(Resource[list[list[str]]]):
     """Questions of a package that have these answers."""
 
     package: str
-    answers: tuple[Answer, ...]
+    answers: tuple[DebconfAnswer, ...]
 
     def read(self, ctx: MinionContext) -> list[list[str]]:
         return debconf.show(ctx, self.package) or []
@@ -111,7 +111,7 @@ class Answered(Resource[list[list[str]]]):
             if not answer.is_in(now)
         ]
 
-    def _set_answer(self, ctx: MinionContext, answer: Answer) -> None:
+    def _set_answer(self, ctx: MinionContext, answer: DebconfAnswer) -> None:
         debconf.set_(ctx, self.package, answer.question, answer.type, answer.value)
 
     def comment_unchanged(self, now: list[list[str]]) -> str:
@@ -139,7 +139,7 @@ class _Line:
     """An answer, and the package whose question it is."""
 
     package: str
-    answer: Answer
+    answer: DebconfAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

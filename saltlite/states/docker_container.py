@@ -13,7 +13,7 @@ from saltlite.modules.docker import containers as module
 from saltlite.providers.docker import options
 from saltlite.providers.docker.engine import EngineError
 from saltlite.states._docker.once import Once, run_each_time
-from saltlite.states._docker.running import Running, replace_anyway
+from saltlite.states._docker.running import RunningContainer, replace_anyway
 from saltlite.states._docker.signals import send_signal
 
 
@@ -40,7 +40,7 @@ def running(
     if not image:
         return Verdict(result=False, comment=_NO_IMAGE)
     options.refuse_raw(skip_translate)
-    resource = Running(
+    resource = RunningContainer(
         name=str(name),
         image=str(image),
         body=options.container(
@@ -125,7 +125,7 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Declared:
 
 def absent(name: str, force: bool = False) -> Declared:
     """No container of this name; one that runs is removed with ``force``."""
-    return Absent(name=name, force=bool(force))
+    return AbsentContainer(name=name, force=bool(force))
 
 
 def stopped(
@@ -140,7 +140,7 @@ def stopped(
     names = [str(one) for one in containers or ([] if name is None else [name])]
     if not names:
         return Verdict(result=False, comment="One of 'name' and 'containers' must be provided")
-    return Stopped(
+    return StoppedContainers(
         names=tuple(names),
         timeout_s=shutdown_timeout,
         unpause=bool(unpause),
@@ -158,7 +158,7 @@ def _state_of(ctx: MinionContext, name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(Resource[Mapping[str, str] | None]):
+class AbsentContainer(Resource[Mapping[str, str] | None]):
     """A container that is not there."""
 
     drawn = frozenset({"removed"})
@@ -194,7 +194,7 @@ class Absent(Resource[Mapping[str, str] | None]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped(Resource[Mapping[str, str | None]]):
+class StoppedContainers(Resource[Mapping[str, str | None]]):
     """Containers that do not run."""
 
     names: tuple[str, ...]

@@ -40,7 +40,7 @@ def present(
     full = name if tag is None else f"{name}:{tag}"
     if force:
         return _pulling_again(full, client_timeout)
-    return Present(name=full, timeout_s=int(client_timeout))
+    return PresentImage(name=full, timeout_s=int(client_timeout))
 
 
 def absent(name: str | None = None, images: Any = None, force: bool = False) -> Declared:
@@ -48,7 +48,7 @@ def absent(name: str | None = None, images: Any = None, force: bool = False) -> 
     names = [str(one) for one in images or ([] if name is None else [name])]
     if not names:
         return Verdict(result=False, comment="One of 'name' and 'images' must be provided")
-    return Absent(names=tuple(names), force=bool(force))
+    return AbsentImages(names=tuple(names), force=bool(force))
 
 
 def mod_watch(ctx: MinionContext, name: str, sfun: str | None = None, **kwargs: Any) -> Declared:
@@ -79,7 +79,7 @@ def _pull_image(ctx: MinionContext, full: str, timeout_s: int) -> dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(Resource[bool]):
+class PresentImage(Resource[bool]):
     """An image that is here."""
 
     name: str
@@ -105,7 +105,7 @@ class Present(Resource[bool]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(Resource[list[str]]):
+class AbsentImages(Resource[list[str]]):
     """Images that are not here."""
 
     names: tuple[str, ...]

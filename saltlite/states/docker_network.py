@@ -45,7 +45,7 @@ def present(
     body = options.network(name, kwargs, validate_ip_addrs=bool(validate_ip_addrs))
     names = [str(one) for one in options.to_list(containers or [])]
     there = {one: find_container(ctx, one) for one in names}
-    return Present(
+    return PresentNetwork(
         name=name,
         body=body,
         members=tuple(one for one in names if _is_running(there[one])),
@@ -69,7 +69,7 @@ def _warn_of(there: Mapping[str, Facts | None]) -> list[str]:
 
 def absent(name: str) -> Declared:
     """No network of this name; containers are detached from it."""
-    return Absent(name=name)
+    return AbsentNetwork(name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def _find_attached(network: Facts | None) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(_Network):
+class PresentNetwork(_Network):
     """A network that is there."""
 
     body: Mapping[str, Any]
@@ -203,7 +203,7 @@ class Present(_Network):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(_Network):
+class AbsentNetwork(_Network):
     """A network that is not there."""
 
     def plan(self, now: Facts | None) -> Sequence[Step] | Verdict:

@@ -19,7 +19,7 @@ def present(
     name: str, driver: str | None = None, driver_opts: Any = None, force: bool = False
 ) -> Declared:
     """A volume of this name; one with another ``driver`` is replaced with ``force``."""
-    return Present(
+    return PresentVolume(
         name=name,
         driver=driver,
         options=options.to_map(driver_opts) if driver_opts else {},
@@ -29,7 +29,7 @@ def present(
 
 def absent(name: str, driver: str | None = None) -> Declared:
     """No volume of this name."""
-    return Absent(name=name)
+    return AbsentVolume(name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class _Volume(Resource[Facts]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(_Volume):
+class PresentVolume(_Volume):
     """A volume that is there."""
 
     drawn = frozenset({"created"})
@@ -99,7 +99,7 @@ class Present(_Volume):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(_Volume):
+class AbsentVolume(_Volume):
     """A volume that is not there."""
 
     def plan(self, now: Facts) -> Sequence[Step]:

@@ -51,7 +51,7 @@ def present(
         "rich_rules": (rich_rules, prune_rich_rules),
     }
     lists = {
-        what: Wanted(values=tuple(map(str, values or ())), prune=prune)
+        what: ZoneValues(values=tuple(map(str, values or ())), prune=prune)
         for what, (values, prune) in given.items()
         if values or prune
     }
@@ -86,7 +86,7 @@ def _parse_forward(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ZoneValues:
     """What a zone shall have of one kind; with ``prune`` nothing else."""
 
     values: tuple[str, ...]
@@ -102,7 +102,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ZoneStatus:
     """The zones there are, the default one, and what the one declared has; it may not be there."""
 
     zones: tuple[str, ...]
@@ -112,15 +112,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Zone(Resource[Found]):
+class Zone(Resource[ZoneStatus]):
     """A zone of firewalld."""
 
     name: str
     default: bool
     masquerade: bool
-    lists: Mapping[str, Wanted]
+    lists: Mapping[str, ZoneValues]
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> ZoneStatus:
         names = tuple(firewalld.get_zones(ctx))
         is_there = self.name in names
         target = Target(self.name)
@@ -130,7 +130,7 @@ class Zone(Resource[Found]):
             else ()
             for what in self.lists
         }
-        return Found(
+        return ZoneStatus(
             zones=names,
             default=firewalld.default_zone(ctx) if self.default else "",
             masquerade=is_there and firewalld.get_masquerade(ctx, self.name),
@@ -145,7 +145,7 @@ class Zone(Resource[Found]):
         each = [zones.parse_forward(value) for value in values]
         return [zones.forward(*(parts[name] for name in _FORWARD_PARTS)) for parts in each]
 
-    def plan(self, now: Found) -> list[Step]:
+    def plan(self, now: ZoneStatus) -> list[Step]:
         steps = []
         if self.name not in now.zones:
             changes = {self.name: {"old": list(now.zones), "new": self.name}}
@@ -164,7 +164,7 @@ class Zone(Resource[Found]):
         ]
         return steps
 
-    def _list_steps(self, what: str, wanted: Wanted, now: tuple[str, ...]) -> list[Step]:
+    def _list_steps(self, what: str, wanted: ZoneValues, now: tuple[str, ...]) -> list[Step]:
         added, removed = wanted.find_added(now), wanted.find_removed(now)
         if not added and not removed:
             return []
@@ -194,13 +194,13 @@ class Zone(Resource[Found]):
                 zones.change(ctx, verb, what, value, target)
         firewalld.reload_rules(ctx)
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: ZoneStatus) -> str:
         return f"'{self.name}' is already in the desired state."
 
-    def would(self, now: Found, steps: Sequence[Step]) -> str:
+    def would(self, now: ZoneStatus, steps: Sequence[Step]) -> str:
         return f"Configuration for '{self.name}' will change."
 
-    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: ZoneStatus, after: ZoneStatus, steps: Sequence[Step]) -> str:
         return f"'{self.name}' was configured."
 
 

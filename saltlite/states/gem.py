@@ -41,14 +41,14 @@ def installed(
 
 def removed(
     name: str, ruby: str | None = None, user: str | None = None, gem_bin: str | None = None
-) -> Removed:
+) -> RemovedGem:
     """No version of a gem."""
-    return Removed(name=name, which={"ruby": ruby, "runas": user, "gem_bin": gem_bin})
+    return RemovedGem(name=name, which={"ruby": ruby, "runas": user, "gem_bin": gem_bin})
 
 
-def sources_add(name: str, ruby: str | None = None, user: str | None = None) -> Source:
+def sources_add(name: str, ruby: str | None = None, user: str | None = None) -> GemSource:
     """An address from which gems are got."""
-    return Source(name=name, which={"ruby": ruby, "runas": user})
+    return GemSource(name=name, which={"ruby": ruby, "runas": user})
 
 
 def sources_remove(name: str, ruby: str | None = None, user: str | None = None) -> NoSource:
@@ -97,7 +97,7 @@ class Installed(Resource[list[str]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed(Resource[list[str]]):
+class RemovedGem(Resource[list[str]]):
     """A gem that is not there."""
 
     name: str
@@ -123,7 +123,7 @@ class Removed(Resource[list[str]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source(Resource[list[str]]):
+class GemSource(Resource[list[str]]):
     """An address in the list of sources."""
 
     name: str

@@ -17,8 +17,14 @@ from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.git import redact_text
 from saltlite.states._git.detached import Detached
 from saltlite.states._git.latest import Latest
-from saltlite.states._git.present import Present
-from saltlite.states._git.target import Access, last_words, parsed, refused, stray_arguments
+from saltlite.states._git.present import PresentRepository
+from saltlite.states._git.target import (
+    RepositoryAccess,
+    last_words,
+    parsed,
+    refused,
+    stray_arguments,
+)
 
 
 def latest(
@@ -71,7 +77,7 @@ def latest(
         target=str(target),
         rev=str(rev),
         branch=branch,
-        access=Access(user, identity, https_user, https_pass, output_encoding),
+        access=RepositoryAccess(user, identity, https_user, https_pass, output_encoding),
         remote=remote,
         bare=bool(bare),
         mirror=bool(mirror),
@@ -121,7 +127,7 @@ def detached(
         name=str(name),
         target=str(target),
         rev=str(rev),
-        access=Access(user, identity, https_user, https_pass, output_encoding),
+        access=RepositoryAccess(user, identity, https_user, https_pass, output_encoding),
         remote=str(remote),
         force_clone=bool(force_clone),
         force_checkout=bool(force_checkout),
@@ -150,19 +156,19 @@ def present(
         return refused(f"Target '{name}' is not an absolute path")
     if bare and separate_git_dir:
         return refused("'separate_git_dir' and 'bare' cannot be used together")
-    return Present(
+    return PresentRepository(
         path=str(name),
         force=bool(force),
         bare=bool(bare),
         template=template,
         separate_git_dir=separate_git_dir,
         shared=shared,
-        access=Access(user, output_encoding=output_encoding),
+        access=RepositoryAccess(user, output_encoding=output_encoding),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting(Resource[list[str] | None]):
+class GitSetting(Resource[list[str] | None]):
     """A setting of a repository or of a user, with one value or several."""
 
     name: str
@@ -170,7 +176,7 @@ class Setting(Resource[list[str] | None]):
     single: bool
     repo: str | None
     everywhere: bool
-    access: Access
+    access: RepositoryAccess
 
     def _find_scope(self) -> dict[str, Any]:
         where = self.access.local()
@@ -242,13 +248,13 @@ def config_set(
         return refused("Non-global config options require the 'repo' argument to be set")
     several = multivar if isinstance(multivar, (list, tuple)) else [multivar]
     values = [value] if multivar is None else several
-    return Setting(
+    return GitSetting(
         name=name,
         values=tuple(str(each) for each in values),
         single=multivar is None,
         repo=repo,
         everywhere=everywhere,
-        access=Access(user, output_encoding=output_encoding),
+        access=RepositoryAccess(user, output_encoding=output_encoding),
     )
 
 
@@ -259,7 +265,7 @@ class Cloned(Resource[tuple[bool, str]]):
     name: str
     target: str
     branch: str | None
-    access: Access
+    access: RepositoryAccess
 
     def read(self, ctx: MinionContext) -> tuple[bool, str]:
         """Whether there is something, and the branch that is checked out."""
@@ -350,7 +356,7 @@ def cloned(
         name=str(name),
         target=str(target),
         branch=branch or None,
-        access=Access(user, identity, https_user, https_pass, output_encoding),
+        access=RepositoryAccess(user, identity, https_user, https_pass, output_encoding),
     )
 
 
@@ -429,5 +435,5 @@ def config_unset(
         name=str(name),
         value_regex=value_regex,
         every=every,
-        where={**where, **Access(user, output_encoding=output_encoding).local()},
+        where={**where, **RepositoryAccess(user, output_encoding=output_encoding).local()},
     )

@@ -29,7 +29,7 @@ def present(
     """
     if trust is not None and trust not in OWNER_TRUST:
         return Verdict(result=False, comment=f"Invalid trust level {trust}")
-    return Present(
+    return PresentKeys(
         wanted=_wanted_keys(name, keys), user=user, home=gnupghome, server=keyserver, trust=trust
     )
 
@@ -42,7 +42,7 @@ def absent(
     **kwargs: Any,
 ) -> Declared:
     """No key ``name``, or none of ``keys``, in the keyring of ``user``."""
-    return Absent(wanted=_wanted_keys(name, keys), user=user, home=gnupghome)
+    return AbsentKeys(wanted=_wanted_keys(name, keys), user=user, home=gnupghome)
 
 
 def _wanted_keys(name: str, keys: Any) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class _Keys(Resource[dict[str, Key | None]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present(_Keys):
+class PresentKeys(_Keys):
     """Keys that are there, and how far their owners are trusted."""
 
     server: str | None
@@ -130,7 +130,7 @@ class Present(_Keys):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent(_Keys):
+class AbsentKeys(_Keys):
     """Keys that are not there."""
 
     def plan(self, now: dict[str, Key | None]) -> Sequence[Step]:

@@ -36,13 +36,13 @@ def options_present(
     strict: bool = False,
     encoding: str | None = None,
     no_spaces: bool = False,
-) -> Options:
+) -> IniOptions:
     """Options with these values, by section; a value in no section stands before them.
 
     ``strict`` removes other sections, other options of these sections, and those in no section.
     """
     file = File(path=name, separator=separator, encoding=encoding, no_spaces=no_spaces)
-    return Options(file=file, sections=sections or {}, strict=strict)
+    return IniOptions(file=file, sections=sections or {}, strict=strict)
 
 
 def options_absent(
@@ -90,7 +90,7 @@ class _Content(Resource[Content]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(_Content):
+class IniOptions(_Content):
     """Options that have values."""
 
     file: File

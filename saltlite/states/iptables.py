@@ -69,7 +69,7 @@ def set_policy(
     """What happens to a packet that no rule of ``chain`` decides."""
     if not chain or not policy:
         raise FunctionError("iptables.set_policy needs a chain and a policy")
-    place = Place(table=table, chain=str(chain), family=family)
+    place = ChainRef(table=table, chain=str(chain), family=family)
     return Policy(name=str(name), place=place, policy=str(policy), save=save)
 
 
@@ -81,12 +81,12 @@ def flush(
     **kwargs: Any,
 ) -> Flushed:
     """No rules in a chain, or in all chains of a table."""
-    place = Place(table=table, chain=str(chain), family=family)
+    place = ChainRef(table=table, chain=str(chain), family=family)
     return Flushed(name=str(name), place=place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ChainRef:
     """Where rules are; ``chain`` may be empty where all of the table is meant."""
 
     table: str
@@ -99,14 +99,14 @@ class Rule:
     """One rule: its words, and the whole command as it is shown."""
 
     name: str
-    place: Place
+    place: ChainRef
     words: str
     shown: str
     position: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RuleStatus:
     """Which of the rules are there, and whether the file says what holds (if it is asked for)."""
 
     there: tuple[bool, ...]
@@ -137,7 +137,7 @@ def _build_rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> 
     position = options.get("position")
     if letter == "I" and not position:
         raise FunctionError(f"The rule {name} needs a position, or is to be appended")
-    place = Place(table=options["table"], chain=str(chain), family=options["family"])
+    place = ChainRef(table=options["table"], chain=str(chain), family=options["family"])
     given = {key: value for key, value in options.items() if key not in _PLACES}
     shown = iptables.build_rule(
         ctx, place.table, place.chain, letter, position or "", True, place.family, **given
@@ -149,13 +149,13 @@ def _build_rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> 
 _PLACES = frozenset({"table", "chain", "position", "family", "name", "rules", "save", "full"})
 
 
-def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> Found:
+def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> RuleStatus:
     there = tuple(
         iptables.check(ctx, rule.place.table, rule.place.chain, rule.words, rule.place.family)
         is True
         for rule in rules
     )
-    return Found(there=there, is_saved=not save or _is_saved(ctx, rules[0].place.family, save))
+    return RuleStatus(there=there, is_saved=not save or _is_saved(ctx, rules[0].place.family, save))
 
 
 def _is_saved(ctx: MinionContext, family: str, save: Any) -> bool:
@@ -186,7 +186,7 @@ def _save_step(family: str, save: Any) -> Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules(Resource[Found]):
+class Rules(Resource[RuleStatus]):
     """Rules that chains have. ``letter`` is the command of iptables that puts them there."""
 
     rules: tuple[Rule, ...]
@@ -194,10 +194,10 @@ class Rules(Resource[Found]):
     save: Any
     many: bool
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> RuleStatus:
         return _read_rules(ctx, self.rules, self.save)
 
-    def plan(self, now: Found) -> list[Step]:
+    def plan(self, now: RuleStatus) -> list[Step]:
         missing = [rule for rule, there in zip(self.rules, now.there, strict=True) if not there]
         steps = [
             Step(
@@ -239,32 +239,32 @@ class Rules(Resource[Found]):
             return f"Set and saved iptables rule {rule.name} for {family}\n{rule.shown}"
         return f"Set iptables rule for {rule.name} to: {rule.shown} for {family}"
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: RuleStatus) -> str:
         return "\n".join(self._say_rule(rule, "already set") for rule in self.rules)
 
-    def would(self, now: Found, steps: Sequence[Step]) -> str:
+    def would(self, now: RuleStatus, steps: Sequence[Step]) -> str:
         return "\n".join([*self._find_present(now), *(step.would for step in steps)])
 
-    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: RuleStatus, after: RuleStatus, steps: Sequence[Step]) -> str:
         return "\n".join([*self._find_present(before), *(step.did for step in steps)])
 
-    def _find_present(self, now: Found) -> list[str]:
+    def _find_present(self, now: RuleStatus) -> list[str]:
         pairs = zip(self.rules, now.there, strict=True)
         return [self._say_rule(rule, "already set") for rule, there in pairs if there]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoRules(Resource[Found]):
+class NoRules(Resource[RuleStatus]):
     """Rules that chains do not have."""
 
     rules: tuple[Rule, ...]
     save: Any
     many: bool
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> RuleStatus:
         return _read_rules(ctx, self.rules, self.save)
 
-    def plan(self, now: Found) -> list[Step]:
+    def plan(self, now: RuleStatus) -> list[Step]:
         found = [rule for rule, there in zip(self.rules, now.there, strict=True) if there]
         steps = [
             Step(
@@ -282,7 +282,7 @@ class NoRules(Resource[Found]):
     def _say_rule(self, rule: Rule, what: str) -> str:
         return f"iptables rule for {rule.name} {what} for {rule.place.family} ({rule.shown})"
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: RuleStatus) -> str:
         return "\n".join(self._say_rule(rule, "already absent") for rule in self.rules)
 
 
@@ -376,7 +376,7 @@ class Policy(Resource[tuple[str | None, bool]]):
     """The policy of a chain; read is what it is, and whether the file says what holds."""
 
     name: str
-    place: Place
+    place: ChainRef
     policy: str
     save: Any
 
@@ -423,7 +423,7 @@ class Flushed(Resource[dict[str, Any]]):
     """A chain, or all of a table, without rules."""
 
     name: str
-    place: Place
+    place: ChainRef
 
     def read(self, ctx: MinionContext) -> dict[str, Any]:
         chains: dict[str, Any] = iptables.get_rules(ctx, self.place.family).get(

@@ -30,11 +30,11 @@ def pv_absent(name: str) -> NoPhysicalVolume:
     return NoPhysicalVolume(name=str(name))
 
 
-def vg_present(name: str, devices: Any = None, **kwargs: Any) -> Group:
+def vg_present(name: str, devices: Any = None, **kwargs: Any) -> VolumeGroup:
     """A group with these devices, a list; it may have others. Further options of ``vgcreate``."""
     report.flags("lvm.vg_present", kwargs, report.OF_VGCREATE)
     wanted = tuple(report.names(devices))
-    return Group(name=str(name), devices=wanted, options=own_keywords(kwargs))
+    return VolumeGroup(name=str(name), devices=wanted, options=own_keywords(kwargs))
 
 
 def vg_absent(name: str) -> NoGroup:
@@ -163,7 +163,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group(Resource[Groups]):
+class VolumeGroup(Resource[Groups]):
     """A group of physical volumes."""
 
     drawn: ClassVar[frozenset[str]] = frozenset(report.GROUP)

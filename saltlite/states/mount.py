@@ -9,11 +9,11 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import Action, Verdict
 from saltlite.modules import mount as mounts
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 from saltlite.providers.mount import active, fstab
 from saltlite.states._mount.mounting import UNSEEN, UNSEEN_KEYS, Mounted, Unmounted
 from saltlite.states._mount.swapping import Swap
-from saltlite.states._mount.table import Line, NoLine, Wanted, entry_of, words_of
+from saltlite.states._mount.table import Line, NoLine, TableLine, entry_of, words_of
 
 
 def mounted(
@@ -55,7 +55,7 @@ def mounted(
         device=str(device),
         fstype=fstype,
         options=listed,
-        line=Wanted(config, entry, tuple(fstab.criteria(match_on, fstype))),
+        line=TableLine(config, entry, tuple(fstab.criteria(match_on, fstype))),
         persist=persist,
         mount=mount,
         makes_place=mkmnt,
@@ -70,7 +70,7 @@ def mounted(
 def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Swap:
     """A device or file that is swapped to; with ``persist`` at every start too."""
     entry = entry_of("none", name, "swap", ("defaults",), 0, 0)
-    return Swap(name=name, line=Wanted(config, entry, ("device",)), persist=persist)
+    return Swap(name=name, line=TableLine(config, entry, ("device",)), persist=persist)
 
 
 def mod_watch(
@@ -136,7 +136,7 @@ def fstab_present(
         return Verdict(result=False, comment=said)
     entry = entry_of(fs_file, device, fs_vfstype, words_of(fs_mntops), fs_freq, fs_passno)
     keys = tuple(fstab.criteria(match_on, fs_vfstype))
-    wanted = Wanted(config, entry, keys, keeps=not_change)
+    wanted = TableLine(config, entry, keys, keeps=not_change)
     return Line(path=fs_file, device=device, wanted=wanted, mounts=mount and fs_mount)
 
 
@@ -161,7 +161,7 @@ def _name_device(ctx: MinionContext, device: str, mount_by: str | None) -> str |
         return device
     found: Mapping[str, Mapping[str, str]] = {}
     if ctx.host.which("blkid") is not None:
-        options = Options(python_shell=False, ignore_retcode=True)
+        options = CommandOptions(python_shell=False, ignore_retcode=True)
         found = active.parse_blkid(command.run(ctx, ["blkid"], options).stdout)
     key = str(mount_by).upper()
     value = found.get(device, {}).get(key)

@@ -10,7 +10,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Step
 from saltlite.modules import mysql
 from saltlite.providers.mysql.client import literal
-from saltlite.states._mysql import Seen, Unseen, done, step
+from saltlite.states._mysql import MysqlResource, Unseen, done, step
 
 
 def present(
@@ -52,7 +52,7 @@ class Charset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database(Seen[Charset]):
+class Database(MysqlResource[Charset]):
     """A database."""
 
     name: str
@@ -114,7 +114,7 @@ class Database(Seen[Charset]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoDatabase(Seen[bool]):
+class NoDatabase(MysqlResource[bool]):
     """A database that is not there."""
 
     name: str

@@ -11,7 +11,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Step
 from saltlite.modules import mysql
 from saltlite.providers.mysql import grants
-from saltlite.states._mysql import Seen, Unseen, done, step
+from saltlite.states._mysql import MysqlResource, Unseen, done, step
 
 
 def present(
@@ -55,7 +55,7 @@ def absent(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class GrantScope:
     """Whose privileges on what; the arguments of the functions of ``mysql``."""
 
     name: str
@@ -97,11 +97,11 @@ def _find_place(
     grant_option: bool,
     escape: bool,
     server: Mapping[str, Any],
-) -> Place:
+) -> GrantScope:
     if not grant or not database or not user:
         raise FunctionError(f"The grant {name} needs grant, database and user")
     text = ",".join(map(str, grant)) if isinstance(grant, (list, tuple)) else str(grant)
-    return Place(
+    return GrantScope(
         name=str(name),
         grant=text,
         database=str(database),
@@ -114,10 +114,10 @@ def _find_place(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grant(Seen[bool]):
+class Grant(MysqlResource[bool]):
     """Privileges that a user has."""
 
-    place: Place
+    place: GrantScope
     revoke_first: bool
     ssl_option: Any
 
@@ -147,10 +147,10 @@ class Grant(Seen[bool]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoGrant(Seen[bool]):
+class NoGrant(MysqlResource[bool]):
     """Privileges that a user does not have."""
 
-    place: Place
+    place: GrantScope
 
     def look(self, ctx: MinionContext) -> bool:
         at = self.place

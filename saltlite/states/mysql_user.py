@@ -11,7 +11,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Step, Verdict
 from saltlite.modules import mysql
-from saltlite.states._mysql import Seen, Unseen, done, step
+from saltlite.states._mysql import MysqlResource, Unseen, done, step
 
 _NO_PASSWORD = (
     "Either password or password_hash must be specified, unless allow_passwordless is True"  # noqa: S105
@@ -36,7 +36,7 @@ def present(
     """
     if not password and not password_hash and not allow_passwordless:
         return Verdict(result=False, comment=_NO_PASSWORD)
-    return User(
+    return MysqlUser(
         name=str(name),
         host=str(host),
         password=None if not password else str(password),
@@ -61,7 +61,7 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User(Seen[Login]):
+class MysqlUser(MysqlResource[Login]):
     """A user; neither password nor hash means that none is asked for."""
 
     name: str
@@ -138,7 +138,7 @@ class User(Seen[Login]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoUser(Seen[bool]):
+class NoUser(MysqlResource[bool]):
     """A user that is not there."""
 
     name: str

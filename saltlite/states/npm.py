@@ -75,9 +75,9 @@ def _is_definite(wanted: str) -> bool:
     return name.startswith("@") or not re.search(r"[:/]|\.tgz$", name)
 
 
-def removed(name: str, dir: str | None = None, user: str | None = None) -> Removed:
+def removed(name: str, dir: str | None = None, user: str | None = None) -> RemovedNpmPackage:
     """No such package."""
-    return Removed(name=str(name), which={"dir": dir, "runas": user})
+    return RemovedNpmPackage(name=str(name), which={"dir": dir, "runas": user})
 
 
 def bootstrap(name: str, user: str | None = None, silent: bool = True) -> Bootstrapped:
@@ -148,7 +148,7 @@ class Installed(Resource[Listed]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed(Resource[Listed]):
+class RemovedNpmPackage(Resource[Listed]):
     """A package that is not there."""
 
     name: str

@@ -255,9 +255,9 @@ def removed(
     user: str | None = None,
     cwd: str | None = None,
     use_vt: bool = False,
-) -> Removed:
+) -> RemovedPipPackage:
     """No such package, or none of those in files with ``requirements``."""
-    return Removed(
+    return RemovedPipPackage(
         name=str(name),
         requirements=tuple(names_of(requirements)),
         which={"bin_env": bin_env, "user": user, "cwd": cwd},
@@ -266,7 +266,7 @@ def removed(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed(Resource[frozenset[str]]):
+class RemovedPipPackage(Resource[frozenset[str]]):
     """A package that is not there."""
 
     name: str

@@ -24,11 +24,11 @@ from saltlite.states._pkg.groups import Grouped
 from saltlite.states._pkg.held import Kept, can_hold, holds
 from saltlite.states._pkg.newest import Newest
 from saltlite.states._pkg.patches import Patched
-from saltlite.states._pkg.present import Present
+from saltlite.states._pkg.present import InstalledPackages
 from saltlite.states._pkg.together import together
 from saltlite.states._pkg.uptodate import UpToDate
 from saltlite.states._pkg.verified import Verified
-from saltlite.states._pkg.versions import Wanted, candidates, has, installed_now
+from saltlite.states._pkg.versions import PackageSpec, candidates, has, installed_now
 
 
 def installed(
@@ -79,7 +79,7 @@ def installed(
     wanted = _wanted_packages(ctx, name, version, pkgs, sources, normalize)
     if allow_updates:
         wanted = [_or_newer(each) for each in wanted]
-    present = Present(
+    present = InstalledPackages(
         wanted=tuple(_newest_named(ctx, wanted, options)),
         options=options,
         refresh=refresh,
@@ -159,34 +159,34 @@ def _refuse_with(sentence: str) -> Verdict:
 
 def _wanted_packages(
     ctx: MinionContext, name: str, version: Any, pkgs: Any, sources: Any, normalize: bool
-) -> list[Wanted]:
+) -> list[PackageSpec]:
     if sources:
-        return [Wanted(each, file=path) for each, path in asked.sources_of(sources).items()]
+        return [PackageSpec(each, file=path) for each, path in asked.sources_of(sources).items()]
     if pkgs:
-        found = [Wanted(each, wish) for each, wish in asked.packages_of(pkgs).items()]
+        found = [PackageSpec(each, wish) for each, wish in asked.packages_of(pkgs).items()]
     else:
-        found = [Wanted(name, None if version in (None, "") else str(version))]
+        found = [PackageSpec(name, None if version in (None, "") else str(version))]
     if not (normalize and has(ctx, "normalize_name")):
         return found
     call = ctx.functions.call
-    return [Wanted(str(call("pkg.normalize_name", each.name)), each.version) for each in found]
+    return [PackageSpec(str(call("pkg.normalize_name", each.name)), each.version) for each in found]
 
 
-def _or_newer(wanted: Wanted) -> Wanted:
+def _or_newer(wanted: PackageSpec) -> PackageSpec:
     if wanted.version is None or asked.is_condition(wanted.version):
         return wanted
-    return Wanted(wanted.name, f">={wanted.version}")
+    return PackageSpec(wanted.name, f">={wanted.version}")
 
 
 def _newest_named(
-    ctx: MinionContext, wanted: Sequence[Wanted], options: Mapping[str, Any]
-) -> list[Wanted]:
+    ctx: MinionContext, wanted: Sequence[PackageSpec], options: Mapping[str, Any]
+) -> list[PackageSpec]:
     """``latest`` becomes the version that it means now."""
     names = [each.name for each in wanted if each.version == "latest"]
     newest = candidates(ctx, names, options)
     there = installed_now(ctx) if names else {}
     return [
-        Wanted(each.name, newest.get(each.name) or ",".join(there.get(each.name, ())) or None)
+        PackageSpec(each.name, newest.get(each.name) or ",".join(there.get(each.name, ())) or None)
         if each.version == "latest"
         else each
         for each in wanted

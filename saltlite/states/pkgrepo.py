@@ -35,7 +35,7 @@ _BOOLEANS = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off":
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class RepoStatus:
     """A source, and what it would be; ``wrong``: why it cannot be.
 
     ``lacking`` is what is missing of its keys; no matter where nothing is to be changed.
@@ -56,7 +56,7 @@ class Now:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Resource[Now]):
+class PackageSource(Resource[RepoStatus]):
     """A source of packages that is configured."""
 
     name: str
@@ -64,24 +64,24 @@ class Source(Resource[Now]):
     refresh: bool
     clean_file: bool = False
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> RepoStatus:
         """Look at the sources."""
         try:
             return self._of_apt(ctx) if _is_apt(ctx) else self._of_others(ctx)
         except FunctionError as error:
-            return Now(wrong=f"Failed to configure repo '{self.name}': {error}")
+            return RepoStatus(wrong=f"Failed to configure repo '{self.name}': {error}")
 
-    def _of_apt(self, ctx: MinionContext) -> Now:
+    def _of_apt(self, ctx: MinionContext) -> RepoStatus:
         from saltlite.providers.pkg.apt_repos import plan_repo
 
         there, wanted = plan_repo(ctx, self.name, self.options)
-        return Now(
+        return RepoStatus(
             _show_source(there),
             _show_source(wanted),
             lacking=_lacking_keys(ctx, self.name, self.options),
         )
 
-    def _of_others(self, ctx: MinionContext) -> Now:
+    def _of_others(self, ctx: MinionContext) -> RepoStatus:
         there = dict(ctx.functions.call("pkg.get_repo", self.name))
         found = provider(ctx)
         if isinstance(found, Configuring):
@@ -96,9 +96,9 @@ class Source(Resource[Now]):
             known["comments"] = "\n".join(comments)
             wanted["comments"] = "\n".join(ini_repos.strip_comments(self.options["comments"]))
         gone = [key for key, value in wanted.items() if not value and key not in known]
-        return Now(known, {key: value for key, value in wanted.items() if key not in gone})
+        return RepoStatus(known, {key: value for key, value in wanted.items() if key not in gone})
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: RepoStatus) -> Sequence[Step] | Verdict:
         """Configure it."""
         if now.wrong:
             return Verdict(result=False, comment=now.wrong)
@@ -127,11 +127,11 @@ class Source(Resource[Now]):
         if self.refresh:
             call("pkg.refresh_db")
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: RepoStatus) -> str:
         """It is configured so."""
         return f"Package repo '{self.name}' already configured"
 
-    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+    def unmet(self, after: RepoStatus, left: Sequence[Step]) -> str:
         """It was configured and is not so."""
         return f"Failed to configure repo '{self.name}'"
 
@@ -343,7 +343,7 @@ def managed(
             options["disabled"] = not truth(options.pop("enabled"))
     else:
         options = _for_ini(name, options)
-    return Source(name=name, options=options, refresh=refresh, clean_file=clean_file)
+    return PackageSource(name=name, options=options, refresh=refresh, clean_file=clean_file)
 
 
 def _for_ini(name: str, options: Mapping[str, Any]) -> dict[str, Any]:

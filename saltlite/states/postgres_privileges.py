@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.modules import postgres
-from saltlite.providers.postgres.grants import Wanted
+from saltlite.providers.postgres.grants import Privileges
 from saltlite.states._postgres import Thing, Words, connection
 
 
@@ -32,7 +32,7 @@ def present(
     functions of the schema ``prepend``. ``grant_option``: they may be passed on.
     """
     server = connection(locals())
-    wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
+    wanted = Privileges.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
     passed_on: dict[str, Any] = {"grant_option": grant_option}
     what = f"The privilege(s): {wanted.show_privileges()}"
@@ -66,7 +66,7 @@ def absent(
 ) -> Thing:
     """Privileges that the role ``name`` does not have; the arguments are those of ``present``."""
     server = connection(locals())
-    wanted = Wanted.of(name, object_name, object_type, privileges, prepend)
+    wanted = Privileges.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
     what = f"The privilege(s): {wanted.show_privileges()}"
 

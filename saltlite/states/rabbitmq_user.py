@@ -37,7 +37,7 @@ def present(
                 return Verdict(result=False, comment=said)
             rights[str(vhost)] = [str(one) for one in three]
     words = [tags] if isinstance(tags, str) else [str(tag) for tag in tags or ()]
-    return User(
+    return RabbitmqUser(
         name=str(name),
         password=None if password is None else str(password),
         force=bool(force),
@@ -60,7 +60,7 @@ def absent(name: str, runas: str | None = None) -> Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class UserStatus:
     """A user as the broker knows it. ``fits``: the password is the declared one."""
 
     exists: bool
@@ -70,7 +70,7 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User(Resource[Now]):
+class RabbitmqUser(Resource[UserStatus]):
     """A user, its password, tags and permissions."""
 
     name: str
@@ -80,22 +80,22 @@ class User(Resource[Now]):
     rights: Mapping[str, list[str]]
     runas: str | None
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> UserStatus:
         users = rabbitmq.list_users(ctx, self.runas)
         if self.name not in users:
-            return Now(exists=False)
+            return UserStatus(exists=False)
         fits = not self.force or self.password is None
         if not fits:
             fits = rabbitmq.check_password(ctx, self.name, str(self.password), self.runas)
         found = rabbitmq.list_user_permissions(ctx, self.name, self.runas) if self.rights else {}
-        return Now(
+        return UserStatus(
             exists=True,
             fits=fits,
             tags=tuple(sorted(tag for tag in users[self.name] if tag)),
             rights={vhost: [its[one] for one in _RIGHTS] for vhost, its in found.items()},
         )
 
-    def plan(self, now: Now) -> Sequence[Step]:
+    def plan(self, now: UserStatus) -> Sequence[Step]:
         steps = [] if now.exists else [self._plan_adding()]
         if now.exists and not now.fits:
             steps.append(self._plan_password())
@@ -122,7 +122,7 @@ class User(Resource[Now]):
             ),
         )
 
-    def _plan_tags(self, now: Now) -> Step:
+    def _plan_tags(self, now: UserStatus) -> Step:
         return Step(
             would=f"The tags of '{self.name}' are set to be changed.",
             did=f"The tags of '{self.name}' were set.",
@@ -130,7 +130,7 @@ class User(Resource[Now]):
             run=lambda ctx: rabbitmq.set_user_tags(ctx, self.name, list(self.tags), self.runas),
         )
 
-    def _plan_rights(self, now: Now, wrong: Mapping[str, list[str]]) -> Step:
+    def _plan_rights(self, now: UserStatus, wrong: Mapping[str, list[str]]) -> Step:
         def run(ctx: MinionContext) -> None:
             for vhost, (conf, write, read) in wrong.items():
                 rabbitmq.set_permissions(ctx, vhost, self.name, conf, write, read, self.runas)
@@ -143,5 +143,5 @@ class User(Resource[Now]):
             run=run,
         )
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: UserStatus) -> str:
         return f"User '{self.name}' already exists."

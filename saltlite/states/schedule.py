@@ -14,7 +14,7 @@ from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import schedule
 
 
-def present(name: str, **kwargs: Any) -> Job:
+def present(name: str, **kwargs: Any) -> ScheduledJob:
     """A job of the schedule.
 
     ``function`` runs with ``job_args`` and ``job_kwargs`` every ``seconds``, ``minutes``,
@@ -25,7 +25,7 @@ def present(name: str, **kwargs: Any) -> Job:
         wanted = entry_of(str(name), given)
     except BadSchedule as error:
         raise FunctionError(str(error)) from None
-    return Job(name=str(name), given=given, wanted=wanted)
+    return ScheduledJob(name=str(name), given=given, wanted=wanted)
 
 
 def absent(name: str, **kwargs: Any) -> NoJob:
@@ -59,7 +59,7 @@ def _check_answer(answer: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job(Resource[dict[str, Any] | None]):
+class ScheduledJob(Resource[dict[str, Any] | None]):
     """A job as declared; read is the entry there is, ``None`` without one."""
 
     name: str

@@ -29,7 +29,7 @@ _SWITCHED = {True: "enabled", False: "disabled"}
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class ServiceStatus:
     """A service as it is. ``on``: it starts with the machine."""
 
     exists: bool
@@ -39,7 +39,7 @@ class Now:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Service(Resource[Now]):
+class _Service(Resource[ServiceStatus]):
     """What all wishes about a service have in common."""
 
     name: str
@@ -54,12 +54,12 @@ class _Service(Resource[Now]):
     init_delay: float = 0.0
     timeout_s: float = 0.0
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> ServiceStatus:
         """Ask the service manager; a wish that names no boot setting is not asked about it."""
         call = ctx.functions.call
         if not call("service.available", self.name):
-            return Now(exists=False)
-        return Now(
+            return ServiceStatus(exists=False)
+        return ServiceStatus(
             exists=True,
             runs=_is_running(ctx, self.name, self.sig),
             on=self.enable is not None and self._is_on(ctx),
@@ -91,7 +91,7 @@ class _Service(Resource[Now]):
         would = f"Service {self.name} not present; if created in this state run, it would have been"
         return [Step(would=f"{would} {done}", run=refuse)]
 
-    def switching(self, now: Now, failed: str) -> list[Step]:
+    def switching(self, now: ServiceStatus, failed: str) -> list[Step]:
         """The step that sets whether it starts with the machine; ``failed`` ends its complaint."""
         if self.enable is None or now.on is self.enable:
             return []
@@ -141,10 +141,10 @@ def _say_missing(name: str) -> str:
     return f"The named service {name} is not available"
 
 
-class Running(_Service):
+class RunningService(_Service):
     """A service that runs."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: ServiceStatus) -> Sequence[Step] | Verdict:
         """Unmask it, start it, set whether it starts with the machine."""
         if not now.exists:
             return self.absent("started")
@@ -168,7 +168,7 @@ class Running(_Service):
             )
         return [*steps, *self.switching(now, self._find_trouble(now))]
 
-    def _find_trouble(self, now: Now) -> str:
+    def _find_trouble(self, now: ServiceStatus) -> str:
         if now.runs:
             return "but the service was already running"
         return "but the service is running" if self.enable else "and is running"
@@ -181,14 +181,14 @@ class Running(_Service):
     def _start_service(self, ctx: MinionContext) -> None:
         given = {"no_block": True} if self.no_block else {}
         if not ctx.functions.call("service.start", self.name, **given):
-            raise FunctionError(self.unmet(Now(exists=True), ()))
+            raise FunctionError(self.unmet(ServiceStatus(exists=True), ()))
         self.await_(ctx, True)
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: ServiceStatus) -> str:
         """It runs already."""
         return self._with_mask(f"The service {self.name} is already running", "already unmasked")
 
-    def would(self, now: Now, steps: Sequence[Step]) -> str:
+    def would(self, now: ServiceStatus, steps: Sequence[Step]) -> str:
         """Starting it is the news, if it is to be started; then nothing else is told."""
         if not now.exists:
             return steps[0].would
@@ -198,7 +198,9 @@ class Running(_Service):
             told.append(f"Service {self.name} {about}")
         return "\n".join(told)
 
-    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: ServiceStatus, after: ServiceStatus, steps: Sequence[Step]
+    ) -> str:
         """One sentence for starting and boot setting together, as Salt has it."""
         switched = self.enable is not None and before.on is not self.enable
         if switched or (self.enable is not None and not before.runs):
@@ -218,7 +220,7 @@ class Running(_Service):
         asked = self.unmask or self.unmask_runtime
         return f"{said}\nService {self.name} was {about}" if asked else said
 
-    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+    def unmet(self, after: ServiceStatus, left: Sequence[Step]) -> str:
         """It was started and does not run."""
         return f"Service {self.name} failed to start"
 
@@ -226,7 +228,7 @@ class Running(_Service):
 class Dead(_Service):
     """A service that does not run."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: ServiceStatus) -> Sequence[Step] | Verdict:
         """Stop it, set whether it starts with the machine."""
         if not now.exists:
             return []
@@ -253,30 +255,34 @@ class Dead(_Service):
         if not self._stop_service(ctx):
             raise FunctionError(f"Service {self.name} failed to die")
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: ServiceStatus) -> str:
         """It does not run, or is not there at all."""
         if not now.exists:
             return _say_missing(self.name)
         return f"The service {self.name} is already dead"
 
-    def would(self, now: Now, steps: Sequence[Step]) -> str:
+    def would(self, now: ServiceStatus, steps: Sequence[Step]) -> str:
         """Only that it is stopped, if it is."""
         return steps[0].would
 
-    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: ServiceStatus, after: ServiceStatus, steps: Sequence[Step]
+    ) -> str:
         """One sentence for stopping and boot setting together, as Salt has it."""
         if self.enable is None:
             return f"Service {self.name} was killed"
         condition = "dead" if before.runs else "in the desired state"
         return self.boot_sentence(before.on is not self.enable, condition)
 
-    def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: ServiceStatus, after: ServiceStatus, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         """``True`` if the boot setting changed, ``False`` if it was only stopped."""
         if before.on is not after.on:
             return {self.name: True}
         return {self.name: False} if before.runs and not after.runs else {}
 
-    def unmet(self, after: Now, left: Sequence[Step]) -> str:
+    def unmet(self, after: ServiceStatus, left: Sequence[Step]) -> str:
         """It still runs."""
         if self.enable is not None and after.on is self.enable:
             return self.boot_sentence(True, "running")
@@ -286,13 +292,13 @@ class Dead(_Service):
 class AtBoot(_Service):
     """A service that starts with the machine, or does not."""
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: ServiceStatus) -> Sequence[Step] | Verdict:
         """Set it; without the service there is nothing that could start."""
         if now.exists:
             return self.switching(now, "but the service was already running")
         return self.absent("enabled") if self.enable else []
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: ServiceStatus) -> str:
         """It is set so already."""
         return (
             self.boot_sentence(False, "in the desired state")
@@ -300,7 +306,9 @@ class AtBoot(_Service):
             else _say_missing(self.name)
         )
 
-    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: ServiceStatus, after: ServiceStatus, steps: Sequence[Step]
+    ) -> str:
         """It is set."""
         return self.boot_sentence(True, "in the desired state")
 
@@ -356,7 +364,7 @@ def running(
     unmask: bool = False,
     unmask_runtime: bool = False,
     **kwargs: Any,
-) -> Resource[Now] | Verdict:
+) -> Resource[ServiceStatus] | Verdict:
     """A service runs; with ``enable`` it starts with the machine, or does not.
 
     ``sig`` is a text in its command line, where the service manager cannot tell. ``unmask`` and
@@ -370,7 +378,7 @@ def running(
     refused = _find_lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
     if refused:
         return refused
-    return Running(
+    return RunningService(
         name=name,
         sig=sig,
         enable=_parse_enable(enable),
@@ -391,7 +399,7 @@ def dead(
     sig: str | None = None,
     init_delay: float | None = None,
     **kwargs: Any,
-) -> Resource[Now] | Verdict:
+) -> Resource[ServiceStatus] | Verdict:
     """A service does not run; with ``enable`` it starts with the machine, or does not."""
     if "enabled" in kwargs:
         return _MISSPELT
@@ -415,12 +423,12 @@ def dead(
     )
 
 
-def enabled(name: str, **kwargs: Any) -> Resource[Now]:
+def enabled(name: str, **kwargs: Any) -> Resource[ServiceStatus]:
     """A service starts with the machine; whether it runs now does not matter."""
     return _at_boot(name, True, kwargs)
 
 
-def disabled(name: str, **kwargs: Any) -> Resource[Now]:
+def disabled(name: str, **kwargs: Any) -> Resource[ServiceStatus]:
     """A service does not start with the machine; whether it runs now does not matter."""
     return _at_boot(name, False, kwargs)
 

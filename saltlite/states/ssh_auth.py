@@ -32,7 +32,7 @@ def present(
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
     **kwargs: Any,
-) -> Keys | Verdict:
+) -> AuthorizedKeys | Verdict:
     """A key may log in as ``user``; or all keys of the file ``source``.
 
     ``name`` is the key alone, or a whole line, whose parts win over ``enc``, ``comment`` and
@@ -42,7 +42,7 @@ def present(
         wanted = _wanted_keys(ctx, name, enc, comment, source, options, __env__)
     except SaltliteError as error:
         return Verdict(result=False, comment=str(error))
-    return Keys(user=user, config=config, wanted=wanted, label=name if source else "")
+    return AuthorizedKeys(user=user, config=config, wanted=wanted, label=name if source else "")
 
 
 def absent(
@@ -81,10 +81,10 @@ def manage(
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
     **kwargs: Any,
-) -> Keys | Verdict:
+) -> AuthorizedKeys | Verdict:
     """These keys, and no others, may log in as ``user``."""
     wanted = tuple(_parse_key(each, enc, comment, options) for each in ssh_keys)
-    return Keys(user=user, config=config, wanted=wanted, label="", only=True)
+    return AuthorizedKeys(user=user, config=config, wanted=wanted, label="", only=True)
 
 
 def _wanted_keys(
@@ -119,7 +119,7 @@ def _read_keys(ctx: MinionContext, user: str, config: str) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys(Resource[Mapping[str, Any]]):
+class AuthorizedKeys(Resource[Mapping[str, Any]]):
     """Keys that may log in. ``label`` stands for them all in what is said, if they are a file's."""
 
     user: str

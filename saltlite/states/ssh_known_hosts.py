@@ -64,7 +64,7 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Unk
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HostStatus:
     """What is known of a host, and ``add``, ``update`` or ``exists``; or what is wrong."""
 
     entries: list[dict[str, Any]] | None
@@ -73,7 +73,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownHost(Resource[Known]):
+class KnownHost(Resource[HostStatus]):
     """A host that is trusted."""
 
     name: str
@@ -87,7 +87,7 @@ class KnownHost(Resource[Known]):
     timeout: Any
     hash_type: str | None
 
-    def read(self, ctx: MinionContext) -> Known:
+    def read(self, ctx: MinionContext) -> HostStatus:
         needed = ssh.check_known_host(
             ctx,
             self.user,
@@ -99,15 +99,15 @@ class KnownHost(Resource[Known]):
             fingerprint_hash_type=self.hash_type,
         )
         if isinstance(needed, dict):
-            return Known(None, "", str(needed["error"]))
-        return Known(self._read_entries(ctx), str(needed))
+            return HostStatus(None, "", str(needed["error"]))
+        return HostStatus(self._read_entries(ctx), str(needed))
 
     def _read_entries(self, ctx: MinionContext) -> list[dict[str, Any]] | None:
         return ssh.get_known_host_entries(
             ctx, self.user, self.name, self.config, self.port, self.hash_type
         )
 
-    def plan(self, now: Known) -> list[Step] | Verdict:
+    def plan(self, now: HostStatus) -> list[Step] | Verdict:
         if now.problem:
             return Verdict(result=False, comment=now.problem)
         if now.needed == "exists":
@@ -142,35 +142,35 @@ class KnownHost(Resource[Known]):
         if answer["status"] == "error":
             raise FunctionError(str(answer["error"]))
 
-    def changes(self, before: Known, after: Known, steps: Any) -> dict[str, Any]:
+    def changes(self, before: HostStatus, after: HostStatus, steps: Any) -> dict[str, Any]:
         new = [self._declared_entry()] if self.key else after.entries
         return {"old": before.entries, "new": new}
 
-    def comment_changed(self, before: Known, after: Known, steps: Any) -> str:
+    def comment_changed(self, before: HostStatus, after: HostStatus, steps: Any) -> str:
         saved = f"{self.name}'s key saved to {self.config}"
         return f"{saved} (key: {self.key})" if self.key else saved
 
-    def comment_unchanged(self, now: Known) -> str:
+    def comment_unchanged(self, now: HostStatus) -> str:
         return f"{self.name} already exists in {self.config}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownHost(Resource[Known]):
+class UnknownHost(Resource[HostStatus]):
     """A host that is not trusted."""
 
     name: str
     user: str | None
     config: str
 
-    def read(self, ctx: MinionContext) -> Known:
+    def read(self, ctx: MinionContext) -> HostStatus:
         user = None if self.config.startswith("/") else self.user  # a whole path needs none
         answer = ssh.check_known_host(ctx, user, self.name, config=self.config)
         if isinstance(answer, dict):
-            return Known(None, "", str(answer["error"]))
+            return HostStatus(None, "", str(answer["error"]))
         found = ssh.get_known_host_entries(ctx, user, self.name, self.config)
-        return Known(found, str(answer))
+        return HostStatus(found, str(answer))
 
-    def plan(self, now: Known) -> list[Step] | Verdict:
+    def plan(self, now: HostStatus) -> list[Step] | Verdict:
         if now.problem:
             return Verdict(result=False, comment=now.problem)
         step = Step(
@@ -185,8 +185,8 @@ class UnknownHost(Resource[Known]):
         if answer["status"] == "error":
             raise FunctionError(answer["error"])
 
-    def comment_changed(self, before: Known, after: Known, steps: Any) -> str:
+    def comment_changed(self, before: HostStatus, after: HostStatus, steps: Any) -> str:
         return f"Key for {self.name} removed from {self.config}"
 
-    def comment_unchanged(self, now: Known) -> str:
+    def comment_unchanged(self, now: HostStatus) -> str:
         return "Host is already absent"

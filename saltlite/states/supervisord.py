@@ -28,7 +28,7 @@ def running(
     supervisord to its configuration. ``restart`` restarts what runs already, each time.
     """
     how = How(user=user, conf_file=conf_file, bin_env=bin_env)
-    declared = Running(name=_strip_star(name), update=update, how=how)
+    declared = RunningProcesses(name=_strip_star(name), update=update, how=how)
     if not restart:
         return declared
     return Action(
@@ -109,7 +109,7 @@ def _check_answer(said: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running(Resource[Processes]):
+class RunningProcesses(Resource[Processes]):
     """Processes that run."""
 
     name: str

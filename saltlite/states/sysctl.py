@@ -19,7 +19,7 @@ def present(name: str, value: Any, config: str | None = None) -> Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SysctlSetting:
     """The value in the kernel, and the text of the file."""
 
     running: str
@@ -27,18 +27,18 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter(Resource[Setting]):
+class Parameter(Resource[SysctlSetting]):
     """A kernel parameter; ``config`` ``None`` is the file that the machine has for them."""
 
     name: str
     value: Any
     config: str | None
 
-    def read(self, ctx: MinionContext) -> Setting:
+    def read(self, ctx: MinionContext) -> SysctlSetting:
         path = self.config or sysctl.default_config(ctx)
-        return Setting(sysctl.get(ctx, self.name), textfile.load(ctx.host, path) or "")
+        return SysctlSetting(sysctl.get(ctx, self.name), textfile.load(ctx.host, path) or "")
 
-    def plan(self, now: Setting) -> list[Step]:
+    def plan(self, now: SysctlSetting) -> list[Step]:
         wanted = str(self.value)
         runs = parameters.same(now.running, wanted)
         if runs and parameters.with_setting(now.text, self.name, wanted) is None:
@@ -69,5 +69,5 @@ class Parameter(Resource[Setting]):
             said = f"Failed to set {self.name} to {self.value}: {error}"
             raise FunctionError(said) from error
 
-    def comment_unchanged(self, now: Setting) -> str:
+    def comment_unchanged(self, now: SysctlSetting) -> str:
         return f"Sysctl value {self.name} = {self.value} is already set"

@@ -19,7 +19,7 @@ from saltlite.providers.x509 import (
     policies,
     revocation,
 )
-from saltlite.states._x509 import Document, Found, file_managed, split
+from saltlite.states._x509 import Document, OutputStatus, file_managed, split
 
 PRIVATE = "0400"
 
@@ -209,7 +209,7 @@ class Key(Document):
     compat: bool
     overwrite: bool
 
-    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> OutputStatus:
         read = keys.read_private(data, self.passphrase)
         if read.key is None:
             return self._judge_unreadable(read)
@@ -225,20 +225,20 @@ class Key(Document):
             told["encoding"] = self.encoding
         # A key that is only packed otherwise stays the key that others know.
         kept = read.key if told.keys() <= {"passphrase", "encoding"} else None
-        return Found(is_there=True, differences=told, kept=kept)
+        return OutputStatus(is_there=True, differences=told, kept=kept)
 
-    def _judge_unreadable(self, read: keys.Read) -> Found:
+    def _judge_unreadable(self, read: keys.Read) -> OutputStatus:
         if not self.overwrite:
-            return Found(is_there=True, complaint=read.complaint)
+            return OutputStatus(is_there=True, complaint=read.complaint)
         if read.encrypted:
             changes: dict[str, Any] = {"passphrase": True, "created": self.name}
-            return Found(is_there=True, differences=changes)
-        return Found(is_there=True, differences={"replaced": self.name})
+            return OutputStatus(is_there=True, differences=changes)
+        return OutputStatus(is_there=True, differences={"replaced": self.name})
 
     def _key_size(self) -> int:
         return self.size or {"rsa": 2048, "ec": 256}[self.algo]
 
-    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: OutputStatus) -> bytes:
         key = before.kept or keys.generate(self.algo, self.size)
         return keys.encode_private(key, self.passphrase, self.encoding, compat=self.compat)
 
@@ -247,7 +247,7 @@ class Key(Document):
         foreseen = self.would_renew(ctx)
         if foreseen.result is False:
             return foreseen
-        self.write(ctx, Found(is_there=True))
+        self.write(ctx, OutputStatus(is_there=True))
         comment = foreseen.comment.replace("would have been", "has been")
         return Verdict(result=True, comment=comment, changes=foreseen.changes)
 
@@ -261,7 +261,7 @@ class Key(Document):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate(Document):
-    """A certificate. ``Found.kept`` is the one that stays while its file changes."""
+    """A certificate. ``OutputStatus.kept`` is the one that stays while its file changes."""
 
     what: ClassVar[str] = "certificate"
 
@@ -269,22 +269,22 @@ class Certificate(Document):
     copypath: str | None
     prepend_cn: bool
 
-    def _build_wanted(self, ctx: MinionContext) -> documents.Wanted:
+    def _build_wanted(self, ctx: MinionContext) -> documents.CertificateSpec:
         return declared.certificate(ctx.host, policies.apply_policy(ctx, self.given))
 
-    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> OutputStatus:
         wanted = self._build_wanted(ctx)
         try:
             have = encodings.read_certificates(data, wanted.form.passphrase)
         except encodings.WrongPassphrase:
-            return Found(is_there=True, differences={"pkcs12_passphrase": True})
+            return OutputStatus(is_there=True, differences={"pkcs12_passphrase": True})
         if have is None:
-            return Found(is_there=True, differences={"replaced": self.name})
+            return OutputStatus(is_there=True, differences={"replaced": self.name})
         told = documents.certificate_differences(have, wanted, now)
         kept = have.certificate if told.keys() <= documents.ONLY_AROUND else None
-        return Found(is_there=True, differences=told, kept=kept)
+        return OutputStatus(is_there=True, differences=told, kept=kept)
 
-    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: OutputStatus) -> bytes:
         wanted = self._build_wanted(ctx)
         certificate = before.kept
         if certificate is None:
@@ -293,7 +293,7 @@ class Certificate(Document):
         return encodings.encode_certificate(certificate, wanted.chain, wanted.form, wanted.own_key)
 
     def _issue_certificate(
-        self, ctx: MinionContext, wanted: documents.Wanted, now: datetime
+        self, ctx: MinionContext, wanted: documents.CertificateSpec, now: datetime
     ) -> Any:
         if self.given["ca_server"] is not None:
             policy = str(self.given["signing_policy"])
@@ -309,17 +309,17 @@ class Csr(Document):
 
     given: Mapping[str, Any] = field(repr=False)
 
-    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> OutputStatus:
         wanted = declared.request(ctx.host, self.given)
         found = encodings.read_request(data)
         if found is None:
-            return Found(is_there=True, differences={"replaced": self.name})
+            return OutputStatus(is_there=True, differences={"replaced": self.name})
         told = documents.request_differences(*found, wanted)
-        return Found(
+        return OutputStatus(
             is_there=True, differences=told, kept=found[0] if told.keys() <= {"encoding"} else None
         )
 
-    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: OutputStatus) -> bytes:
         wanted = declared.request(ctx.host, self.given)
         return encodings.encode_plain(
             before.kept or documents.build_request(wanted), wanted.encoding
@@ -328,7 +328,7 @@ class Csr(Document):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crl(Document):
-    """A list of revoked certificates. ``Found.kept`` is the list before, and whether it stays."""
+    """A list of revoked certificates. ``OutputStatus.kept``: the list before, if it stays."""
 
     what: ClassVar[str] = "certificate revocation list"
 
@@ -338,19 +338,19 @@ class Crl(Document):
     def _crl_encoding(self) -> str:
         return str(self.given["encoding"])
 
-    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> Found:
+    def compare(self, ctx: MinionContext, data: bytes, now: datetime) -> OutputStatus:
         wanted = declared.revocation_list(ctx.host, self.given, now)
         found = encodings.read_list(data)
         if found is None:
-            return Found(is_there=True, differences={"replaced": self.name})
+            return OutputStatus(is_there=True, differences={"replaced": self.name})
         have, encoding = found
         told = revocation.list_differences(have, wanted, now)
         stays = not told
         if encoding != self._crl_encoding:
             told["encoding"] = self._crl_encoding
-        return Found(is_there=True, differences=told, kept=(have, stays))
+        return OutputStatus(is_there=True, differences=told, kept=(have, stays))
 
-    def make(self, ctx: MinionContext, now: datetime, before: Found) -> bytes:
+    def make(self, ctx: MinionContext, now: datetime, before: OutputStatus) -> bytes:
         have, stays = before.kept or (None, False)
         if have is not None and stays:
             return encodings.encode_plain(have, self._crl_encoding)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class TemplateSource:
     """What is to be rendered.
 
     ``path`` is the file on disk (or what errors shall call it), ``name`` its path below the root
@@ -45,11 +45,11 @@ class Stage:
     argument: str
 
 
-Renderer = Callable[[Any, Source, "MinionContext", str], Any]
+Renderer = Callable[[Any, TemplateSource, "MinionContext", str], Any]
 """What came before, where it is from, the context, and the renderer's argument; gives data."""
 
 
-def render(source: Source, ctx: MinionContext, *, renderer: str | None = None) -> Any:
+def render(source: TemplateSource, ctx: MinionContext, *, renderer: str | None = None) -> Any:
     """The data (or text) that a file stands for; an empty map if it stands for nothing.
 
     ``renderer`` is the pipe for files that do not name one; without it, the configured one.
@@ -65,7 +65,7 @@ def render(source: Source, ctx: MinionContext, *, renderer: str | None = None) -
     return {} if data is None else data
 
 
-def run_stage(stage: Stage, data: Any, source: Source, ctx: MinionContext) -> Any:
+def run_stage(stage: Stage, data: Any, source: TemplateSource, ctx: MinionContext) -> Any:
     """What one renderer of a pipe makes of what came before it.
 
     Raises:
@@ -77,7 +77,7 @@ def run_stage(stage: Stage, data: Any, source: Source, ctx: MinionContext) -> An
     return _find_renderer(stage.name, source, ctx)(data, source, ctx, stage.argument)
 
 
-def stage_on_data(name: str, data: Any, source: Source, ctx: MinionContext) -> Any:
+def stage_on_data(name: str, data: Any, source: TemplateSource, ctx: MinionContext) -> Any:
     """What one renderer makes of data that are there already.
 
     Raises:
@@ -108,7 +108,7 @@ def is_allowed(name: str, whitelist: Any, blacklist: Any) -> bool:
     return name not in (blacklist or ()) and (not whitelist or name in whitelist)
 
 
-def _find_renderer(name: str, source: Source, ctx: MinionContext) -> Renderer:
+def _find_renderer(name: str, source: TemplateSource, ctx: MinionContext) -> Renderer:
     own = _of_user(name, ctx)
     if own is not None:
         return own
@@ -131,7 +131,7 @@ def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
         return None
     called: Callable[..., Any] = function
 
-    def run(data: Any, source: Source, ctx: MinionContext, argument: str) -> Any:
+    def run(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
         return called(data, source.saltenv, source.sls, argline=argument)
 
     return run
@@ -151,7 +151,7 @@ def _has_own(ctx: MinionContext) -> bool:
     return catalogue.has_custom_code(ctx.config, "renderers")
 
 
-def source_of_file(path: str, ctx: MinionContext, saltenv: str = "base") -> Source | None:
+def source_of_file(path: str, ctx: MinionContext, saltenv: str = "base") -> TemplateSource | None:
     """A file by its path or ``salt://`` address; ``None`` if there is none.
 
     Raises:
@@ -169,7 +169,7 @@ def source_of_file(path: str, ctx: MinionContext, saltenv: str = "base") -> Sour
         text = data.decode()
     except UnicodeDecodeError as error:
         raise RenderError(f"not UTF-8: {error.reason}", path=path) from error
-    return Source(
+    return TemplateSource(
         text=text, path=path, saltenv=saltenv, variables=place_names(path, posixpath.basename(path))
     )
 

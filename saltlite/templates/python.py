@@ -17,7 +17,7 @@ from saltlite.errors import RenderError
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
     from saltlite.templates.template import Template
 
 MODULE = "saltlite_py_template"
@@ -108,7 +108,7 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     return str(run(template.text, template.path or ":string:", template.variables))
 
 
-def require_file(source: Source) -> None:
+def require_file(source: TemplateSource) -> None:
     """Refuse a text of Python that a caller gave.
 
     Raises:

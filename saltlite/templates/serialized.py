@@ -8,11 +8,11 @@ from saltlite.errors import RenderError
 from saltlite.templates.excerpt import excerpt
 
 if TYPE_CHECKING:
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 
 def parse_error(
-    problem: str, source: Source, text: str, line: int | None, hint: str = ""
+    problem: str, source: TemplateSource, text: str, line: int | None, hint: str = ""
 ) -> RenderError:
     """The error of a text that is not what it should be, with the lines around."""
     lines = excerpt(text, line, hint) if line else ""

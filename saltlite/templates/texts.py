@@ -10,16 +10,16 @@ from saltlite.templates.template import render_template
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
-    from saltlite.templates.pipe import Source
+    from saltlite.templates.pipe import TemplateSource
 
 FROM_INPUT: Final = "-s"
 """An option that says what is so anyway: the text is what came before."""
 
 
-def renderer_of(engine: str) -> Callable[[Any, Source, MinionContext, str], Any]:
+def renderer_of(engine: str) -> Callable[[Any, TemplateSource, MinionContext, str], Any]:
     """The renderer that has this template engine make text of text."""
 
-    def render(data: Any, source: Source, ctx: MinionContext, argument: str) -> str:
+    def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> str:
         if argument not in ("", FROM_INPUT):
             raise RenderError(f"Unknown renderer option: {argument}", path=source.path, line=1)
         return render_template(

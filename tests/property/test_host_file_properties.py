@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltlite.providers.cron import crontab
-from saltlite.providers.cron.crontab import Job
+from saltlite.providers.cron.crontab import CrontabJob
 from saltlite.providers.hosts import table
 from saltlite.providers.kernel import parameters
 from saltlite.providers.mount import fstab
@@ -45,7 +45,7 @@ def test_a_crontab_settles(text):
 @given(LINES, st.sampled_from(["id", "x", "55"]), st.sampled_from(["cmd", "other arg"]))
 def test_a_job_is_set_once(text, identifier, cmd):
     found = crontab.parse(text)
-    job = Job(("1", "2", "3", "4", "5"), cmd, identifier)
+    job = CrontabJob(("1", "2", "3", "4", "5"), cmd, identifier)
     assert crontab.put_job(found, job) in ("new", "updated", "present")
     again = crontab.parse(found.text())
     assert crontab.put_job(again, job) == "present"
@@ -68,7 +68,7 @@ def test_a_name_comes_and_goes(text, address, name):
 
 @given(LINES, WORDS.filter(bool))
 def test_a_mount_is_set_once(text, name):
-    wanted = fstab.Entry("/dev/sdb1", fstab.escape_path(f"/{name}"), "ext4", "ro")
+    wanted = fstab.FstabLine("/dev/sdb1", fstab.escape_path(f"/{name}"), "ext4", "ro")
     changed, answer = fstab.with_entry(text, wanted, ["device"], not_change=False)
     assert answer in ("new", "change", "present")
     assert fstab.with_entry(changed, wanted, ["device"], not_change=False) == (changed, "present")

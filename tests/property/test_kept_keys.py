@@ -14,7 +14,7 @@ from saltlite import disk
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.master.keystore import KeyState, KeyStore
-from saltlite.master.sessions import Session, Sessions
+from saltlite.master.sessions import SessionCipher, Sessions
 
 PEMS = [PrivateKey.generate(2048).public.pem for _ in range(2)]
 TEXTS = [*PEMS, PEMS[0] + "\n", "no key", ""]
@@ -82,7 +82,7 @@ class Place:
         os.utime(path, ns=(self._last, self._last))
 
 
-def key_of(find: Callable[..., Session | None], **bounds: float) -> str | None:
+def key_of(find: Callable[..., SessionCipher | None], **bounds: float) -> str | None:
     session = find("web1", **bounds)
     return None if session is None else session.key
 

@@ -141,9 +141,9 @@ def test_loops_end(home):
 def test_without_proc_every_component_is_looked_at(home, monkeypatch):
     (home / "away").symlink_to("../outside")
     walked = []
-    walk = openat._Walk
+    walk = openat._PathWalk
     monkeypatch.setattr(openat, "_open_without_links", lambda folder: None)
-    monkeypatch.setattr(openat, "_Walk", lambda *args: walked.append(args) or walk(*args))
+    monkeypatch.setattr(openat, "_PathWalk", lambda *args: walked.append(args) or walk(*args))
     assert place_of(home / "x") == str(home / "x")
     assert place_of(home / "away" / "x") == str(home.parent / "outside" / "x")
     assert len(walked) == 2

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from saltlite.core.messages import clear_refusal as error_reply
-from saltlite.master.command import Caller, Command, Handler, IsSlow, Repeats, always
+from saltlite.master.command import Command, Handler, IsSlow, Repeats, Sender, always
 from saltlite.master.commands import (
     auth,
     authorize,
@@ -27,25 +27,25 @@ from saltlite.master.commands import (
     returns,
 )
 
-__all__ = ["COMMANDS", "Caller", "Command", "Repeats"]
+__all__ = ["COMMANDS", "Command", "Repeats", "Sender"]
 
 PILLAR_LIMIT_S: Final = 120.0
 
 
-def _clear_command(name: str, caller: Caller, handler: Handler, refused: object) -> Command:
+def _clear_command(name: str, caller: Sender, handler: Handler, refused: object) -> Command:
     return Command(name, caller, handler, refused=refused)
 
 
 def _acting_command(
     name: str, handler: Handler, refused: object, slow: IsSlow | None = None
 ) -> Command:
-    return Command(name, Caller.MINION, handler, refused=refused, slow=slow)
+    return Command(name, Sender.MINION, handler, refused=refused, slow=slow)
 
 
 def _reading_command(
     name: str, handler: Handler, refused: object, slow: IsSlow | None = None
 ) -> Command:
-    return Command(name, Caller.MINION, handler, Repeats.READ, refused, slow=slow)
+    return Command(name, Sender.MINION, handler, Repeats.READ, refused, slow=slow)
 
 
 _AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication error occurred.")
@@ -53,43 +53,43 @@ _AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication erro
 COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
     ("clear", one.name): one
     for one in (
-        Command("_auth", Caller.STRANGER_RAW, auth.auth, refused="bad load", shares=True),
-        _clear_command("ping", Caller.STRANGER, clear.ping, {}),
+        Command("_auth", Sender.STRANGER_RAW, auth.auth, refused="bad load", shares=True),
+        _clear_command("ping", Sender.STRANGER, clear.ping, {}),
         Command(
             "publish",
-            Caller.USER,
+            Sender.USER,
             publish.publish,
             refused=_AUTHENTICATION,
             slow=publish.is_slow,
         ),
-        _clear_command("runner", Caller.USER, clear.runner, clear.USER_REFUSED),
-        _clear_command("wheel", Caller.USER, clear.wheel, clear.USER_REFUSED),
-        _clear_command("mk_token", Caller.USER, clear.mk_token, ""),
-        _clear_command("get_token", Caller.USER, clear.get_token, {}),
-        _clear_command("del_token", Caller.USER, clear.del_token, False),
+        _clear_command("runner", Sender.USER, clear.runner, clear.USER_REFUSED),
+        _clear_command("wheel", Sender.USER, clear.wheel, clear.USER_REFUSED),
+        _clear_command("mk_token", Sender.USER, clear.mk_token, ""),
+        _clear_command("get_token", Sender.USER, clear.get_token, {}),
+        _clear_command("del_token", Sender.USER, clear.del_token, False),
         Command(
             "authorize",
-            Caller.USER,
+            Sender.USER,
             authorize.authorize,
             refused=_AUTHENTICATION,
             slow=authorize.is_slow,
         ),
-        _clear_command("follow", Caller.USER, follow.follow, follow.NO_TICKETS),
+        _clear_command("follow", Sender.USER, follow.follow, follow.NO_TICKETS),
     )
 } | {
     ("aes", one.name): one
     for one in (
         Command(
             "_pillar",
-            Caller.MINION_RAW,
+            Sender.MINION_RAW,
             pillar.pillar,
             Repeats.READ,
             limit_s=PILLAR_LIMIT_S,
             slow=always,
         ),
-        Command("_return", Caller.MINION, returns.accept_return, refused=False, shares=True),
-        Command("_syndic_return", Caller.SYNDIC, returns.accept_syndic_return),
-        Command("_minion_event", Caller.MINION, events.accept_events, refused={}, shares=True),
+        Command("_return", Sender.MINION, returns.accept_return, refused=False, shares=True),
+        Command("_syndic_return", Sender.SYNDIC, returns.accept_syndic_return),
+        Command("_minion_event", Sender.MINION, events.accept_events, refused={}, shares=True),
         _acting_command("_register_resources", resources.register, {}),
         _reading_command("_file_hash", files.file_hash, ""),
         _reading_command("_file_hash_and_stat", files.file_hash_and_stat, ["", None]),
@@ -106,7 +106,7 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
         _reading_command("_master_opts", files.master_opts, {}),
         Command(
             "_master_tops",
-            Caller.MINION,
+            Sender.MINION,
             files.master_tops,
             Repeats.READ,
             limit_s=PILLAR_LIMIT_S,

@@ -18,18 +18,18 @@ from saltlite.crypto.keys import (
 )
 from saltlite.errors import CryptoError, StoreError
 from saltlite.master.context import MasterContext
-from saltlite.master.keydecision import Answer, Decision, Filing, Known, Offer, decide
+from saltlite.master.keydecision import AuthAnswer, Decision, Filing, KeyOnFile, Offer, decide
 from saltlite.master.keystore import AcceptedKey, KeyState
-from saltlite.master.sessions import Session
+from saltlite.master.sessions import SessionCipher
 
 ATTEMPTS: Final = 5
 """How often a sign-in is judged anew because somebody changed the key meanwhile."""
 
 _KNOWN = {
-    None: Known.NOTHING,
-    KeyState.ACCEPTED: Known.ACCEPTED,
-    KeyState.UNACCEPTED: Known.UNACCEPTED,
-    KeyState.REJECTED: Known.REJECTED,
+    None: KeyOnFile.NOTHING,
+    KeyState.ACCEPTED: KeyOnFile.ACCEPTED,
+    KeyState.UNACCEPTED: KeyOnFile.UNACCEPTED,
+    KeyState.REJECTED: KeyOnFile.REJECTED,
 }
 
 _FILED_AS = {
@@ -73,7 +73,7 @@ def _judge_key(ctx: MasterContext, request: AuthRequest) -> tuple[Decision, byte
     key = _key_of_request(ctx, request)
     for _ in range(ATTEMPTS):
         decision = _settle_key(ctx, request)
-        if decision.answer is not Answer.LET_IN:
+        if decision.answer is not AuthAnswer.LET_IN:
             return decision, _reply_without_keys(ctx, request, decision)
         session = _session_of_offered(ctx, request)
         if session is not None:
@@ -118,7 +118,7 @@ def _make_offer(ctx: MasterContext, request: AuthRequest) -> Offer:
     known, filed = ctx.keys.look_up(request.id)
     same = filed is not None and same_pem(filed, request.pub)
     if known is KeyState.ACCEPTED:
-        return Offer(Known.ACCEPTED, same_key=same, open_mode=options.open_mode)
+        return Offer(KeyOnFile.ACCEPTED, same_key=same, open_mode=options.open_mode)
     full, pending_full = _bounds_reached(ctx)
     return Offer(
         _KNOWN[known],
@@ -151,21 +151,21 @@ def _file_key(ctx: MasterContext, request: AuthRequest, decision: Decision, offe
     if decision.filing is Filing.ACCEPT:
         ctx.autosign.consume_marker(request.id)
         ctx.sessions.delete(request.id)  # whoever had the id before
-    if decision.filing is Filing.REJECT and offer.known is Known.UNACCEPTED:
+    if decision.filing is Filing.REJECT and offer.known is KeyOnFile.UNACCEPTED:
         ctx.keys.move(request.id, KeyState.UNACCEPTED, KeyState.REJECTED)
         return
     ctx.keys.put(request.id, _FILED_AS[decision.filing], request.pub)
 
 
 def _reply_without_keys(ctx: MasterContext, request: AuthRequest, decision: Decision) -> bytes:
-    if decision.answer is Answer.WAIT:
+    if decision.answer is AuthAnswer.WAIT:
         return ctx.handshake.pending(request)
-    if decision.answer is Answer.FULL:
+    if decision.answer is AuthAnswer.FULL:
         return ctx.handshake.full(request)
     return ctx.handshake.refuse(request)
 
 
-def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> Session | None:
+def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> SessionCipher | None:
     """The session of the offered key; ``None`` if that is not the accepted one any more.
 
     One that is there is taken without a lock: whoever ends it afterwards has us sign in again.
@@ -195,7 +195,9 @@ def _find_accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | No
     return accepted
 
 
-def _let_in(ctx: MasterContext, request: AuthRequest, key: PublicKey, session: Session) -> bytes:
+def _let_in(
+    ctx: MasterContext, request: AuthRequest, key: PublicKey, session: SessionCipher
+) -> bytes:
     return ctx.handshake.accept(
         request,
         key,
@@ -216,13 +218,13 @@ def _pub_sig(ctx: MasterContext, request: AuthRequest) -> str | None:
 
 
 def _fire_auth(ctx: MasterContext, request: AuthRequest, decision: Decision) -> None:
-    if decision.answer is Answer.NO:
+    if decision.answer is AuthAnswer.NO:
         ctx.refusals.refuse("_auth", f"{request.id}: {_REMEDIES.get(decision.act, decision.act)}")
     if ctx.config.keys.auth_events:
         ctx.events.fire(
             tags.AUTH,
             {
-                "result": decision.answer in (Answer.LET_IN, Answer.WAIT),
+                "result": decision.answer in (AuthAnswer.LET_IN, AuthAnswer.WAIT),
                 "act": decision.act,
                 "id": request.id,
                 "pub": request.pub,

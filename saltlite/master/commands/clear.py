@@ -19,7 +19,7 @@ from saltlite.core.ids import valid_function
 from saltlite.core.messages import FOLLOW, as_map, as_text, clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
-from saltlite.master.acl import User
+from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.commands.follow import grant_ticket
 from saltlite.master.commands.login import (
     NOT_SHOWN,
@@ -60,7 +60,7 @@ def ping(_ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
 def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Start a runner; its tag and jid, at once. The value comes as an event."""
     user = _authenticate_user(ctx, load, "runner")
-    if not isinstance(user, User):
+    if not isinstance(user, AuthenticatedUser):
         return user
     request = _make_run_request(ctx, load, "runner", user)
     try:
@@ -75,7 +75,7 @@ def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
 def wheel(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     """Start a wheel function; its caller is answered when it is done."""
     user = _authenticate_user(ctx, load, "wheel")
-    if not isinstance(user, User):
+    if not isinstance(user, AuthenticatedUser):
         return user
     later = Later()
     try:
@@ -135,7 +135,7 @@ def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
 
 def _authenticate_user(
     ctx: MasterContext, load: Mapping[str, Any], kind: str
-) -> User | PlainMap | Later:
+) -> AuthenticatedUser | PlainMap | Later:
     """Who asks, if he may; else the reply that says no, or that it comes later."""
     shown = "eauth" if load.get("token") is None else "token"
     named = {"user": "", **load}  # Salt asks for no name beside a key: the key is root's then
@@ -151,7 +151,7 @@ def _authenticate_user(
 
 
 def refuse_call(
-    ctx: MasterContext, user: User, load: Mapping[str, Any], kind: str
+    ctx: MasterContext, user: AuthenticatedUser, load: Mapping[str, Any], kind: str
 ) -> PlainMap | None:
     """The reply to who may not have this ``runner`` or ``wheel`` function run; ``None``: he may."""
     fun = load.get("fun")
@@ -165,7 +165,12 @@ def refuse_call(
 
 
 def _make_run_request(
-    ctx: MasterContext, load: Mapping[str, Any], kind: str, user: User, *, ticket: bytes = b""
+    ctx: MasterContext,
+    load: Mapping[str, Any],
+    kind: str,
+    user: AuthenticatedUser,
+    *,
+    ticket: bytes = b"",
 ) -> RunRequest:
     """What to run. Arguments are in ``arg`` and ``kwarg``, keywords also beside ``fun``."""
     fun = as_text(load.get("fun"), "fun")

@@ -16,7 +16,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.messages import clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
-from saltlite.master.acl import User
+from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD, LoginProof, open_proof
@@ -61,7 +61,7 @@ def refuse_run(proof: str, name: str = "") -> PlainMap:
 
 def authenticate(
     ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any], reply: Plain
-) -> User | Unknown | Later:
+) -> AuthenticatedUser | Unknown | Later:
     """Who sends ``load``. ``Later``: it comes again when the password was found right.
 
     ``shown`` is the part of the load with token, eauth, username and password; ``reply`` what the
@@ -102,7 +102,7 @@ def is_known(ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, An
         return record is not None and not _is_due(ctx, shown["token"], record)
     if shown.get("eauth") is not None:
         return False
-    return isinstance(authenticate(ctx, load, shown, ""), User)
+    return isinstance(authenticate(ctx, load, shown, ""), AuthenticatedUser)
 
 
 def begin_login(
@@ -208,7 +208,7 @@ def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
     return record
 
 
-def _believe_proof(ctx: MasterContext, text: object) -> User | Unknown:
+def _believe_proof(ctx: MasterContext, text: object) -> AuthenticatedUser | Unknown:
     """Who has been checked.
 
     Raises:
@@ -222,14 +222,14 @@ def _believe_proof(ctx: MasterContext, text: object) -> User | Unknown:
         record = read_token(ctx, proof.token)
         return Unknown("token") if record is None else _user_of_record(ctx, record)
     if proof.whole is not None:
-        return User(proof.name, _check_entries(proof, proof.whole), "eauth")
+        return AuthenticatedUser(proof.name, _check_entries(proof, proof.whole), "eauth")
     entries = find_entries(ctx, proof.eauth, proof.name, proof.groups, proof.entries)
-    return User(proof.name, entries, "eauth")
+    return AuthenticatedUser(proof.name, entries, "eauth")
 
 
 def _user_of_token(
     ctx: MasterContext, load: Mapping[str, Any], token: object, reply: Plain
-) -> User | Unknown | Later:
+) -> AuthenticatedUser | Unknown | Later:
     record = read_token(ctx, token)
     if record is None:
         return Unknown("token")
@@ -238,14 +238,14 @@ def _user_of_token(
     return _user_of_record(ctx, record)
 
 
-def _user_of_record(ctx: MasterContext, record: Mapping[str, Any]) -> User:
+def _user_of_record(ctx: MasterContext, record: Mapping[str, Any]) -> AuthenticatedUser:
     kept = record.get("auth_list")
     counts = ctx.config.access.keep_acl_in_token or record.get(BY_MODULE) is True
     if counts and isinstance(kept, (list, tuple)):
-        return User(record["name"], list(kept), "token")
+        return AuthenticatedUser(record["name"], list(kept), "token")
     groups, more = list(record.get("groups") or []), record.get("entries")
     entries = find_entries(ctx, record["eauth"], record["name"], groups, more)
-    return User(record["name"], entries, "token")
+    return AuthenticatedUser(record["name"], entries, "token")
 
 
 def _is_due(ctx: MasterContext, token: str, record: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from saltlite.core.targets import (
     takes_long,
 )
 from saltlite.errors import PatternTooSlow, TargetError
-from saltlite.master.acl import User
+from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.context import MasterContext
 from saltlite.master.keystore import KeyState
 
@@ -78,7 +78,7 @@ def minions_of_rule(ctx: MasterContext, expression: str) -> set[str]:
         return set()
 
 
-def reads_pillars(ctx: MasterContext, user: User) -> bool:
+def reads_pillars(ctx: MasterContext, user: AuthenticatedUser) -> bool:
     """Whether a user may know all pillars, and so compare them with patterns."""
     minions = sorted(ctx.keys.ids(KeyState.ACCEPTED))
     return ctx.access.reads_pillars(user, minions, partial(minions_of_rule, ctx))

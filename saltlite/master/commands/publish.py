@@ -21,7 +21,7 @@ from saltlite.core.messages import clear_refusal as error
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import Expected, Target, is_compared_whole
 from saltlite.errors import PatternTooSlow, StoreError, WireError
-from saltlite.master.acl import User
+from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.commands import matching
 from saltlite.master.commands.follow import grant_ticket
 from saltlite.master.commands.login import Unknown, authenticate, is_known, shows_login
@@ -80,7 +80,7 @@ def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     return publish_as(ctx, user, wanted)
 
 
-def publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
+def publish_as(ctx: MasterContext, user: AuthenticatedUser, wanted: PublishLoad) -> PlainMap:
     """Publish a job for a user who is known, if they may; for requests, and for reactions."""
     if ctx.access.is_blacklisted(user.name, wanted.functions):
         who = printable(user.name, 80)
@@ -89,7 +89,9 @@ def publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
     return _publish_as(ctx, user, wanted)
 
 
-def refuse_call(ctx: MasterContext, user: User, load: Mapping[str, Any]) -> PlainMap | None:
+def refuse_call(
+    ctx: MasterContext, user: AuthenticatedUser, load: Mapping[str, Any]
+) -> PlainMap | None:
     """The reply to who may not publish this; ``None``: he may. Nothing is published.
 
     Raises:
@@ -136,7 +138,7 @@ def _without_credentials(load: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _publish_as(ctx: MasterContext, user: User, wanted: PublishLoad) -> PlainMap:
+def _publish_as(ctx: MasterContext, user: AuthenticatedUser, wanted: PublishLoad) -> PlainMap:
     publisher = _publisher_of(ctx, user)
     wanted = drop_unknown(publisher, wanted)
     try:
@@ -174,14 +176,14 @@ def _refusal_reply(decision: Refused) -> PlainMap:
     return error("AuthorizationError", f"Authorization error occurred: {decision.advice}")
 
 
-def _matching_for(ctx: MasterContext, user: User) -> Callable[[Target], Expected]:
+def _matching_for(ctx: MasterContext, user: AuthenticatedUser) -> Callable[[Target], Expected]:
     """What finds the minions of a target; a limited user has only so much time for slow ones."""
     if user.rules is None:
         return partial(matching.minions_of, ctx)
     return partial(matching.minions_asked_by, ctx, f"user {user.name}")
 
 
-def _publisher_of(ctx: MasterContext, user: User) -> Publisher:
+def _publisher_of(ctx: MasterContext, user: AuthenticatedUser) -> Publisher:
     """What the access list of a local user says."""
     if user.rules is None:
         return Publisher(user.name, limited=False)

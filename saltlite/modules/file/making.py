@@ -11,7 +11,7 @@ from saltlite.errors import FunctionError, UntrustedPath, UsageError
 from saltlite.openat import reach
 from saltlite.providers.file import owners, place
 from saltlite.providers.file.given import absolute, home
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 
 INTERNAL = ("place_link",)
 """Functions for states; nobody calls them by name."""
@@ -19,7 +19,7 @@ INTERNAL = ("place_link",)
 
 def _owner_and_mode(user: Any, group: Any, mode: Any) -> tuple[int | None, tuple[int, int]]:
     number = None if mode is None else owners.mode_number(mode)
-    return number, Wanted(user=user, group=group).owner()
+    return number, DesiredPermissions(user=user, group=group).owner()
 
 
 def mkdir(dir_path: str, user: Any = None, group: Any = None, mode: Any = None) -> bool:

@@ -10,7 +10,7 @@ from saltlite.errors import FunctionError
 from saltlite.providers.file import compared, managing, place, sources
 from saltlite.providers.file.given import home
 from saltlite.providers.file.labelled import refuse_context
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 
 
 def source_list(ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any) -> tuple[Any, Any]:
@@ -156,7 +156,7 @@ def check_file_meta(
         sfn=sfn or "",
         source=source,
         source_sum=source_sum or {},
-        wanted=Wanted(user=user, group=group, mode=mode, attrs=attrs),
+        wanted=DesiredPermissions(user=user, group=group, mode=mode, attrs=attrs),
         saltenv=saltenv,
         contents=contents,
         verify_ssl=verify_ssl,
@@ -342,7 +342,7 @@ def manage_file(
         sfn=sfn or "",
         source=source,
         source_sum=source_sum or {},
-        wanted=Wanted(user=user, group=group, mode=mode, attrs=attrs),
+        wanted=DesiredPermissions(user=user, group=group, mode=mode, attrs=attrs),
         saltenv=saltenv,
         contents=contents,
         follow=follow_symlinks,

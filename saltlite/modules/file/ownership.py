@@ -10,7 +10,7 @@ from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.providers.file import owners, permissions
 from saltlite.providers.file.given import home
 from saltlite.providers.file.labelled import refuse_context
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 
 
 def uid_to_user(uid: Any) -> Any:
@@ -177,6 +177,6 @@ def check_perms(
         salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
     """
     refuse_context("file.check_perms", seuser, serole, setype, serange)
-    wanted = Wanted(user=user, group=group, mode=mode, attrs=attrs)
+    wanted = DesiredPermissions(user=user, group=group, mode=mode, attrs=attrs)
     test = ctx.config.files.test
     return permissions.check(home(name), ret, wanted, ctx.host, follow=follow_symlinks, test=test)

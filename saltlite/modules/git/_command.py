@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.providers import git
-from saltlite.providers.git import Run
+from saltlite.providers.git import GitCaller
 
 _RUN = ("cwd", "user", "identity", "output_encoding", "saltenv")
 
@@ -32,7 +32,7 @@ def outcome_of(
     if "cwd" in given:
         given["cwd"] = git.directory(given["cwd"])
     before = git.option_words(arguments.get("git_opts"))
-    return git.git(ctx, ["git", *before, *words], Run(**given, fail=fail))
+    return git.git(ctx, ["git", *before, *words], GitCaller(**given, fail=fail))
 
 
 def text_of(ctx: MinionContext, arguments: Mapping[str, Any], *words: str) -> str:

@@ -21,8 +21,8 @@ from saltlite.modules.pkg._backend import (
 from saltlite.providers.pkg import (
     Change,
     Holding,
+    PackageRequest,
     Packages,
-    Wanted,
     features,
     package_files,
     patches,
@@ -116,7 +116,7 @@ def _install_patches(
 
 @contextlib.contextmanager
 def _let_go(
-    back_end: Packages, wanted: Sequence[Wanted], options: Mapping[str, Any]
+    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, Any]
 ) -> Iterator[None]:
     """Packages that are held and named all the same are not held meanwhile.
 
@@ -136,7 +136,9 @@ def _let_go(
 
 
 def _list_reinstalled(
-    wanted: Sequence[Wanted], before: Mapping[str, Sequence[str]], changed: Mapping[str, Any]
+    wanted: Sequence[PackageRequest],
+    before: Mapping[str, Sequence[str]],
+    changed: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What was put in place again has the same version twice."""
     there = join_versions(before)
@@ -147,7 +149,9 @@ def _list_reinstalled(
     }
 
 
-def _hold_too(back_end: Packages, wanted: Sequence[Wanted], options: Mapping[str, Any]) -> None:
+def _hold_too(
+    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, Any]
+) -> None:
     if truth(options.get("hold")) and isinstance(back_end, Holding):
         back_end.hold([each.name for each in wanted], {})
 
@@ -159,17 +163,19 @@ def _choose_targets(
     pkgs: Any,
     sources: Any,
     options: Mapping[str, Any],
-) -> tuple[list[Wanted], list[str]]:
+) -> tuple[list[PackageRequest], list[str]]:
     """What is to be installed, and complaints about conditions that nothing satisfies."""
     if pkgs and sources:
         raise FunctionError('Only one of "pkgs" and "sources" can be used.')
     if sources:
         files = asked.sources_of(sources)
-        return [Wanted(each, file=local_file(ctx, path)) for each, path in files.items()], []
+        return [
+            PackageRequest(each, file=local_file(ctx, path)) for each, path in files.items()
+        ], []
     packages = asked.packages_of(pkgs) if pkgs else asked.packages_of(name)
     if len(packages) == 1 and not pkgs and options.get("version"):
         packages = dict.fromkeys(packages, str(options["version"]))
-    wanted: list[Wanted] = []
+    wanted: list[PackageRequest] = []
     errors: list[str] = []
     for each, condition in packages.items():
         found = _resolve_version(back_end, each, condition, options, errors)
@@ -183,9 +189,9 @@ def _resolve_version(
     version: str | None,
     options: Mapping[str, Any],
     errors: list[str],
-) -> Wanted | None:
+) -> PackageRequest | None:
     if version is None or version == "latest" or not asked.is_condition(version):
-        return Wanted(name, None if version == "latest" else version)
+        return PackageRequest(name, None if version == "latest" else version)
     offered = back_end.list_offered([name], options).get(name, [])
     there = back_end.list_installed().get(name, [])
     compare = _compare_with(back_end)
@@ -196,7 +202,7 @@ def _resolve_version(
         known = ", ".join(offered) or "none"
         errors.append(f"No version matching '{name}{version}' could be found (available: {known})")
         return None
-    return None if chosen in there else Wanted(name, chosen)
+    return None if chosen in there else PackageRequest(name, chosen)
 
 
 def _compare_with(back_end: Packages) -> asked.Compare:
@@ -245,7 +251,7 @@ def _remove_packages(
     back_end = provider(ctx)
     before = back_end.list_installed()
     there = {**before, **back_end.list_installed(removed=True)} if action == "purge" else before
-    wanted = [Wanted(each) for each in names if each in there]
+    wanted = [PackageRequest(each) for each in names if each in there]
     if not wanted:
         return {}
     errors = back_end.change(Change(action, wanted, own_keywords(options), before))
@@ -267,7 +273,9 @@ def upgrade(
     if truth(refresh):
         back_end.refresh(options)
     before = back_end.list_installed()
-    names = [Wanted(each) for each in asked.names_of(kwargs.get("name"), kwargs.get("pkgs"))]
+    names = [
+        PackageRequest(each) for each in asked.names_of(kwargs.get("name"), kwargs.get("pkgs"))
+    ]
     errors = back_end.change(Change("upgrade", names, options, before))
     return unless_failed(
         "Problem encountered upgrading packages", changes_since(back_end, before), errors

@@ -166,7 +166,7 @@ def add_repo_key(
 
     apt_alone(ctx, "add_repo_key")
     source = local_file(ctx, path, saltenv) if path else None
-    key = apt_keys.Source(source, text, keyserver, keyid, path)
+    key = apt_keys.KeySource(source, text, keyserver, keyid, path)
     return apt_keys.add(ctx, key, truth(aptkey), keydir, keyfile)
 
 

@@ -267,7 +267,7 @@ def _of_text(
     ctx: MinionContext, text: str, queue: Any, given: dict[str, Any], path: str = ""
 ) -> Any:
     from saltlite.highstate.compile import compile_template
-    from saltlite.templates.pipe import Source, render
+    from saltlite.templates.pipe import TemplateSource, render
 
     wishes = Wishes.of(ctx, {**given, "queue": queue, "force": True})
     pillar_counts = bool(path) and not given.get("force")
@@ -275,7 +275,7 @@ def _of_text(
     def make(own: MinionContext) -> Compiled:
         if pillar_counts:
             need_pillar(own)
-        data = render(Source(text=text, saltenv=wishes.saltenv), own)
+        data = render(TemplateSource(text=text, saltenv=wishes.saltenv), own)
         return compile_template(own, data, path)
 
     return _apply_states(ctx, wishes, make)

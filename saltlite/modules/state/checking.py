@@ -35,7 +35,7 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
     from saltlite.highstate.check import check as checked
     from saltlite.highstate.check import check_all
     from saltlite.highstate.compile import split, top_of
-    from saltlite.highstate.top import Wanted
+    from saltlite.highstate.top import TopStates
 
     wishes = Wishes.of(ctx, kwargs)
     exclude = words(wishes.exclude)
@@ -43,7 +43,7 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
     with prepare_context(ctx, wishes) as own:
         synchronise(own, wishes.saltenv)
         if named and not any(character in name for name in named for character in "*?["):
-            found = checked(own, Wanted({wishes.saltenv: named}), exclude)
+            found = checked(own, TopStates({wishes.saltenv: named}), exclude)
         elif named:
             top = top_of(own, saltenv=wishes.only_env)
             found = check_all(own, {wishes.saltenv: named}, top, exclude)

@@ -16,7 +16,7 @@ from saltlite.context import MinionContext
 from saltlite.core.data import merge
 from saltlite.core.ids import valid_minion_id
 from saltlite.pillar.sources.nodegroups import groups_of
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class _Reader:
             return content
         if not _matches_option(self._template, entry.name):
             return text
-        source = Source(text=text, path=entry.path)
+        source = TemplateSource(text=text, path=entry.path)
         return str(render(source, self._ctx, renderer=self._renderer or "jinja"))
 
 

@@ -16,7 +16,7 @@ from saltlite.context import MinionContext
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError
 from saltlite.pillar.external import ExternalFailed
-from saltlite.pillar.sql import Answer, QueryFailed, ask, queries
+from saltlite.pillar.sql import QueryFailed, QueryResult, ask, queries
 
 CONNECT_S = 10
 QUERY_S = 60.0
@@ -42,7 +42,7 @@ def ext_pillar(
     environ = _build_environ(options if isinstance(options, Mapping) else {})
     command = [*_COMMAND, "-v", f"minion_id={ctx.config.identity.id}", "-f", "-"]
 
-    def fetch(text: str) -> Answer:
+    def fetch(text: str) -> QueryResult:
         try:
             done = ctx.host.run(command, env=environ, stdin=_build_script(text), timeout_s=QUERY_S)
         except CommandError as error:
@@ -92,10 +92,10 @@ class _Pairs(list[tuple[str, Any]]):
     """An object of JSON: columns keep their order, also two of one name."""
 
 
-def _parse_answer(output: str) -> Answer:
+def _parse_answer(output: str) -> QueryResult:
     rows = [json.loads(row, object_pairs_hook=_Pairs) for row in output.split("\0") if row.strip()]
     names = [name for name, _value in rows[0]] if rows else []
-    return Answer(names, [[_as_plain(value) for _name, value in row] for row in rows])
+    return QueryResult(names, [[_as_plain(value) for _name, value in row] for row in rows])
 
 
 def _as_plain(value: Any) -> Any:

@@ -50,7 +50,7 @@ def ext_pillar(
         raise ExternalFailed(str(error)) from error
 
 
-def _read_value(server: Server, key: str, pillar_key: str) -> Mapping[str, Any]:
+def _read_value(server: RedisServer, key: str, pillar_key: str) -> Mapping[str, Any]:
     read = READ.get(server.ask("TYPE", key))
     if read is None:
         return {}
@@ -60,7 +60,7 @@ def _read_value(server: Server, key: str, pillar_key: str) -> Mapping[str, Any]:
     return {pillar_key: found} if found else {}
 
 
-def _read_json(server: Server, key: str, pillar_key: str | None) -> Mapping[str, Any]:
+def _read_json(server: RedisServer, key: str, pillar_key: str | None) -> Mapping[str, Any]:
     text = server.ask("GET", key)
     data = json.loads(text) if text else None
     if not data:
@@ -70,7 +70,7 @@ def _read_json(server: Server, key: str, pillar_key: str | None) -> Mapping[str,
     return {pillar_key or KEY: data}
 
 
-class Server:
+class RedisServer:
     """A connection to a Redis server, in RESP 2, the protocol that all of them speak."""
 
     def __init__(self, connection: socket.socket, replies: IO[bytes]) -> None:
@@ -116,9 +116,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def _connect(options: Mapping[str, Any]) -> Iterator[Server]:
+def _connect(options: Mapping[str, Any]) -> Iterator[RedisServer]:
     with _open_socket(options) as connection, connection.makefile("rb") as replies:
-        server = Server(connection, replies)
+        server = RedisServer(connection, replies)
         if options.get("redis.password"):
             server.ask("AUTH", str(options["redis.password"]))
         if str(options.get("redis.db") or 0) != "0":

@@ -13,7 +13,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.pillar.external import ExternalFailed
-from saltlite.pillar.sql import Answer, QueryFailed, ask, queries
+from saltlite.pillar.sql import QueryFailed, QueryResult, ask, queries
 
 DATABASE = "/var/lib/salt/pillar.db"
 TIMEOUT_S = 5.0
@@ -36,10 +36,12 @@ def ext_pillar(
     except sqlite3.Error as error:
         raise ExternalFailed(f"{path}: {error}") from error
 
-    def fetch(text: str) -> Answer:
+    def fetch(text: str) -> QueryResult:
         try:
             cursor = database.execute(text, (minion_id,))
-            return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
+            return QueryResult(
+                [column[0] for column in cursor.description or ()], cursor.fetchall()
+            )
         except sqlite3.Error as error:
             raise QueryFailed(str(error)) from error
 

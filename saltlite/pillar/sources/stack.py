@@ -18,7 +18,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.data import copy_data, traverse
 from saltlite.pillar.external import ExternalFailed, options_of
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 from saltlite.templates.template import render_template
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def _apply_stack(
 ) -> dict[str, Any]:
     for path in _list_files(ctx, pillar, config, stack):
         text = _render_file(ctx, pillar, path, stack)
-        data = render(Source(text=text, path=path), ctx, renderer="yaml")
+        data = render(TemplateSource(text=text, path=path), ctx, renderer="yaml")
         if not data:
             continue
         if not isinstance(data, Mapping):

@@ -50,5 +50,5 @@ class Tools(Protocol):
 def provider(ctx: MinionContext) -> Tools:
     """The tools of this machine: shadow-utils wherever they are, else busybox's (Alpine)."""
     if ctx.host.which("useradd") is None and ctx.host.which("adduser") is not None:
-        return busybox.Tools()
-    return shadow_utils.Tools()
+        return busybox.BusyboxTools()
+    return shadow_utils.ShadowTools()

@@ -14,7 +14,7 @@ from saltlite.providers.accounts.plans import NewGroup, NewUser
 _WANTED = "needs the tools of the package shadow"
 
 
-class Tools:
+class BusyboxTools:
     """The family that Alpine has out of the box."""
 
     def add_user(self, user: NewUser) -> list[str]:

@@ -24,7 +24,7 @@ GECOS_FIELDS = ("fullname", "roomnumber", "workphone", "homephone", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class PasswdLine:
     """A line of ``passwd``."""
 
     name: str
@@ -37,7 +37,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupLine:
     """A line of ``group``."""
 
     name: str
@@ -63,12 +63,12 @@ class Shadow:
 _Entry = TypeVar("_Entry")
 
 
-def parse_passwd(text: str) -> list[User]:
+def parse_passwd(text: str) -> list[PasswdLine]:
     """The users of a ``passwd`` file; lines of another form (NIS, comments) are left out."""
     return _parse_entries(text, _parse_user)
 
 
-def parse_group(text: str) -> list[Group]:
+def parse_group(text: str) -> list[GroupLine]:
     """The groups of a ``group`` file."""
     return _parse_entries(text, _parse_group)
 
@@ -90,13 +90,13 @@ def _parse_entry(line: str, entry: Callable[[list[str]], _Entry]) -> _Entry | No
         return None
 
 
-def _parse_user(part: list[str]) -> User:
-    return User(part[0], part[1], int(part[2]), int(part[3]), part[4], part[5], part[6])
+def _parse_user(part: list[str]) -> PasswdLine:
+    return PasswdLine(part[0], part[1], int(part[2]), int(part[3]), part[4], part[5], part[6])
 
 
-def _parse_group(part: list[str]) -> Group:
+def _parse_group(part: list[str]) -> GroupLine:
     members = tuple(name for name in part[3].split(",") if name)
-    return Group(part[0], part[1], int(part[2]), members)
+    return GroupLine(part[0], part[1], int(part[2]), members)
 
 
 def _parse_shadow(part: list[str]) -> Shadow:
@@ -130,7 +130,7 @@ def build_gecos(parts: dict[str, str]) -> str:
     return ",".join(parts.get(field, "") for field in GECOS_FIELDS).rstrip(",")
 
 
-def group_names(user: User, groups: Iterable[Group]) -> list[str]:
+def group_names(user: PasswdLine, groups: Iterable[GroupLine]) -> list[str]:
     """All groups of a user by these groups, sorted."""
     return sorted(
         {group.name for group in groups if group.gid == user.gid or user.name in group.members}
@@ -142,7 +142,7 @@ def below(root: str | None, path: str) -> str:
     return path if root is None else os.path.join(root, path.lstrip("/"))
 
 
-def users(host: Host, root: str | None = None) -> list[User]:
+def users(host: Host, root: str | None = None) -> list[PasswdLine]:
     """All users, in their order."""
     if root is not None:
         return parse_passwd(host.read_text(below(root, "/etc/passwd")) or "")
@@ -151,7 +151,7 @@ def users(host: Host, root: str | None = None) -> list[User]:
     return [_from_pwd(entry) for entry in pwd.getpwall()]
 
 
-def user(host: Host, name: str, root: str | None = None) -> User | None:
+def user(host: Host, name: str, root: str | None = None) -> PasswdLine | None:
     """A user by name, ``None`` if there is none."""
     if root is not None:
         return next((each for each in users(host, root) if each.name == name), None)
@@ -163,8 +163,8 @@ def user(host: Host, name: str, root: str | None = None) -> User | None:
         return None
 
 
-def _from_pwd(entry: pwd.struct_passwd) -> User:
-    return User(
+def _from_pwd(entry: pwd.struct_passwd) -> PasswdLine:
+    return PasswdLine(
         entry.pw_name,
         entry.pw_passwd,
         entry.pw_uid,
@@ -175,7 +175,7 @@ def _from_pwd(entry: pwd.struct_passwd) -> User:
     )
 
 
-def groups(host: Host, root: str | None = None) -> list[Group]:
+def groups(host: Host, root: str | None = None) -> list[GroupLine]:
     """All groups, in their order."""
     if root is not None:
         return parse_group(host.read_text(below(root, "/etc/group")) or "")
@@ -184,7 +184,7 @@ def groups(host: Host, root: str | None = None) -> list[Group]:
     return [_from_grp(entry) for entry in grp.getgrall()]
 
 
-def group(name: str) -> Group | None:
+def group(name: str) -> GroupLine | None:
     """A group of this machine by name, ``None`` if there is none."""
     import grp
 
@@ -194,11 +194,11 @@ def group(name: str) -> Group | None:
         return None
 
 
-def _from_grp(entry: grp.struct_group) -> Group:
-    return Group(entry.gr_name, entry.gr_passwd or "", entry.gr_gid, tuple(entry.gr_mem))
+def _from_grp(entry: grp.struct_group) -> GroupLine:
+    return GroupLine(entry.gr_name, entry.gr_passwd or "", entry.gr_gid, tuple(entry.gr_mem))
 
 
-def groups_of(host: Host, entry: User, root: str | None = None) -> list[str]:
+def groups_of(host: Host, entry: PasswdLine, root: str | None = None) -> list[str]:
     """The names of all groups that a user is in, sorted."""
     if root is not None:
         return group_names(entry, groups(host, root))

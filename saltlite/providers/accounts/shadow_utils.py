@@ -17,7 +17,7 @@ _AGE_FLAGS = {
 }
 
 
-class Tools:
+class ShadowTools:
     """The family that all but the smallest systems have."""
 
     def add_user(self, user: NewUser) -> list[str]:

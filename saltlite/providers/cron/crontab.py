@@ -28,7 +28,7 @@ RANGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CrontabJob:
     """A line that runs a command, with what stands before it.
 
     ``when`` has the five fields, or one word that begins with ``@``. ``identifier`` and ``comment``
@@ -85,7 +85,7 @@ class Table:
 
     pre: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
-    jobs: list[Job] = field(default_factory=list)
+    jobs: list[CrontabJob] = field(default_factory=list)
 
     def as_map(self) -> dict[str, Any]:
         """As ``cron.list_tab`` shows it."""
@@ -145,14 +145,14 @@ def _parse_comment(line: str) -> tuple[str, str | None]:
     return said.strip(), identifier.strip() if mark else None
 
 
-def _parse_job(line: str) -> Job | None:
+def _parse_job(line: str) -> CrontabJob | None:
     commented = line.startswith(DISABLED)
     line = line.removeprefix(DISABLED)
     count = 1 if line.startswith("@") else len(FIELDS)
     words = line.split(" ", count)
     if len(words) <= count or _is_setting(line):
         return None
-    return Job(tuple(words[:count]), words[count], commented=commented)
+    return CrontabJob(tuple(words[:count]), words[count], commented=commented)
 
 
 def _is_setting(line: str) -> bool:
@@ -160,7 +160,7 @@ def _is_setting(line: str) -> bool:
     return bool(equals) and bool(name) and " " not in name and not name.startswith("@")
 
 
-def has_changed(old: Job, wanted: Job) -> bool:
+def has_changed(old: CrontabJob, wanted: CrontabJob) -> bool:
     """Whether setting a job anew would change it. One without an identifier always changes."""
     if wanted.identifier is None or wanted.identifier != old.identifier:
         return True
@@ -177,7 +177,7 @@ def _time_changed(was: str, will: str) -> bool:
     return was == "*" if will == RANDOM else was != will
 
 
-def put_job(table: Table, wanted: Job) -> str:
+def put_job(table: Table, wanted: CrontabJob) -> str:
     """Set a job: ``new``, ``updated`` or ``present``. What is not said stays as it was."""
     index = _find_place(table, wanted.cmd, {}, wanted.identifier, special=wanted.special)
     if index is None:

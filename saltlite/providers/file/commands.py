@@ -25,9 +25,9 @@ def escape_sed(text: Any, escape_all: bool = False) -> str:
 def run(ctx: MinionContext, argv: Sequence[str], cwd: str | None = None) -> dict[str, Any]:
     """Run a program; ``pid retcode stdout stderr``."""
     from saltlite.providers import command
-    from saltlite.providers.command import Options
+    from saltlite.providers.command import CommandOptions
 
-    return command.run(ctx, list(argv), Options(python_shell=False, cwd=cwd)).as_map()
+    return command.run(ctx, list(argv), CommandOptions(python_shell=False, cwd=cwd)).as_map()
 
 
 def run_on(ctx: MinionContext, argv: Sequence[str], path: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class CriterionError(FunctionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FoundFile:
     """A file that was come upon. ``status`` is that of a link's target, if it has one."""
 
     path: str
@@ -55,7 +55,7 @@ class Entry:
     mtime: float
 
 
-Question = Callable[[Entry], bool]
+Question = Callable[[FoundFile], bool]
 
 
 def by_name(value: str) -> Question:

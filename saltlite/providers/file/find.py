@@ -14,10 +14,10 @@ from typing import Any
 from saltlite.errors import CommandError
 from saltlite.host import Host
 from saltlite.providers.file import criteria, hashes, owners
-from saltlite.providers.file.criteria import CriterionError, Entry, Question
+from saltlite.providers.file.criteria import CriterionError, FoundFile, Question
 from saltlite.providers.file.place import remove_tree
 
-Action = Callable[[Entry], Any]
+Action = Callable[[FoundFile], Any]
 
 _CONDITIONS = ("name", "iname", "regex", "iregex", "type", "owner", "group", "size", "mtime")
 _CHEAP_FIRST = (*_CONDITIONS, "grep")
@@ -104,7 +104,7 @@ def _depth_of(root: str, folder: str) -> int:
     return 0 if below == "." else below.count(os.sep) + 1
 
 
-def _stat_entry(path: str) -> Entry | None:
+def _stat_entry(path: str) -> FoundFile | None:
     """A file that is there; a link counts as its target, if it has one."""
     try:
         status = os.stat(path)
@@ -113,7 +113,7 @@ def _stat_entry(path: str) -> Entry | None:
             status = os.lstat(path)
         except OSError:
             return None
-    return Entry(
+    return FoundFile(
         path=path,
         name=os.path.basename(path),
         mode=status.st_mode,
@@ -124,7 +124,7 @@ def _stat_entry(path: str) -> Entry | None:
     )
 
 
-def _matches_content(entry: Entry, pattern: re.Pattern[bytes]) -> bool:
+def _matches_content(entry: FoundFile, pattern: re.Pattern[bytes]) -> bool:
     """Whether the content of a regular file is matched; it is mapped, not read."""
     import mmap
 
@@ -161,7 +161,7 @@ _SHOWN: Mapping[str, Action] = {
 }
 
 
-def _delete_entry(entry: Entry, kinds: set[int]) -> str | None:
+def _delete_entry(entry: FoundFile, kinds: set[int]) -> str | None:
     """The path of what was deleted, ``None`` if it is of another kind or stays."""
     if stat.S_IFMT(entry.mode) not in kinds:
         return None
@@ -171,7 +171,7 @@ def _delete_entry(entry: Entry, kinds: set[int]) -> str | None:
     return None
 
 
-def _run_command(host: Host, command: str, entry: Entry) -> str:
+def _run_command(host: Host, command: str, entry: FoundFile) -> str:
     """What a command says about a file; no shell reads it."""
     argv = [part.replace("{}", entry.path) for part in shlex.split(command)]
     try:

@@ -12,7 +12,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.providers.file import compared, hashes, owners, permissions, place, sources
 from saltlite.providers.file.backups import Backups
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 
 NEW_FILE_MODE = "0600"
 """What Salt makes a new file with before it sets the mode; a mode other than this is a change."""
@@ -30,7 +30,7 @@ class File:
     sfn: str = ""
     source: Any = None
     source_sum: dict[str, str]
-    wanted: Wanted
+    wanted: DesiredPermissions
     saltenv: str = "base"
     contents: Any = None
     follow: bool = True
@@ -232,14 +232,14 @@ def _backup_mode(ctx: MinionContext, file: File) -> bool:
     return file.backup in ("minion", "both")
 
 
-def _with_source_mode(ctx: MinionContext, file: File) -> Wanted:
+def _with_source_mode(ctx: MinionContext, file: File) -> DesiredPermissions:
     wanted = file.wanted
     if not file.keep_mode or not file.source:
         return wanted
     mode = source_mode(ctx, str(file.source), file.saltenv)
     if mode is None:
         return wanted
-    return Wanted(user=wanted.user, group=wanted.group, mode=mode, attrs=wanted.attrs)
+    return DesiredPermissions(user=wanted.user, group=wanted.group, mode=mode, attrs=wanted.attrs)
 
 
 def source_mode(ctx: MinionContext, source: str, saltenv: str) -> str | None:
@@ -302,7 +302,7 @@ def _dir_mode(mode: Any) -> str | None:
     return "".join(str(int(digit) | 1) if digit in "246" else digit for digit in digits)
 
 
-def _create_file(file: File, data: bytes | Iterable[bytes], wanted: Wanted) -> None:
+def _create_file(file: File, data: bytes | Iterable[bytes], wanted: DesiredPermissions) -> None:
     """With owner and mode right from the first moment."""
     mode = owners.default_mode()
     if wanted.mode is not None:
@@ -315,7 +315,7 @@ def _create_file(file: File, data: bytes | Iterable[bytes], wanted: Wanted) -> N
     place.create(file.name, data, mode, owner_or_none, follow=file.follow)
 
 
-def _note_new(ret: dict[str, Any], file: File, wanted: Wanted) -> None:
+def _note_new(ret: dict[str, Any], file: File, wanted: DesiredPermissions) -> None:
     """What Salt calls changes of a file that was not there: it begins as root's, with 0600."""
     now = os.stat(file.name, follow_symlinks=file.follow)
     for part, value, own, number in (
@@ -372,7 +372,7 @@ def _check_contents(ctx: MinionContext, file: File, changes: dict[str, Any]) -> 
         changes["diff"] = found
 
 
-def _other_owners(wanted: Wanted, found: os.stat_result) -> dict[str, Any]:
+def _other_owners(wanted: DesiredPermissions, found: os.stat_result) -> dict[str, Any]:
     parts = (
         ("user", wanted.user, found.st_uid, owners.user_name(found.st_uid, wanted.user)),
         ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid, wanted.group)),

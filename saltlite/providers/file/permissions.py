@@ -14,7 +14,7 @@ from saltlite.providers.file import attributes, owners
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DesiredPermissions:
     """What a file shall have; ``None`` (and ``""`` for owners) leaves it as it is."""
 
     user: Any = None
@@ -29,7 +29,13 @@ class Wanted:
 
 
 def check(
-    name: str, ret: dict[str, Any] | None, wanted: Wanted, host: Host, *, follow: bool, test: bool
+    name: str,
+    ret: dict[str, Any] | None,
+    wanted: DesiredPermissions,
+    host: Host,
+    *,
+    follow: bool,
+    test: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Change what is not as wanted; a state's return, and what was (``l...``) and comes (``c...``).
 
@@ -56,7 +62,13 @@ class _Check:
     """One file under examination: it stays the same one, whatever is put at its path."""
 
     def __init__(
-        self, name: str, ret: dict[str, Any], wanted: Wanted, host: Host, held: Held, test: bool
+        self,
+        name: str,
+        ret: dict[str, Any],
+        wanted: DesiredPermissions,
+        host: Host,
+        held: Held,
+        test: bool,
     ) -> None:
         self.name, self.ret, self.wanted, self.host = name, ret, wanted, host
         self.held, self.test = held, test

@@ -8,7 +8,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.providers import command
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 PROGRAM: Final = "firewall-cmd"
 
@@ -41,7 +41,7 @@ def ask(ctx: MinionContext, *options: str, permanent: bool = False) -> str:
         FunctionError: it is not there, or fails.
     """
     argv = [PROGRAM, *options, *(["--permanent"] if permanent else [])]
-    done = command.run(ctx, argv, Options(python_shell=False, ignore_retcode=True))
+    done = command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True))
     if done.retcode != 0:
         raise FunctionError(f"firewall-cmd failed: {done.stderr}")
     return done.stdout

@@ -14,7 +14,7 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import ProgramMissing, UsageError
 from saltlite.providers import command
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 
 PHYSICAL = (
     "Physical Volume Device",
@@ -128,7 +128,7 @@ def run(ctx: MinionContext, *argv: str, quiet: bool = True) -> Outcome:
     """
     if ctx.host.which(argv[0]) is None:
         raise ProgramMissing(argv[0])
-    return command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=quiet))
+    return command.run(ctx, list(argv), CommandOptions(python_shell=False, ignore_retcode=quiet))
 
 
 def first_output(done: Outcome) -> str:

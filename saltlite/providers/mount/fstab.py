@@ -35,7 +35,7 @@ FIELDS = ("name", "device", "fstype", "opts", "dump", "pass_num")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FstabLine:
     """A line of the file, as it is spelt there."""
 
     device: str
@@ -52,7 +52,7 @@ class Entry:
             f"\t{self.dump} {self.pass_num}\n"
         )
 
-    def same(self, other: Entry) -> bool:
+    def same(self, other: FstabLine) -> bool:
         """Whether both say the same; options count without their order."""
         mine = (self.device, self.name, self.fstype, self.dump, self.pass_num)
         others = (other.device, other.name, other.fstype, other.dump, other.pass_num)
@@ -73,12 +73,12 @@ def escape_path(path: str) -> str:
     return path.replace("\\040", " ").replace(" ", "\\040").replace("\t", "\\011")
 
 
-def parse_line(line: str) -> Entry | None:
+def parse_line(line: str) -> FstabLine | None:
     """A line; ``None`` for comments and what has not four to six words."""
     words = line.split()
     if not words or words[0].startswith("#") or not 4 <= len(words) <= 6:
         return None
-    return Entry(*words)
+    return FstabLine(*words)
 
 
 def parse(text: str) -> dict[str, dict[str, Any]]:
@@ -98,7 +98,7 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _parse_entries(text: str) -> Iterator[Entry]:
+def _parse_entries(text: str) -> Iterator[FstabLine]:
     for line in text.splitlines():
         entry = parse_line(line)
         if entry is not None:
@@ -121,7 +121,7 @@ def criteria(match_on: Any, fstype: str) -> list[str]:
 
 
 def with_entry(
-    text: str, wanted: Entry, keys: Collection[str], *, not_change: bool
+    text: str, wanted: FstabLine, keys: Collection[str], *, not_change: bool
 ) -> tuple[str, str]:
     """The file with an entry, and what that means: ``new``, ``change`` or ``present``.
 

@@ -35,14 +35,14 @@ _ESCAPED = {"n": "\n", "t": "\t", "0": "\0", "\\": "\\"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class MysqlServer:
     """Where the server is and who asks, as lines of an option file."""
 
     options: Mapping[str, str] = field(repr=False)
     default_file: str | None = None
 
     @classmethod
-    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Server:
+    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> MysqlServer:
         """From ``connection_*`` arguments; what is missing is in the options ``mysql.*``."""
         known = {f"connection_{name}" for name in (*_OPTIONS, "default_file")}
         wrong = [name for name in given if name not in known and not name.startswith("__")]
@@ -72,7 +72,7 @@ def _option_line(value: str) -> str:
 
 
 def query(
-    ctx: MinionContext, server: Server, sql: str, *, secrets: Sequence[str] = ()
+    ctx: MinionContext, server: MysqlServer, sql: str, *, secrets: Sequence[str] = ()
 ) -> list[dict[str, str | None]]:
     """The rows of an answer by column.
 

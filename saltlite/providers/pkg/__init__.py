@@ -21,7 +21,7 @@ Versions = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PackageRequest:
     """A package that was asked for. ``version`` ``None`` means any; it is exact, no condition.
 
     ``file`` is a package file on this machine instead.
@@ -41,7 +41,7 @@ class Change:
     """
 
     action: str
-    targets: Sequence[Wanted] = ()
+    targets: Sequence[PackageRequest] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     installed: Mapping[str, Sequence[str]] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
-from saltlite.providers.pkg import Change, Versions, Wanted
+from saltlite.providers.pkg import Change, PackageRequest, Versions
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
@@ -155,14 +155,14 @@ def _reinstalled_names(change: Change) -> list[str]:
     ]
 
 
-def _apk_flags(change: Change, targets: Sequence[Wanted]) -> list[str]:
+def _apk_flags(change: Change, targets: Sequence[PackageRequest]) -> list[str]:
     """What is installed stays as it is, unless apk is told otherwise."""
     newest = any(one.version is None and one.name in change.installed for one in targets)
     local = any(one.file for one in targets)
     return [*(["--upgrade"] if newest else []), *(["--allow-untrusted"] if local else [])]
 
 
-def target_word(wanted: Wanted) -> str:
+def target_word(wanted: PackageRequest) -> str:
     """One package as apk takes it."""
     if wanted.file:
         return wanted.file

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.pkg import Change, Versions, Wanted, apt_repos, dpkg
+from saltlite.providers.pkg import Change, PackageRequest, Versions, apt_repos, dpkg
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
@@ -348,7 +348,7 @@ def _state_of(selections: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: state for state, names in selections.items() for name in names}
 
 
-def target_word(wanted: Wanted) -> str:
+def target_word(wanted: PackageRequest) -> str:
     """One package as apt-get takes it."""
     if wanted.file:
         return wanted.file
@@ -387,10 +387,10 @@ def upgrade_argv(options: Mapping[str, Any], names: Sequence[str] = ()) -> list[
     return [*argv, "dist-upgrade" if dist else "upgrade"]
 
 
-def split_downgrades(change: Change) -> tuple[list[Wanted], list[Wanted]]:
+def split_downgrades(change: Change) -> tuple[list[PackageRequest], list[PackageRequest]]:
     """The targets that are older than what is installed, and the others."""
-    down: list[Wanted] = []
-    up: list[Wanted] = []
+    down: list[PackageRequest] = []
+    up: list[PackageRequest] = []
     for wanted in change.targets:
         there = change.installed.get(wanted.name, ())
         older = bool(

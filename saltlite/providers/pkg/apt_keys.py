@@ -45,7 +45,7 @@ SHOW_KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class KeySource:
     """Where a key comes from: a file, a text, or an id at a key server. ``url`` is for its name."""
 
     file: str | None = None
@@ -75,7 +75,7 @@ def _run_text(ctx: MinionContext, argv: Sequence[str]) -> str:
 
 
 def add(
-    ctx: MinionContext, source: Source, aptkey: bool, keydir: str | None, keyfile: str | None
+    ctx: MinionContext, source: KeySource, aptkey: bool, keydir: str | None, keyfile: str | None
 ) -> bool:
     """Trust a key; whether that succeeded."""
     if not aptkey:
@@ -131,7 +131,7 @@ def receive(ctx: MinionContext, server: str, keyids: Sequence[str], path: str) -
     disk.write_file(Path(path), data, mode=0o644)
 
 
-def _add_file(ctx: MinionContext, source: Source, keydir: str, keyfile: str | None) -> bool:
+def _add_file(ctx: MinionContext, source: KeySource, keydir: str, keyfile: str | None) -> bool:
     data = source.text.encode() if source.text else None
     if source.file:
         data = ctx.host.read_bytes(source.file)

@@ -15,7 +15,7 @@ from saltlite.core.dataclasses import replace
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.pkg import apt_sources
-from saltlite.providers.pkg.apt_sources import Entry
+from saltlite.providers.pkg.apt_sources import AptSource
 from saltlite.providers.pkg.names import truth, words
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SOURCES = "sources of packages"
 """The name under which a job holds all these files; see ``textfile.hold_name``."""
 
 
-def entries(ctx: MinionContext) -> list[Entry]:
+def entries(ctx: MinionContext) -> list[AptSource]:
     """All sources: those of the main file, then those of the parts by name."""
     host = ctx.host
     found = apt_sources.parse_list(host.read_text(MAIN) or "", MAIN)
@@ -94,7 +94,9 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[
     }
 
 
-def _put_entry(ctx: MinionContext, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
+def _put_entry(
+    ctx: MinionContext, wanted: AptSource, repo: str, options: Mapping[str, Any]
+) -> AptSource:
     there = [one for one in entries(ctx) if one.same_place(wanted)]
     file = options.get("file")
     chosen = _choose_entry(there, wanted, None if file is None else str(file))
@@ -108,7 +110,9 @@ def _put_entry(ctx: MinionContext, wanted: Entry, repo: str, options: Mapping[st
     return changed
 
 
-def _choose_entry(there: Sequence[Entry], wanted: Entry, file: str | None) -> Entry | None:
+def _choose_entry(
+    there: Sequence[AptSource], wanted: AptSource, file: str | None
+) -> AptSource | None:
     """The source to be changed: that of the file, or one elsewhere with the same components."""
     if file is None:
         return there[0] if there else None
@@ -117,7 +121,7 @@ def _choose_entry(there: Sequence[Entry], wanted: Entry, file: str | None) -> En
     return next(iter(here or elsewhere), None)
 
 
-def _wanted_entry(repo: str, options: Mapping[str, Any]) -> Entry:
+def _wanted_entry(repo: str, options: Mapping[str, Any]) -> AptSource:
     if repo.startswith("ppa:"):
         raise FunctionError(f'cannot parse "ppa:" style repo definitions: {repo}')
     entry = apt_sources.parse_line(repo)
@@ -155,7 +159,9 @@ def _is_disabled(now: bool, options: Mapping[str, Any]) -> bool:
     return not truth(options["enabled"]) if "enabled" in options else now
 
 
-def _merge_entry(there: Entry, wanted: Entry, repo: str, options: Mapping[str, Any]) -> Entry:
+def _merge_entry(
+    there: AptSource, wanted: AptSource, repo: str, options: Mapping[str, Any]
+) -> AptSource:
     """What is there, with what was asked for on top. A comment that nobody mentions stays."""
     return replace(
         wanted,
@@ -167,7 +173,7 @@ def _merge_entry(there: Entry, wanted: Entry, repo: str, options: Mapping[str, A
     )
 
 
-def _are_different(first: Entry, second: Entry) -> bool:
+def _are_different(first: AptSource, second: AptSource) -> bool:
     return first.line().replace("  ", " ") != second.line().replace("  ", " ")
 
 
@@ -215,7 +221,7 @@ def _move_to_main(ctx: MinionContext, keep: str | None) -> None:
         disk.remove(Path(path))
 
 
-def _append_entry(ctx: MinionContext, entry: Entry) -> None:
+def _append_entry(ctx: MinionContext, entry: AptSource) -> None:
     if entry.file.endswith(".sources"):
         _write_file(entry.file, f"{_text_before(ctx, entry.file)}{stanza_of(entry)}")
         return
@@ -227,7 +233,7 @@ def _text_before(ctx: MinionContext, path: str) -> str:
     return f"{text.rstrip()}\n\n" if text.strip() else ""
 
 
-def stanza_of(entry: Entry) -> str:
+def stanza_of(entry: AptSource) -> str:
     """A source as a deb822 stanza."""
     fields = {
         "Types": entry.kind,
@@ -241,7 +247,7 @@ def stanza_of(entry: Entry) -> str:
     return "".join(f"{name}: {value}\n" for name, value in fields.items())
 
 
-def _rewrite_entry(ctx: MinionContext, entry: Entry, changed: Entry | None) -> None:
+def _rewrite_entry(ctx: MinionContext, entry: AptSource, changed: AptSource | None) -> None:
     text = ctx.host.read_text(entry.file) or ""
     if entry.file.endswith(".sources"):
         _write_file(entry.file, _change_stanza(text, entry, changed))
@@ -249,7 +255,7 @@ def _rewrite_entry(ctx: MinionContext, entry: Entry, changed: Entry | None) -> N
         _write_file(entry.file, apt_sources.change_list(text, {entry.at: changed}))
 
 
-def _change_stanza(text: str, entry: Entry, changed: Entry | None) -> str:
+def _change_stanza(text: str, entry: AptSource, changed: AptSource | None) -> str:
     """A stanza may stand for several sources; then only what leaves the others alone is done."""
     together = [one for one in apt_sources.parse_stanzas(text, entry.file) if one.at == entry.at]
     if changed is None:

@@ -1,7 +1,8 @@
 """The files that say where apt gets packages: lines and deb822 stanzas, read and changed.
 
 Pure: text in, text out. What is not changed keeps every byte. Source: sources.list(5); the keys of
-:meth:`Entry.as_map` observed on Salt 3006.30, which reads lines only (deb822 as Salt 3008.5 does).
+:meth:`AptSource.as_map` observed on Salt 3006.30, which reads lines only (deb822 as Salt 3008.5
+does).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _OPTIONS = regex(r"\[([^\]]*)\]\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AptSource:
     """One source of packages. ``options`` are those in brackets, values as written.
 
     ``at`` is the number of its line in a ``.list`` file, or of its stanza in a ``.sources`` file.
@@ -66,13 +67,13 @@ class Entry:
             "signedby": self.key_file,
         }
 
-    def same_place(self, other: Entry) -> bool:
+    def same_place(self, other: AptSource) -> bool:
         """Whether both are of one type, address and distribution."""
         ours = (self.kind, self.uri.rstrip("/"), self.dist)
         return ours == (other.kind, other.uri.rstrip("/"), other.dist)
 
 
-def parse_line(line: str) -> Entry | None:
+def parse_line(line: str) -> AptSource | None:
     """One line, also one that is commented out; ``None`` if it is no source of packages."""
     text = line.strip()
     disabled = text.startswith("#")
@@ -85,7 +86,7 @@ def parse_line(line: str) -> Entry | None:
     words = (rest[bracket.end() :] if bracket else rest).split()
     if len(words) < 2 or ":" not in words[0]:
         return None
-    return Entry(
+    return AptSource(
         kind=kind,
         uri=words[0],
         dist=words[1],
@@ -104,7 +105,7 @@ def _parse_pairs(text: str) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def parse_list(text: str, path: str) -> list[Entry]:
+def parse_list(text: str, path: str) -> list[AptSource]:
     """The sources of a ``.list`` file."""
     found = []
     for number, line in enumerate(text.splitlines()):
@@ -114,7 +115,7 @@ def parse_list(text: str, path: str) -> list[Entry]:
     return found
 
 
-def change_list(text: str, changed: Mapping[int, Entry | None]) -> str:
+def change_list(text: str, changed: Mapping[int, AptSource | None]) -> str:
     """A ``.list`` file with some lines replaced; ``None`` drops a line."""
     lines: list[str] = []
     for number, line in enumerate(text.splitlines()):
@@ -127,12 +128,12 @@ def change_list(text: str, changed: Mapping[int, Entry | None]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def merge_entries(found: Sequence[Entry]) -> list[Entry]:
+def merge_entries(found: Sequence[AptSource]) -> list[AptSource]:
     """Sources of one type, address and distribution as one, with the components of all.
 
     Those with other options, or that are switched off, stay apart.
     """
-    places: dict[tuple[object, ...], Entry] = {}
+    places: dict[tuple[object, ...], AptSource] = {}
     for each in found:
         options = tuple(sorted(each.options.items()))
         place = (each.kind, each.uri.rstrip("/"), each.dist, options, each.disabled)
@@ -144,21 +145,21 @@ def merge_entries(found: Sequence[Entry]) -> list[Entry]:
     return list(places.values())
 
 
-def append_to_list(text: str, entry: Entry) -> str:
+def append_to_list(text: str, entry: AptSource) -> str:
     """A ``.list`` file with one more line."""
     end = "" if not text or text.endswith("\n") else "\n"
     return f"{text}{end}{entry.line()}\n"
 
 
-def parse_stanzas(text: str, path: str) -> list[Entry]:
+def parse_stanzas(text: str, path: str) -> list[AptSource]:
     """The sources of a ``.sources`` file: one for each type, address and suite of a stanza."""
-    found: list[Entry] = []
+    found: list[AptSource] = []
     for number, stanza in enumerate(_split_stanzas(text)):
         found += _stanza_entries(_parse_fields(stanza), path, number)
     return found
 
 
-def _stanza_entries(fields: Mapping[str, str], path: str, number: int) -> list[Entry]:
+def _stanza_entries(fields: Mapping[str, str], path: str, number: int) -> list[AptSource]:
     options = {}
     if fields.get("architectures"):
         options["arch"] = ",".join(fields["architectures"].split())
@@ -166,7 +167,7 @@ def _stanza_entries(fields: Mapping[str, str], path: str, number: int) -> list[E
         options["signed-by"] = fields["signed-by"].split("\n")[0]
     disabled = fields.get("enabled", "yes").lower() in ("no", "false", "off", "0", "without")
     return [
-        Entry(
+        AptSource(
             kind=kind,
             uri=uri,
             dist=dist,

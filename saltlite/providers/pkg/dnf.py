@@ -16,7 +16,7 @@ from saltlite import disk
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, UsageError
 from saltlite.providers import textfile
-from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm, versionlock
+from saltlite.providers.pkg import Change, PackageRequest, Versions, ini_repos, rpm, versionlock
 from saltlite.providers.pkg.names import truth, words
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
@@ -319,10 +319,10 @@ def flags_of(options: Mapping[str, Any], tool: str) -> list[str]:
     return flags
 
 
-def sort_targets(change: Change) -> dict[str, list[Wanted]]:
+def sort_targets(change: Change) -> dict[str, list[PackageRequest]]:
     """The targets of each command: downgrade what is older, reinstall what is to be."""
     again = truth(change.options.get("reinstall"))
-    targets: dict[str, list[Wanted]] = {"install": [], "downgrade": [], "reinstall": []}
+    targets: dict[str, list[PackageRequest]] = {"install": [], "downgrade": [], "reinstall": []}
     for wanted in change.targets:
         there = change.installed.get(wanted.name, ())
         version = wanted.version
@@ -333,7 +333,7 @@ def sort_targets(change: Change) -> dict[str, list[Wanted]]:
     return targets
 
 
-def target_word(wanted: Wanted) -> str:
+def target_word(wanted: PackageRequest) -> str:
     """One package as dnf takes it: name, version and architecture in that order."""
     if wanted.file:
         return wanted.file

@@ -42,7 +42,7 @@ _ROW = regex(r"^\S+\s+(?P<name>\S.*?)\s+(?P<there>yes|no)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PackageGroup:
     """A group of packages; of an environment the ``members`` are groups."""
 
     name: str
@@ -82,7 +82,7 @@ def _run_text(ctx: MinionContext, argv: Sequence[str]) -> str:
 
 def info(
     ctx: MinionContext, name: str, *, expand: bool = False, ignored: Sequence[str] = ()
-) -> Group:
+) -> PackageGroup:
     """One group by its name or id; ``expand``: an environment with the packages of its groups.
 
     Those of ``ignored`` groups are left out.
@@ -99,7 +99,7 @@ def info(
         for kind, packages in _ask_group(ctx, each).members.items():
             members[kind] |= set(packages)
     expanded = {kind: sorted(packages) for kind, packages in members.items()}
-    return Group(found.name, found.id, found.description, found.environment, expanded)
+    return PackageGroup(found.name, found.id, found.description, found.environment, expanded)
 
 
 def difference(ctx: MinionContext, name: str) -> dict[str, dict[str, list[str]]]:
@@ -127,7 +127,7 @@ def missing(
     return list(dict.fromkeys([*mandatory, *default, *include]))
 
 
-def _ask_group(ctx: MinionContext, name: str) -> Group:
+def _ask_group(ctx: MinionContext, name: str) -> PackageGroup:
     program = _find_program(ctx, "group_info")
     commands = [["groupinfo"]] if program == "yum" else [["group", "info"], ["environment", "info"]]
     for command in commands:  # an environment is no group to dnf5; dnf 4 does not know it
@@ -173,7 +173,7 @@ def parse_tables(groups: str, environments: str) -> dict[str, Any]:
     return found
 
 
-def parse_info(text: str) -> Group | None:
+def parse_info(text: str) -> PackageGroup | None:
     """``groupinfo`` of yum, dnf and dnf5; ``None`` if it tells of no group.
 
     yum marks packages with ``+``, ``-`` and ``=``.
@@ -200,7 +200,11 @@ def parse_info(text: str) -> Group | None:
             members[kind].append(value)
     members = {each: [_bare_name(one) for one in packages] for each, packages in members.items()}
     known = next((fields[one] for one in ("group-id", "environment-id", "id") if one in fields), "")
-    return Group(name, known, fields.get("description", ""), environment, members) if name else None
+    return (
+        PackageGroup(name, known, fields.get("description", ""), environment, members)
+        if name
+        else None
+    )
 
 
 def _kind_of(key: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
-from saltlite.providers.pkg import Change, Versions, Wanted, rpm
+from saltlite.providers.pkg import Change, PackageRequest, Versions, rpm
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
@@ -133,7 +133,7 @@ def commands(change: Change) -> list[list[str]]:
     return argv
 
 
-def target_word(wanted: Wanted) -> str:
+def target_word(wanted: PackageRequest) -> str:
     """One package as pacman takes it."""
     return wanted.name if wanted.version is None else f"{wanted.name}={wanted.version}"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers.pkg import apt_keys, apt_repos, provider
-from saltlite.providers.pkg.apt_sources import Entry
+from saltlite.providers.pkg.apt_sources import AptSource
 from saltlite.providers.pkg.names import words
 from saltlite.providers.pkg.tools import act, complaint
 
@@ -97,7 +97,7 @@ class Ppa:
         """The source that is in use, whoever wrote it."""
         return next((each.as_map() for each in self._find_entries() if not each.disabled), {})
 
-    def _find_entries(self) -> list[Entry]:
+    def _find_entries(self) -> list[AptSource]:
         ours = re.compile(
             rf"https?://(?:[^@/]+@)?(?:{'|'.join(map(re.escape, HOSTS))})"
             rf"/{re.escape(self.owner)}/{re.escape(self.name)}/ubuntu/?$"

@@ -12,7 +12,7 @@ from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.host import Completed
 from saltlite.providers import textfile
-from saltlite.providers.pkg import Change, Versions, Wanted, ini_repos, rpm
+from saltlite.providers.pkg import Change, PackageRequest, Versions, ini_repos, rpm
 from saltlite.providers.pkg.dnf import newest_first
 from saltlite.providers.pkg.names import truth, words
 from saltlite.providers.pkg.tools import act, ask, complaint
@@ -235,7 +235,7 @@ def flags_of(options: Mapping[str, Any], exact: bool) -> list[str]:
     return [*flags, "--oldpackage"] if exact else flags
 
 
-def target_word(wanted: Wanted) -> str:
+def target_word(wanted: PackageRequest) -> str:
     """One package as zypper takes it."""
     if wanted.file:
         return wanted.file

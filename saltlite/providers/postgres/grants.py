@@ -79,7 +79,7 @@ UNION ALL SELECT 'ROUTINE', p.oid::regprocedure::text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Privileges:
     """Privileges of a role on an object; ``ALL`` as object is all of that kind in a schema."""
 
     role: str
@@ -92,7 +92,7 @@ class Wanted:
     @classmethod
     def of(
         cls, role: str, object_name: str, kind: str, privileges: Any, prepend: str | None
-    ) -> Wanted:
+    ) -> Privileges:
         """From the arguments of Salt's functions.
 
         Raises:

@@ -26,7 +26,7 @@ _NAMES = ("user", "host", "port", "maintenance_db", "password", "runas")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class PostgresServer:
     """Where the server is and who asks. ``None`` is what ``psql`` takes without it.
 
     ``user`` is the role, ``runas`` the account of this machine that runs the program.
@@ -40,7 +40,7 @@ class Server:
     runas: str | None = None
 
     @classmethod
-    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> Server:
+    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> PostgresServer:
         """From the arguments of a function; what is missing is in the options ``postgres.*``."""
         wrong = [name for name in given if name not in _NAMES and not name.startswith("__")]
         if wrong:
@@ -66,7 +66,7 @@ def _read_option(ctx: MinionContext, name: str) -> Any:
     return ctx.functions.call("config.option", f"postgres.{name}") or None
 
 
-def query(ctx: MinionContext, server: Server, sql: str) -> list[dict[str, str]]:
+def query(ctx: MinionContext, server: PostgresServer, sql: str) -> list[dict[str, str]]:
     """The rows of an answer by column; what is NULL is empty.
 
     Raises:
@@ -89,7 +89,7 @@ def query(ctx: MinionContext, server: Server, sql: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(done.stdout)))
 
 
-def _build_environment(ctx: MinionContext, server: Server) -> dict[str, str]:
+def _build_environment(ctx: MinionContext, server: PostgresServer) -> dict[str, str]:
     env = {"LC_ALL": "C", "PGCLIENTENCODING": "UTF8"}
     if server.runas is not None:
         env["HOME"] = ctx.host.account(server.runas).home

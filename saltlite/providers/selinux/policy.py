@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.providers import command
-from saltlite.providers.command import Options, Outcome
+from saltlite.providers.command import CommandOptions, Outcome
 
 MOUNTED = ("/sys/fs/selinux", "/selinux")
 """Where the kernel's SELinux may be; the file ``enforce`` below says 1 or 0."""
@@ -51,7 +51,7 @@ def run(ctx: MinionContext, *argv: str) -> Outcome:
     """
     if ctx.host.which(argv[0]) is None:
         raise ProgramMissing(argv[0])
-    return command.run(ctx, list(argv), Options(python_shell=False, ignore_retcode=True))
+    return command.run(ctx, list(argv), CommandOptions(python_shell=False, ignore_retcode=True))
 
 
 def ask(ctx: MinionContext, *argv: str) -> str:

@@ -177,7 +177,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WatchedPath:
     """A path to be watched as it is configured; ``is_left_out`` says which ones below it not."""
 
     path: str
@@ -192,14 +192,14 @@ class _Watch:
     """What a watch is on, and for which configured paths."""
 
     path: str
-    wanted: list[Wanted]
+    wanted: list[WatchedPath]
     inode: tuple[int, int] | None
 
 
 class Watches:
     """All configured paths of one beacon, and the watches that they need now."""
 
-    def __init__(self, wanted: Iterable[Wanted]) -> None:
+    def __init__(self, wanted: Iterable[WatchedPath]) -> None:
         """Raises OSError: there can be no inotify descriptor."""
         self._wanted = list(wanted)
         self._inotify = Inotify()
@@ -214,7 +214,7 @@ class Watches:
         """Watch nothing any more."""
         self._inotify.close()
 
-    def _find_missing(self) -> list[Wanted]:
+    def _find_missing(self) -> list[WatchedPath]:
         """The configured paths that are there, but not watched."""
         return [
             wanted
@@ -279,7 +279,7 @@ class Watches:
             if wanted.auto_add and os.path.isdir(wanted.path):
                 self._add_tree(wanted, wanted.path)
 
-    def _add_tree(self, wanted: Wanted, path: str) -> None:
+    def _add_tree(self, wanted: WatchedPath, path: str) -> None:
         self._add_watch(wanted, path)
         if not wanted.recurse or not os.path.isdir(path):
             return
@@ -288,7 +288,7 @@ class Watches:
             for name in names:
                 self._add_watch(wanted, os.path.join(folder, name))
 
-    def _add_watch(self, wanted: Wanted, path: str) -> None:
+    def _add_watch(self, wanted: WatchedPath, path: str) -> None:
         if len(self._watches) >= WATCHES_LIMIT:
             self._log_once(
                 f"more than {WATCHES_LIMIT} directories are too many: {path} is not watched"

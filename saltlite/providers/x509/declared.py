@@ -13,10 +13,10 @@ from cryptography.x509.oid import ExtensionOID
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.providers.x509 import documents, encodings, extensions, keys, names, revocation
-from saltlite.providers.x509.documents import Request, Wanted
+from saltlite.providers.x509.documents import CertificateSpec, CsrSpec
 from saltlite.providers.x509.encodings import Form
-from saltlite.providers.x509.extensions import Keys
-from saltlite.providers.x509.revocation import AUTO, Entry, WantedList
+from saltlite.providers.x509.extensions import ExtensionKeys
+from saltlite.providers.x509.revocation import AUTO, RevokedCertificate, WantedList
 
 DAYS_VALID: Final = 365
 DAYS_REMAINING: Final = 90
@@ -110,7 +110,7 @@ def current_names(given: Mapping[str, Any]) -> dict[str, Any]:
     return {OLD_NAMES.get(name, name): value for name, value in given.items()}
 
 
-def certificate(host: Host, given: Mapping[str, Any]) -> Wanted:
+def certificate(host: Host, given: Mapping[str, Any]) -> CertificateSpec:
     """Return a certificate as its arguments declare it.
 
     With ``ca_server`` another minion signs: then there is no key to sign with, and
@@ -127,7 +127,7 @@ def certificate(host: Host, given: Mapping[str, Any]) -> Wanted:
     issuer_key = public if authority is None else _public_of(authority)
     subject = names.subject_of(args.get("subject"), args)
     days_valid = int(args.get("days_valid", DAYS_VALID))
-    return Wanted(
+    return CertificateSpec(
         subject=subject,
         public=public,
         issuer=subject if authority is None else authority.subject,
@@ -136,7 +136,7 @@ def certificate(host: Host, given: Mapping[str, Any]) -> Wanted:
         extensions=[
             *(
                 own := extensions.parse_certificate_extensions(
-                    args, Keys(public, issuer_key, authority)
+                    args, ExtensionKeys(public, issuer_key, authority)
                 )
             ),
             *_find_asked(host, args, {value.oid for value, _ in own}, _find_forbidden(given)),
@@ -173,7 +173,7 @@ def form(args: Mapping[str, Any]) -> Form:
     )
 
 
-def request(host: Host, given: Mapping[str, Any]) -> Request:
+def request(host: Host, given: Mapping[str, Any]) -> CsrSpec:
     """Return a request as its arguments declare it.
 
     Raises:
@@ -186,10 +186,10 @@ def request(host: Host, given: Mapping[str, Any]) -> Request:
     public = key.public_key()
     encoding = str(args.get("encoding", "pem"))
     keys.require_encoding(encoding, encodings.PLAIN)
-    return Request(
+    return CsrSpec(
         subject=names.subject_of(args.get("subject"), args),
         key=key,
-        extensions=extensions.parse_request_extensions(args, Keys(public, public)),
+        extensions=extensions.parse_request_extensions(args, ExtensionKeys(public, public)),
         digest=_find_digest(args),
         encoding=encoding,
     )
@@ -230,7 +230,7 @@ def revocation_list(host: Host, given: Mapping[str, Any], now: datetime) -> Want
             for entry, end in entries
             if end is None or end >= now or args.get("include_expired")
         ],
-        extensions=extensions.parse_list_extensions(own, Keys(public, public, authority)),
+        extensions=extensions.parse_list_extensions(own, ExtensionKeys(public, public, authority)),
         digest=_find_digest(args),
         days_valid=days_valid,
         days_remaining=int(args.get("days_remaining", revocation.DAYS_REMAINING)),
@@ -251,7 +251,9 @@ def _join_maps(given: Any) -> dict[str, Any]:
     return {name: value for each in given for name, value in each.items()}
 
 
-def _build_entry(host: Host, told: dict[str, Any], now: datetime) -> tuple[Entry, datetime | None]:
+def _build_entry(
+    host: Host, told: dict[str, Any], now: datetime
+) -> tuple[RevokedCertificate, datetime | None]:
     """One revoked certificate, and until when it would be valid."""
     serial, end = _parse_serial(told.get("serial_number")), _parse_time(told.get("not_after"))
     if "certificate" in told:
@@ -264,12 +266,12 @@ def _build_entry(host: Host, told: dict[str, Any], now: datetime) -> tuple[Entry
         own["CRLReason"] = told["reason"]
     # What an entry tells is not derived from keys.
     parsed = extensions.parse_entry_extensions(own, _NO_KEYS)
-    return Entry(
+    return RevokedCertificate(
         serial=serial, date=_parse_time(told.get("revocation_date")), extensions=parsed
     ), end
 
 
-_NO_KEYS: Final = Keys(None, None)
+_NO_KEYS: Final = ExtensionKeys(None, None)
 
 
 def _load_signer(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey:

@@ -28,7 +28,7 @@ TIME: Final = "%Y-%m-%d %H:%M:%S"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CertificateSpec:
     """A certificate as declared. ``days_valid`` counts unless ``not_after`` is there.
 
     ``chain`` are the certificates that follow in the file. ``signer`` is ``None`` where another
@@ -70,7 +70,7 @@ def certificate(data: bytes) -> x509.Certificate:
     return found.certificate
 
 
-def issue(wanted: Wanted, now: datetime, serial: int) -> x509.Certificate:
+def issue(wanted: CertificateSpec, now: datetime, serial: int) -> x509.Certificate:
     """Return a new certificate.
 
     Raises:
@@ -116,7 +116,7 @@ def keep_copy(made: x509.Certificate, directory: Any, *, with_name: bool) -> Non
 
 
 def certificate_differences(
-    found: CertificateFile, wanted: Wanted, now: datetime
+    found: CertificateFile, wanted: CertificateSpec, now: datetime
 ) -> dict[str, Any]:
     """Return what of a file is another than declared, in the form of the state's ``changes``."""
     told = _differences_around(found, wanted)
@@ -140,7 +140,7 @@ def certificate_differences(
     return told
 
 
-def _differences_around(found: CertificateFile, wanted: Wanted) -> dict[str, Any]:
+def _differences_around(found: CertificateFile, wanted: CertificateSpec) -> dict[str, Any]:
     form = wanted.form
     told: dict[str, Any] = {}
     if found.encoding != form.encoding:
@@ -165,7 +165,7 @@ def _same_chain(found: CertificateFile, wanted: Sequence[x509.Certificate]) -> b
     return have == should
 
 
-def _does_expire(have: x509.Certificate, wanted: Wanted, now: datetime) -> bool:
+def _does_expire(have: x509.Certificate, wanted: CertificateSpec, now: datetime) -> bool:
     if wanted.not_before is not None and have.not_valid_before_utc != wanted.not_before:
         return True
     if wanted.not_after is not None:
@@ -202,7 +202,7 @@ def is_signed(have: x509.Certificate, by: PublicKey) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class CsrSpec:
     """A certificate signing request as declared."""
 
     subject: x509.Name
@@ -212,7 +212,7 @@ class Request:
     encoding: str = "pem"
 
 
-def build_request(wanted: Request) -> x509.CertificateSigningRequest:
+def build_request(wanted: CsrSpec) -> x509.CertificateSigningRequest:
     """Return a new request."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(wanted.subject)
     for value, critical in wanted.extensions:
@@ -227,7 +227,7 @@ def request(data: bytes) -> x509.CertificateSigningRequest | None:
 
 
 def request_differences(
-    have: x509.CertificateSigningRequest, encoding: str, wanted: Request
+    have: x509.CertificateSigningRequest, encoding: str, wanted: CsrSpec
 ) -> dict[str, Any]:
     """Return what is another than declared, in the form of the state's ``changes``."""
     told: dict[str, Any] = {}

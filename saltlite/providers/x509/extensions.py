@@ -66,7 +66,7 @@ _NEVER_CRITICAL: Final = "{} has to be without critical"
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class ExtensionKeys:
     """What extensions are derived from: the key that is certified, and who certifies it.
 
     Entries of lists of revoked certificates have no keys, and no extension that needs them.
@@ -104,7 +104,7 @@ def _parse_number(name: str, value: Any) -> int:
         raise FunctionError(f"{name} is {value}; it has to be a number") from None
 
 
-def _parse_basic_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_basic_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, told = _split_settings(given)
     told = {name.lower(): value for name, value in told.items()}
     if "ca" not in told:
@@ -129,7 +129,7 @@ def _depth_below(issuer: x509.Certificate | None) -> int | None:
     return None if found.path_length is None else found.path_length - 1
 
 
-def _parse_usage(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_usage(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     if unknown := [each for each in words if each not in USAGES]:
         raise FunctionError(f"Invalid keyUsage: {unknown[0]}. Valid: {', '.join(USAGES)}")
@@ -140,13 +140,13 @@ def _parse_usage(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
         raise FunctionError(f"Invalid keyUsage: {error}") from None
 
 
-def _parse_purposes(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_purposes(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     listed = [PURPOSES.get(str(each)) or object_identifier(each) for each in words]
     return x509.ExtendedKeyUsage(listed), critical
 
 
-def _parse_subject_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_subject_key(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, bytes):
         return x509.SubjectKeyIdentifier(given), False
     critical, words = _split_words(given)
@@ -160,7 +160,7 @@ def _parse_subject_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool
         raise FunctionError("subjectKeyIdentifier is neither hash nor hexadecimal") from None
 
 
-def _parse_authority_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_authority_key(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, wanted = _split_settings(given)
     if critical:
         raise FunctionError(_NEVER_CRITICAL.format("authorityKeyIdentifier"))
@@ -178,7 +178,7 @@ def _parse_authority_key(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bo
     return x509.AuthorityKeyIdentifier(key, issuer, serial), False
 
 
-def _identifier_of_issuer(keys: Keys) -> bytes | None:
+def _identifier_of_issuer(keys: ExtensionKeys) -> bytes | None:
     """What the issuer's certificate says its key is called; without one a hash of the key."""
     if keys.issuer_certificate is not None:
         found = keys.issuer_certificate.extensions
@@ -198,12 +198,12 @@ def _list_names(given: Any) -> tuple[bool, list[Any]]:
     return _split_words(given)
 
 
-def _parse_alternatives(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_alternatives(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, names = _list_names(given)
     return x509.SubjectAlternativeName(general_names(names)), critical
 
 
-def _issuer_names(given: Any, keys: Keys) -> tuple[bool, list[x509.GeneralName]]:
+def _issuer_names(given: Any, keys: ExtensionKeys) -> tuple[bool, list[x509.GeneralName]]:
     """Names; ``issuer:copy`` stands for the alternative names of the issuer's certificate."""
     critical, listed = _list_names(given)
     pairs = general_pairs(listed)
@@ -220,17 +220,17 @@ def _issuer_names(given: Any, keys: Keys) -> tuple[bool, list[x509.GeneralName]]
     return critical, [*names, *general_names(rest)]
 
 
-def _parse_issuer_alternatives(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_issuer_alternatives(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, names = _issuer_names(given, keys)
     return x509.IssuerAlternativeName(names), critical
 
 
-def _parse_entry_issuer(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_entry_issuer(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, names = _issuer_names(given, keys)
     return x509.CertificateIssuer(names), critical
 
 
-def _parse_access(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_access(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     pairs: list[tuple[str, Any]] = []
     for each in [given] if isinstance(given, Mapping) else _split_words(given)[1]:
         if isinstance(each, Mapping):
@@ -270,17 +270,17 @@ def _parse_point(given: Any) -> x509.DistributionPoint:
         raise FunctionError(str(error)) from None
 
 
-def _parse_points(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_points(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, points = _split_words([given] if isinstance(given, Mapping) else given)
     return x509.CRLDistributionPoints([_parse_point(each) for each in points]), critical
 
 
-def _parse_freshest(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_freshest(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     _, points = _split_words([given] if isinstance(given, Mapping) else given)
     return x509.FreshestCRL([_parse_point(each) for each in points]), False
 
 
-def _parse_issuing_point(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_issuing_point(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if not isinstance(given, Mapping):
         raise FunctionError("issuingDistributionPoint has to be a map")
     full, relative = given.get("fullname"), given.get("relativename")
@@ -299,7 +299,7 @@ def _parse_issuing_point(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bo
     return value, bool(given.get("critical"))
 
 
-def _parse_policies(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_policies(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, Mapping):
         critical, told = _split_settings(given)
     else:
@@ -329,7 +329,7 @@ def _parse_qualifiers(given: Any) -> list[str | x509.UserNotice] | None:
     return found
 
 
-def _parse_policy_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_policy_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, told = _split_settings(given)
     explicit, mapping = (
         None if told.get(name) is None else _parse_number(name, told[name])
@@ -341,7 +341,7 @@ def _parse_policy_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionTyp
         raise FunctionError(str(error)) from None
 
 
-def _parse_inhibit_any(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_inhibit_any(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, Mapping):
         critical, value = bool(given.get("critical")), given.get("value")
     else:
@@ -353,7 +353,7 @@ def _parse_inhibit_any(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool
         raise FunctionError(str(error)) from None
 
 
-def _parse_name_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_name_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     scopes: dict[str, list[Any]] = {"permitted": [], "excluded": []}
     if isinstance(given, Mapping):
         critical = bool(given.get("critical"))
@@ -375,11 +375,11 @@ def _parse_name_constraints(given: Any, keys: Keys) -> tuple[x509.ExtensionType,
     return x509.NameConstraints(permitted, excluded), critical
 
 
-def _parse_no_check(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_no_check(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     return x509.OCSPNoCheck(), "critical" in str(given)
 
 
-def _parse_tls_feature(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_tls_feature(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     try:
         return x509.TLSFeature([x509.TLSFeatureType[str(each)] for each in words]), critical
@@ -387,18 +387,18 @@ def _parse_tls_feature(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool
         raise FunctionError(f"Invalid tlsfeature: {error}") from None
 
 
-def _parse_crl_number(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_crl_number(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     return x509.CRLNumber(_parse_number("cRLNumber", given)), False
 
 
-def _parse_delta(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_delta(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     if len(words) != 1:
         raise FunctionError("deltaCRLIndicator has to be one number")
     return x509.DeltaCRLIndicator(_parse_number("deltaCRLIndicator", words[0])), critical
 
 
-def _parse_reason(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_reason(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     try:
         return x509.CRLReason(x509.ReasonFlags(str(words[0]))), critical
@@ -406,7 +406,7 @@ def _parse_reason(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
         raise FunctionError(f"Invalid CRLReason: {given}") from None
 
 
-def _parse_invalidity(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]:
+def _parse_invalidity(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     try:
         return x509.InvalidityDate(datetime.strptime(str(words[0]), TIME)), critical  # noqa: DTZ007
@@ -414,7 +414,7 @@ def _parse_invalidity(given: Any, keys: Keys) -> tuple[x509.ExtensionType, bool]
         raise FunctionError(f"{given} is no time; one is 2030-12-31 23:59:59") from None
 
 
-_Parser = Callable[[Any, Keys], tuple[x509.ExtensionType, bool]]
+_Parser = Callable[[Any, ExtensionKeys], tuple[x509.ExtensionType, bool]]
 _PARSERS: Final[dict[str, tuple[x509.ObjectIdentifier, _Parser]]] = {
     "basicConstraints": (ExtensionOID.BASIC_CONSTRAINTS, _parse_basic_constraints),
     "keyUsage": (ExtensionOID.KEY_USAGE, _parse_usage),
@@ -488,7 +488,7 @@ NAMES_BY_OID: Final = {oid.dotted_string: name for name, (oid, _) in _PARSERS.it
 Extensions = list[tuple[x509.ExtensionType, bool]]
 
 
-def parse_certificate_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_certificate_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of a certificate and whether each is critical, in a fixed order.
 
     Raises:
@@ -497,13 +497,13 @@ def parse_certificate_extensions(declared: Mapping[str, Any], keys: Keys) -> Ext
     return [_PARSERS[name][1](declared[name], keys) for name in NAMES if name in declared]
 
 
-def parse_request_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_request_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of a request; what it cannot have is passed over, as in Salt."""
     possible = {name: value for name, value in declared.items() if name not in NOT_OF_REQUESTS}
     return parse_certificate_extensions(possible, keys)
 
 
-def parse_list_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_list_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of a list of revoked certificates.
 
     Raises:
@@ -512,7 +512,7 @@ def parse_list_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions
     return _parse_known(declared, _OF_LISTS, keys)
 
 
-def parse_entry_extensions(declared: Mapping[str, Any], keys: Keys) -> Extensions:
+def parse_entry_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of one entry of a list of revoked certificates.
 
     Raises:
@@ -521,7 +521,9 @@ def parse_entry_extensions(declared: Mapping[str, Any], keys: Keys) -> Extension
     return _parse_known(declared, _OF_ENTRIES, keys)
 
 
-def _parse_known(declared: Mapping[str, Any], known: Sequence[str], keys: Keys) -> Extensions:
+def _parse_known(
+    declared: Mapping[str, Any], known: Sequence[str], keys: ExtensionKeys
+) -> Extensions:
     if unknown := [name for name in declared if name not in known]:
         raise FunctionError(f"Invalid extension: {unknown[0]}. Valid: {', '.join(known)}")
     return [_PARSERS[name][1](value, keys) for name, value in declared.items()]

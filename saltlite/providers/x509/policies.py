@@ -125,7 +125,7 @@ def ask(
 
 
 def sign_remotely(
-    ctx: MinionContext, given: Mapping[str, Any], policy: str, wanted: documents.Wanted
+    ctx: MinionContext, given: Mapping[str, Any], policy: str, wanted: documents.CertificateSpec
 ) -> x509.Certificate:
     """Return the certificate that ``ca_server`` signs; no private key leaves this minion."""
     asked = {
@@ -206,7 +206,7 @@ def _sign_document(ctx: MinionContext, policy: Mapping[str, Any], asked: Any) ->
     return encodings.encode_plain(made, "pem").decode()
 
 
-def _refuse_authority(wanted: documents.Wanted, policy: Mapping[str, Any]) -> None:
+def _refuse_authority(wanted: documents.CertificateSpec, policy: Mapping[str, Any]) -> None:
     """Raise FunctionError if a certificate that only asks for it could speak for the authority.
 
     It signs others, or says by OCSP which of them are revoked.

@@ -24,7 +24,7 @@ AUTO: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class RevokedCertificate:
     """One revoked certificate; ``None`` for ``date``: now, or as it is in the list already."""
 
     serial: int
@@ -38,7 +38,7 @@ class WantedList:
 
     issuer: x509.Name
     signer: PrivateKey
-    entries: Sequence[Entry]
+    entries: Sequence[RevokedCertificate]
     extensions: Sequence[tuple[x509.ExtensionType, bool]]
     digest: str
     days_valid: int
@@ -73,7 +73,7 @@ def make_list(
         raise FunctionError(f"Cannot make the list: {error}") from None
 
 
-def _make_entry(entry: Entry, now: datetime) -> x509.RevokedCertificate:
+def _make_entry(entry: RevokedCertificate, now: datetime) -> x509.RevokedCertificate:
     builder = x509.RevokedCertificateBuilder().serial_number(entry.serial)
     builder = builder.revocation_date(entry.date or now)
     for value, critical in entry.extensions:
@@ -117,7 +117,7 @@ def _plain_name(digest: str) -> str:
 
 
 def _differences_of_entries(
-    have: x509.CertificateRevocationList, wanted: Sequence[Entry]
+    have: x509.CertificateRevocationList, wanted: Sequence[RevokedCertificate]
 ) -> dict[str, list[str]]:
     there = {each.serial_number: each for each in have}
     should = {each.serial: each for each in wanted}

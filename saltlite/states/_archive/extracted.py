@@ -27,7 +27,7 @@ _KINDS: Mapping[str, Callable[[int], bool]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ArchiveDifferences:
     """What of the archive is not there, what is there as another kind, and whose the rest is.
 
     ``stale``: the note says that another archive was unpacked here. ``lost`` is where the owner is
@@ -73,7 +73,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted(Resource[Seen]):
+class Extracted(Resource[ArchiveDifferences]):
     """The members of an archive below ``name``, which ends in ``/``.
 
     ``guard`` is a path that makes it needless. With ``clean`` what is at the top of the archive is
@@ -99,9 +99,9 @@ class Extracted(Resource[Seen]):
         {"directories_created", "extracted_files", "removed", "updated ownership"}
     )
 
-    def read(self, ctx: MinionContext) -> Seen:
+    def read(self, ctx: MinionContext) -> ArchiveDifferences:
         if self.guard and os.path.exists(self.guard):
-            return Seen(guarded=True)
+            return ArchiveDifferences(guarded=True)
         missing, wrong, there = self._compare_members()
         if self._is_unpacked and self.archive.is_shaped:
             missing = []  # the program has had its way
@@ -114,7 +114,9 @@ class Extracted(Resource[Seen]):
                 self._remember_source(ctx)
         below = self.owner.below
         lost = below if below and not os.path.lexists(below) else ""
-        return Seen(missing=missing, wrong=wrong, foreign=foreign, stale=stale, lost=lost)
+        return ArchiveDifferences(
+            missing=missing, wrong=wrong, foreign=foreign, stale=stale, lost=lost
+        )
 
     @property
     def _is_unpacked(self) -> bool:
@@ -155,7 +157,7 @@ class Extracted(Resource[Seen]):
         if self.forget and not sources.is_local(self.archive.source):
             moving.remove(self.archive.path)
 
-    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+    def plan(self, now: ArchiveDifferences) -> Sequence[Step] | Verdict:
         if now.guarded:
             return ()
         if now.wrong and not self.force:
@@ -180,15 +182,17 @@ class Extracted(Resource[Seen]):
             return failure(_say_lost(now.lost))
         return (own,) if now.foreign else ()
 
-    def would(self, now: Seen, steps: Sequence[Step]) -> str:
+    def would(self, now: ArchiveDifferences, steps: Sequence[Step]) -> str:
         return steps[0].would
 
-    def comment_unchanged(self, now: Seen) -> str:
+    def comment_unchanged(self, now: ArchiveDifferences) -> str:
         if now.guarded:
             return f"Path {self.guard} exists"
         return "All files in archive are already present"
 
-    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: ArchiveDifferences, after: ArchiveDifferences, steps: Sequence[Step]
+    ) -> str:
         if not self._is_unpacked:
             return self.comment_unchanged(before)
         said = f"{self.archive.source} extracted to {self.name}{_say_reason(before)}"
@@ -196,13 +200,15 @@ class Extracted(Resource[Seen]):
             said += f". Output was trimmed to {self.archive.trim_count} number of lines"
         return said
 
-    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: ArchiveDifferences, after: ArchiveDifferences, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         return dict(self.told.changes)
 
     def more(self) -> Mapping[str, Any]:
         return {"warnings": list(self.warnings)} if self.warnings else {}
 
-    def _extract_archive(self, ctx: MinionContext, now: Seen) -> None:
+    def _extract_archive(self, ctx: MinionContext, now: ArchiveDifferences) -> None:
         with system_errors():
             self._make_room(now)
             if not os.path.isdir(self.name):
@@ -222,7 +228,7 @@ class Extracted(Resource[Seen]):
             told = self.archive.unpack(ctx, folder)
         return [line.replace(folder, self.name.rstrip("/")) for line in told]
 
-    def _make_room(self, now: Seen) -> None:
+    def _make_room(self, now: ArchiveDifferences) -> None:
         doomed = list(now.wrong)
         if self.clean:
             doomed += [member for top in _TOPS for member in self.members[top]]
@@ -250,7 +256,7 @@ class Extracted(Resource[Seen]):
             self.told.changes["updated ownership"] = True
 
 
-def _say_reason(seen: Seen) -> str:
+def _say_reason(seen: ArchiveDifferences) -> str:
     if seen.missing and list(seen.missing) != ["."]:
         return ", due to absence of one or more files/dirs"
     return ", due to source_hash update" if seen.stale else ""

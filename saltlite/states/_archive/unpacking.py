@@ -12,7 +12,7 @@ from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.modules import archive as functions
 from saltlite.providers import archives, command, staging
-from saltlite.providers.command import Options
+from saltlite.providers.command import CommandOptions
 
 FORMATS = ("tar", "rar", "zip")
 _QUIET = ("v", "-v", "--verbose")
@@ -116,7 +116,7 @@ class Archive:
     def _run_tar(self, ctx: MinionContext, into: str) -> list[str]:
         letters, words = _tar_words(self.options or "")
         argv = ["tar", f"xv{letters}", *words, "-f", self.path]
-        settings = Options(cwd=into, python_shell=False, ignore_retcode=True)
+        settings = CommandOptions(cwd=into, python_shell=False, ignore_retcode=True)
         done = command.run(ctx, argv, settings)
         if done.retcode:
             raise FunctionError(done.stderr.strip() or f"tar failed with exit code {done.retcode}")

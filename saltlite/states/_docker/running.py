@@ -25,7 +25,7 @@ _SHARING = ("IpcMode", "NetworkMode", "PidMode")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Now:
+class ContainerStatus:
     """A container, its image and its networks as they are."""
 
     container: Mapping[str, Any] | None
@@ -60,7 +60,7 @@ class Differences:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running(Resource[Now]):
+class RunningContainer(Resource[ContainerStatus]):
     """A container that runs, of an image and with options as declared."""
 
     drawn = frozenset({"image", "container_id"})
@@ -78,9 +78,9 @@ class Running(Resource[Now]):
     shutdown_timeout: float | None = None
     client_timeout: float
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> ContainerStatus:
         missing = [name for name in self.networks if not has_network(ctx, name)]
-        return Now(
+        return ContainerStatus(
             container=find_container(ctx, self.name),
             image=_find_image(ctx, self.image),
             missing=tuple(missing),
@@ -96,7 +96,7 @@ class Running(Resource[Now]):
             found.update({key: f"container:{other['Id']}"} if other else {})
         return found
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: ContainerStatus) -> Sequence[Step] | Verdict:
         if now.missing:
             said = f"The following networks are not present: {', '.join(now.missing)}"
             return Verdict(result=False, comment=said)
@@ -119,7 +119,7 @@ class Running(Resource[Now]):
             self._plan_start(_join_sentences([self._say_unchanged(), *(one.did for one in steps)])),
         ]
 
-    def differences(self, now: Now) -> Differences:
+    def differences(self, now: ContainerStatus) -> Differences:
         """Return what differs; the options only where they alone decide."""
         there, wanted = self._find_endpoints(now)
         if now.container is None:
@@ -134,7 +134,7 @@ class Running(Resource[Now]):
         changed = comparison.compare_declared(now.container, body, now.image)
         return Differences(config=changed, networks=moved)
 
-    def _find_endpoints(self, now: Now) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _find_endpoints(self, now: ContainerStatus) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Return the networks there are, or the engine would attach, and those declared."""
         own = self._own_network()
         there: dict[str, Any] = {own: {}} if own else {}
@@ -153,7 +153,7 @@ class Running(Resource[Now]):
             return None
         return "bridge" if mode == "default" else mode
 
-    def _plan_creation(self, now: Now) -> Step:
+    def _plan_creation(self, now: ContainerStatus) -> Step:
         return Step(
             would=f"Container '{self.name}' would be created",
             did=f"Created container '{self.name}'",
@@ -161,7 +161,7 @@ class Running(Resource[Now]):
             run=self._create_container,
         )
 
-    def _new_image(self, now: Now) -> dict[str, Any]:
+    def _new_image(self, now: ContainerStatus) -> dict[str, Any]:
         if now.container is None:
             return {"image": {"old": None, "new": False}} if now.image is None else {}
         new = False if now.image is None else now.image["Id"]
@@ -182,7 +182,7 @@ class Running(Resource[Now]):
             containers.rm_(ctx, ident, force=True)
             raise
 
-    def _plan_replacement(self, now: Now, differences: Differences) -> Step:
+    def _plan_replacement(self, now: ContainerStatus, differences: Differences) -> Step:
         told = self._new_image(now) if differences.image else {}
         told = {**told, "forced_update": True} if differences.forced else told
         return Step(
@@ -227,7 +227,7 @@ class Running(Resource[Now]):
             if name not in self.networks:
                 networks.disconnect_container_from_network(ctx, ident, name)
 
-    def _plan_network(self, now: Now, name: str) -> Step:
+    def _plan_network(self, now: ContainerStatus, name: str) -> Step:
         """Attach an existing container to a network, or detach it."""
         there, wanted = self._find_endpoints(now)
         changed = self.differences(now).networks[name]
@@ -265,10 +265,10 @@ class Running(Resource[Now]):
     def _say_unchanged(self) -> str:
         return f"Container '{self.name}' is already configured as specified"
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: ContainerStatus) -> str:
         return self._say_unchanged()
 
-    def would(self, now: Now, steps: Sequence[Step]) -> str:
+    def would(self, now: ContainerStatus, steps: Sequence[Step]) -> str:
         differences = self.differences(now)
         if now.container is None or differences.forced:
             return steps[0].would
@@ -277,7 +277,9 @@ class Running(Resource[Now]):
         starts = self.start and now.state != "running"
         return _join_sentences([*parts, *(["Container would be started."] if starts else [])])
 
-    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: ContainerStatus, after: ContainerStatus, steps: Sequence[Step]
+    ) -> str:
         did = [step.did for step in steps if step.did]
         parts = did if _removed_id(before, after) is not None else [self._say_unchanged(), *did]
         if before.state not in (None, after.state):
@@ -286,7 +288,9 @@ class Running(Resource[Now]):
             parts.append("Container has a new image.")
         return _join_sentences(parts)
 
-    def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: ContainerStatus, after: ContainerStatus, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         found = join_changes(steps)
         found.pop("forced_update", None)
         gone = _removed_id(before, after)
@@ -300,7 +304,7 @@ class Running(Resource[Now]):
         return found
 
 
-def replace_anyway(resource: Running) -> Action:
+def replace_anyway(resource: RunningContainer) -> Action:
     """Return what replaces a container that is there whatever it is like."""
 
     def settle(ctx: MinionContext, *, test: bool) -> Verdict:
@@ -320,7 +324,7 @@ def _join_sentences(parts: Sequence[str]) -> str:
     return ". ".join(parts[:2]) + "".join(f" {part}" for part in parts[2:])
 
 
-def _removed_id(before: Now, after: Now) -> str | None:
+def _removed_id(before: ContainerStatus, after: ContainerStatus) -> str | None:
     """Return the id that is not there any more, empty if there was none, ``None`` if it stays."""
     old = "" if before.container is None else str(before.container["Id"])
     new = "" if after.container is None else str(after.container["Id"])

@@ -12,7 +12,7 @@ from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
 from saltlite.providers.file import owners, permissions, place
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 from saltlite.states._file.patterns import matches
 
@@ -21,7 +21,7 @@ CLEANED = "Removed due to clean"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DirectoryStatus:
     """What is at the path of a directory.
 
     ``kind`` is directory, file, link or empty; ``changes`` by path what is not as declared, and
@@ -44,11 +44,11 @@ class Recursion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Directory(Resource[Found]):
+class Directory(Resource[DirectoryStatus]):
     """A directory as declared; ``keep`` are the paths that cleaning leaves alone."""
 
     name: str
-    own: Wanted
+    own: DesiredPermissions
     file_mode: Any = None
     recursion: Recursion | None = None
     clean: bool = False
@@ -62,17 +62,17 @@ class Directory(Resource[Found]):
     children_only: bool = False
     told: Told = field(default_factory=Told)
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> DirectoryStatus:
         backup = _kind_of(self.backupname) if self.backupname else ""
         if os.path.islink(self.name) and not self._link_will_do():
-            return Found("link" if os.path.exists(self.name) else "", {}, {}, backup)
+            return DirectoryStatus("link" if os.path.exists(self.name) else "", {}, {}, backup)
         if not os.path.isdir(self.name):
-            return Found("file" if os.path.lexists(self.name) else "", {}, {}, backup)
+            return DirectoryStatus("file" if os.path.lexists(self.name) else "", {}, {}, backup)
         changes = {path: found for path, found in self._find_differences(ctx) if found}
         spare = {path: {"removed": CLEANED} for path in self._find_spare()} if self.clean else {}
-        return Found("directory", changes, spare)
+        return DirectoryStatus("directory", changes, spare)
 
-    def plan(self, now: Found) -> Sequence[Step] | Verdict:
+    def plan(self, now: DirectoryStatus) -> Sequence[Step] | Verdict:
         if now.kind in ("file", "link"):
             return self._in_the_way(now)
         if not now.kind:
@@ -88,17 +88,21 @@ class Directory(Resource[Found]):
             ),
         )
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: DirectoryStatus) -> str:
         return f"The directory {self.name} is in the correct state"
 
-    def comment_changed(self, before: Found, after: Found, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: DirectoryStatus, after: DirectoryStatus, steps: Sequence[Step]
+    ) -> str:
         if before.kind != "directory":
             return ""
         if before.spare:
             return f"Files cleaned from directory {self.name}"
         return f"Directory {self.name}{'/*' if self.children_only else ''} updated"
 
-    def changes(self, before: Found, after: Found, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: DirectoryStatus, after: DirectoryStatus, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         if before.kind != "directory":
             forced = {}
             if before.kind and not self.backupname:
@@ -110,7 +114,7 @@ class Directory(Resource[Found]):
             shown = {"recursion": "Changes silenced"}
         return {**shown, **self.told.changes}
 
-    def _in_the_way(self, now: Found) -> Sequence[Step] | Verdict:
+    def _in_the_way(self, now: DirectoryStatus) -> Sequence[Step] | Verdict:
         if self.backupname:
             if now.backup and not self.force:
                 return failure(f"File exists where the backup target {self.backupname} should go")
@@ -148,7 +152,9 @@ class Directory(Resource[Found]):
         if not self.children_only:
             yield self.name, self._find_difference(ctx, self.name, self.own)
 
-    def _find_difference(self, ctx: MinionContext, path: str, wanted: Wanted) -> dict[str, Any]:
+    def _find_difference(
+        self, ctx: MinionContext, path: str, wanted: DesiredPermissions
+    ) -> dict[str, Any]:
         try:
             ret, _ = permissions.check(path, None, wanted, ctx.host, follow=self.follow, test=True)
         except UntrustedPath:
@@ -157,12 +163,12 @@ class Directory(Resource[Found]):
             return {}
         return dict(ret["changes"])
 
-    def _wanted_below(self, recursion: Recursion, is_dir: bool) -> Wanted:
+    def _wanted_below(self, recursion: Recursion, is_dir: bool) -> DesiredPermissions:
         parts = recursion.parts
         if ("ignore_dirs" if is_dir else "ignore_files") in parts:
-            return Wanted()
+            return DesiredPermissions()
         mode = self.own.mode if is_dir else self.file_mode
-        return Wanted(
+        return DesiredPermissions(
             user=self.own.user if "user" in parts else None,
             group=self.own.group if "group" in parts else None,
             mode=mode if "mode" in parts else None,
@@ -216,7 +222,7 @@ class Directory(Resource[Found]):
             moving.remove(self.backupname)
         moving.rename(self.name, self.backupname)
 
-    def _set_permissions(self, ctx: MinionContext, now: Found) -> None:
+    def _set_permissions(self, ctx: MinionContext, now: DirectoryStatus) -> None:
         require_owners(self.own.user, self.own.group)
         kinds = dict(self._walk_below(None))
         told: dict[str, Any] = {}
@@ -254,7 +260,7 @@ def _kind_of(path: str) -> str:
     return "file" if os.path.lexists(path) else ""
 
 
-def recursion(recurse: Any, wanted: Wanted, max_depth: Any) -> Recursion | None:
+def recursion(recurse: Any, wanted: DesiredPermissions, max_depth: Any) -> Recursion | None:
     """What ``recurse`` means.
 
     Raises:

@@ -16,7 +16,7 @@ from saltlite.host import Host
 from saltlite.providers import textfile
 from saltlite.providers.file import adding, comments, hashes, permissions, place, sources, texts
 from saltlite.providers.file.commenting import comment_file
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import (
     Encoding,
     expressions,
@@ -66,7 +66,7 @@ class Own:
 
     host: Host
     name: str
-    wanted: Wanted
+    wanted: DesiredPermissions
 
     def look(self) -> dict[str, Any]:
         """What is another."""
@@ -176,7 +176,7 @@ class Added:
             return Verdict(result=True, comment=f"File {name} is in correct state")
 
         def act(ctx: MinionContext) -> Verdict:
-            way_to(name, f"{name}: file not found", Wanted(), makedirs=makedirs)
+            way_to(name, f"{name}: file not found", DesiredPermissions(), makedirs=makedirs)
             with textfile.hold(ctx, name), system_errors():
                 added = self._add_lines(wanted)
             if not added:

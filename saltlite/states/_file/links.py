@@ -13,13 +13,13 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import making, moving
 from saltlite.openat import reach
 from saltlite.providers.file import owners
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import failure, system_errors
 from saltlite.states._file.presence import way_to
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinkStatus:
     """What is at a path: ``kind`` is link, file, directory or empty."""
 
     kind: str
@@ -30,7 +30,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symlink(Resource[Place]):
+class Symlink(Resource[LinkStatus]):
     """A symbolic link, and whose it is."""
 
     name: str
@@ -39,22 +39,24 @@ class Symlink(Resource[Place]):
     force: bool = False
     backupname: str = ""
     makedirs: bool = False
-    dirs: Wanted
+    dirs: DesiredPermissions
     keeps: tuple[bool, bool] = (False, False)
     """Whether a link that is there keeps its owner, and its group."""
 
-    def read(self, ctx: MinionContext) -> Place:
+    def read(self, ctx: MinionContext) -> LinkStatus:
         folder = os.path.isdir(os.path.dirname(self.name))
         if not os.path.lexists(self.name):
-            return Place("", folder=folder)
+            return LinkStatus("", folder=folder)
         if os.path.islink(self.name):
             found = os.lstat(self.name)
             owner = (owners.user_name(found.st_uid), owners.group_name(found.st_gid))
-            return Place("link", os.readlink(self.name), owner)
+            return LinkStatus("link", os.readlink(self.name), owner)
         kind = "directory" if os.path.isdir(self.name) else "file"
-        return Place(kind, backup=bool(self.backupname) and os.path.lexists(self._backup_path()))
+        return LinkStatus(
+            kind, backup=bool(self.backupname) and os.path.lexists(self._backup_path())
+        )
 
-    def plan(self, now: Place) -> Sequence[Step] | Verdict:
+    def plan(self, now: LinkStatus) -> Sequence[Step] | Verdict:
         if now.kind == "link":
             return self._plan_relink(now)
         if not now.kind:
@@ -75,7 +77,7 @@ class Symlink(Resource[Place]):
             ),
         )
 
-    def _plan_relink(self, now: Place) -> Sequence[Step]:
+    def _plan_relink(self, now: LinkStatus) -> Sequence[Step]:
         if os.path.normpath(now.target) != os.path.normpath(self.target):
             return (
                 Step(
@@ -99,15 +101,17 @@ class Symlink(Resource[Place]):
             ),
         )
 
-    def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: LinkStatus, after: LinkStatus, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         if any("ownership" in step.changes for step in steps):
             return {"ownership": _join_owner(self._find_owner(before))}
         return {"new": self.name}
 
-    def comment_unchanged(self, now: Place) -> str:
+    def comment_unchanged(self, now: LinkStatus) -> str:
         return f"Symlink {self.name} is present and owned by {_join_owner(now.owner)}"
 
-    def _would_create(self, now: Place) -> str:
+    def _would_create(self, now: LinkStatus) -> str:
         would = f"Symlink {self.name} to {self.target} is set for creation"
         if now.folder:
             return would
@@ -131,7 +135,7 @@ class Symlink(Resource[Place]):
     def _backup_path(self) -> str:
         return os.path.join(os.path.dirname(self.name), self.backupname)
 
-    def _find_owner(self, now: Place) -> tuple[Any, Any]:
+    def _find_owner(self, now: LinkStatus) -> tuple[Any, Any]:
         """Whose the link shall be, given what is there."""
         if now.kind != "link":
             return self.owner
@@ -192,7 +196,7 @@ class HardLink(Resource[HardSeen]):
     target: str
     force: bool
     makedirs: bool
-    dirs: Wanted
+    dirs: DesiredPermissions
 
     def read(self, ctx: MinionContext) -> HardSeen:
         kind = ""

@@ -25,7 +25,7 @@ WOULD_CHANGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileDifferences:
     """What is not as declared, the mode, and why nothing can be done about it."""
 
     changes: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedFile(Resource[Seen]):
+class ManagedFile(Resource[FileDifferences]):
     """A file as declared; ``rendered`` is the content that a template gave.
 
     ``check`` has to accept the content first. ``difference`` is shown in
@@ -76,18 +76,18 @@ class ManagedFile(Resource[Seen]):
     warnings: Sequence[str] = ()
     told: Told = field(default_factory=Told)
 
-    def read(self, ctx: MinionContext) -> Seen:
+    def read(self, ctx: MinionContext) -> FileDifferences:
         name = self.file.name
         if os.path.isdir(name) and (self.file.follow or not os.path.islink(name)):
-            return Seen({}, complaint=f"Specified target {name} is a directory")
+            return FileDifferences({}, complaint=f"Specified target {name} is a directory")
         with system_errors("Unable to manage file: "), self._prepare_file(ctx) as file:
             file.refuse_misleading()
             changes = _find_differences(ctx, file)
         if self.difference and "diff" in changes:
             changes["diff"] = self.difference
-        return Seen(changes)
+        return FileDifferences(changes)
 
-    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+    def plan(self, now: FileDifferences) -> Sequence[Step] | Verdict:
         if now.complaint:
             return failure(now.complaint)
         if not now.changes:
@@ -95,26 +95,32 @@ class ManagedFile(Resource[Seen]):
         would = self.intention or WOULD_CHANGE.format(self.file.name)
         return (Step(would=would, changes=now.changes, run=self._write_file),)
 
-    def comment_unchanged(self, now: Seen) -> str:
+    def comment_unchanged(self, now: FileDifferences) -> str:
         file = self.file
         if file.source_sum and self.rendered is None and sources.is_of_web(str(file.source)):
             return f"File {file.name} exists with proper permissions. No changes made."
         return f"File {file.name} is in the correct state"
 
-    def would_leave(self, now: Seen) -> str:
+    def would_leave(self, now: FileDifferences) -> str:
         return f"The file {self.file.name} is in the correct state"
 
     def more(self) -> Mapping[str, Any]:
         found: dict[str, Any] = {"warnings": list(self.warnings)} if self.warnings else {}
         return {**found, "skip_watch": True} if self.told.refused else found
 
-    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: FileDifferences, after: FileDifferences, steps: Sequence[Step]
+    ) -> str:
         return self.told.comment
 
-    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: FileDifferences, after: FileDifferences, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         return dict(self.told.changes)
 
-    def changes_of_failed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes_of_failed(
+        self, before: FileDifferences, after: FileDifferences, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         return dict(self.told.changes)  # the content may be there, though not the mode
 
     @contextmanager
@@ -164,7 +170,7 @@ class ManagedFile(Resource[Seen]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFile(Resource[Seen]):
+class KeptFile(Resource[FileDifferences]):
     """A file whose content is left as it is: owner, mode and attributes only."""
 
     file: File
@@ -173,13 +179,15 @@ class KeptFile(Resource[Seen]):
     def more(self) -> Mapping[str, Any]:
         return {"warnings": list(self.warnings)} if self.warnings else {}
 
-    def read(self, ctx: MinionContext) -> Seen:
+    def read(self, ctx: MinionContext) -> FileDifferences:
         if os.path.isdir(self.file.name):
-            return Seen({}, complaint=f"Specified target {self.file.name} is a directory")
+            return FileDifferences(
+                {}, complaint=f"Specified target {self.file.name} is a directory"
+            )
         mode = owners.mode_text(owners.status(self.file.name, follow=self.file.follow).st_mode)
-        return Seen(_find_differences(ctx, self._without_content()), mode)
+        return FileDifferences(_find_differences(ctx, self._without_content()), mode)
 
-    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+    def plan(self, now: FileDifferences) -> Sequence[Step] | Verdict:
         if now.complaint:
             return failure(now.complaint)
         if not now.changes:
@@ -191,10 +199,12 @@ class KeptFile(Resource[Seen]):
             would += ", ".join(f"{part} {value}" for part, value in now.changes.items())
         return (Step(would=would, changes=now.changes, run=self._set_permissions),)
 
-    def comment_unchanged(self, now: Seen) -> str:
+    def comment_unchanged(self, now: FileDifferences) -> str:
         return f"File {self.file.name} exists with proper permissions. No changes made."
 
-    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: FileDifferences, after: FileDifferences, steps: Sequence[Step]
+    ) -> str:
         return ""
 
     def _without_content(self) -> File:

@@ -12,7 +12,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules.file import content, moving
 from saltlite.providers.file import hashes, permissions
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import failure, require_owners, system_errors
 from saltlite.states._file.presence import way_to
 
@@ -20,7 +20,7 @@ from saltlite.states._file.presence import way_to
 def copied(
     name: str,
     source: str,
-    wanted: Wanted,
+    wanted: DesiredPermissions,
     *,
     force: bool,
     makedirs: bool,
@@ -43,7 +43,7 @@ def copied(
     def act(ctx: MinionContext) -> Verdict:
         require_owners(wanted.user, wanted.group)
         missing = f"The target directory {os.path.dirname(name)} is not present"
-        dirs = Wanted(user=wanted.user, group=wanted.group, mode=dir_mode)
+        dirs = DesiredPermissions(user=wanted.user, group=wanted.group, mode=dir_mode)
         way_to(name, missing, dirs, makedirs=makedirs)
         identical = there and _are_equal(source, name)
         if there and not identical:
@@ -109,7 +109,7 @@ class Renamed(Resource[Places]):
 
     def _move_file(self, ctx: MinionContext) -> None:
         missing = f"The target directory {os.path.dirname(self.name)} is not present"
-        way_to(self.name, missing, Wanted(), makedirs=self.makedirs)
+        way_to(self.name, missing, DesiredPermissions(), makedirs=self.makedirs)
         if os.path.lexists(self.name):
             moving.remove(self.name)
         moving.move(self.source, self.name)
@@ -122,7 +122,7 @@ def touched(name: str, atime: Any, mtime: Any, *, makedirs: bool) -> Declared:
 
     def act(ctx: MinionContext) -> Verdict:
         missing = f"Directory not present to touch file {name}"
-        way_to(name, missing, Wanted(), makedirs=makedirs)
+        way_to(name, missing, DesiredPermissions(), makedirs=makedirs)
         content.touch(name, atime, mtime)
         if there:
             comment = f"Updated times on {kind} {name}"

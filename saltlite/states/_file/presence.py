@@ -13,12 +13,12 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import making, moving
 from saltlite.providers.file import owners, permissions, place
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import failure, require_owners, system_errors
 
 
 @dataclass(frozen=True, slots=True)
-class Absent(Resource[str]):
+class AbsentPath(Resource[str]):
     """Nothing at a path; what is there now is ``file`` or ``directory``, ``""`` for nothing."""
 
     name: str
@@ -69,7 +69,7 @@ class Node(Resource[NodeSeen]):
     kind: str
     major: int
     minor: int
-    wanted: Wanted
+    wanted: DesiredPermissions
 
     def read(self, ctx: MinionContext) -> NodeSeen:
         if not os.path.lexists(self.name):
@@ -120,7 +120,7 @@ class Node(Resource[NodeSeen]):
             raise FunctionError(str(ret["comment"]))
 
 
-def way_to(name: str, missing: str, wanted: Wanted, *, makedirs: bool) -> None:
+def way_to(name: str, missing: str, wanted: DesiredPermissions, *, makedirs: bool) -> None:
     """Have the directory that a path is in; raises FunctionError with ``missing``."""
     folder = os.path.dirname(name.rstrip("/"))
     if os.path.isdir(folder):

@@ -12,7 +12,7 @@ from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict, join_changes
 from saltlite.providers.file import sources
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import Told, failure, require_owners
 from saltlite.states._file.directory import Directory
 from saltlite.states._file.links import Symlink
@@ -93,7 +93,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TreeDifferences:
     """The parts that are not as declared, what is to be cleaned away, and what hinders."""
 
     parts: Sequence[Part] = ()
@@ -102,7 +102,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree(Resource[Seen]):
+class Tree(Resource[TreeDifferences]):
     """A directory as the file server has it. ``origin`` is what it has, ``folders`` are paths.
 
     Who shall own it (``own``) may be made by a state before, so that only a real run asks for him.
@@ -113,16 +113,16 @@ class Tree(Resource[Seen]):
     origin: Listing
     parts: Mapping[str, Callable[[], Resource[Any]]]
     folders: frozenset[str]
-    own: Wanted
+    own: DesiredPermissions
     clean: bool = False
     exclude: Any = None
     keep: frozenset[str] = frozenset()
     forget: bool = False
     told: Told = field(default_factory=Told)
 
-    def read(self, ctx: MinionContext) -> Seen:
+    def read(self, ctx: MinionContext) -> TreeDifferences:
         if os.path.lexists(self.name) and not os.path.isdir(self.name):
-            return Seen(complaint=f"The path {self.name} exists and is not a directory")
+            return TreeDifferences(complaint=f"The path {self.name} exists and is not a directory")
         with self._at_hand(ctx, self.parts):
             return self._look_around(ctx)
 
@@ -135,7 +135,7 @@ class Tree(Resource[Seen]):
         wanted = [f"{origin.top}/{below[path]}" for path in paths if path in below]
         return sources.client(ctx).ahead(wanted, origin.saltenv)
 
-    def _look_around(self, ctx: MinionContext) -> Seen:
+    def _look_around(self, ctx: MinionContext) -> TreeDifferences:
         spare = list(self._find_spare()) if self.clean else []
         in_the_way = {path for path in spare if path in self.parts}
         found: list[Part] = []
@@ -146,10 +146,10 @@ class Tree(Resource[Seen]):
                     self._plan_anew(path) if path in in_the_way else _plan_resource(ctx, resource)
                 )
             except SaltliteError as error:
-                return Seen(complaint=f"#### {path} ####\n{error}")
+                return TreeDifferences(complaint=f"#### {path} ####\n{error}")
             if steps:
                 found.append(Part(path, resource, steps))
-        return Seen(found, spare)
+        return TreeDifferences(found, spare)
 
     def _plan_anew(self, path: str) -> Sequence[Step]:
         """What will be to be done about a part when what is in its place is gone."""
@@ -157,7 +157,7 @@ class Tree(Resource[Seen]):
         changes = {path: {"directory": "new"}} if is_folder else {"newfile": path}
         return (Step(would=f"{path} is set to be replaced", changes=changes, run=lambda ctx: None),)
 
-    def plan(self, now: Seen) -> Sequence[Step] | Verdict:
+    def plan(self, now: TreeDifferences) -> Sequence[Step] | Verdict:
         if now.complaint:
             return failure(now.complaint)
         if not now.parts and not now.spare:
@@ -176,13 +176,17 @@ class Tree(Resource[Seen]):
         would = "".join(said).strip() or f"Files cleaned from directory {self.name}"
         return (Step(would=would, changes=changes, run=lambda ctx: self._make_part(ctx, now)),)
 
-    def comment_unchanged(self, now: Seen) -> str:
+    def comment_unchanged(self, now: TreeDifferences) -> str:
         return f"The directory {self.name} is in the correct state"
 
-    def comment_changed(self, before: Seen, after: Seen, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: TreeDifferences, after: TreeDifferences, steps: Sequence[Step]
+    ) -> str:
         return f"Recursively updated {self.name}"
 
-    def changes(self, before: Seen, after: Seen, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: TreeDifferences, after: TreeDifferences, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         return dict(self.told.changes)
 
     def _find_spare(self) -> Iterator[str]:
@@ -207,7 +211,7 @@ class Tree(Resource[Seen]):
     def _is_excluded(self, path: str) -> bool:
         return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
 
-    def _make_part(self, ctx: MinionContext, now: Seen) -> None:
+    def _make_part(self, ctx: MinionContext, now: TreeDifferences) -> None:
         from saltlite.modules.file import moving
 
         require_owners(self.own.user, self.own.group)
@@ -221,7 +225,7 @@ class Tree(Resource[Seen]):
                 if changed and self._is_told(now, part):
                     self.told.changes[part.path] = changed
 
-    def _is_told(self, now: Seen, part: Part) -> bool:
+    def _is_told(self, now: TreeDifferences, part: Part) -> bool:
         """Whether a part is told of: as in Salt the directory itself is not, beside others."""
         return part.path != self.name or (len(now.parts) == 1 and not now.spare)
 
@@ -252,7 +256,7 @@ def _parents_below(path: str, top: str) -> Iterator[str]:
 def declared(
     name: str,
     found: Listing,
-    owner: Wanted,
+    owner: DesiredPermissions,
     file: Callable[[str, str], Resource[Any]],
     link: Callable[[str, str], Symlink],
     sym_mode: Any,
@@ -275,7 +279,7 @@ def declared(
             folder(os.path.dirname(path))
         parts[path] = lambda: Directory(name=path, own=wanted_of(path), makedirs=True)
 
-    def wanted_of(path: str) -> Wanted:
+    def wanted_of(path: str) -> DesiredPermissions:
         is_made = path in for_links and not os.path.isdir(path)
         return replace(owner, mode=sym_mode) if is_made else owner
 

@@ -13,7 +13,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.git import redact_text, with_login
 from saltlite.states._git.target import (
     CLONING,
-    Access,
+    RepositoryAccess,
     commit_of,
     emptied,
     is_work_tree,
@@ -29,7 +29,7 @@ _HASH = regex(r"[0-9a-f]{4,40}$")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DetachedTarget:
     """What is at the target. ``wrong``: why nothing can be done."""
 
     commit: str = ""
@@ -45,13 +45,13 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detached(Resource[Place]):
+class Detached(Resource[DetachedTarget]):
     """A clone with ``rev`` (a commit, tag or branch of the other side) checked out."""
 
     name: str
     target: str
     rev: str
-    access: Access
+    access: RepositoryAccess
     remote: str = "origin"
     force_clone: bool = False
     force_checkout: bool = False
@@ -61,23 +61,23 @@ class Detached(Resource[Place]):
 
     # looking
 
-    def read(self, ctx: MinionContext) -> Place:
+    def read(self, ctx: MinionContext) -> DetachedTarget:
         """Look at the target; the other side is asked if what is wanted is not known here."""
         if is_work_tree(ctx, self.target):
             return self._read_tree(ctx)
         if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
-            return Place(wrong=regular_file(self.target))
+            return DetachedTarget(wrong=regular_file(self.target))
         if ctx.host.names(self.target):
             if not self.force_clone:
-                return Place(wrong=occupied(self.target, "force_clone", CLONING))
-            return self._find_offered(ctx, Place(occupied=True))
-        return self._find_offered(ctx, Place())
+                return DetachedTarget(wrong=occupied(self.target, "force_clone", CLONING))
+            return self._find_offered(ctx, DetachedTarget(occupied=True))
+        return self._find_offered(ctx, DetachedTarget())
 
-    def _read_tree(self, ctx: MinionContext) -> Place:
+    def _read_tree(self, ctx: MinionContext) -> DetachedTarget:
         call, given = ctx.functions.call, self.access.local()
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
-        now = Place(
+        now = DetachedTarget(
             exists=True,
             head=parsed(ctx, self.target, "HEAD", given),
             address=remotes.get(self.remote, {}).get("fetch"),
@@ -90,23 +90,27 @@ class Detached(Resource[Place]):
             return self._find_offered(ctx, now)
         tracked = (f"refs/remotes/{self.remote}/{self.rev}", f"refs/tags/{self.rev}")
         found = next(filter(None, (self._find_here(ctx, each) for each in tracked)), "")
-        return replace(now, commit=found, known=True) if found else Place(wrong=self._say_unknown())
+        return (
+            replace(now, commit=found, known=True)
+            if found
+            else DetachedTarget(wrong=self._say_unknown())
+        )
 
     def _find_here(self, ctx: MinionContext, rev: str) -> str:
         return parsed(ctx, self.target, f"{rev}^{{commit}}", self.access.local()) or ""
 
-    def _find_offered(self, ctx: MinionContext, now: Place) -> Place:
+    def _find_offered(self, ctx: MinionContext, now: DetachedTarget) -> DetachedTarget:
         """The commit by the references of the other side."""
         given = {**self.access.remote(), **self.access.login()}
         try:
             refs: Mapping[str, str] = ctx.functions.call("git.remote_refs", self.name, **given)
         except (FunctionError, CommandError) as error:
-            return Place(wrong=f"Failed to check remote refs: {last_words(error)}")
+            return DetachedTarget(wrong=f"Failed to check remote refs: {last_words(error)}")
         commit = commit_of(refs, self.rev)
         if not commit and _HASH.match(self.rev):
             commit = self.rev
         if not commit:
-            return Place(wrong=self._say_unknown())
+            return DetachedTarget(wrong=self._say_unknown())
         return replace(now, commit=commit, known=now.exists and bool(self._find_here(ctx, commit)))
 
     def _say_unknown(self) -> str:
@@ -114,7 +118,7 @@ class Detached(Resource[Place]):
 
     # planning
 
-    def plan(self, now: Place) -> Sequence[Step] | Verdict:
+    def plan(self, now: DetachedTarget) -> Sequence[Step] | Verdict:
         """Clone, or set the remote and fetch; then discard what is changed, and check out."""
         if now.wrong:
             return refused(now.wrong)
@@ -127,7 +131,7 @@ class Detached(Resource[Place]):
             steps.append(self._plan_checkout(now))
         return steps
 
-    def _plan_clone(self, now: Place) -> Step:
+    def _plan_clone(self, now: DetachedTarget) -> Step:
         shown = redact_text(self.name)
         would = f"Repository {shown} would be cloned to {self.target}"
         if now.occupied:
@@ -145,7 +149,7 @@ class Detached(Resource[Place]):
             run=lambda ctx: self._clone_repository(ctx, now),
         )
 
-    def _clone_repository(self, ctx: MinionContext, now: Place) -> None:
+    def _clone_repository(self, ctx: MinionContext, now: DetachedTarget) -> None:
         if now.occupied:
             emptied(self.target)
         words = ["--no-checkout"]
@@ -157,7 +161,7 @@ class Detached(Resource[Place]):
             raise FunctionError(f"Clone failed: {last_words(error)}") from error
         self._check_out(ctx, now.commit)
 
-    def _plan_fetch(self, now: Place) -> list[Step]:
+    def _plan_fetch(self, now: DetachedTarget) -> list[Step]:
         wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
         local, steps = self.access.local(), []
         if now.address != wanted:
@@ -203,7 +207,7 @@ class Detached(Resource[Place]):
             ),
         )
 
-    def _plan_checkout(self, now: Place) -> Step:
+    def _plan_checkout(self, now: DetachedTarget) -> Step:
         return Step(
             would=f"Commit ID {now.commit} would be checked out at {self.target}",
             did=self._say_checkout(now.commit),
@@ -229,15 +233,17 @@ class Detached(Resource[Place]):
 
     # telling
 
-    def comment_unchanged(self, now: Place) -> str:
+    def comment_unchanged(self, now: DetachedTarget) -> str:
         """The commit is checked out, be it by a branch."""
         return "Already checked out at correct revision"
 
-    def would(self, now: Place, steps: Sequence[Step]) -> str:
+    def would(self, now: DetachedTarget, steps: Sequence[Step]) -> str:
         """The remarks of all steps."""
         return steps[0].would if len(steps) == 1 else sentences([step.would for step in steps])
 
-    def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: DetachedTarget, after: DetachedTarget, steps: Sequence[Step]
+    ) -> str:
         """As :meth:`would`, afterwards."""
         said = [step.did for step in steps]
         if not before.exists:
@@ -246,7 +252,9 @@ class Detached(Resource[Place]):
             said.append(self.comment_unchanged(after))
         return sentences(said)
 
-    def changes(self, before: Place, after: Place, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: DetachedTarget, after: DetachedTarget, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         """The whole hash also where only its beginning was known before."""
         made = super().changes(before, after, steps)
         if "HEAD" in made:

@@ -12,7 +12,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.git import redact_text, with_login
 from saltlite.states._git.target import (
     CLONING,
-    Access,
+    RepositoryAccess,
     commit_of,
     emptied,
     is_bare,
@@ -29,7 +29,7 @@ _UNCHANGED = ("untracked",)
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class WorkTreeStatus:
     """A work tree and the other side. ``wrong``: why nothing can be done."""
 
     refs: Mapping[str, str] = field(default_factory=dict)
@@ -60,14 +60,14 @@ class Now:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latest(Resource[Now]):
+class Latest(Resource[WorkTreeStatus]):
     """A clone at the newest revision of a branch, or at a tag or commit."""
 
     name: str
     target: str
     rev: str
     branch: str | None
-    access: Access
+    access: RepositoryAccess
     remote: str = "origin"
     bare: bool = False
     mirror: bool = False
@@ -89,37 +89,37 @@ class Latest(Resource[Now]):
 
     # looking
 
-    def read(self, ctx: MinionContext) -> Now:
+    def read(self, ctx: MinionContext) -> WorkTreeStatus:
         """Ask the other side for its references, and look at the target."""
         call = ctx.functions.call
         given = {**self.access.remote(), **self.access.login()}
         try:
             refs = call("git.remote_refs", self.name, **given)
         except (FunctionError, CommandError) as error:
-            return Now(wrong=f"Failed to check remote refs: {last_words(error)}")
+            return WorkTreeStatus(wrong=f"Failed to check remote refs: {last_words(error)}")
         if not self._wanted_sha(refs):
             wrong = f"No revision matching '{self.rev}' exists in the remote repository"
-            return Now(refs=refs, wrong=wrong)
+            return WorkTreeStatus(refs=refs, wrong=wrong)
         bare = self.bare or self.mirror
         is_there = is_bare if bare else is_work_tree
         if not is_there(ctx, self.target):
             return self._read_place(ctx, refs)
         return self._read_bare(ctx, refs) if bare else self._read_tree(ctx, refs)
 
-    def _read_place(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+    def _read_place(self, ctx: MinionContext, refs: Mapping[str, str]) -> WorkTreeStatus:
         if ctx.host.exists(self.target) and not ctx.host.is_dir(self.target):
-            return Now(refs=refs, wrong=regular_file(self.target))
-        return Now(refs=refs, occupied=bool(ctx.host.names(self.target)))
+            return WorkTreeStatus(refs=refs, wrong=regular_file(self.target))
+        return WorkTreeStatus(refs=refs, occupied=bool(ctx.host.names(self.target)))
 
-    def _read_bare(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+    def _read_bare(self, ctx: MinionContext, refs: Mapping[str, str]) -> WorkTreeStatus:
         given = self.access.local()
         mine = ctx.functions.call("git.remote_refs", self.target, **given)
         heads = {name: sha for name, sha in refs.items() if name.startswith("refs/heads/")}
         stale = any(mine.get(name) != sha for name, sha in heads.items())
         stale = stale or not _tags_of(refs) <= _tags_of(mine)
-        return Now(refs=refs, exists=True, head=mine.get("HEAD"), stale=stale)
+        return WorkTreeStatus(refs=refs, exists=True, head=mine.get("HEAD"), stale=stale)
 
-    def _read_tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> Now:
+    def _read_tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> WorkTreeStatus:
         call, given, sha = ctx.functions.call, self.access.local(), self._wanted_sha(refs)
         head = parsed(ctx, self.target, "HEAD", given)
         branch = parsed(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
@@ -136,7 +136,7 @@ class Latest(Resource[Now]):
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
         tags = set(call("git.list_tags", self.target, **given))
-        return Now(
+        return WorkTreeStatus(
             refs=refs,
             exists=True,
             head=head,
@@ -168,7 +168,7 @@ class Latest(Resource[Now]):
         """The hash of the wanted revision, ``""`` if the other side does not know it."""
         return commit_of(refs, self.rev)
 
-    def _describe_revision(self, now: Now) -> str:
+    def _describe_revision(self, now: WorkTreeStatus) -> str:
         """The wanted revision as comments name it."""
         short = self._wanted_sha(now.refs)[:7]
         if self.rev == "HEAD":
@@ -177,7 +177,7 @@ class Latest(Resource[Now]):
             return short
         return f"{self._upstream_now(now) or self.rev} ({short})"
 
-    def _upstream_now(self, now: Now) -> str:
+    def _upstream_now(self, now: WorkTreeStatus) -> str:
         return self._upstream_of(now.refs)
 
     def _upstream_of(self, refs: Mapping[str, str]) -> str:
@@ -185,7 +185,7 @@ class Latest(Resource[Now]):
 
     # planning
 
-    def plan(self, now: Now) -> Sequence[Step] | Verdict:
+    def plan(self, now: WorkTreeStatus) -> Sequence[Step] | Verdict:
         """Clone; or fetch, discard what may be discarded, and move to the wanted revision."""
         if now.wrong:
             return refused(now.wrong)
@@ -197,12 +197,12 @@ class Latest(Resource[Now]):
             return []
         return self._find_refusal(now) or self._with_changes(now, self._plan_update(now))
 
-    def _holds_head(self, now: Now) -> bool:
+    def _holds_head(self, now: WorkTreeStatus) -> bool:
         """Whether HEAD is elsewhere and shall stay there; another branch is brought along."""
         behind = now.base != self._wanted_sha(now.refs)
         return behind and not self.update_head and not self._does_switch(now)
 
-    def _with_changes(self, now: Now, steps: list[Step]) -> list[Step]:
+    def _with_changes(self, now: WorkTreeStatus, steps: list[Step]) -> list[Step]:
         """The steps; what they do beside HEAD is told where it would be all that is done."""
         if not steps or any(step.changes for step in steps):
             return steps
@@ -219,7 +219,7 @@ class Latest(Resource[Now]):
             changes["tracking"] = {"old": old or None, "new": self._upstream_now(now) or None}
         return [replace(steps[0], changes=changes), *steps[1:]]
 
-    def _plan_clone(self, now: Now) -> Sequence[Step] | Verdict:
+    def _plan_clone(self, now: WorkTreeStatus) -> Sequence[Step] | Verdict:
         if now.occupied and not self.force_clone:
             return refused(occupied(self.target, "force_clone", CLONING))
         would = f"Repository {self._safe_name} would be cloned to {self.target}"
@@ -242,7 +242,7 @@ class Latest(Resource[Now]):
             )
         ]
 
-    def _say_cloned(self, now: Now) -> list[str]:
+    def _say_cloned(self, now: WorkTreeStatus) -> list[str]:
         kind = " as mirror" if self.mirror else " as bare repository" if self.bare else ""
         said = [f"{self._safe_name} cloned to {self.target}{kind}"]
         if kind:
@@ -259,7 +259,7 @@ class Latest(Resource[Now]):
             said.append(f"Tracking branch was {tracking}")
         return said
 
-    def _clone_repository(self, ctx: MinionContext, now: Now) -> None:
+    def _clone_repository(self, ctx: MinionContext, now: WorkTreeStatus) -> None:
         call, local = ctx.functions.call, self.access.local()
         if now.occupied:
             emptied(self.target)
@@ -276,13 +276,15 @@ class Latest(Resource[Now]):
         self._settle_clone(ctx, now, local)
         self._update_submodules(ctx)
 
-    def _branch_of_clone(self, now: Now) -> str:
+    def _branch_of_clone(self, now: WorkTreeStatus) -> str:
         """The branch that a new clone is on."""
         if self.depth:
             return self.rev
         return _default_branch(now.refs)
 
-    def _settle_clone(self, ctx: MinionContext, now: Now, local: Mapping[str, Any]) -> None:
+    def _settle_clone(
+        self, ctx: MinionContext, now: WorkTreeStatus, local: Mapping[str, Any]
+    ) -> None:
         call, sha = ctx.functions.call, self._wanted_sha(now.refs)
         current = parsed(ctx, self.target, "HEAD", local, "--abbrev-ref")
         if self.branch and current != self.branch:
@@ -302,15 +304,15 @@ class Latest(Resource[Now]):
             given = self.access.remote()
             ctx.functions.call("git.submodule", self.target, "update", opts=words, **given)
 
-    def _does_switch(self, now: Now) -> bool:
+    def _does_switch(self, now: WorkTreeStatus) -> bool:
         """Whether another branch than the present one is to follow."""
         return bool(self.branch) and self.branch != now.branch
 
-    def _does_create(self, now: Now) -> bool:
+    def _does_create(self, now: WorkTreeStatus) -> bool:
         """Whether the branch that is to follow is yet to be made."""
         return self._does_switch(now) and self.branch not in now.branches
 
-    def _find_refusal(self, now: Now) -> Verdict | None:
+    def _find_refusal(self, now: WorkTreeStatus) -> Verdict | None:
         if now.base == self._wanted_sha(now.refs):
             return self._refuse_switch(now)
         if self._holds_head(now):
@@ -325,7 +327,7 @@ class Latest(Resource[Now]):
             return refused(self._not_forward(now))
         return self._refuse_switch(now)
 
-    def _refuse_switch(self, now: Now) -> Verdict | None:
+    def _refuse_switch(self, now: WorkTreeStatus) -> Verdict | None:
         """Why another branch is not checked out."""
         if not (now.dirty and self._does_switch(now)) or self.force_checkout:
             return None
@@ -334,12 +336,12 @@ class Latest(Resource[Now]):
             " discard them and proceed."
         )
 
-    def _does_rest(self, now: Now) -> bool:
+    def _does_rest(self, now: WorkTreeStatus) -> bool:
         """Whether nothing is done, not even a switch: only uncommitted changes would be lost."""
         same = now.base == self._wanted_sha(now.refs)
         return same and now.dirty and self.force_reset is not True
 
-    def _say_hint(self, now: Now) -> str:
+    def _say_hint(self, now: WorkTreeStatus) -> str:
         default = _default_branch(now.refs)
         if self.branch or now.branch in ("", default if self.rev == "HEAD" else self.rev):
             return ""
@@ -358,14 +360,14 @@ class Latest(Resource[Now]):
             f" possibly be avoided by setting the 'branch' argument to '{self.rev}' instead."
         )
 
-    def _not_moved(self, now: Now, why: str) -> str:
+    def _not_moved(self, now: WorkTreeStatus, why: str) -> str:
         start = f"from {(now.head or '')[:7]} to "
         to = self._wanted_sha(now.refs)[:7]
         if self._does_switch(now):
             start, to = "to ", f"{to} (after checking out local branch '{self.branch}')"
         return f"Repository would be updated {start}{to}, but {why}"
 
-    def _not_forward(self, now: Now) -> str:
+    def _not_forward(self, now: WorkTreeStatus) -> str:
         after = (
             f" (after checking out local branch '{self.branch}')" if self._does_switch(now) else ""
         )
@@ -375,7 +377,7 @@ class Latest(Resource[Now]):
             f"{self._say_hint(now)}"
         )
 
-    def _plan_update(self, now: Now) -> list[Step]:
+    def _plan_update(self, now: WorkTreeStatus) -> list[Step]:
         steps = [*self._plan_remote(now), *self._plan_tag_removal(now)]
         if self._does_fetch(now):
             steps.append(self._plan_fetch(now))
@@ -385,12 +387,12 @@ class Latest(Resource[Now]):
             return steps
         return [*steps, *self._plan_following(now)]
 
-    def _does_fetch(self, now: Now) -> bool:
+    def _does_fetch(self, now: WorkTreeStatus) -> bool:
         if not now.known or now.tags:
             return True
         return bool(self._upstream_now(now)) and (not now.fetched or bool(self._plan_remote(now)))
 
-    def _plan_following(self, now: Now) -> list[Step]:
+    def _plan_following(self, now: WorkTreeStatus) -> list[Step]:
         """Bring a branch that is there to the wanted revision, and have it track the other side's.
 
         What may turn out to be refused comes before the branch tracks another one.
@@ -403,10 +405,10 @@ class Latest(Resource[Now]):
             return [*steps, *moving, *tracking]
         return [*steps, *tracking, *moving]
 
-    def _does_move(self, now: Now) -> bool:
+    def _does_move(self, now: WorkTreeStatus) -> bool:
         return now.base != self._wanted_sha(now.refs) and not self._holds_head(now)
 
-    def _plan_tracking(self, now: Now) -> list[Step]:
+    def _plan_tracking(self, now: WorkTreeStatus) -> list[Step]:
         upstream = self._upstream_now(now)
         current = "" if self._loses_upstream(now) else now.upstream
         if self._ignores_upstream(now) or current == upstream:
@@ -420,19 +422,19 @@ class Latest(Resource[Now]):
             )
         ]
 
-    def _ignores_upstream(self, now: Now) -> bool:
+    def _ignores_upstream(self, now: WorkTreeStatus) -> bool:
         """Whether nobody has said what is to be tracked, or there is no branch to do it."""
         return self.rev == "HEAD" or not (self.branch or now.branch) or self._holds_head(now)
 
-    def _loses_upstream(self, now: Now) -> bool:
+    def _loses_upstream(self, now: WorkTreeStatus) -> bool:
         """Whether another address for the remote makes git forget what branches track."""
         return bool(now.address and self._plan_remote(now))
 
-    def _is_forced(self, now: Now) -> bool:
+    def _is_forced(self, now: WorkTreeStatus) -> bool:
         discards = now.known and now.dirty and self.force_reset is True
         return bool(self.force_reset) and (discards or not now.ahead)
 
-    def _plan_remote(self, now: Now) -> list[Step]:
+    def _plan_remote(self, now: WorkTreeStatus) -> list[Step]:
         wanted = with_login(self.name, self.access.https_user, self.access.https_pass)
         if now.address == wanted:
             return []
@@ -451,7 +453,7 @@ class Latest(Resource[Now]):
 
         return [Step(would=would, did=did, run=run, changes=changes)]
 
-    def _plan_fetch(self, now: Now) -> Step:
+    def _plan_fetch(self, now: WorkTreeStatus) -> Step:
         did = f"{self._safe_name} was fetched, resulting in updated refs"
         tags = [self.refspecs[1]] if self.fetch_tags else self._find_tags(now.refs)
         refspecs = [
@@ -479,7 +481,7 @@ class Latest(Resource[Now]):
         changes = {"new_tags": list(now.tags)} if now.tags else {}
         return Step(would=would, did=did, run=run, changes=changes)
 
-    def _plan_tag_removal(self, now: Now) -> list[Step]:
+    def _plan_tag_removal(self, now: WorkTreeStatus) -> list[Step]:
         if not now.stray:
             return []
         tags = list(now.stray)
@@ -497,7 +499,7 @@ class Latest(Resource[Now]):
             )
         ]
 
-    def _plan_switch(self, now: Now) -> Step:
+    def _plan_switch(self, now: WorkTreeStatus) -> Step:
         new = self._does_create(now)
         start = f", with {self._describe_revision(now)} as a starting point" if new else ""
         words = ["--force"] if self.force_checkout else []
@@ -518,7 +520,7 @@ class Latest(Resource[Now]):
             changes={} if moves else self._revision_change(now),
         )
 
-    def _plan_discard(self, now: Now, moves: bool) -> Step:
+    def _plan_discard(self, now: WorkTreeStatus, moves: bool) -> Step:
         local = self.access.local()
         reset = "" if moves else f". Repository was hard-reset to {self._describe_revision(now)}."
 
@@ -532,11 +534,11 @@ class Latest(Resource[Now]):
             changes={} if moves else {"forced update": True},
         )
 
-    def _revision_change(self, now: Now) -> dict[str, Any]:
+    def _revision_change(self, now: WorkTreeStatus) -> dict[str, Any]:
         sha = self._wanted_sha(now.refs)
         return {} if now.head == sha else {"revision": {"old": now.head, "new": sha}}
 
-    def _plan_move(self, now: Now) -> Step:
+    def _plan_move(self, now: WorkTreeStatus) -> Step:
         sha = self._wanted_sha(now.refs)
         forced = self._is_forced(now)
         to = self._describe_revision(now)
@@ -556,7 +558,7 @@ class Latest(Resource[Now]):
 
         return Step(would=would, did=did, run=run, changes=changes)
 
-    def _move_head(self, ctx: MinionContext, now: Now, sha: str) -> None:
+    def _move_head(self, ctx: MinionContext, now: WorkTreeStatus, sha: str) -> None:
         call, local = ctx.functions.call, self.access.local()
         forward = self._is_behind(ctx, now.base, sha)
         if forward and not now.dirty and not self._is_forced(now):
@@ -569,7 +571,7 @@ class Latest(Resource[Now]):
 
     # telling
 
-    def comment_unchanged(self, now: Now) -> str:
+    def comment_unchanged(self, now: WorkTreeStatus) -> str:
         """It is at the wanted revision, or shall not be moved."""
         sha = self._wanted_sha(now.refs)
         if now.exists and not (self.bare or self.mirror) and now.head != sha:
@@ -587,7 +589,7 @@ class Latest(Resource[Now]):
             )
         return said
 
-    def would(self, now: Now, steps: Sequence[Step]) -> str:
+    def would(self, now: WorkTreeStatus, steps: Sequence[Step]) -> str:
         """The remarks of all steps, below the news that there is none where HEAD stays."""
         said = [step.would for step in steps]
         if not now.exists:
@@ -596,7 +598,9 @@ class Latest(Resource[Now]):
             return f"{self._say_unchanged()}\n\nChanges that would be made: {sentences(said)}"
         return sentences(said)
 
-    def comment_changed(self, before: Now, after: Now, steps: Sequence[Step]) -> str:
+    def comment_changed(
+        self, before: WorkTreeStatus, after: WorkTreeStatus, steps: Sequence[Step]
+    ) -> str:
         """As :meth:`would`, afterwards."""
         said = [step.did for step in steps]
         if not before.exists:
@@ -607,7 +611,7 @@ class Latest(Resource[Now]):
             return f"{self._say_unchanged()}\n\nChanges made: {sentences(said)}"
         return sentences(said)
 
-    def _does_stay(self, now: Now) -> bool:
+    def _does_stay(self, now: WorkTreeStatus) -> bool:
         return self.bare or self.mirror or now.head == self._wanted_sha(now.refs)
 
     def _say_unchanged(self) -> str:

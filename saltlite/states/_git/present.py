@@ -11,7 +11,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._git.target import (
-    Access,
+    RepositoryAccess,
     emptied,
     is_bare,
     is_work_tree,
@@ -23,7 +23,7 @@ from saltlite.states._git.target import (
 )
 
 
-class Found(Enum):
+class TargetKind(Enum):
     """What is at the path."""
 
     NOTHING = "nothing"
@@ -33,7 +33,7 @@ class Found(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Present(Resource[Found]):
+class PresentRepository(Resource[TargetKind]):
     """A repository at ``path``. ``shared`` is as git takes it."""
 
     path: str
@@ -42,23 +42,23 @@ class Present(Resource[Found]):
     template: str | None = None
     separate_git_dir: str | None = None
     shared: Any = None
-    access: Access = field(default_factory=Access)
+    access: RepositoryAccess = field(default_factory=RepositoryAccess)
 
-    def read(self, ctx: MinionContext) -> Found:
+    def read(self, ctx: MinionContext) -> TargetKind:
         """A repository of the other kind is none."""
         if (is_bare if self.bare else is_work_tree)(ctx, self.path):
-            return Found.REPOSITORY
+            return TargetKind.REPOSITORY
         if ctx.host.exists(self.path) and not ctx.host.is_dir(self.path):
-            return Found.FILE
-        return Found.OTHER if ctx.host.names(self.path) else Found.NOTHING
+            return TargetKind.FILE
+        return TargetKind.OTHER if ctx.host.names(self.path) else TargetKind.NOTHING
 
-    def plan(self, now: Found) -> Sequence[Step] | Verdict:
+    def plan(self, now: TargetKind) -> Sequence[Step] | Verdict:
         """Make one; what else is there goes with ``force`` only."""
-        if now is Found.REPOSITORY:
+        if now is TargetKind.REPOSITORY:
             return []
-        if now is Found.FILE:
+        if now is TargetKind.FILE:
             return refused(regular_file(self.path))
-        forced = now is Found.OTHER
+        forced = now is TargetKind.OTHER
         if forced and not self.force:
             return refused(occupied(self.path, "force", "initializing a repository", ","))
         kind = "bare repository" if self.bare else "repository"
@@ -98,6 +98,6 @@ class Present(Resource[Found]):
         except FunctionError as error:
             raise FunctionError(last_words(error)) from error
 
-    def comment_unchanged(self, now: Found) -> str:
+    def comment_unchanged(self, now: TargetKind) -> str:
         """There is one."""
         return f"Repository already exists at {self.path}"

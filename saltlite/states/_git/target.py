@@ -19,7 +19,7 @@ FULL = regex(r"[0-9a-f]{40}$")
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class RepositoryAccess:
     """Who asks for a repository, and with which credentials."""
 
     user: str | None = None

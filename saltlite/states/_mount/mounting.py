@@ -15,7 +15,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import mount as mounts
 from saltlite.providers.mount import fstab
-from saltlite.states._mount.table import SAID, Wanted, table_at, words_of
+from saltlite.states._mount.table import SAID, TableLine, table_at, words_of
 
 UNSEEN = frozenset(
     {
@@ -45,7 +45,7 @@ _UNITS = {"k": 1, "m": 1024, "g": 1024 * 1024}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MountPoint:
     """A place: what is mounted there (empty for nothing), whether it exists, and the table."""
 
     mount: Mapping[str, Any]
@@ -56,14 +56,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mounted(Resource[Place]):
+class Mounted(Resource[MountPoint]):
     """A device that is mounted at a place."""
 
     name: str
     device: str
     fstype: str
     options: tuple[str, ...]
-    line: Wanted
+    line: TableLine
     persist: bool
     mount: bool
     makes_place: bool
@@ -73,10 +73,10 @@ class Mounted(Resource[Place]):
     unseen_keys: frozenset[str]
     shown_as: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, ctx: MinionContext) -> Place:
+    def read(self, ctx: MinionContext) -> MountPoint:
         there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
         noted = mounts.read_mount_cache(ctx, self.name)
-        return Place(
+        return MountPoint(
             mount=there,
             exists=ctx.host.exists(self.name),
             table=table_at(ctx, self.line.path) if self.persist else "",
@@ -84,7 +84,7 @@ class Mounted(Resource[Place]):
             real_device=os.path.realpath(self.device) if self.device.startswith("/") else "",
         )
 
-    def plan(self, now: Place) -> list[Step] | Verdict:
+    def plan(self, now: MountPoint) -> list[Step] | Verdict:
         steps: list[Step] = []
         if self.mount:
             if not now.mount and not now.exists and not self.makes_place:
@@ -102,11 +102,11 @@ class Mounted(Resource[Place]):
             steps.append(self._plan_entry(now))
         return steps
 
-    def _keeps_entry(self, now: Place) -> bool:
+    def _keeps_entry(self, now: MountPoint) -> bool:
         """Whether the table is to be written."""
         return self.persist and self.line.answer(now.table) != "present"
 
-    def _plan_mount(self, now: Place) -> list[Step]:
+    def _plan_mount(self, now: MountPoint) -> list[Step]:
         if not now.mount:
             what = "created and mounted" if not now.exists else "mounted"
             return [self._mount_step(f"{self.name} would be {what}")]
@@ -117,7 +117,7 @@ class Mounted(Resource[Place]):
         changed = ",".join(sorted(self._find_changed(now)))
         return [self._plan_remount(changed)] if changed else []
 
-    def _is_device(self, now: Place) -> bool:
+    def _is_device(self, now: MountPoint) -> bool:
         there = now.mount
         uuid, label = str(there.get("device_uuid") or ""), str(there.get("device_label") or "")
         names = {there.get("device"), there.get("alt_device"), f"LABEL={label}".lower()}
@@ -129,7 +129,7 @@ class Mounted(Resource[Place]):
         fuse = "fuse" in str(there.get("fstype"))
         return fuse or any(re.match(pattern, shown) for pattern in self.patterns)
 
-    def _find_changed(self, now: Place) -> list[str]:
+    def _find_changed(self, now: MountPoint) -> list[str]:
         """The options that the mount does not have."""
         shown = [*now.mount.get("opts", ()), *now.mount.get("superopts", ())]
         have = set(map(_in_bytes, shown))
@@ -166,7 +166,7 @@ class Mounted(Resource[Place]):
             ctx, self.name, self.device, self.makes_place, self.fstype, list(self.options)
         )
 
-    def _plan_unmount(self, now: Place) -> Step:
+    def _plan_unmount(self, now: MountPoint) -> Step:
         shown = [now.mount.get("device"), now.mount.get("alt_device")]
         current = ", ".join(str(each) for each in shown if each)
         told = "An umount would have been forced because devices do not match.  Watched: "
@@ -191,7 +191,7 @@ class Mounted(Resource[Place]):
             run=run,
         )
 
-    def _plan_entry(self, now: Place) -> Step:
+    def _plan_entry(self, now: MountPoint) -> Step:
         answer = self.line.answer(now.table)
         told = f"{self.name} needs to be written to the fstab in order to be made persistent."
         return Step(
@@ -200,15 +200,15 @@ class Mounted(Resource[Place]):
             run=self.line.write,
         )
 
-    def comment_unchanged(self, now: Place) -> str:
+    def comment_unchanged(self, now: MountPoint) -> str:
         return self._say_table(now, now, "Target was already mounted")
 
-    def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: MountPoint, after: MountPoint, steps: Sequence[Step]) -> str:
         is_new = any(step.did == "mounted" for step in steps)
         said = "successfully" if is_new else "already"
         return self._say_table(before, after, f"Target was {said} mounted")
 
-    def _say_table(self, before: Place, after: Place, said: str) -> str:
+    def _say_table(self, before: MountPoint, after: MountPoint, said: str) -> str:
         if not self.mount:
             missing = "" if after.exists else "not present and "
             missing = "was created, " if after.exists and not before.exists else missing
@@ -231,7 +231,7 @@ def unmount(ctx: MinionContext, name: str, user: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unmounted(Resource[Place]):
+class Unmounted(Resource[MountPoint]):
     """A place where nothing is mounted."""
 
     name: str
@@ -240,13 +240,13 @@ class Unmounted(Resource[Place]):
     persist: bool
     user: str | None
 
-    def read(self, ctx: MinionContext) -> Place:
+    def read(self, ctx: MinionContext) -> MountPoint:
         there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
         if self.device and there and self.device not in (there["device"], there.get("alt_device")):
             there = {}
-        return Place(there, True, table_at(ctx, self.config) if self.persist else "")
+        return MountPoint(there, True, table_at(ctx, self.config) if self.persist else "")
 
-    def plan(self, now: Place) -> list[Step]:
+    def plan(self, now: MountPoint) -> list[Step]:
         steps = []
         if now.mount:
             steps.append(
@@ -275,16 +275,16 @@ class Unmounted(Resource[Place]):
             if not self.read(ctx).mount:
                 return
 
-    def _is_kept(self, now: Place) -> bool:
+    def _is_kept(self, now: MountPoint) -> bool:
         return fstab.without_entry(now.table, self.name, self.device) != now.table
 
-    def comment_unchanged(self, now: Place) -> str:
+    def comment_unchanged(self, now: MountPoint) -> str:
         return "Target was already unmounted" + ". fstab entry not found" * self.persist
 
-    def would(self, now: Place, steps: Sequence[Step]) -> str:
+    def would(self, now: MountPoint, steps: Sequence[Step]) -> str:
         return steps[0].would
 
-    def comment_changed(self, before: Place, after: Place, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: MountPoint, after: MountPoint, steps: Sequence[Step]) -> str:
         first = "" if before.mount else "Target was already unmounted. "
         last = "" if self._is_kept(before) or not self.persist else ". fstab entry not found"
         return first + ". ".join(step.did for step in steps) + last

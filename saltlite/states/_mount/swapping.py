@@ -11,7 +11,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, join_changes
 from saltlite.modules import mount as mounts
-from saltlite.states._mount.table import SAID, Wanted, table_at
+from saltlite.states._mount.table import SAID, TableLine, table_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Swap(Resource[SwapSpace]):
     """A device or file that is swapped to."""
 
     name: str
-    line: Wanted
+    line: TableLine
     persist: bool
     drawn: ClassVar[frozenset[str]] = frozenset({"type", "size", "used", "priority"})
 

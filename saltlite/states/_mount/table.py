@@ -28,9 +28,9 @@ def words_of(given: Any) -> tuple[str, ...]:
 
 def entry_of(
     name: str, device: str, fstype: str, opts: Sequence[str], dump: Any, pass_num: Any
-) -> fstab.Entry:
+) -> fstab.FstabLine:
     """A line as the table has it: blanks escaped, no options are ``defaults``."""
-    return fstab.Entry(
+    return fstab.FstabLine(
         device=fstab.escape_path(device),
         name=fstab.escape_path(name),
         fstype=fstype,
@@ -46,14 +46,14 @@ def table_at(ctx: MinionContext, path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TableLine:
     """A line that the table at ``path`` shall have.
 
     The line there that agrees in all ``keys`` is the same one; ``keeps`` leaves it as it is.
     """
 
     path: str
-    entry: fstab.Entry
+    entry: fstab.FstabLine
     keys: tuple[str, ...]
     keeps: bool = False
 
@@ -76,7 +76,7 @@ class Line(Resource[str]):
 
     path: str
     device: str
-    wanted: Wanted
+    wanted: TableLine
     mounts: bool
 
     def read(self, ctx: MinionContext) -> str:

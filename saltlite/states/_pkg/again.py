@@ -10,9 +10,9 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Verdict, realise
 from saltlite.providers.pkg import names as asked
-from saltlite.states._pkg.present import Present
+from saltlite.states._pkg.present import InstalledPackages
 from saltlite.states._pkg.versions import (
-    Wanted,
+    PackageSpec,
     candidates,
     comparing,
     errors_of,
@@ -26,8 +26,8 @@ from saltlite.states._pkg.versions import (
 class Again:
     """``present`` sees to what is missing of the ``wanted``; the others are reinstalled."""
 
-    present: Present
-    wanted: tuple[Wanted, ...]
+    present: InstalledPackages
+    wanted: tuple[PackageSpec, ...]
     options: Mapping[str, Any]
     ignore_epoch: bool = False
 
@@ -40,12 +40,12 @@ class Again:
             foreseen=self._foresee_run,
         )
 
-    def _find_installed(self, ctx: MinionContext) -> list[Wanted]:
+    def _find_installed(self, ctx: MinionContext) -> list[PackageSpec]:
         installed, compare = installed_now(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
         return [each for each in self.wanted if fits(each, installed.get(each.name, ()), compare)]
 
     def _find_coming(
-        self, ctx: MinionContext, there: Sequence[Wanted]
+        self, ctx: MinionContext, there: Sequence[PackageSpec]
     ) -> dict[str, dict[str, str]]:
         """Old and new version of each; apt takes the newest one, others the same."""
         installed = installed_now(ctx)
@@ -81,14 +81,16 @@ class Again:
         return _add_others(others, True, said, changed)
 
     def _install_others(
-        self, ctx: MinionContext, there: Sequence[Wanted], *, test: bool
+        self, ctx: MinionContext, there: Sequence[PackageSpec], *, test: bool
     ) -> Verdict:
         """What comes of the missing ones; an empty verdict where all are there and as declared."""
         if there and not self.present.plan(self.present.read(ctx)):
             return Verdict(result=True, comment="")
         return realise(self.present, ctx, test=test)
 
-    def _reinstall_packages(self, ctx: MinionContext, there: Sequence[Wanted]) -> dict[str, Any]:
+    def _reinstall_packages(
+        self, ctx: MinionContext, there: Sequence[PackageSpec]
+    ) -> dict[str, Any]:
         pkgs = [
             {each.name: version} if (version := _exact_version(each)) else each.name
             for each in there
@@ -118,6 +120,6 @@ def _add_others(
     )
 
 
-def _exact_version(wanted: Wanted) -> str | None:
+def _exact_version(wanted: PackageSpec) -> str | None:
     version = wanted.version
     return version if version and not asked.is_condition(version) else None

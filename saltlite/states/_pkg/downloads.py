@@ -12,7 +12,7 @@ from saltlite.highstate.resource import Resource, Step
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg import package_files
 from saltlite.states._pkg.versions import (
-    Wanted,
+    PackageSpec,
     candidates,
     comparing,
     errors_of,
@@ -27,7 +27,7 @@ class Cached:
     """The files that are there, the packages of which none will do, and what would come."""
 
     files: Mapping[str, Mapping[str, Any]]
-    missing: tuple[Wanted, ...] = ()
+    missing: tuple[PackageSpec, ...] = ()
     coming: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -37,7 +37,7 @@ class Downloaded(Resource[Cached]):
 
     drawn = frozenset(package_files.DETAILS)
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[PackageSpec, ...]
     options: Mapping[str, Any]
     refresh: bool | None = None
     ignore_epoch: bool = False
@@ -70,13 +70,13 @@ class Downloaded(Resource[Cached]):
         ]
 
     @staticmethod
-    def _change_of(wanted: Wanted, now: Cached) -> dict[str, Any]:
+    def _change_of(wanted: PackageSpec, now: Cached) -> dict[str, Any]:
         exact = wanted.version and not asked.is_condition(wanted.version)
         version = wanted.version if exact else now.coming.get(wanted.name)
         old = now.files.get(wanted.name) or ""
         return {"old": old, "new": {version: {}} if version else {}}
 
-    def _download_packages(self, ctx: MinionContext, missing: Sequence[Wanted]) -> None:
+    def _download_packages(self, ctx: MinionContext, missing: Sequence[PackageSpec]) -> None:
         pkgs = [{each.name: each.version} if each.version else each.name for each in missing]
         try:
             ctx.functions.call(

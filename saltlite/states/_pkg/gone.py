@@ -11,7 +11,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.versions import (
     Installed,
-    Wanted,
+    PackageSpec,
     difference,
     errors_of,
     installed_now,
@@ -31,7 +31,7 @@ class Remains:
 class Gone(Resource[Remains]):
     """Packages that are not there; ``purge``: nor is their configuration."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[PackageSpec, ...]
     purge: bool
     options: Mapping[str, Any]
     keeps_configuration: bool = False

@@ -18,7 +18,7 @@ _FAILED = "An error was encountered while downloading package(s)"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PatchStatus:
     """What is there, and what the patches that are not installed would bring."""
 
     installed: Installed
@@ -30,7 +30,7 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patched(Resource[Known]):
+class Patched(Resource[PatchStatus]):
     """Patches are installed; with ``only_files`` their files are there.
 
     A patch of packages that are not installed is not needed, and nothing is done.
@@ -43,7 +43,7 @@ class Patched(Resource[Known]):
     only_files: bool = False
     one: bool = False
 
-    def read(self, ctx: MinionContext) -> Known:
+    def read(self, ctx: MinionContext) -> PatchStatus:
         """Ask for the patches, and what those that are not installed would change."""
         known = ctx.functions.call("pkg.list_patches")
         missing = tuple(each for each in self.ids if each not in known)
@@ -57,9 +57,9 @@ class Patched(Resource[Known]):
                 for name, version in found.items()
                 if not self.only_files or version not in files.get(name, {})
             }
-        return Known(installed_now(ctx), files, left, missing, coming)
+        return PatchStatus(installed_now(ctx), files, left, missing, coming)
 
-    def plan(self, now: Known) -> Sequence[Step] | Verdict:
+    def plan(self, now: PatchStatus) -> Sequence[Step] | Verdict:
         """One command for all."""
         if now.unknown:
             said = f'{_FAILED}: Advisory id "{now.unknown[0]}" not found'
@@ -76,7 +76,7 @@ class Patched(Resource[Known]):
             )
         ]
 
-    def _change_of(self, name: str, now: Known) -> dict[str, Any]:
+    def _change_of(self, name: str, now: PatchStatus) -> dict[str, Any]:
         if self.only_files:
             return {"old": dict(now.files.get(name, {})) or "", "new": {now.coming[name]: {}}}
         return {"old": ",".join(now.installed.get(name, ())), "new": now.coming[name]}
@@ -87,7 +87,7 @@ class Patched(Resource[Known]):
         if errors:
             raise FunctionError(f"{_FAILED}: {errors[0]}")
 
-    def comment_unchanged(self, now: Known) -> str:
+    def comment_unchanged(self, now: PatchStatus) -> str:
         """They are installed, or not needed."""
         if now.open:
             done = "downloaded" if self.only_files else "installed"
@@ -96,12 +96,14 @@ class Patched(Resource[Known]):
             return f"Advisory patch {self.ids[0]} is already installed"
         return "All specified advisory patches are already installed"
 
-    def changes(self, before: Known, after: Known, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(
+        self, before: PatchStatus, after: PatchStatus, steps: Sequence[Step]
+    ) -> dict[str, Any]:
         """Every package that changed, or the files that came."""
         if self.only_files:
             return package_files.changes(before.files, after.files)
         return dict(asked.changes(before.installed, after.installed))
 
-    def unmet(self, after: Known, left: Sequence[Step]) -> str:
+    def unmet(self, after: PatchStatus, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it."""
         return f"The following packages failed to update: {listed(sorted(after.coming))}"

@@ -13,7 +13,7 @@ from saltlite.providers.pkg import names as asked
 from saltlite.states._pkg.held import hold_change, hold_step, holds
 from saltlite.states._pkg.versions import (
     Installed,
-    Wanted,
+    PackageSpec,
     both,
     candidates,
     comparing,
@@ -33,17 +33,17 @@ class Stock:
     """The packages of a machine, and which of the wanted ones are not as they shall be."""
 
     installed: Installed
-    missing: tuple[Wanted, ...] = ()
+    missing: tuple[PackageSpec, ...] = ()
     coming: Mapping[str, str] = field(default_factory=dict)
     """The version that an installation would bring."""
     held: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Present(Resource[Stock]):
+class InstalledPackages(Resource[Stock]):
     """Packages that are installed; ``hold`` also says whether they are kept as they are."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[PackageSpec, ...]
     options: Mapping[str, Any]
     refresh: bool | None = None
     hold: bool | None = None
@@ -68,7 +68,9 @@ class Present(Resource[Stock]):
             held=holds(ctx) if self.hold is not None else frozenset(),
         )
 
-    def _choose_versions(self, ctx: MinionContext, missing: Sequence[Wanted]) -> dict[str, str]:
+    def _choose_versions(
+        self, ctx: MinionContext, missing: Sequence[PackageSpec]
+    ) -> dict[str, str]:
         """The offered version that fits each condition."""
         chosen, compare = {}, comparing(ctx, ignore_epoch=self.ignore_epoch)
         for each in missing:
@@ -104,16 +106,16 @@ class Present(Resource[Stock]):
         ]
 
     @staticmethod
-    def _list_names(wanted: Sequence[Wanted]) -> str:
+    def _list_names(wanted: Sequence[PackageSpec]) -> str:
         return listed([str(each) for each in wanted])
 
     @staticmethod
-    def _expect_version(wanted: Wanted, now: Stock) -> str:
+    def _expect_version(wanted: PackageSpec, now: Stock) -> str:
         if wanted.version and not asked.is_condition(wanted.version):
             return wanted.version
         return now.coming.get(wanted.name) or "installed"
 
-    def _install_packages(self, ctx: MinionContext, wanted: Sequence[Wanted]) -> None:
+    def _install_packages(self, ctx: MinionContext, wanted: Sequence[PackageSpec]) -> None:
         pkgs = [
             {each.name: each.version} if each.version else each.name
             for each in wanted

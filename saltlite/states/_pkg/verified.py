@@ -10,7 +10,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.versions import (
-    Wanted,
+    PackageSpec,
     both,
     comparing,
     errors_of,
@@ -34,7 +34,7 @@ class Verified(Resource[Files]):
     """``present`` sees to what is missing; what is there and altered is put in place again."""
 
     present: Resource[Any]
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[PackageSpec, ...]
     options: Mapping[str, Any]
     verify: Mapping[str, Any]
     refresh: bool | None = None

@@ -17,7 +17,7 @@ Installed = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PackageSpec:
     """A package that shall be there; ``version`` may be a condition, ``file`` is what has it."""
 
     name: str
@@ -67,7 +67,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def file_versions(ctx: MinionContext, wanted: Sequence[Wanted]) -> dict[str, str]:
+def file_versions(ctx: MinionContext, wanted: Sequence[PackageSpec]) -> dict[str, str]:
     """The versions in those package files that are on this machine already."""
     from saltlite.providers.pkg import Opening, provider
 
@@ -111,7 +111,7 @@ def comparing(ctx: MinionContext, *, ignore_epoch: bool = False) -> asked.Compar
     return compare
 
 
-def fits(wanted: Wanted, versions: Sequence[str], compare: asked.Compare) -> bool:
+def fits(wanted: PackageSpec, versions: Sequence[str], compare: asked.Compare) -> bool:
     """Whether one of these versions will do."""
     if not versions or wanted.version is None:
         return bool(versions)

@@ -10,7 +10,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.low import LOWSTATE
 from saltlite.highstate.resource import Declared
 from saltlite.providers.file import sources
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import directory as directories
 from saltlite.states._file import tree
 from saltlite.states._file.checks import failure, misnamed, owner_of
@@ -49,7 +49,7 @@ def directory(
     if clean and max_depth is not None:
         return failure("Cannot specify both max_depth and clean")
     wanted_mode = mode if dir_mode is None else dir_mode
-    own = Wanted(
+    own = DesiredPermissions(
         user=owner_of(user, kwargs), group=group, mode=wanted_mode, attrs=kwargs.get("attrs")
     )
     return directories.Directory(
@@ -130,7 +130,7 @@ def recurse(
     def of_link(path: str, target: str) -> Any:
         return symlink(ctx, path, target, force=force_symlinks, user=user, group=group)
 
-    dirs = Wanted(user=user, group=group, mode=dir_mode)
+    dirs = DesiredPermissions(user=user, group=group, mode=dir_mode)
     found = tree.listing(ctx, origin, saltenv, wish)
     parts, folders = tree.declared(name, found, dirs, of_file, of_link, sym_mode)
     return tree.Tree(

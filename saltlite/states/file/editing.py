@@ -13,7 +13,7 @@ from saltlite.providers import textfile
 from saltlite.providers.file import lines as line_edits
 from saltlite.providers.file import managing, owners, place, texts
 from saltlite.providers.file.managing import File
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import accumulators, edits, keyvalues, patching
 from saltlite.states._file.checks import (
     Encoding,
@@ -163,7 +163,7 @@ def line(
         location=location, before=before, after=after, indent=indent,
     )  # fmt: skip
 
-    wanted = Wanted(user=user, group=group, mode=file_mode)
+    wanted = DesiredPermissions(user=user, group=group, mode=file_mode)
 
     def run(dry_run: bool) -> Any:
         if not dry_run:
@@ -362,7 +362,7 @@ def patch(
         return failure("No source supplied for the patch")
     checked = patching.options_of(options, strip)
     file = File(
-        name=name, source_sum={}, wanted=Wanted(), saltenv=str(saltenv or "base"),
+        name=name, source_sum={}, wanted=DesiredPermissions(), saltenv=str(saltenv or "base"),
         skip_verify=skip_verify,
     )  # fmt: skip
     origin = {"template": template, "context": context, "defaults": defaults}

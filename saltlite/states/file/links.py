@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.file import owners
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import failure, misnamed, owner_of, primary_group
 from saltlite.states._file.links import HardLink, Symlink
 
@@ -50,7 +50,7 @@ def symlink(
     return Symlink(
         name=name, target=target, owner=owner, force=force,
         backupname=str(backupname or ""), makedirs=makedirs,
-        dirs=Wanted(user=user, group=group, mode=mode), keeps=keeps,
+        dirs=DesiredPermissions(user=user, group=group, mode=mode), keeps=keeps,
     )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def hardlink(
     wrong = _refuse_unknown(user, group)
     if wrong:
         return wrong
-    dirs = Wanted(user=user, group=group, mode=dir_mode)
+    dirs = DesiredPermissions(user=user, group=group, mode=dir_mode)
     name = os.path.expanduser(name)
     return HardLink(name=name, target=target, force=force, makedirs=makedirs, dirs=dirs)
 

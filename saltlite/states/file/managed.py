@@ -12,7 +12,7 @@ from saltlite.highstate.resource import Declared, OwnDeclared, Verdict
 from saltlite.providers.file import hashes, sources
 from saltlite.providers.file.labelled import NOT_SET
 from saltlite.providers.file.managing import File
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import accumulators, copies, serial
 from saltlite.states._file import contents as content_of
 from saltlite.states._file.checks import failure, misnamed, owner_of
@@ -88,7 +88,9 @@ def managed(
         return Verdict(result=True, comment=comment)
     context = accumulators.context(ctx, name, context)
     user = owner_of(user, kwargs)
-    wanted = Wanted(user=user, group=group, mode=None if keep_mode else mode, attrs=attrs)
+    wanted = DesiredPermissions(
+        user=user, group=group, mode=None if keep_mode else mode, attrs=attrs
+    )
     file = File(
         name=name, source_sum={}, wanted=wanted, saltenv=saltenv, follow=follow_symlinks,
         backup=backup, makedirs=makedirs, dir_mode=dir_mode,
@@ -189,7 +191,7 @@ def serialize(
                 comment = f"The file {name} is in the correct state"
                 return Verdict(result=True, comment=comment)
     file = File(
-        name=name, source_sum={}, wanted=Wanted(user=user, group=group, mode=mode),
+        name=name, source_sum={}, wanted=DesiredPermissions(user=user, group=group, mode=mode),
         saltenv=saltenv, contents=serial.content(dataset, form, serializer_opts), backup=backup,
         makedirs=makedirs, show_changes=show_changes, encoding=encoding,
         encoding_errors=encoding_errors,

@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import moves
 from saltlite.states._file.checks import failure, misnamed, owner_of, primary_group
 
@@ -36,7 +36,9 @@ def copy(
     user = owner_of(user, kwargs)
     if user is not None and group is None:
         group = primary_group(user)
-    wanted = Wanted() if preserve else Wanted(user=user, group=group, mode=mode)
+    wanted = (
+        DesiredPermissions() if preserve else DesiredPermissions(user=user, group=group, mode=mode)
+    )
     name = os.path.expanduser(name)
     return moves.copied(
         name, source, wanted, force=force, makedirs=makedirs, subdir=subdir, dir_mode=dir_mode

@@ -7,15 +7,15 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.providers.file.permissions import Wanted
+from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import moves
 from saltlite.states._file.checks import failure, misnamed
-from saltlite.states._file.presence import Absent, Node
+from saltlite.states._file.presence import AbsentPath, Node
 
 
 def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     """Nothing at a path."""
-    return misnamed(name, "absent") or Absent(os.path.expanduser(name))
+    return misnamed(name, "absent") or AbsentPath(os.path.expanduser(name))
 
 
 def exists(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
@@ -52,7 +52,7 @@ def mknod(
             f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block"
             " ('b'), and pipe ('p')"
         )
-    wanted = Wanted(user=user, group=group, mode=mode)
+    wanted = DesiredPermissions(user=user, group=group, mode=mode)
     name = os.path.expanduser(name)
     return Node(name=name, kind=ntype, major=int(major), minor=int(minor), wanted=wanted)
 

@@ -13,7 +13,7 @@ import pytest
 from standin import StandIn, pings, says
 
 from saltlite.cli.live import ERASE, Progress, StatusLine, bar, follow_batch, status
-from saltlite.client.batch import Started, Waiting
+from saltlite.client.batch import BatchIdle, Started
 from saltlite.client.collect import MinionReturn, Step
 from saltlite.core.tags import job_progress, job_ret
 
@@ -92,9 +92,9 @@ def test_a_batch_is_followed():
     terminal = Terminal()
     outcomes = [
         Started(JID, ("a", "b")),
-        Waiting(frozenset("ab"), 3),
+        BatchIdle(frozenset("ab"), 3),
         MinionReturn(JID, "a", True),
-        Waiting(frozenset("b"), 3),
+        BatchIdle(frozenset("b"), 3),
     ]
     line = StatusLine(terminal, wait_s=0)
     assert list(follow_batch(outcomes, line)) == [outcomes[0], outcomes[2]]

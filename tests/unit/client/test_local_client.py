@@ -7,7 +7,7 @@ import pytest
 from standin import StandIn, pings, says
 
 from saltlite.client import local
-from saltlite.client.batch import Batch, Silent, Started, Stopped, batch_size
+from saltlite.client.batch import Batch, BatchStopped, Silent, Started, batch_size
 from saltlite.client.collect import MinionReturn, NotReturned
 from saltlite.client.local import JobRequest, LateStore, LocalClient, find_request_address
 from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
@@ -302,7 +302,7 @@ def test_failhard_stops_at_the_first_failure(client, master):
     request = JobRequest(tgt="*", fun="test.echo")
     with Batch(client, request, "1", failhard=True) as batch:
         outcomes = list(batch)
-    assert outcomes[-1] == Stopped("a")
+    assert outcomes[-1] == BatchStopped("a")
 
 
 def test_a_place_stays_empty_for_the_wait(client, master):

@@ -12,7 +12,7 @@ from saltlite.config import master, minion
 from saltlite.config.load import load_master, load_minion
 from saltlite.config.schema import (
     KINDS,
-    Source,
+    OptionSource,
     check,
     default_of,
     describe_allowed,
@@ -21,7 +21,7 @@ from saltlite.config.schema import (
 )
 from saltlite.errors import ConfigError
 
-HERE = Source("/etc/salt/x", 7)
+HERE = OptionSource("/etc/salt/x", 7)
 DECLARED = [
     (role, option_name(field), field)
     for role, module in (("master", master), ("minion", minion))

@@ -24,7 +24,7 @@ from saltlite.core.beacons import (
     Instruction,
     Kill,
     Passed,
-    Run,
+    RunBeacons,
     Ticked,
     list_form,
     merge_beacons,
@@ -51,7 +51,7 @@ def run_at(made: BeaconPasses, now_s: float, *, state_runs: bool = False) -> lis
     """Which beacons run at a tick; every pass ends at once."""
     ran: list[str] = []
     for each in made.on(Ticked(state_runs), now_s):
-        assert isinstance(each, Run)
+        assert isinstance(each, RunBeacons)
         ran += each.run
         assert made.on(Passed(each.process), now_s) == []
     return ran
@@ -197,13 +197,13 @@ def test_run_once_is_once_until_it_is_configured_anew() -> None:
 
 def test_a_beacon_that_pauses_for_states_is_closed_once_and_skipped() -> None:
     made = passes(ps=[], inotify=[{"disable_during_state_run": True}])
-    assert made.on(Ticked(), 0.0) == [Run(OURS, ("ps", "inotify"))]
+    assert made.on(Ticked(), 0.0) == [RunBeacons(OURS, ("ps", "inotify"))]
     made.on(Passed(OURS), 0.1)
-    assert made.on(Ticked(state_runs=True), 1.0) == [Run(OURS, ("ps",), ("inotify",))]
+    assert made.on(Ticked(state_runs=True), 1.0) == [RunBeacons(OURS, ("ps",), ("inotify",))]
     made.on(Passed(OURS), 1.1)
-    assert made.on(Ticked(state_runs=True), 2.0) == [Run(OURS, ("ps",))]
+    assert made.on(Ticked(state_runs=True), 2.0) == [RunBeacons(OURS, ("ps",))]
     made.on(Passed(OURS), 2.1)
-    assert made.on(Ticked(), 3.0) == [Run(OURS, ("ps", "inotify"))]
+    assert made.on(Ticked(), 3.0) == [RunBeacons(OURS, ("ps", "inotify"))]
 
 
 def test_one_that_has_not_run_yet_needs_no_closing() -> None:
@@ -222,14 +222,17 @@ def test_a_run_once_that_is_skipped_for_states_runs_afterwards() -> None:
 
 def test_ours_share_a_process_and_those_of_users_have_their_own() -> None:
     made = passes(ps=[], mine=[], other=[{"beacon_module": "load"}])
-    assert made.on(Ticked(), 0.0) == [Run(OURS, ("ps", "other")), Run("beacon mine", ("mine",))]
+    assert made.on(Ticked(), 0.0) == [
+        RunBeacons(OURS, ("ps", "other")),
+        RunBeacons("beacon mine", ("mine",)),
+    ]
 
 
 def test_a_busy_process_is_left_alone_and_the_other_one_goes_on() -> None:
     made = passes(ps=[], mine=[])
     made.on(Ticked(), 0.0)
     made.on(Passed(OURS), 0.1)
-    assert made.on(Ticked(), 1.0) == [Run(OURS, ("ps",))]
+    assert made.on(Ticked(), 1.0) == [RunBeacons(OURS, ("ps",))]
 
 
 def test_a_process_without_beacons_ends() -> None:
@@ -275,11 +278,13 @@ def test_what_is_found_invalid_before_its_time_never_runs() -> None:
 def test_a_slow_beacon_gets_a_process_of_its_own_and_leaves_the_old_one() -> None:
     made = passes(ps=[], load=[])
     made.on(Ticked(), 0.0)
-    assert made.on(Passed(OURS, slow=["ps"]), 3.0) == [Run(OURS, (), ("ps",))]
+    assert made.on(Passed(OURS, slow=["ps"]), 3.0) == [RunBeacons(OURS, (), ("ps",))]
     made.on(Passed(OURS), 3.1)
-    assert made.on(Ticked(), 4.0) == [Run("beacon ps", ("ps",)), Run(OURS, ("load",))]
+    assert made.on(Ticked(), 4.0) == [RunBeacons("beacon ps", ("ps",)), RunBeacons(OURS, ("load",))]
     made.on(Passed(OURS), 4.1)
-    assert made.on(Ticked(), 5.0) == [Run(OURS, ("load",))], "the slow one delays itself alone"
+    assert made.on(Ticked(), 5.0) == [RunBeacons(OURS, ("load",))], (
+        "the slow one delays itself alone"
+    )
 
 
 def test_the_last_beacon_that_leaves_takes_the_process_with_it() -> None:
@@ -297,7 +302,7 @@ def test_only_so_many_have_a_process_of_their_own() -> None:
         *(f"beacon {name}" for name in names[:PROCESSES_LIMIT]),
         THEIRS,
     ]
-    assert runs[-1] == Run(THEIRS, tuple(names[PROCESSES_LIMIT:]))
+    assert runs[-1] == RunBeacons(THEIRS, tuple(names[PROCESSES_LIMIT:]))
     assert made.on(Passed(THEIRS, slow=names[-1:]), 3.0) == [], "there is no room for one more"
 
 
@@ -315,18 +320,18 @@ def test_what_hangs_is_killed_and_runs_again_in_its_own_process() -> None:
         assert slow == ([OURS] if now_s >= SLOW_S else [])
         found = made.on(Ticked(at_work=dict.fromkeys(slow, "ps")), now_s)
         now_s += 1.0
-    assert found == [Kill(OURS, ("ps",)), Run("beacon ps", ("ps",))]
+    assert found == [Kill(OURS, ("ps",)), RunBeacons("beacon ps", ("ps",))]
     assert now_s == RUN_LIMIT_S + 1
 
 
 def test_the_others_of_its_pass_run_again_at_once() -> None:
     made = passes(ps=[{"interval": 10}], load=[{"interval": 10}])
-    assert made.on(Ticked(), 10.0) == [Run(OURS, ("ps", "load"))]
+    assert made.on(Ticked(), 10.0) == [RunBeacons(OURS, ("ps", "load"))]
     made.on(Ticked(at_work={OURS: "ps"}), 13.0)
     assert made.on(Ticked(at_work={OURS: "ps"}), 40.0) == [
         Kill(OURS, ("ps",)),
-        Run("beacon ps", ("ps",)),
-        Run(OURS, ("load",)),
+        RunBeacons("beacon ps", ("ps",)),
+        RunBeacons(OURS, ("load",)),
     ]
 
 
@@ -344,7 +349,7 @@ def test_where_nobody_knows_which_one_hangs_each_is_put_alone() -> None:
     made.on(Ticked(), 5.0)
     kill, *runs = made.on(Ticked(at_work={OURS: None}), 35.0)
     assert kill == Kill(OURS, ("ps", "load"))
-    assert runs == [Run("beacon ps", ("ps",)), Run("beacon load", ("load",))]
+    assert runs == [RunBeacons("beacon ps", ("ps",)), RunBeacons("beacon load", ("load",))]
 
 
 def test_a_process_that_dies_is_made_again_after_a_while() -> None:
@@ -352,7 +357,7 @@ def test_a_process_that_dies_is_made_again_after_a_while() -> None:
     made.on(Ticked(), 0.0)
     assert made.on(Died(OURS), 1.0) == []
     assert made.on(Ticked(), 2.0) == []
-    assert made.on(Ticked(), 1.0 + RESTART_S) == [Run(OURS, ("ps",))]
+    assert made.on(Ticked(), 1.0 + RESTART_S) == [RunBeacons(OURS, ("ps",))]
 
 
 # --- what of it goes out ---------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from cluster import eventually
 from saltlite.engines import http_logstash
-from saltlite.engines.http_logstash import Poster, Waiting, is_wanted, start
+from saltlite.engines.http_logstash import EventBatch, Poster, is_wanted, start
 from saltlite.errors import UsageError
 from saltlite.providers.web import WebBounds
 from saltlite.transport.bus import Event
@@ -140,7 +140,7 @@ def test_an_event_waits_for_a_server_that_is_away(caplog: pytest.LogCaptureFixtu
 
 
 def test_what_is_too_much_is_dropped_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    waiting = Waiting(most=2)
+    waiting = EventBatch(most=2)
     for number in range(5):
         waiting.put(b"%d" % number)
     assert [waiting.get(), waiting.get()] == [b"0", b"1"]

@@ -13,7 +13,7 @@ import pytest
 
 from saltlite.config.master import FileOptions
 from saltlite.fileserver.gitfs import Gitfs, access, remotes
-from saltlite.fileserver.gitrepo import Access, Names, Repository, RepositoryError
+from saltlite.fileserver.gitrepo import Names, RemoteAccess, Repository, RepositoryError
 from saltlite.fileserver.server import FileServer, Surroundings
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -213,7 +213,7 @@ def test_no_environment_is_anything_but_a_name(made: Path, tmp_path: Path, env: 
     "url", ["ext::sh -c touch% {tmp}/PWNED", "--upload-pack=touch {tmp}/PWNED", "fd::3", "x::y"]
 )
 def test_no_address_runs_a_command(tmp_path: Path, url: str) -> None:
-    repository = Repository(tmp_path, Access(url.replace("{tmp}", str(tmp_path))), "")
+    repository = Repository(tmp_path, RemoteAccess(url.replace("{tmp}", str(tmp_path))), "")
     with pytest.raises(RepositoryError):
         repository.update()
     assert not (tmp_path / "PWNED").exists()
@@ -238,7 +238,7 @@ def test_passwords_are_in_no_argument_and_no_log(tmp_path: Path) -> None:
         "me",
         "s3 cret",
     )
-    plain = Repository(tmp_path, Access("http://example.test/r", user="u", password="p"), "")
+    plain = Repository(tmp_path, RemoteAccess("http://example.test/r", user="u", password="p"), "")
     with pytest.raises(RepositoryError, match="insecure_auth"):
         plain.update()
 

@@ -18,7 +18,7 @@ from saltlite.core.targets import Target, find_expected
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import CryptoError, StoreError
-from saltlite.master.acl import Access, User, key_path, process_user, write_keys
+from saltlite.master.acl import Access, AuthenticatedUser, key_path, process_user, write_keys
 from saltlite.master.autosign import AutoSign
 from saltlite.master.keyactions import KeyActions
 from saltlite.master.keystore import KeyState
@@ -160,7 +160,7 @@ ALLOWED: list[tuple[Any, list[str], list[str], bool]] = [
 def test_who_may_call_what(
     tmp_path: Path, rules: Any, functions: list[str], minions: list[str], allowed: bool
 ) -> None:
-    user = User("alice", rules)
+    user = AuthenticatedUser("alice", rules)
     assert access(tmp_path).allows(user, functions, minions, lambda _tgt: WEB) is allowed
 
 
@@ -195,7 +195,7 @@ ARGUED: list[tuple[Any, list[str], list[list[Any]], bool]] = [
 def test_who_may_call_with_what(
     tmp_path: Path, rules: Any, functions: list[str], arguments: list[list[Any]], allowed: bool
 ) -> None:
-    user = User("alice", rules)
+    user = AuthenticatedUser("alice", rules)
     found = access(tmp_path).allows(user, functions, ["web1"], lambda _tgt: WEB, arguments)
     assert found is allowed
 
@@ -232,12 +232,12 @@ RUNS: list[tuple[Any, str, str, bool]] = [
 def test_who_may_have_what_run(
     tmp_path: Path, rules: Any, kind: str, function: str, allowed: bool
 ) -> None:
-    assert access(tmp_path).allows_run(User("alice", rules), kind, function) is allowed
+    assert access(tmp_path).allows_run(AuthenticatedUser("alice", rules), kind, function) is allowed
 
 
 def test_a_blacklisted_user_has_nothing_run(tmp_path: Path) -> None:
     rules = access(tmp_path, publisher_acl_blacklist={"users": ["eve"]})
-    assert not rules.allows_run(User("eve", None), "runner", "jobs.list_jobs")
+    assert not rules.allows_run(AuthenticatedUser("eve", None), "runner", "jobs.list_jobs")
 
 
 def test_the_blacklist(tmp_path: Path) -> None:

@@ -156,10 +156,10 @@ def test_jobs_are_published_again_for_those_who_came_since() -> None:
     repeats = Repeats(100.0)
     repeats.keep({"jid": "1"}, None)
     assert repeats.due(100.1) == []
-    repeats.arrived(100.15)
+    repeats.note_arrival(100.15)
     assert [kept.job["jid"] for kept in repeats.due(100.3)] == ["1"]
     assert repeats.due(150.0) == []  # nobody has come since
-    repeats.arrived(151.0)
+    repeats.note_arrival(151.0)
     repeats.keep({"jid": "2"}, None)
     assert [kept.job["jid"] for kept in repeats.due(160.0)] == ["1", "2"]
     assert repeats.is_over(100.1 + WINDOW_S)
@@ -171,7 +171,7 @@ def test_repeating_is_bounded() -> None:
         repeats.keep({"jid": str(number)}, None)
     rounds = 0
     for tick in range(int(WINDOW_S * 100)):
-        repeats.arrived(tick / 100)
+        repeats.note_arrival(tick / 100)
         again = repeats.due(tick / 100)
         rounds += bool(again)
         assert len(again) <= MOST

@@ -19,7 +19,7 @@ from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import KeyPending, KeyRejected, MasterFull, PatternTooSlow, StoreError
 from saltlite.master.acl import key_path, process_user, write_keys
-from saltlite.master.commands import COMMANDS, Caller, Repeats, matching
+from saltlite.master.commands import COMMANDS, Repeats, Sender, matching
 from saltlite.master.context import MasterContext, Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.master.keystore import KeyState, KeyStore
@@ -269,7 +269,7 @@ MINIONS_REPLIES = {
     [
         c
         for (enc, c), row in COMMANDS.items()
-        if enc == "aes" and row.caller is not Caller.MINION_RAW
+        if enc == "aes" and row.caller is not Sender.MINION_RAW
     ],
 )
 def test_a_minions_commands_without_any_field(web1: Minion, cmd: str) -> None:

@@ -40,7 +40,7 @@ def test_each_remote_is_fetched_once_in_its_interval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched: list[str] = []
-    monkeypatch.setattr(Remote, "fetch", lambda self: fetched.append(self.repository.shown))
+    monkeypatch.setattr(Remote, "fetch", lambda self: fetched.append(self.repository.public_url))
     updater = FileserverUpdate.__new__(FileserverUpdate)
     extra = {"gitfs_remotes": ["file:///a", {"file:///b": [{"update_interval": 5}]}]}
     updater._gitfs = Gitfs(FileOptions(), tmp_path, extra)
@@ -48,5 +48,5 @@ def test_each_remote_is_fetched_once_in_its_interval(
     updater.run(life)
     assert fetched == ["file:///a", "file:///b"]
     assert life.told == ["registered", "ready", "beat", "beat"]
-    later = [one.repository.shown for one in updater._gitfs.remotes_due(10**9)]
+    later = [one.repository.public_url for one in updater._gitfs.remotes_due(10**9)]
     assert later == ["file:///a", "file:///b"]

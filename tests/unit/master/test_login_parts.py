@@ -21,7 +21,7 @@ from saltlite.config.master import AccessOptions, MasterConfig, PathOptions
 from saltlite.core.access import Call, allows_all
 from saltlite.errors import StoreError
 from saltlite.master import deferred_replies, loginline, logintokens
-from saltlite.master.acl import User
+from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.commands.login import authenticate, find_entries, make_token
 from saltlite.master.logincheck import check_login, is_usable, recheck_login
 from saltlite.master.loginline import Login, LoginLine
@@ -385,9 +385,9 @@ def test_a_token_keeps_the_list_of_a_module(tmp_path: Path, caplog: Any) -> None
     token = make_token(ctx, LoginProof("anna", "auto", ["ops"], whole=["x.y"]), None)
     assert token["auth_list"] == ["x.y"]
     assert "auth_list_by_module" not in token
-    assert authenticate(ctx, {}, token, "") == User("anna", ["x.y"], "token")
+    assert authenticate(ctx, {}, token, "") == AuthenticatedUser("anna", ["x.y"], "token")
     faulty = make_token(ctx, LoginProof("anna", "auto", whole=["x.y", 5]), None)
-    assert authenticate(ctx, {}, faulty, "") == User("anna", [], "token")
+    assert authenticate(ctx, {}, faulty, "") == AuthenticatedUser("anna", [], "token")
     assert "the list of anna allows nothing" in caplog.text
 
 
@@ -397,7 +397,7 @@ def test_a_kept_list_counts_as_long_as_lists_are_kept(tmp_path: Path) -> None:
     for keeps, entries in ((True, ["status.uptime"]), (False, ["new.one"])):
         ctx = context(tmp_path, keep_acl_in_token=keeps)
         ctx.config.access.external_auth["auto"] |= block
-        assert authenticate(ctx, {}, token, "") == User("zed", entries, "token")
+        assert authenticate(ctx, {}, token, "") == AuthenticatedUser("zed", entries, "token")
 
 
 def test_a_module_that_fails_lets_in_nobody_and_tells_no_password(

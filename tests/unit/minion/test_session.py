@@ -26,9 +26,9 @@ from saltlite.minion.session import (
     Say,
     Session,
     SessionOptions,
+    SessionStopped,
     Started,
     State,
-    Stopped,
     Undecryptable,
     Wait,
     WaitOver,
@@ -75,13 +75,13 @@ TABLE: list[tuple[dict[str, Any], list[Event], list[Instruction]]] = [
     ({}, [Started(), Accepted(), Lost()], [Wait(10)]),
     ({}, [Started(), Accepted(), Lost(), Lost()], []),
     ({}, [Started(), Accepted(), Lost(), WaitOver(), Accepted()], [Connect()]),
-    ({}, [Stopped()], [Exit(0)]),
-    ({}, [Started(), Stopped()], [Exit(0)]),
-    ({}, [Started(), Pending(), Stopped()], [Exit(0)]),
-    ({}, [Started(), Accepted(), Stopped()], [Exit(0)]),
-    ({}, [Started(), Rejected(), Stopped()], [Exit(0)]),
-    ({}, [Started(), Stopped(), Stopped()], []),
-    ({}, [Started(), Stopped(), Accepted()], []),
+    ({}, [SessionStopped()], [Exit(0)]),
+    ({}, [Started(), SessionStopped()], [Exit(0)]),
+    ({}, [Started(), Pending(), SessionStopped()], [Exit(0)]),
+    ({}, [Started(), Accepted(), SessionStopped()], [Exit(0)]),
+    ({}, [Started(), Rejected(), SessionStopped()], [Exit(0)]),
+    ({}, [Started(), SessionStopped(), SessionStopped()], []),
+    ({}, [Started(), SessionStopped(), Accepted()], []),
     ({"failover": True}, [Started(), Failed("x")], [GiveUp("x")]),
     ({"failover": True}, [Started(), Pending()], [Wait(10)]),
     ({"failover": True}, [Started(), Accepted(), Lost()], [GiveUp("connection lost")]),
@@ -234,7 +234,7 @@ class AnySession(RuleBasedStateMachine):
     @precondition(lambda self: not self.asking)
     @rule()
     def stop(self) -> None:
-        self.feed(Stopped())
+        self.feed(SessionStopped())
         assert self.over == 1
 
     @invariant()

@@ -121,7 +121,7 @@ def test_gecos_round():
 
 def test_odd_lines_are_left_out():
     assert files.parse_passwd("+::::::\n#x\n\nroot:x:0\nb:x:1:2:g:/h:/s\n") == [
-        files.User("b", "x", 1, 2, "g", "/h", "/s")
+        files.PasswdLine("b", "x", 1, 2, "g", "/h", "/s")
     ]
     assert files.parse_shadow("a:!:::::::\n") == [files.Shadow("a", "!", -1, -1, -1, -1, -1, -1)]
 
@@ -135,7 +135,7 @@ def test_shadow_text_changes_one_line():
 def test_busybox_is_for_systems_without_useradd():
     host = Recorded(programs=("adduser", "/bin/bash"))
     ctx = make(host)
-    assert isinstance(provider(ctx), busybox.Tools)
+    assert isinstance(provider(ctx), busybox.BusyboxTools)
     assert ctx.functions.call("user.add", "bob", 7, "users", home="/h", shell="/bin/ash") is True
     assert ctx.functions.call("user.delete", "bob", remove=True) is True
     assert ctx.functions.call("group.add", "g", 9, system=True) is True
@@ -151,14 +151,14 @@ def test_busybox_is_for_systems_without_useradd():
         "addgroup bob a",
         "addgroup bob b",
     ]
-    steps = busybox.Tools().set_groups("u", ["a"], ["a", "b"], append=False, root=None)
+    steps = busybox.BusyboxTools().set_groups("u", ["a"], ["a", "b"], append=False, root=None)
     assert steps == [["delgroup", "u", "b"]]
     for plan in (NewUser(name="a", root="/r"), NewUser(name="a", unique=False)):
         with pytest.raises(FunctionError, match="package shadow"):
-            busybox.Tools().add_user(plan)
+            busybox.BusyboxTools().add_user(plan)
     with pytest.raises(FunctionError, match="package shadow"):
-        busybox.Tools().add_group(NewGroup(name="g", gid=1, non_unique=True))
-    assert busybox.Tools().delete_member("g", "u", root=None) == ["delgroup", "u", "g"]
+        busybox.BusyboxTools().add_group(NewGroup(name="g", gid=1, non_unique=True))
+    assert busybox.BusyboxTools().delete_member("g", "u", root=None) == ["delgroup", "u", "g"]
 
 
 @pytest.mark.parametrize("algorithm", sorted(hashes.ALGORITHMS))

@@ -15,7 +15,7 @@ from saltlite.errors import CommandError
 from saltlite.host import Completed, Host
 from saltlite.modules.file import looking
 from saltlite.providers.file import criteria
-from saltlite.providers.file.criteria import CriterionError, Entry
+from saltlite.providers.file.criteria import CriterionError, FoundFile
 
 OLD_S = 1_000_000_000
 
@@ -55,7 +55,7 @@ def tree(tmp_path):
 
 
 def entry(**fields):
-    return Entry(
+    return FoundFile(
         **{"path": "/a", "name": "a", "mode": 0o100644, "uid": 0, "gid": 0, "size": 0, "mtime": 0.0}
         | fields
     )

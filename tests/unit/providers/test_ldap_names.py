@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.providers.ldap import Directory, Entry
+from saltlite.providers.ldap import Directory, LdapEntry
 
 PEOPLE = "ou=People,dc=x"
 SEARCHED = {"binddn": "cn=admin", "bindpw": "x", "filter": "(&(uid={{ username }})(objectClass=p))"}
@@ -18,7 +18,7 @@ class OneEntry(Directory):
 
     def __init__(self, attributes: dict[str, list[str]], options: dict[str, str]) -> None:
         super().__init__({f"auth.ldap.{name}": value for name, value in options.items()})
-        self.entry = Entry(f"uid=anna,{PEOPLE}", attributes)
+        self.entry = LdapEntry(f"uid=anna,{PEOPLE}", attributes)
         self.asked: list[list[str]] = []
 
     def _bind_connection(self, dn: str, password: str) -> Any:
@@ -26,7 +26,7 @@ class OneEntry(Directory):
 
     def _search_entries(
         self, connection: Any, base: str, wanted: str, attributes: list[str], scope: str = ""
-    ) -> list[Entry]:
+    ) -> list[LdapEntry]:
         self.asked.append(attributes)
         return [self.entry]
 

@@ -105,4 +105,4 @@ def test_passwords_are_seen_nowhere(tmp_path: Path) -> None:
 def test_a_wrong_argument_is_named() -> None:
     ctx = MinionContext(config=MinionConfig(paths=PathOptions()), host=Host(), grains={}, pillar={})
     with pytest.raises(UsageError, match="connection_hots"):
-        client.Server.of(ctx, {"connection_hots": "x"})
+        client.MysqlServer.of(ctx, {"connection_hots": "x"})

@@ -6,8 +6,8 @@ import pytest
 
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.postgres import passwords
-from saltlite.providers.postgres.grants import Wanted
-from saltlite.providers.postgres.psql import Server, ident, literal
+from saltlite.providers.postgres.grants import Privileges
+from saltlite.providers.postgres.psql import PostgresServer, ident, literal
 
 MD5_OF_SECRET2 = passwords.hash_password("u2", "secret2", passwords.MD5)
 
@@ -54,7 +54,7 @@ def test_names_and_texts_cannot_leave_their_quotes() -> None:
 
 
 def test_no_password_on_the_command_line() -> None:
-    server = Server(user="joe", host="/run/db", port=5433, password="hush")
+    server = PostgresServer(user="joe", host="/run/db", port=5433, password="hush")
     argv = server.argv()
     assert "--username=joe" in argv
     assert "--host=/run/db" in argv
@@ -82,7 +82,7 @@ def test_no_password_on_the_command_line() -> None:
     ],
 )
 def test_statements(arguments: tuple[str, str, str, object, str], statement: str) -> None:
-    assert Wanted.of(*arguments).grant(passed_on=False) == f"GRANT {statement}"
+    assert Privileges.of(*arguments).grant(passed_on=False) == f"GRANT {statement}"
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_statements(arguments: tuple[str, str, str, object, str], statement: str
 )
 def test_wrong_privileges(kind: str, privileges: list[str] | None, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        Wanted.of("joe", "orders", kind, privileges, "public")
+        Privileges.of("joe", "orders", kind, privileges, "public")
 
 
 def test_all_of_a_schema_has_to_have_them() -> None:
-    wanted = Wanted.of("joe", "ALL", "table", ["SELECT"], "public")
+    wanted = Privileges.of("joe", "ALL", "table", ["SELECT"], "public")
     row = {"object": "a", "grantee": "joe", "privilege": "SELECT", "passed_on": "f"}
     other = {**row, "object": "b", "grantee": "eve"}
     assert wanted.holds([row])

@@ -122,7 +122,9 @@ def test_other_lines_keep_every_byte():
 
 
 def test_a_comment_is_no_line():
-    entry = apt_sources.Entry("deb", "http://h", "sid", ("main",), comment="x\ndeb http://evil /")
+    entry = apt_sources.AptSource(
+        "deb", "http://h", "sid", ("main",), comment="x\ndeb http://evil /"
+    )
     assert entry.line() == "deb http://h sid main #x deb http://evil /"
 
 

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from saltlite.providers.watch import inotify
-from saltlite.providers.watch.inotify import Change, Told, Wanted, Watches, mask_of, name_of, parse
+from saltlite.providers.watch.inotify import (
+    Change,
+    Told,
+    WatchedPath,
+    Watches,
+    mask_of,
+    name_of,
+    parse,
+)
 
 ALL = mask_of(["create", "delete", "modify", "moved_from", "moved_to", "delete_self", "attrib"])
 
@@ -36,7 +44,7 @@ def test_events_are_read_from_bytes() -> None:
 
 
 def test_a_directory_tells_what_is_made_changed_and_removed_in_it(tmp_path: Path) -> None:
-    watches = Watches([Wanted(str(tmp_path), mask_of(inotify.DEFAULT))])
+    watches = Watches([WatchedPath(str(tmp_path), mask_of(inotify.DEFAULT))])
     path = tmp_path / "a"
     path.write_text("x")
     path.unlink()
@@ -45,7 +53,7 @@ def test_a_directory_tells_what_is_made_changed_and_removed_in_it(tmp_path: Path
 
 
 def test_only_what_is_asked_for_is_told(tmp_path: Path) -> None:
-    watches = Watches([Wanted(str(tmp_path), mask_of(["delete"]))])
+    watches = Watches([WatchedPath(str(tmp_path), mask_of(["delete"]))])
     (tmp_path / "a").write_text("x")
     (tmp_path / "a").unlink()
     assert seen(watches) == [("a", "IN_DELETE")]
@@ -56,7 +64,7 @@ def test_directories_below_are_watched_with_recurse_and_new_ones_with_auto_add(
 ) -> None:
     (tmp_path / "there").mkdir()
     mask = mask_of(["create"])
-    watches = Watches([Wanted(str(tmp_path), mask, recurse=True, auto_add=True)])
+    watches = Watches([WatchedPath(str(tmp_path), mask, recurse=True, auto_add=True)])
     (tmp_path / "there" / "a").write_text("x")
     (tmp_path / "new").mkdir()
     assert seen(watches) == [("a", "IN_CREATE"), ("new", "IN_CREATE|IN_ISDIR")]
@@ -69,7 +77,7 @@ def test_directories_below_are_watched_with_recurse_and_new_ones_with_auto_add(
 
 def test_without_them_nothing_below_is_told(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    watches = Watches([Wanted(str(tmp_path), mask_of(["create"]))])
+    watches = Watches([WatchedPath(str(tmp_path), mask_of(["create"]))])
     (tmp_path / "there" / "a").write_text("x")
     assert seen(watches) == []
 
@@ -78,7 +86,7 @@ def test_a_directory_that_came_by_a_move_is_watched_at_its_new_place(tmp_path: P
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     (outside / "deep").mkdir(parents=True)
     inside.mkdir()
-    watches = Watches([Wanted(str(inside), ALL, recurse=True, auto_add=True)])
+    watches = Watches([WatchedPath(str(inside), ALL, recurse=True, auto_add=True)])
     (outside / "deep").rename(inside / "came")
     assert seen(watches) == [("came", "IN_MOVED_TO|IN_ISDIR")]
     (inside / "came" / "a").write_text("")
@@ -91,7 +99,7 @@ def test_a_directory_that_came_by_a_move_is_watched_at_its_new_place(tmp_path: P
 
 def test_a_path_that_comes_later_is_watched_then(tmp_path: Path) -> None:
     path = tmp_path / "later"
-    watches = Watches([Wanted(str(path), mask_of(inotify.DEFAULT))])
+    watches = Watches([WatchedPath(str(path), mask_of(inotify.DEFAULT))])
     assert seen(watches) == []
     path.write_text("x")
     assert seen(watches) == [("later", "IN_CREATE")]
@@ -102,7 +110,7 @@ def test_a_path_that_comes_later_is_watched_then(tmp_path: Path) -> None:
 def test_a_file_that_is_replaced_as_editors_do_stays_watched(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("x")
-    watches = Watches([Wanted(str(path), mask_of(inotify.DEFAULT))])
+    watches = Watches([WatchedPath(str(path), mask_of(inotify.DEFAULT))])
     (tmp_path / "other").write_text("y")
     (tmp_path / "other").rename(path)
     assert seen(watches) == [("file", "IN_CREATE")]
@@ -113,7 +121,7 @@ def test_a_file_that_is_replaced_as_editors_do_stays_watched(tmp_path: Path) -> 
 def test_a_moved_away_file_tells_nothing_more_under_its_old_name(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("x")
-    watches = Watches([Wanted(str(path), mask_of(["modify"]))])
+    watches = Watches([WatchedPath(str(path), mask_of(["modify"]))])
     path.rename(tmp_path / "away")
     seen(watches)
     (tmp_path / "away").write_text("y")
@@ -123,7 +131,7 @@ def test_a_moved_away_file_tells_nothing_more_under_its_old_name(tmp_path: Path)
 def test_a_directory_that_moves_within_what_is_watched_stays_watched(tmp_path: Path) -> None:
     (tmp_path / "a" / "deep").mkdir(parents=True)
     mask = mask_of(["create"])
-    watches = Watches([Wanted(str(tmp_path), mask, recurse=True, auto_add=True)])
+    watches = Watches([WatchedPath(str(tmp_path), mask, recurse=True, auto_add=True)])
     for old, new in (("a", "b"), ("b", "c")):
         (tmp_path / old).rename(tmp_path / new)
         assert seen(watches) == []
@@ -143,7 +151,7 @@ def test_a_watched_path_with_two_names_is_told_of_as_new_once(tmp_path: Path) ->
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     names = ("real", "link")
-    watches = Watches([Wanted(str(tmp_path / name), mask_of(["create"])) for name in names])
+    watches = Watches([WatchedPath(str(tmp_path / name), mask_of(["create"])) for name in names])
     assert seen(watches) == []
     (tmp_path / "real" / "a").write_text("x")
     assert seen(watches) == [("a", "IN_CREATE")]
@@ -152,7 +160,7 @@ def test_a_watched_path_with_two_names_is_told_of_as_new_once(tmp_path: Path) ->
 def test_what_is_left_out_is_neither_told_nor_watched(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     left_out = str(tmp_path / "out")
-    wanted = Wanted(
+    wanted = WatchedPath(
         str(tmp_path), ALL, recurse=True, auto_add=True, is_left_out=lambda p: p == left_out
     )
     watches = Watches([wanted])
@@ -162,8 +170,8 @@ def test_what_is_left_out_is_neither_told_nor_watched(tmp_path: Path) -> None:
 
 def test_two_configured_paths_may_be_one_directory(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    above = Wanted(str(tmp_path), mask_of(["create"]), recurse=True)
-    itself = Wanted(str(tmp_path / "a"), mask_of(["delete"]))
+    above = WatchedPath(str(tmp_path), mask_of(["create"]), recurse=True)
+    itself = WatchedPath(str(tmp_path / "a"), mask_of(["delete"]))
     watches = Watches([above, itself])
     (tmp_path / "a" / "f").write_text("")
     (tmp_path / "a" / "f").unlink()
@@ -173,7 +181,9 @@ def test_two_configured_paths_may_be_one_directory(tmp_path: Path) -> None:
 def test_an_overflow_is_told_and_what_came_meanwhile_is_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watches = Watches([Wanted(str(tmp_path), mask_of(["create"]), recurse=True, auto_add=True)])
+    watches = Watches(
+        [WatchedPath(str(tmp_path), mask_of(["create"]), recurse=True, auto_add=True)]
+    )
     (tmp_path / "came").mkdir()
     overflow = [Told(-1, inotify.OVERFLOW, "")]
     with monkeypatch.context() as patched:
@@ -187,7 +197,7 @@ def test_an_overflow_is_told_and_what_came_meanwhile_is_watched(
 def test_closing_lets_go_of_the_descriptor(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
-        Watches([Wanted(str(tmp_path), ALL)]).close()
+        Watches([WatchedPath(str(tmp_path), ALL)]).close()
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -197,7 +207,7 @@ def test_ten_thousand_files(tmp_path: Path) -> None:
         (tmp_path / str(number)).mkdir()
         for file in range(100):
             (tmp_path / str(number) / str(file)).touch()
-    watches = Watches([Wanted(str(tmp_path), mask_of(["modify"]), recurse=True)])
+    watches = Watches([WatchedPath(str(tmp_path), mask_of(["modify"]), recurse=True)])
     for number in range(100):
         for file in range(100):
             with (tmp_path / str(number) / str(file)).open("a") as opened:

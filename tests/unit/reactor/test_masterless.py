@@ -17,7 +17,7 @@ from saltlite.engines.reactor import MasterlessReactor, start
 from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
 from saltlite.reactor.render import ReactionRenderer, with_template_limit
-from saltlite.reactor.table import Entry
+from saltlite.reactor.table import ReactorEntry
 from saltlite.transport.bus import Event
 
 
@@ -124,7 +124,7 @@ def test_what_goes_round_is_paused(tmp_path: Path, caplog: pytest.LogCaptureFixt
     ctx = minion(tmp_path)
     reactor = MasterlessReactor(ctx)
     for _ in range(2000):
-        reactor.react(Event("x", {}), [Entry("x", ("salt://round.sls",))])
+        reactor.react(Event("x", {}), [ReactorEntry("x", ("salt://round.sls",))])
         if "goes round" in caplog.text:
             break
     else:
@@ -148,7 +148,7 @@ def test_one_file_or_event_that_fails_costs_no_other(
         return render(path, tag, data)
 
     monkeypatch.setattr(ReactionRenderer, "render", staticmethod(fail))
-    good, bad = Entry("x", ("salt://good.sls",)), Entry("x", ("salt://bad.sls",))
+    good, bad = ReactorEntry("x", ("salt://good.sls",)), ReactorEntry("x", ("salt://bad.sls",))
     (tmp_path / "bad.sls").write_text("b: {caller.test.arg: []}")
     for tag in ("exit", "deep", "fine"):
         reactor.react(Event(tag, {}), [bad, good])

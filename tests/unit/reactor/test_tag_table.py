@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from saltlite.config.schema import Source
+from saltlite.config.schema import OptionSource
 from saltlite.errors import ConfigError
 from saltlite.reactor.source import EntrySource, configured_entries
-from saltlite.reactor.table import Entry, TagTable, read_entries
+from saltlite.reactor.table import ReactorEntry, TagTable, read_entries
 
 TAG = "salt/job/20261122221111123456/ret/other.example.com"
 
@@ -40,7 +40,7 @@ TAG = "salt/job/20261122221111123456/ret/other.example.com"
     ],
 )
 def test_patterns(pattern: str, tag: str, fits: bool) -> None:
-    assert bool(TagTable([Entry(pattern, ("f",))]).matching(tag)) is fits
+    assert bool(TagTable([ReactorEntry(pattern, ("f",))]).matching(tag)) is fits
 
 
 def test_as_fnmatch_says() -> None:
@@ -49,7 +49,7 @@ def test_as_fnmatch_says() -> None:
     letters = "ab/*?[]!"
     for _ in range(300):
         patterns = ["".join(chance.choices(letters, k=chance.randint(1, 6))) for _ in range(8)]
-        table = TagTable([Entry(pattern, ("f",)) for pattern in patterns])
+        table = TagTable([ReactorEntry(pattern, ("f",)) for pattern in patterns])
         tag = "".join(chance.choices("ab/[]!", k=chance.randint(0, 7)))
         found = [entry.pattern for entry in table.matching(tag)]
         assert found == [one for one in patterns if fnmatch.fnmatchcase(tag, one)], (tag, patterns)
@@ -65,7 +65,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_a_thousand_patterns_cost_little(shape: str) -> None:
-    table = TagTable([Entry(shape.format(number), ("f",)) for number in range(1000)])
+    table = TagTable([ReactorEntry(shape.format(number), ("f",)) for number in range(1000)])
     assert not table.matching(TAG)
 
     def cost_us() -> float:
@@ -103,7 +103,7 @@ def test_places_in_files(tmp_path: Path) -> None:
     main = tmp_path / "master"
     main.write_text("id: x\nreactor:\n  - a: /x.sls\n  - wrong\n\n  - {b: 1}\n")
     value = [{"a": "/x.sls"}, "wrong", {"b": 1}]
-    found = configured_entries(value, {"reactor": Source(str(main), 2)})
+    found = configured_entries(value, {"reactor": OptionSource(str(main), 2)})
     assert [one.partition(": ")[0] for one in found.problems] == [f"{main}:4", f"{main}:6"]
 
 

@@ -13,7 +13,7 @@ from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, P
 from saltlite.context import MinionContext
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 TREE = Path(__file__).parents[2] / "cases" / "jinja" / "states"
 
@@ -28,7 +28,9 @@ def rendered(tmp_path, os_family, pillar):
     ctx = MinionContext(config=config, host=Host(), grains=grains, pillar=pillar)
     ctx.functions = Registry(ctx)
     text = (TREE / "tf" / "init.sls").read_text()
-    source = Source(text=text, sls="tf", path=str(TREE / "tf" / "init.sls"), name="tf/init.sls")
+    source = TemplateSource(
+        text=text, sls="tf", path=str(TREE / "tf" / "init.sls"), name="tf/init.sls"
+    )
     parameters = render(source, ctx)["tf-config-file"]["test.nop"]
     return {name: value for each in parameters for name, value in each.items()}
 

@@ -15,7 +15,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.templates.pipe import Source, Stage, pipe, render, source_of_file
+from saltlite.templates.pipe import Stage, TemplateSource, pipe, render, source_of_file
 
 
 def make(tmp_path, extra=None, **files):
@@ -73,14 +73,14 @@ def test_the_first_line_names_the_renderers(text, stages):
     ],
 )
 def test_what_files_render_to(text, data, ctx):
-    assert render(Source(text=text), ctx) == data
+    assert render(TemplateSource(text=text), ctx) == data
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib came with Python 3.11")
 def test_toml(ctx):
-    assert render(Source(text="#!toml\n[a]\nb = 1"), ctx) == {"a": {"b": 1}}
+    assert render(TemplateSource(text="#!toml\n[a]\nb = 1"), ctx) == {"a": {"b": 1}}
     with pytest.raises(RenderError):
-        render(Source(text="#!toml\n[a"), ctx)
+        render(TemplateSource(text="#!toml\n[a"), ctx)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_toml(ctx):
 )
 def test_errors_name_the_line(text, line, problem, ctx):
     with pytest.raises(RenderError) as caught:
-        render(Source(text=text, path="/srv/x.sls"), ctx)
+        render(TemplateSource(text=text, path="/srv/x.sls"), ctx)
     assert (caught.value.path, caught.value.line) == ("/srv/x.sls", line)
     assert (problem or "") in caught.value.problem
 
 
 def test_yaml_errors_show_the_lines(ctx):
     with pytest.raises(RenderError) as caught:
-        render(Source(text="a: 1\na: {{ 2 }}\n", path="/x.sls"), ctx)
+        render(TemplateSource(text="a: 1\na: {{ 2 }}\n", path="/x.sls"), ctx)
     assert caught.value.salt_text == (
         "found conflicting ID 'a', set first on line 1; line 2\n\n"
         "---\na: 1\na: 2    <======================\n---"
@@ -113,17 +113,19 @@ def test_yaml_errors_show_the_lines(ctx):
 
 def test_white_and_black_lists(tmp_path):
     ctx = make(tmp_path, renderer_whitelist=["jinja", "yaml"])
-    assert render(Source(text="a: 1"), ctx) == {"a": 1}
+    assert render(TemplateSource(text="a: 1"), ctx) == {"a": 1}
     with pytest.raises(RenderError, match="'py' is not allowed"):
-        render(Source(text="#!py\n", path="/x.sls"), ctx)
+        render(TemplateSource(text="#!py\n", path="/x.sls"), ctx)
     ctx = make(tmp_path, renderer_blacklist=["jinja"])
     with pytest.raises(RenderError, match="'jinja' is not allowed"):
-        render(Source(text="a: 1"), ctx)
+        render(TemplateSource(text="a: 1"), ctx)
 
 
 def test_the_configured_pipe_is_the_default(tmp_path):
-    assert render(Source(text="a: '{{ 1 }}'"), make(tmp_path, renderer="yaml")) == {"a": "{{ 1 }}"}
-    assert render(Source(text="a: 1"), make(tmp_path), renderer="text") == "a: 1"
+    assert render(TemplateSource(text="a: '{{ 1 }}'"), make(tmp_path, renderer="yaml")) == {
+        "a": "{{ 1 }}"
+    }
+    assert render(TemplateSource(text="a: 1"), make(tmp_path), renderer="text") == "a: 1"
 
 
 PY = """#!py
@@ -136,7 +138,7 @@ def run():
 
 
 def test_python(ctx):
-    source = Source(text=PY, path="/srv/salt/a/b.sls", sls="a.b", saltenv="dev")
+    source = TemplateSource(text=PY, path="/srv/salt/a/b.sls", sls="a.b", saltenv="dev")
     assert render(source, ctx) == {
         "id": "Debian", "said": "hi", "p": 1, "sls": "a.b", "env": "dev", "opts": "web1",
         "place": "a",
@@ -154,14 +156,14 @@ def test_python(ctx):
 )
 def test_python_that_fails(text, line, problem, ctx):
     with pytest.raises(RenderError) as caught:
-        render(Source(text=text, path="/srv/x.sls"), ctx)
+        render(TemplateSource(text=text, path="/srv/x.sls"), ctx)
     assert caught.value.line == line
     assert problem in caught.value.problem
 
 
 def test_python_comes_from_files_only(ctx):
     with pytest.raises(RenderError, match="Template :string: is not a file!"):
-        render(Source(text=PY), ctx)
+        render(TemplateSource(text=PY), ctx)
 
 
 def test_renderers_of_users_come_first(tmp_path):
@@ -171,7 +173,7 @@ def test_renderers_of_users_come_first(tmp_path):
         "def render(data, saltenv='base', sls='', argline='', **kwargs):\n"
         "    return {'said': data.splitlines()[1].upper(), 'arg': argline, 'sls': sls}\n"
     )
-    source = Source(text="#!jinja|shout -x\n{{ 'hey' }}", sls="a")
+    source = TemplateSource(text="#!jinja|shout -x\n{{ 'hey' }}", sls="a")
     assert render(source, make(tmp_path)) == {"said": "HEY", "arg": "-x", "sls": "a"}
 
 
@@ -234,24 +236,29 @@ def test_gpg_decrypts_what_it_can(tmp_path, keys, caplog):
     data = {"a": [{"secret": encrypted(keys, "s3cr3t")}, "plain"], "n": 5}
     text = f"#!json|gpg\n{json.dumps(data)}"
     with caplog.at_level(0):
-        assert render(Source(text=text), ctx) == {"a": [{"secret": "s3cr3t"}, "plain"], "n": 5}
+        assert render(TemplateSource(text=text), ctx) == {
+            "a": [{"secret": "s3cr3t"}, "plain"],
+            "n": 5,
+        }
     assert "s3cr3t" not in caplog.text
 
 
 def test_gpg_leaves_what_it_cannot_decrypt(tmp_path, keys):
     broken = "-----BEGIN PGP MESSAGE-----\n\nAAAA\n-----END PGP MESSAGE-----"
     text = "#!yaml|gpg\na: |\n  " + broken.replace("\n", "\n  ")
-    assert render(Source(text=text), make(tmp_path, extra={"gpg_keydir": keys})) == {"a": broken}
+    assert render(TemplateSource(text=text), make(tmp_path, extra={"gpg_keydir": keys})) == {
+        "a": broken
+    }
     must = {"gpg_keydir": keys, "gpg_decrypt_must_succeed": True}
     with pytest.raises(RenderError, match="Could not decrypt"):
-        render(Source(text=text), make(tmp_path, extra=must))
+        render(TemplateSource(text=text), make(tmp_path, extra=must))
 
 
 @pytest.mark.parametrize("engine", ["jinja", "mako"])
 def test_a_template_engine_takes_no_unknown_option(engine, ctx):
     with pytest.raises(RenderError, match="Unknown renderer option: junk"):
-        render(Source(text=f"#!{engine} junk|yaml\na: 1", path="p.sls"), ctx)
+        render(TemplateSource(text=f"#!{engine} junk|yaml\na: 1", path="p.sls"), ctx)
 
 
 def test_the_option_for_what_is_so_anyway_is_taken(ctx):
-    assert render(Source(text="#!jinja -s|yaml\na: 1", path="p.sls"), ctx) == {"a": 1}
+    assert render(TemplateSource(text="#!jinja -s|yaml\na: 1", path="p.sls"), ctx) == {"a": 1}

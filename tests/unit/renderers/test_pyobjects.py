@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 REFUSED = {
     "Test.none('x')": ("The function 'none' does not exist in the StateFactory for 'test'", 2),
@@ -48,7 +48,7 @@ def context(root: Path, **settings: Any) -> MinionContext:
 
 
 def rendered(text: str, ctx: MinionContext) -> Any:
-    return render(Source(text=f"#!pyobjects\n{text}\n", path="/a.sls", sls="a"), ctx)
+    return render(TemplateSource(text=f"#!pyobjects\n{text}\n", path="/a.sls", sls="a"), ctx)
 
 
 @pytest.mark.parametrize("text", REFUSED)
@@ -74,7 +74,7 @@ def test_a_state_is_a_requisite(ctx: MinionContext) -> None:
 
 def test_only_files_run(ctx: MinionContext) -> None:
     with pytest.raises(RenderError, match="is not a file"):
-        render(Source(text="#!pyobjects\nTest.nop('x')\n"), ctx)
+        render(TemplateSource(text="#!pyobjects\nTest.nop('x')\n"), ctx)
 
 
 def test_the_renderer_may_be_forbidden(tmp_path: Path) -> None:

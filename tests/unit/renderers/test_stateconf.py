@@ -14,7 +14,7 @@ from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.states import stateconf
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 REFUSED = {
     "#!stateconf -Z\n.x: test.nop\n": "option -Z not recognized; use #!stateconf",
@@ -41,7 +41,7 @@ def context(root: Path, **settings: Any) -> MinionContext:
 @pytest.mark.parametrize("text", REFUSED)
 def test_one_sentence_says_what_is_wrong(text: str, tmp_path: Path) -> None:
     with pytest.raises(RenderError) as caught:
-        render(Source(text=text, path="a.sls", sls="a"), context(tmp_path))
+        render(TemplateSource(text=text, path="a.sls", sls="a"), context(tmp_path))
     assert REFUSED[text] in str(caught.value)
 
 
@@ -49,7 +49,7 @@ def test_one_sentence_says_what_is_wrong(text: str, tmp_path: Path) -> None:
 def test_a_renderer_behind_it_must_be_allowed_too(name: str, tmp_path: Path) -> None:
     ctx = context(tmp_path, renderer_blacklist=[name])
     with pytest.raises(RenderError, match=f"renderer '{name}' is not allowed here"):
-        render(Source(text="#!stateconf\n.x: test.nop\n", path="a.sls", sls="a"), ctx)
+        render(TemplateSource(text="#!stateconf\n.x: test.nop\n", path="a.sls", sls="a"), ctx)
 
 
 def test_files_of_another_compilation_are_told_nothing(tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ def test_files_of_another_compilation_are_told_nothing(tmp_path: Path) -> None:
     told = "#!stateconf -G\n.p: {stateconf.set: [{n: own}]}\n# - end of state config -\n"
     told += ".x: {test.nop: [{n: '{{ p.n }}'}]}\n"
     shared: dict[str, Any] = {}
-    render(Source(text=extends, sls="a", shared=shared), ctx)
-    same = render(Source(text=told, sls="b", shared=shared), ctx)
-    another = render(Source(text=told, sls="b"), ctx)
+    render(TemplateSource(text=extends, sls="a", shared=shared), ctx)
+    same = render(TemplateSource(text=told, sls="b", shared=shared), ctx)
+    another = render(TemplateSource(text=told, sls="b"), ctx)
     assert {"n": "other"} in same["b::x"]["test.nop"]
     assert {"n": "own"} in another["b::x"]["test.nop"]
 

@@ -13,7 +13,7 @@ from saltlite.errors import RenderError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.pillar.context import check_for_minion, compile_for_minion
-from saltlite.templates.pipe import Source, render
+from saltlite.templates.pipe import TemplateSource, render
 
 MISTAKES = yaml.safe_load((Path(__file__).parents[2] / "cases/mistakes/renderers.yaml").read_text())
 GRAINS = {"id": "m1", "os": "Debian", "os_family": "Debian"}
@@ -37,7 +37,7 @@ def mistake(root, text):
     ctx.functions = Registry(ctx)
     path = str(root / "p.sls")
     with pytest.raises(RenderError) as caught:
-        render(Source(text=text, path=path, name="p.sls", saltenv="base", sls="p"), ctx)
+        render(TemplateSource(text=text, path=path, name="p.sls", saltenv="base", sls="p"), ctx)
     return caught.value
 
 
