@@ -68,7 +68,7 @@ def child(parent: Path, name: str) -> Path:
 
 
 @contextlib.contextmanager
-def masked(mask: int | None) -> Iterator[None]:
+def with_umask(mask: int | None) -> Iterator[None]:
     """Another umask meanwhile, for all that this process makes; the same one with ``None``."""
     if mask is None:
         yield
@@ -510,7 +510,7 @@ def remove(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def locked_part(path: Path, name: str) -> Iterator[None]:
+def hold_lock_part(path: Path, name: str) -> Iterator[None]:
     """Hold a lock on ``name`` in a file of locks, against other processes; not against threads.
 
     One at a time in a process: what else it has locked in this file would be free with it. Other
@@ -526,7 +526,7 @@ def locked_part(path: Path, name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold an exclusive lock on ``path``; the kernel frees it when the process ends, however.
 
     Yields ``False`` (and holds nothing) if ``wait`` is off and somebody else has it.
@@ -544,8 +544,8 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def locked_dir(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a directory, which needs no file for that; see :func:`locked`.
+def hold_dir_lock(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a directory, which needs no file for that; see :func:`hold_lock`.
 
     Raises:
         StoreError: there is no such directory.
@@ -560,7 +560,7 @@ def locked_dir(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked_slot(path: Path, slot: int, *, patience_s: float = 10.0) -> Iterator[None]:
+def hold_lock_slot(path: Path, slot: int, *, patience_s: float = 10.0) -> Iterator[None]:
     """Hold exclusively lock ``slot`` of the many that the empty file ``path`` stands for.
 
     The locks belong to the open file, not to the process, so that neither threads nor another use

@@ -214,7 +214,7 @@ class Host:
         data = self.read_bytes(path)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def changed_ns(self, path: str) -> int | None:
+    def mtime_ns(self, path: str) -> int | None:
         """When something was last written, in nanoseconds; ``None`` if it is not there."""
         try:
             return os.stat(path).st_mtime_ns

@@ -115,7 +115,7 @@ class Cache(Protocol):
     def list(self, bank: str) -> list[str]:
         """The keys of a bank, sorted."""
 
-    def updated_s(self, bank: str, key: str) -> float | None:
+    def mtime_s(self, bank: str, key: str) -> float | None:
         """When it was stored (seconds since the epoch), ``None`` for nothing."""
 
 

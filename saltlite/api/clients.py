@@ -469,13 +469,13 @@ async def _gather(
 ) -> list[Outcome]:
     """Drive a collector to its end, in the loop; what its ``step`` does, blocking."""
     outcomes: list[Outcome] = []
-    while not collector.done:
+    while not collector.is_done:
         outcomes += collector.finish()
         for jid, minions in collector.questions():
             collector.note_probe(jid, await ask(jid, minions))
         patience_s = hearers.patience(collector.patience())
         outcomes += collector.take(await listener.wait(patience_s))
-        if not collector.done and await hearers.are_all(len(collector.gather(job).returned)):
+        if not collector.is_done and await hearers.are_all(len(collector.gather(job).returned)):
             outcomes += collector.give_up(job)
     return outcomes
 

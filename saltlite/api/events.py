@@ -476,7 +476,7 @@ class EventStream:
         return chunk
 
     @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         """Whether nothing more will come."""
         return self._ended and not self._chunks
 
@@ -499,11 +499,11 @@ class SseBlocks:
 
     async def __anext__(self) -> bytes:
         stream = self._stream
-        while not stream.ended:
+        while not stream.is_over:
             chunk = await stream.next(KEEPALIVE_S)
             if chunk is not None:
                 return chunk.sse
-            if not stream.ended:
+            if not stream.is_over:
                 return KEEPALIVE
         raise StopAsyncIteration
 

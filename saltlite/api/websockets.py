@@ -140,7 +140,7 @@ class EventSocket(WebSocketHandler):
         return FORMAT in query or FORMATTED_PATH in self.request.path.split("/")
 
     async def _send_plain(self, stream: EventStream) -> None:
-        while not stream.ended:
+        while not stream.is_over:
             chunk = await stream.next(KEEPALIVE_S)
             if chunk is not None:
                 await self._send(chunk.text.decode())
@@ -151,7 +151,7 @@ class EventSocket(WebSocketHandler):
         Events are taken as they come, also during a pause, so that the queue does not run over.
         """
         shown, next_s = JobsAndMinions(), 0.0
-        while not stream.ended:
+        while not stream.is_over:
             now_s = time.monotonic()
             chunk = await stream.next(max(0.0, next_s - now_s) if shown.has_news else KEEPALIVE_S)
             started_s = time.monotonic()

@@ -59,7 +59,7 @@ def _files(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _expiring(
     ctx: BeaconContext, path: str, days: float, now: datetime
 ) -> Iterator[dict[str, Any]]:
-    stamp = ctx.minion.host.changed_ns(path)
+    stamp = ctx.minion.host.mtime_ns(path)
     if stamp is None:
         log.debug("there is no certificate %s", path)
         return

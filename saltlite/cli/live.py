@@ -142,7 +142,7 @@ def follow_job(run: JobRun, line: StatusLine | None) -> Iterator[Outcome]:
         yield from run
         return
     with line:
-        while not run.done:
+        while not run.is_done:
             for outcome in run.step(REFRESH_S):
                 line.clear()
                 yield outcome

@@ -132,7 +132,7 @@ def prepare_for(user: str, target: str) -> None:
     with contextlib.suppress(KeyError, OSError, StoreError):
         account = pwd.getpwnam(user)
         path = Path(target)
-        with disk.masked(0o022):
+        with disk.with_umask(0o022):
             if not path.parent.is_dir():
                 disk.make_dir(path.parent, 0o755)
                 os.chown(path.parent, account.pw_uid, account.pw_gid)
@@ -382,7 +382,7 @@ def _file_identity(status: os.stat_result) -> tuple[int, int]:
 def _open_private(path: str, flags: int) -> int:
     from saltlite import disk
 
-    with contextlib.suppress(StoreError), disk.masked(0o022):
+    with contextlib.suppress(StoreError), disk.with_umask(0o022):
         disk.make_dir(Path(path).parent, 0o755)
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, LOG_FILE_MODE)
 

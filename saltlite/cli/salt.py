@@ -419,7 +419,7 @@ class _Salt:
                 continue
             seen.lost.append(outcome.id)
             if show_lost:
-                self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
+                self.screen.show({outcome.id: client.explain_loss(outcome)}, "no_return")
         self._show_summary(seen)
         if show_lost:
             self._show_reasons(run, seen.lost)
@@ -538,7 +538,7 @@ class _Salt:
             elif isinstance(outcome, NotReturned):
                 seen.lost.append(outcome.id)
                 if loud and not self.options.hide_timeout:
-                    self.screen.show({outcome.id: client.lost_text(outcome)}, "no_return")
+                    self.screen.show({outcome.id: client.explain_loss(outcome)}, "no_return")
         return seen
 
     def _batch_return(self, outcome: Any, seen: _Seen) -> None:

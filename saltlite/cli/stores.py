@@ -142,7 +142,7 @@ class JobReader:
         self, minion: str, *, since: str = ""
     ) -> Iterator[tuple[PublishedJob, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
-        yield from self._store.returned(minion, since=since)
+        yield from self._store.list_returned(minion, since=since)
 
     def record(
         self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
@@ -154,7 +154,9 @@ class JobReader:
         self._store.add_return(jid, minion, ret)
         mirror = JobMirror(self._config)
         mirror.job(jid, load, [])
-        mirror.returned({"jid": jid, "id": minion, "fun": load.get("fun"), "fun_args": [], **ret})
+        mirror.note_return(
+            {"jid": jid, "id": minion, "fun": load.get("fun"), "fun_args": [], **ret}
+        )
 
 
 class KeyDirectory:

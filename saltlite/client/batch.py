@@ -146,7 +146,7 @@ class Batch:
                 chunk, pending = pending[:free], pending[free:]
                 yield from self._send_chunk(collector, chunk, active)
             outcomes = collector.step(self._time_to_wait(closed_until if pending else [], now))
-            while outcomes and not collector.done and (more := collector.step(0.0)):
+            while outcomes and not collector.is_done and (more := collector.step(0.0)):
                 outcomes += more  # one job for all whose place is free, not one for each
             if self._pulse_s is not None and not outcomes:
                 yield BatchIdle(frozenset(active), len(pending))

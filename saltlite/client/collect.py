@@ -221,7 +221,7 @@ class Collector:
         self._jobs[jid] = _Job(jid, gather, gather.on(Tick(), now), missing=missing)
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether every job has come to its end."""
         return not self._jobs
 
@@ -243,7 +243,7 @@ class Collector:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Everything, as it comes, until all jobs are done."""
-        while not self.done:
+        while not self.is_done:
             yield from self.step()
 
     def step(self, wait_s: float | None = None) -> list[Outcome]:
@@ -272,7 +272,7 @@ class Collector:
 
     def patience(self, wait_s: float | None = None) -> float:
         """How long nothing needs to be done, unless an event comes; at most ``wait_s``."""
-        if self.done:
+        if self.is_done:
             return wait_s or 0.0
         now = self._clock()
         moments = [job.status.deadline_s for job in self._open_jobs()]

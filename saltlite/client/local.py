@@ -132,12 +132,12 @@ class JobRun:
         return self._collector.step(wait_s)
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether nothing more will come."""
-        return self._collector.done
+        return self._collector.is_done
 
     @property
-    def returned(self) -> int:
+    def return_count(self) -> int:
         """How many minions have returned."""
         return len(self._collector.gather(self.jid).returned)
 
@@ -405,7 +405,7 @@ class LocalClient:
         finally:
             events.close()
 
-    def lost_text(self, outcome: NotReturned) -> str:
+    def explain_loss(self, outcome: NotReturned) -> str:
         """Salt's words about a minion that was given up.
 
         Source: docs/command-line.md#missing-returns.
@@ -651,10 +651,10 @@ class LocalClient:
         if run is None:
             return
         with run:
-            while not run.done:
+            while not run.is_done:
                 outcomes = [one for one in run.step(POLL_S) if isinstance(one, MinionReturn)]
                 yield from ({one.id: _full_return(one)} for one in outcomes)
-                if not outcomes and not run.done:
+                if not outcomes and not run.is_done:
                     yield None
 
     def cmd_full_return(
@@ -695,7 +695,7 @@ class LocalClient:
             if isinstance(outcome, MinionReturn):
                 yield {outcome.id: _full_return(outcome)}
             else:
-                text = self.lost_text(outcome)
+                text = self.explain_loss(outcome)
                 yield {outcome.id: {"out": "no_return", "ret": text, "jid": outcome.jid}}
 
     def get_iter_returns(
@@ -778,9 +778,9 @@ class LocalClient:
             if hearers is None:
                 yield from run
                 return
-            while not run.done:
+            while not run.is_done:
                 yield from run.step(hearers.patience())
-                if not run.done and hearers.are_all(run.returned):
+                if not run.is_done and hearers.are_all(run.return_count):
                     yield from run.give_up()
 
 
@@ -810,10 +810,10 @@ def _with_pauses(run: JobRun, block: bool) -> Iterator[Outcome | None]:
     if block:
         yield from run
         return
-    while not run.done:
+    while not run.is_done:
         outcomes = run.step(POLL_S)
         yield from outcomes
-        if not outcomes and not run.done:
+        if not outcomes and not run.is_done:
             yield None
 
 

@@ -154,7 +154,7 @@ def load_over(config: MinionConfig, path: str, *, without: Collection[str] = ())
         _check_id(values["id"], found.settings)
     _expand_options(values)
     root = os.path.abspath(os.path.expanduser(values.get("root_dir") or config.paths.root_dir))
-    for name in schema.rooted_options().keys() & values.keys():
+    for name in schema.list_rooted_options().keys() & values.keys():
         values[name] = paths.put_below_root(values[name], root)
     known = schema.pick_known(flat_opts(config))
     return MinionConfig(
@@ -343,7 +343,7 @@ class _Schema:
             return False
         return bool(check(self._places["strict_config"][1], given.value, given.source))
 
-    def rooted_options(self) -> dict[str, str | None]:
+    def list_rooted_options(self) -> dict[str, str | None]:
         """The rooted options with their defaults."""
         return {
             name: default_of(field)
@@ -417,7 +417,7 @@ def _finish_options(values: dict[str, Any], schema: _Schema, found: _Found) -> N
         values["user"] = _current_user()
     _expand_options(values)
     values["root_dir"] = absolute(values.get("root_dir") or "/")
-    paths.place(values, schema.rooted_options())
+    paths.place(values, schema.list_rooted_options())
 
 
 def _expand_options(values: dict[str, Any]) -> None:

@@ -127,7 +127,7 @@ class Spool:
     def taking(self) -> Iterator[bool]:
         """Be the only one who takes out; ``False`` if somebody else is."""
         disk.make_dir(self.path.parent)
-        with disk.locked(self.path.with_suffix(".lock"), wait=False) as mine:
+        with disk.hold_lock(self.path.with_suffix(".lock"), wait=False) as mine:
             yield mine
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class Spool:
 
     def _open(self) -> sqlite3.Connection:
         disk.make_dir(self.path.parent)
-        with disk.locked(
+        with disk.hold_lock(
             self.path.with_suffix(".make")
         ):  # for one, SQLite's mode is not made twice
             if not self.path.exists():  # making one flushes it, which each return would wait for
@@ -209,7 +209,7 @@ class Spool:
         return db
 
     def _put_aside(self) -> None:
-        with disk.locked(self.path.with_suffix(".make")):
+        with disk.hold_lock(self.path.with_suffix(".make")):
             if not self._is_in_place():
                 return  # another process has done it
             aside = f"{self.path}.corrupt-{int(time.time())}"

@@ -312,7 +312,7 @@ class FileClient:
         write_file(place, file_pieces(path), mode=FILE_MODE, flush=False)
         return str(place)
 
-    def cached_files(self, saltenv: str = "base") -> list[str]:
+    def list_cache_files(self, saltenv: str = "base") -> list[str]:
         """The paths of all copies of an environment's files, and of local files."""
         env = safe_parts(saltenv)
         if env is None:

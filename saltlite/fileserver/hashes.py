@@ -49,7 +49,7 @@ class LargeHashes:
     ) -> str | None:
         """A hash; ``take`` takes it, for all who ask meanwhile. Its ``None`` is not kept."""
         disk.make_dir(self._cachedir)
-        with disk.locked_part(self._cachedir / LOCK, f"{hash_type}{identity}"):
+        with disk.hold_lock_part(self._cachedir / LOCK, f"{hash_type}{identity}"):
             known = self.get(hash_type, identity)
             if known is not None:
                 return known

@@ -85,18 +85,18 @@ class Minionfs:
             names = sorted(os.listdir(self._place))
         except OSError:
             return []
-        return [name for name in names if self._is_open(name) and self._pushed_dir(name).is_dir()]
+        return [name for name in names if self._is_open(name) and self._push_dir(name).is_dir()]
 
     def _is_open(self, minion_id: str) -> bool:
         if not valid_minion_id(minion_id) or fits_any(minion_id, self._black):
             return False
         return not self._white or fits_any(minion_id, self._white)
 
-    def _pushed_dir(self, minion_id: str) -> Path:
+    def _push_dir(self, minion_id: str) -> Path:
         return self._place / minion_id / PUSHED
 
     def _open_roots(self, minion_id: str) -> Roots:
-        roots = {"pushed": [str(self._pushed_dir(minion_id))]}
+        roots = {"pushed": [str(self._push_dir(minion_id))]}
         return Roots(
             dataclasses.replace(
                 self._options,

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.disk import masked
+from saltlite.disk import with_umask
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
 from saltlite.highstate.conditions import find_skip_reason, run_check_cmd
 from saltlite.highstate.low import LOWSTATE
@@ -71,7 +71,7 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
         if met is not None:
             return met.as_return(chunk["name"])
         arguments = fill_slots(ctx, arguments)
-        with masked(mask):
+        with with_umask(mask):
             answer = _call_state(ctx, function, arguments, chunk, test=test)
         if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
             answer["result"], answer["comment"] = run_check_cmd(ctx, chunk)

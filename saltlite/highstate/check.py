@@ -190,7 +190,7 @@ def _collect_mistakes(
 def _compile_errors(run: _Run, places: Places) -> Iterator[Mistake]:
     for text in run.errors:
         if text not in run.files.failed:
-            yield Mistake(*places.named_in(text, run.files), text)
+            yield Mistake(*places.find_named(text, run.files), text)
             continue
         place, error = run.files.failed[text]
         path, line = places.text(place)[0], 0
@@ -217,7 +217,7 @@ class Places:
             return path, start
         return path, _line_of_argument(lines, start, argument) or start
 
-    def named_in(self, error: str, files: _Once) -> tuple[str, int]:
+    def find_named(self, error: str, files: _Once) -> tuple[str, int]:
         """The SLS and line of a compile error: of the ID that it names, else of the include."""
         found = place_errors(self.tree, [error], {place.saltenv for place in files.places})
         if found:

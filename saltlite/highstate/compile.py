@@ -21,7 +21,7 @@ __all__ = [
     "compile_sls",
     "compile_template",
     "low_tag",
-    "split",
+    "parse_list",
     "top_of",
 ]
 
@@ -86,7 +86,7 @@ def compile_sls(
         SaltliteError: the master does not answer.
     """
     options = top.options_of(ctx)
-    return _compile_wanted(ctx, {saltenv: split(mods)}, options, exclude)
+    return _compile_wanted(ctx, {saltenv: parse_list(mods)}, options, exclude)
 
 
 def compile_highstate(
@@ -115,7 +115,7 @@ def compile_highstate(
 
 def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = None) -> Compiled:
     """High data, written by hand or by a program; states without ``order`` come last."""
-    done = finish(high, split(exclude))
+    done = finish(high, parse_list(exclude))
     if done.errors:
         return Compiled(dict(high), errors=done.errors, checking=done.checking)
     return Compiled(dict(high), low_of(done.high))
@@ -148,7 +148,7 @@ def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.TopStates:
     return top.find_wanted(ctx, top.options_of(ctx), saltenv or ctx.config.files.saltenv)
 
 
-def split(names: Any) -> list[Any]:
+def parse_list(names: Any) -> list[Any]:
     """``"a, b"`` or a list as a list; ``None`` is an empty one."""
     if names is None:
         return []
@@ -166,7 +166,7 @@ def _compile_wanted(
     forget_changes(ctx)
     files = reader(ctx, auto_order=options.state_auto_order)
     high = files.read(wanted)
-    done = finish(high, split(exclude))
+    done = finish(high, parse_list(exclude))
     errors = [*files.errors, *done.errors]
     low = [] if errors else low_of(done.high)
     return Compiled(

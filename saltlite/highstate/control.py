@@ -19,7 +19,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.lazyregex import regex
-from saltlite.disk import entries_of, locked, write_file
+from saltlite.disk import entries_of, hold_lock, write_file
 from saltlite.errors import UsageError
 
 _JID = regex(r"[0-9]{20}(_[0-9]+)?")
@@ -109,7 +109,7 @@ def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None
         raise UsageError(f"{jid[:40]!r} is no job id: it must be 20 digits")
     _control_directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
     went_on = _goes_on(ctx, jid)
-    with locked(Path(ctx.config.paths.cachedir, LOCK)):
+    with hold_lock(Path(ctx.config.paths.cachedir, LOCK)):
         said = pauses(ctx, jid)
         if what is None:
             said.pop(ident, None)

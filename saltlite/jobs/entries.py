@@ -22,11 +22,11 @@ def job_entry(job: PublishedJob) -> dict[str, Any]:
     metadata = metadata_of(job)
     if metadata:
         entry["Metadata"] = metadata
-    entry["StartTime"] = started_at(job.jid)
+    entry["StartTime"] = format_start(job.jid)
     return entry
 
 
-def started_at(jid: str) -> str:
+def format_start(jid: str) -> str:
     """``2026, Jan 02 03:04:05.000006``; nothing for what is no jid."""
     try:
         return f"{jid_time(jid):%Y, %b %d %H:%M:%S.%f}"

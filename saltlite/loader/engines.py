@@ -51,7 +51,7 @@ class EngineEntry:
         return {"name": self.name, "engine": self.engine, "kwargs": dict(self.kwargs)}
 
 
-def wanted_engines(config: Any) -> list[EngineEntry]:
+def select_engines(config: Any) -> list[EngineEntry]:
     """The engines of a minion's or master's configuration that there are.
 
     Of each that there is not, and of what is no entry, one line is in the log.

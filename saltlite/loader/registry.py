@@ -87,7 +87,7 @@ class Registry:
             outputter=source.outputters.get(function),
         )
 
-    def offered(self, name: str) -> Function:
+    def get_offered(self, name: str) -> Function:
         """The function ``module.function``, for a call from outside: ``whitelist_modules`` counts.
 
         Templates ask for themselves; as in Salt, functions and states may call any module.

@@ -106,17 +106,17 @@ class Access:
 
     def users(self) -> list[str]:
         """Who gets a key at the start."""
-        return list(dict.fromkeys(["root", self._master_user, *self.named_users()]))
+        return list(dict.fromkeys(["root", self._master_user, *self.list_named_users()]))
 
     def listeners(self) -> list[str]:
         """Who may listen to the event bus, and so to everything: not who may publish only."""
-        return [user for user in self.named_users() if LISTEN in self._rules_of(user)]
+        return [user for user in self.list_named_users() if LISTEN in self._rules_of(user)]
 
     def firing_users(self) -> list[str]:
         """Who may put events on the bus, whatever they say: they are believed like the master's."""
-        return [user for user in self.named_users() if FIRE in self._rules_of(user)]
+        return [user for user in self.list_named_users() if FIRE in self._rules_of(user)]
 
-    def named_users(self) -> list[str]:
+    def list_named_users(self) -> list[str]:
         """The names in ``publisher_acl``, and the accounts that expressions in it fit."""
         keys = [str(one) for one in self._options.publisher_acl]
         names = [one for one in keys if _is_name(one)]

@@ -238,7 +238,7 @@ def make_context(
             config.pillar,
             minions,
             overrides.get("wall_s", time.time),
-            lambda minion_id: (key := keys.accepted_key(minion_id)) and key.stamp,
+            lambda minion_id: (key := keys.load_accepted(minion_id)) and key.stamp,
         ),
     )
     return replace(context, **overrides)

@@ -186,7 +186,7 @@ class Master:
         access = Access(config.access, shared.cachedir, shared.user)
         verify = config.access.client_acl_verify
         write_keys(shared.cachedir, access.users(), new_key_string, verify=verify)
-        let_through(shared.cachedir, user_ids(access.named_users()))
+        let_through(shared.cachedir, user_ids(access.list_named_users()))
         users = sorted({*self._listening_users, *self._firing_users})
         let_through(Path(config.paths.sock_dir), users)
         jobs = shared.job_store()
@@ -298,7 +298,7 @@ class Master:
         """A process for each engine, if there are any."""
         if not self._config.process.engines:
             return []
-        from saltlite.loader.engines import wanted_engines
+        from saltlite.loader.engines import select_engines
         from saltlite.master.engine import Engine
 
         bus, config = shared.sockets.event_pull, self._config
@@ -308,7 +308,7 @@ class Master:
                 Engine(entry, config, bus, self._engine_context).run,
                 polls=False,
             )
-            for entry in wanted_engines(config)
+            for entry in select_engines(config)
         ]
 
     def _return_writers(self) -> list[ChildSpec]:

@@ -98,7 +98,7 @@ class DataCache:
             return []
         return sorted(n[:-2] for n in names if n.endswith(".p") and valid_minion_id(n[:-2]))
 
-    def updated_s(self, bank: str, key: str) -> float | None:
+    def mtime_s(self, bank: str, key: str) -> float | None:
         """When it was stored, in seconds since the epoch; ``None`` for nothing."""
         try:
             return self._path(bank, key).stat().st_mtime
@@ -107,7 +107,7 @@ class DataCache:
 
     def _lock_of(self, key: str) -> AbstractContextManager[None]:
         """The lock of the workers, who change what they keep of a minion under it."""
-        return MinionCache(self._cachedir).locked(key)
+        return MinionCache(self._cachedir).hold_lock(key)
 
     def _folder(self, bank: str) -> Path:
         parts = bank.split("/")

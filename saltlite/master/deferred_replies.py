@@ -63,7 +63,7 @@ class Owed:
             self._callers[ticket] = (identity, now_s)
         return reply
 
-    def arrived(self, ticket: bytes, reply: bytes) -> bytes | None:
+    def take_waiter(self, ticket: bytes, reply: bytes) -> bytes | None:
         """Whom a reply is for; ``None`` if nobody is known yet to wait for it."""
         caller = self._callers.pop(ticket, None)
         if caller is not None:
@@ -73,7 +73,7 @@ class Owed:
             self._early.popitem(last=False)
         return None
 
-    def given_up(self, now_s: float) -> list[bytes]:
+    def take_given_up(self, now_s: float) -> list[bytes]:
         """Who has waited too long, or is one too many; they are forgotten."""
         found = []
         while self._callers:

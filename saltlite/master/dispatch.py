@@ -216,7 +216,7 @@ class Dispatcher:
         return session.key
 
     def _find_pem(self, minion_id: str) -> str | None:
-        accepted = self._ctx.keys.accepted_key(minion_id)
+        accepted = self._ctx.keys.load_accepted(minion_id)
         return None if accepted is None else accepted.pem
 
     # --- both ----------------------------------------------------------------------------

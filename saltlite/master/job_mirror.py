@@ -71,7 +71,7 @@ class JobMirror:
                 name, "save_load", jid, {**load, "Minions": list(minions)}, list(minions)
             )
 
-    def returned(self, load: Mapping[str, Any]) -> None:
+    def note_return(self, load: Mapping[str, Any]) -> None:
         """A return has been recorded, the first of its minion."""
         for name in self._returns:
             self._call_returner(name, "returner", dict(load))

@@ -297,7 +297,7 @@ class SqliteJobStore:
         """
         total = 0
         while True:
-            used, count = self.used_bytes(), self.count()
+            used, count = self.count_bytes(), self.count()
             if used <= most_bytes or not count:
                 return total
             share = count * (used - most_bytes) // used  # as if all were of one size
@@ -306,7 +306,7 @@ class SqliteJobStore:
                 return total
             total += gone
 
-    def used_bytes(self) -> int:
+    def count_bytes(self) -> int:
         """What jobs and returns take in the file."""
 
         def read(db: sqlite3.Connection) -> int:
@@ -377,7 +377,7 @@ class SqliteJobStore:
 
         return self._run_read(read)
 
-    def returned(
+    def list_returned(
         self, minion_id: str, *, since: str = ""
     ) -> Iterator[tuple[JobRecord, dict[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned.
@@ -559,7 +559,7 @@ class SqliteJobStore:
             return _open_empty()
         disk.make_dir(self.path.parent)
         try:
-            with disk.locked(self.path.with_name(FILE_NAME + ".open")):
+            with disk.hold_lock(self.path.with_name(FILE_NAME + ".open")):
                 self._create_private()
                 db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
                 self._db = db
@@ -618,7 +618,7 @@ class SqliteJobStore:
         inode = self._inode
         self._abandon_file()
         try:
-            with disk.locked(self.path.with_name(FILE_NAME + ".open")):
+            with disk.hold_lock(self.path.with_name(FILE_NAME + ".open")):
                 if os.stat(self.path).st_ino != inode:
                     return  # another process has done it
                 aside = f"{self.path}.corrupt-{int(time.time())}"

@@ -76,7 +76,7 @@ class AcceptedKey:
     path: Path
 
     @property
-    def written_s(self) -> float:
+    def mtime_s(self) -> float:
         """When the file was written, in seconds since the epoch."""
         return self.stamp[0] / 1e9
 
@@ -112,7 +112,7 @@ class KeyStore:
         Raises:
             StoreError: somebody else holds the id for too long.
         """
-        with disk.locked_slot(self._lock_path(), zlib.crc32(minion_id.encode())):
+        with disk.hold_lock_slot(self._lock_path(), zlib.crc32(minion_id.encode())):
             yield
 
     @contextlib.contextmanager
@@ -122,7 +122,7 @@ class KeyStore:
         Raises:
             StoreError: somebody else holds it for too long.
         """
-        with disk.locked_slot(self._lock_path(), _COUNT_SLOT):
+        with disk.hold_lock_slot(self._lock_path(), _COUNT_SLOT):
             yield
 
     def _lock_path(self) -> Path:
@@ -185,7 +185,7 @@ class KeyStore:
             StoreError: the file cannot be read, or is moved to and fro by somebody.
         """
         for _ in range(LOOKS):
-            accepted = self.accepted_key(minion_id)
+            accepted = self.load_accepted(minion_id)
             if accepted is not None:
                 return KeyState.ACCEPTED, accepted.pem
             state = self.state(minion_id)
@@ -204,7 +204,7 @@ class KeyStore:
         """
         return _read_text(self.path(minion_id, state))
 
-    def accepted_key(self, minion_id: str) -> AcceptedKey | None:
+    def load_accepted(self, minion_id: str) -> AcceptedKey | None:
         """The accepted key, parsed; read again whenever its file is another one.
 
         ``None`` if the id is not accepted, or its file holds no usable key (which is logged).

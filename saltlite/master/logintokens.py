@@ -53,7 +53,7 @@ class LoginTokens:
         token = os.urandom(TOKEN_BYTES).hex()
         packed = pack_bin(dict(record))
         disk.make_dir(self._directory)
-        with disk.locked_dir(self._directory):  # two at once must not both find the last place
+        with disk.hold_dir_lock(self._directory):  # two at once must not both find the last place
             if len(self._paths()) >= TOKENS_MOST:
                 self._make_room(float(record["start"]))  # type: ignore[arg-type]  # a number
             disk.write_file(self._directory / hash_token(token), packed)

@@ -30,7 +30,7 @@ from saltlite.master.jobcache import jid_before
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.master.logintokens import LoginTokens
 from saltlite.master.minioncache import BANKS, MinionCache
-from saltlite.master.presence import connected_minions
+from saltlite.master.presence import find_connected
 from saltlite.master.publisher import PublishQueue
 from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher
 
@@ -167,7 +167,7 @@ class Maintenance:
     def _announce_presence(self) -> None:
         if not self._shared.config.events.presence_events:
             return
-        now = connected_minions(
+        now = find_connected(
             self._shared.config.network.publish_port,
             self._keys.ids(KeyState.ACCEPTED),
             MinionCache(self._shared.cachedir),

@@ -39,7 +39,7 @@ COMPILED: Final = "pillar_cache"
 
 BANKS: Final = (GRAINS, PILLAR, MINE, COMPILED)
 LOCKS: Final = ".minions.lock"
-"""A file of locks, one for each minion; see ``disk.locked_part``."""
+"""A file of locks, one for each minion; see ``disk.hold_lock_part``."""
 
 COLUMNS: Final = "columns"
 COLUMNS_KEPT: Final = 32
@@ -137,7 +137,7 @@ class MinionCache:
         Raises:
             StoreError: it cannot be written; the old one stays.
         """
-        with self.locked(minion_id):
+        with self.hold_lock(minion_id):
             value = change(dict(_decode_file(self._path_of(bank, minion_id)) or {}))
             return False if value is None else self.write(bank, minion_id, value)
 
@@ -163,7 +163,7 @@ class MinionCache:
         return True
 
     @contextlib.contextmanager
-    def locked(self, minion_id: str) -> Iterator[None]:
+    def hold_lock(self, minion_id: str) -> Iterator[None]:
         """Nobody else changes anything of this minion meanwhile.
 
         Raises:
@@ -171,7 +171,7 @@ class MinionCache:
         """
         try:
             disk.make_dir(self._cachedir)
-            with disk.locked_part(self._cachedir / LOCKS, minion_id):
+            with disk.hold_lock_part(self._cachedir / LOCKS, minion_id):
                 yield
         except OSError as error:
             raise StoreError(f"{self._cachedir / LOCKS}: {error.strerror}") from error
@@ -263,7 +263,7 @@ class MinionCache:
 
     def delete(self, minion_id: str, bank: str) -> None:
         """Forget one bank of a minion."""
-        with self.locked(minion_id):
+        with self.hold_lock(minion_id):
             disk.remove(self._path_of(bank, minion_id))
 
     def forget(self, minion_id: str) -> None:

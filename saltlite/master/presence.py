@@ -19,7 +19,7 @@ _ESTABLISHED: Final = "01"
 _LISTENING: Final = "0A"
 
 
-def connected_minions(port: int, minion_ids: Iterable[str], cache: MinionCache) -> set[str]:
+def find_connected(port: int, minion_ids: Iterable[str], cache: MinionCache) -> set[str]:
     """Those of ``minion_ids`` that seem to have a connection to ``port`` of this machine.
 
     A minion that has never sent its grains is never among them.
@@ -30,15 +30,15 @@ def connected_minions(port: int, minion_ids: Iterable[str], cache: MinionCache) 
 def addresses_of_connected(
     port: int, minion_ids: Iterable[str], cache: MinionCache
 ) -> dict[str, str]:
-    """As :func:`connected_minions`, each with an address it is connected from."""
-    peers = connected_addresses(port)
+    """As :func:`find_connected`, each with an address it is connected from."""
+    peers = list_peers(port)
     if not peers:
         return {}
     shared = ((one, peers & _addresses_of(one, cache)) for one in minion_ids)
     return {one: min(addresses) for one, addresses in shared if addresses}
 
 
-def connected_addresses(port: int) -> set[str]:
+def list_peers(port: int) -> set[str]:
     """The addresses that are connected to ``port``; a loopback one stands for all loopback ones.
 
     Empty where ``/proc`` does not tell.

@@ -130,7 +130,7 @@ def _is_unknown(name: str, value: Any) -> bool:
     return not known and simple and len(name) <= TEXT_LIMIT
 
 
-def granted_fields(rules: Iterable[Any]) -> dict[str, Words]:
+def list_granted_fields(rules: Iterable[Any]) -> dict[str, Words]:
     """The fields that an access list gives; an entry in no known form gives none."""
     found: dict[str, Words] = {}
     for rule in rules:

@@ -23,7 +23,7 @@ QUOTA_BYTES: Final = 1024**3
 QUOTA_FILES: Final = 10_000
 DEPTH_LIMIT: Final = 64
 LOCKS: Final = ".pushed.lock"
-"""A file of locks, one for each minion; see ``disk.locked_slot``."""
+"""A file of locks, one for each minion; see ``disk.hold_lock_slot``."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -85,7 +85,7 @@ def forget(cachedir: Path, minion_id: str) -> None:
 
 
 def _lock_minion(cachedir: Path, minion_id: str) -> AbstractContextManager[None]:
-    return disk.locked_slot(cachedir / LOCKS, zlib.crc32(minion_id.encode()))
+    return disk.hold_lock_slot(cachedir / LOCKS, zlib.crc32(minion_id.encode()))
 
 
 def _store_bytes(cachedir: Path, names: Sequence[str], begin: int, piece: bytes) -> None:

@@ -77,7 +77,9 @@ class ReplayTable:
         self._sketches_at = self._heads_bytes + segments * self._segment_bytes
         self._most = segments * slots // 2
 
-    def seen(self, minion_id: str, nonce: str, *, now_s: float, until_s: float) -> int | NoRoom:
+    def count_earlier(
+        self, minion_id: str, nonce: str, *, now_s: float, until_s: float
+    ) -> int | NoRoom:
         """Note the pair until ``until_s``, and say how often it was noted before.
 
         ``NoRoom`` means that the table has no place for it: refuse the request.
@@ -247,7 +249,7 @@ class ReplayGuard:
         """A few words on why the request must not be served; ``None`` if it may."""
         remember_s = self._ttl_s - (wall_s - ts) + 1 if self._ttl_s else self.MEMORY_S
         with self._lock():
-            times = self._table.seen(
+            times = self._table.count_earlier(
                 minion_id, nonce, now_s=steady_s, until_s=steady_s + max(remember_s, 1.0)
             )
         if isinstance(times, NoRoom):

@@ -210,7 +210,7 @@ class ReqServer:
                 self._take_late_replies()
             elif socket is self._peers:
                 self._connections.take_events(self._peers)
-        for identity in self._owed.given_up(time.monotonic()):
+        for identity in self._owed.take_given_up(time.monotonic()):
             self._answer(identity, WORKER_LOST)
         self._hand_out()
         self._connections.release_memory(time.monotonic())
@@ -348,7 +348,7 @@ class ReqServer:
         with contextlib.suppress(zmq.Again):
             for _ in range(BATCH):
                 frames = self._late.recv_multipart(zmq.NOBLOCK)
-                identity = self._owed.arrived(*frames) if len(frames) == 2 else None
+                identity = self._owed.take_waiter(*frames) if len(frames) == 2 else None
                 if identity is not None:
                     self._settle(identity, frames[1])
 

@@ -82,15 +82,15 @@ class MasterCaller:
             config.identity.id,
             enc_algo=auth.encryption_algorithm,
             sig_algo=auth.signing_algorithm,
-            pinned=self._keys.pinned(),
-            pinned_path=self._keys.pinned_path,
+            pinned=self._keys.load_pinned(),
+            pinned_path=self._keys.pin_path,
             sign_key=self._signing_key(),
             always_verify=auth.always_verify_signature,
             open_mode=auth.open_mode,
             master_finger=auth.master_finger,
             hash_type=config.files.hash_type,
         )
-        pinned = self._keys.pinned()
+        pinned = self._keys.load_pinned()
         let_in = handshake.accept(self._ask_until_answered(handshake.request, deadline_s))
         if pinned is None or let_in.replaces_pinned:
             self._keys.pin(let_in.master_key)

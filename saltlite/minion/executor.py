@@ -24,7 +24,7 @@ from saltlite.core.plain import PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.minion.childrequests import ChildServices, answer
 from saltlite.minion.guard import is_guard
-from saltlite.minion.job import failed_fields
+from saltlite.minion.job import build_failure_fields
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import frame_message
 from saltlite.minion.proc import ProcEntry, show_job
@@ -50,7 +50,7 @@ NOT_STARTED_TEXT: Final = "The minion stopped before this job was started."
 class JobServices(ChildServices, Protocol):
     """What running jobs may ask of the minion."""
 
-    def returned(self, jid: str, master: str) -> None:
+    def note_return(self, jid: str, master: str) -> None:
         """The return of a job is in the spool."""
 
 
@@ -232,7 +232,7 @@ class Executor:
             name, message["data"], str(message.get("problem"))
         ):
             return True
-        self._services.returned(name, running.master)
+        self._services.note_return(name, running.master)
         return True
 
     def _serve_message(
@@ -259,11 +259,11 @@ class Executor:
     def _return_failure(self, job: dict[str, Any], master: str, text: str) -> None:
         if job.get(UNRETURNED):
             return
-        load = return_load(self._setup.minion_id, job, failed_fields(job, text, CUT_SHORT))
+        load = return_load(self._setup.minion_id, job, build_failure_fields(job, text, CUT_SHORT))
         parcel = Parcel(load, master, time.time())
         jid = str(job["jid"])
         if self._spool.put_anywhere(jid, pack_return(parcel, self._setup.minion_id, job)):
-            self._services.returned(jid, master)
+            self._services.note_return(jid, master)
 
     # --- questions about jobs ------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ class Executor:
         for name in self._spool.names():
             parcel = self._spool.get(name)
             if parcel is not None:
-                self._services.returned(name, parcel.master)
+                self._services.note_return(name, parcel.master)
         for entry in ended:
             self._return_lost_job(entry, master)
 
@@ -350,7 +350,7 @@ class Executor:
             os.close(fd)
             del self._adopted[entry.jid]
             if entry.jid in self._spool:
-                self._services.returned(entry.jid, str(entry.job.get("master") or master))
+                self._services.note_return(entry.jid, str(entry.job.get("master") or master))
             self._return_lost_job(entry, master)
 
         loop.add_reader(fd, end)

@@ -55,7 +55,7 @@ class Resolved(Protocol):
 class Resolver(Protocol):
     """The part of the registry that finds functions."""
 
-    def offered(self, name: str) -> Resolved:
+    def get_offered(self, name: str) -> Resolved:
         """``mod.fun``, if jobs may call it; raises FunctionUnavailable."""
 
 
@@ -95,7 +95,7 @@ def run_job(job: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
     )
 
 
-def failed_fields(job: Mapping[str, Any], text: str, retcode: int) -> dict[str, Any]:
+def build_failure_fields(job: Mapping[str, Any], text: str, retcode: int) -> dict[str, Any]:
     """The fields of a ``_return`` for a job that did not come to its own end."""
     fields = {
         "fun": job.get("fun", ""),
@@ -240,7 +240,7 @@ def _call_through_executors(
 def _resolve_function(name: str, ctx: MinionContext) -> Resolved:
     if not valid_function(name):
         raise FunctionUnavailable(name)
-    return cast(Resolver, ctx.functions).offered(name)
+    return cast(Resolver, ctx.functions).get_offered(name)
 
 
 def _kwargs_for(

@@ -119,10 +119,10 @@ class LinkOwner(Protocol):
     def waiting(self) -> None:
         """The link waits for something outside: a key to be accepted, a master to come up."""
 
-    def published(self, link: Link, job: Job) -> None:
+    def on_publication(self, link: Link, job: Job) -> None:
         """A job came that was not checked for anything but its form."""
 
-    def subscribed(self, link: Link) -> None:
+    def on_subscription(self, link: Link) -> None:
         """The subscription is up: the first time, or again after it was lost."""
 
 
@@ -293,8 +293,8 @@ class Link:
             self._identity.minion_id,
             enc_algo=auth.encryption_algorithm,
             sig_algo=auth.signing_algorithm,
-            pinned=self._identity.files.pinned(),
-            pinned_path=self._identity.files.pinned_path,
+            pinned=self._identity.files.load_pinned(),
+            pinned_path=self._identity.files.pin_path,
             sign_key=self._identity.sign_key,
             always_verify=auth.always_verify_signature,
             open_mode=auth.open_mode,
@@ -313,7 +313,7 @@ class Link:
 
     def _let_in(self, let_in: Let_in) -> fsm.Accepted:
         """Pin the master at first contact and take its keys into use."""
-        if let_in.replaces_pinned or self._identity.files.pinned() is None:
+        if let_in.replaces_pinned or self._identity.files.load_pinned() is None:
             self._identity.files.pin(let_in.master_key)
             log.info("master %s: its key is trusted from now on", self.name)
         old = self._keys.let_in if self._keys is not None else None
@@ -392,7 +392,7 @@ class Link:
                 if self._lost_timer is not None:
                     self._lost_timer.cancel()
                 log.info("Subscribed to the jobs of master %s", self.name)
-                self._owner.subscribed(self)
+                self._owner.on_subscription(self)
                 if broke:
                     self._ask_for_keys_soon()
             else:
@@ -474,7 +474,7 @@ class Link:
                 require_signature=self._config.auth.sign_pub_messages,
             )
             self._serial = max(serial, self._serial)
-            self._owner.published(self, Job.from_wire(fields))
+            self._owner.on_publication(self, Job.from_wire(fields))
         except StalePublication:
             log.debug("master %s: a publication was repeated", self.name)
         except WireError as error:

@@ -349,7 +349,7 @@ class Minion:
         sign_key = None
         if auth.verify_master_pubkey_sign:
             sign_key = files.signing(auth.master_sign_key_name)
-        files.pinned()  # an unreadable one is said now, not at the first answer
+        files.load_pinned()  # an unreadable one is said now, not at the first answer
         return Identity(self._setup.minion_id, files.own(auth.keysize), files, sign_key)
 
     def _open_bus(self) -> None:
@@ -393,7 +393,7 @@ class Minion:
         """A link waits for something outside: as far as systemd is concerned we are there."""
         self._report_ready()
 
-    def subscribed(self, link: Link) -> None:
+    def on_subscription(self, link: Link) -> None:
         """See ``LinkOwner``."""
         self._report_ready()
         if link.name not in self._started:
@@ -488,7 +488,7 @@ class Minion:
         undelivered = self._setup.open_undelivered()
         spools: list[str] = []
         while True:
-            jids = undelivered.left()
+            jids = undelivered.list_left()
             if spools or jids:
                 await self._facts.write_again(next(iter(self._links), ""), spools, jids)
             await asyncio.sleep(self._config.returns.returners_retry_interval)
@@ -507,7 +507,7 @@ class Minion:
 
     # --- jobs ----------------------------------------------------------------------------------
 
-    def published(self, link: Link, job: Job) -> None:
+    def on_publication(self, link: Link, job: Job) -> None:
         """See ``LinkOwner``."""
         held = (
             self._held.setdefault(link.name, [])
@@ -577,7 +577,7 @@ class Minion:
         parcel = Parcel(load, link.name, time.time())
         jid = str(job["jid"])
         self._spool.hold(jid, pack_return(parcel, self._setup.minion_id, job))
-        self.returned(jid, link.name)
+        self.note_return(jid, link.name)
 
     def _context_for(self, link: Link, job: dict[str, Any]) -> MinionContext:
         from saltlite.host import Host
@@ -600,14 +600,14 @@ class Minion:
 
     async def _run_engines(self) -> None:
         """Start the engines once there is a pillar for them, or none in time, and keep them up."""
-        from saltlite.loader.engines import wanted_engines
+        from saltlite.loader.engines import select_engines
         from saltlite.minion.engines import EngineKeeper
 
         await self._facts.loaded.wait()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._has_facts.wait(), FACTS_PATIENCE_S)
         keeper = EngineKeeper(self._parent, self, self._executor, self._first_master)
-        for entry in wanted_engines(self._config):
+        for entry in select_engines(self._config):
             self._start_task(keeper.keep(entry))
 
     # --- the schedule --------------------------------------------------------------------------
@@ -771,7 +771,7 @@ class Minion:
         """See ``JobServices``."""
         return self._facts.of(master)
 
-    def returned(self, jid: str, master: str) -> None:
+    def note_return(self, jid: str, master: str) -> None:
         """See ``JobServices``."""
         gone = self._outbox.add(jid, master, time.monotonic())
         if gone is not None:

@@ -41,7 +41,7 @@ class Parcel:
     master: str
     made_s: float
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         """As it lies on disk.
 
         Raises:
@@ -50,8 +50,8 @@ class Parcel:
         return pack_bin({"load": self.load, "master": self.master, "made": self.made_s})
 
     @classmethod
-    def unpacked(cls, data: bytes) -> Parcel:
-        """Read what :meth:`packed` made.
+    def unpack(cls, data: bytes) -> Parcel:
+        """Read what :meth:`pack` made.
 
         Raises:
             WireError: it is not that.
@@ -112,7 +112,7 @@ class Spool:
             data = self._memory.get(name) or read_regular(
                 child(self._path, name), limit_bytes=FILE_LIMIT_BYTES
             )
-            return Parcel.unpacked(data) if data is not None else None
+            return Parcel.unpack(data) if data is not None else None
         except (WireError, StoreError) as error:
             log.error("The return of job %s is lost: %s", name, error)
             self._put_aside(name)

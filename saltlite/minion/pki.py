@@ -12,7 +12,7 @@ import logging
 from pathlib import Path
 
 from saltlite.crypto.keys import PrivateKey, PublicKey, load_private_key
-from saltlite.disk import check_secret, child, locked, make_dir, read_regular, write_file
+from saltlite.disk import check_secret, child, hold_lock, make_dir, read_regular, write_file
 from saltlite.errors import CryptoError, StoreError
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class MinionKeys:
         """
         path = self._dir / "minion.pem"
         make_dir(self._dir)
-        with locked(self._dir / ".minion.lock"):
+        with hold_lock(self._dir / ".minion.lock"):
             if not path.exists() and not path.is_symlink():
                 log.info("making a key of %d bits: %s", keysize, path)
                 key = PrivateKey.generate(keysize)
@@ -51,11 +51,11 @@ class MinionKeys:
         return key
 
     @property
-    def pinned_path(self) -> Path:
+    def pin_path(self) -> Path:
         """Where the master's key is kept."""
         return self._dir / "minion_master.pub"
 
-    def pinned(self) -> PublicKey | None:
+    def load_pinned(self) -> PublicKey | None:
         """The master's key of the first contact, ``None`` before it.
 
         Raises:
@@ -69,7 +69,7 @@ class MinionKeys:
         Raises:
             StoreError: it cannot be written.
         """
-        write_file(self.pinned_path, key.pem.encode(), mode=PUBLIC_KEY_MODE)
+        write_file(self.pin_path, key.pem.encode(), mode=PUBLIC_KEY_MODE)
 
     def signing(self, name: str) -> PublicKey:
         """The key that vouches for masters' keys, ``<name>.pub``.

@@ -27,7 +27,7 @@ from saltlite.errors import StoreError, WireError
 from saltlite.host import Host
 from saltlite.loader.arguments import KWARG
 from saltlite.minion.guard import Guard
-from saltlite.minion.job import as_plain, failed_fields, run_job
+from saltlite.minion.job import as_plain, build_failure_fields, run_job
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import LoopGone, Pipe
 from saltlite.minion.proc import ProcDir
@@ -282,7 +282,7 @@ def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
     try:
         return run_job(job, ctx)
     except KeyboardInterrupt:
-        return failed_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
+        return build_failure_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
 
 
 def _delivery_of(load: Mapping[str, Any], ctx: MinionContext) -> Delivery:
@@ -379,12 +379,12 @@ def unmark_args(args: Sequence[Any]) -> list[Any]:
 def pack_return(parcel: Parcel, minion_id: str, job: Mapping[str, Any]) -> bytes:
     """The return as it is spooled; one that cannot be packed becomes one that says so."""
     try:
-        return parcel.packed()
+        return parcel.pack()
     except WireError as error:
         log.error("the return of job %s cannot be sent: %s", job["jid"], error)
-        fields = failed_fields(job, f"ERROR: the return cannot be sent: {error}", 1)
+        fields = build_failure_fields(job, f"ERROR: the return cannot be sent: {error}", 1)
         load = return_load(minion_id, job, fields)
-        return Parcel(load, parcel.master, parcel.made_s).packed()
+        return Parcel(load, parcel.master, parcel.made_s).pack()
 
 
 def _hand_over(pipe: Pipe, spool: Spool, jid: str, data: bytes) -> None:

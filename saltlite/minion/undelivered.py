@@ -85,7 +85,7 @@ class Undelivered:
         except StoreError as error:
             log.warning("%s", error)
 
-    def left(self) -> list[str]:
+    def list_left(self) -> list[str]:
         """The jobs whose return nobody has in hand, the oldest first."""
         try:
             names = sorted(filter(valid_jid, os.listdir(self._path)))

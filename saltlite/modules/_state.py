@@ -25,7 +25,7 @@ def of_top(ctx: MinionContext, wishes: Wishes, top_file: str | None = None) -> C
     )
 
 
-def shown(
+def show(
     ctx: MinionContext,
     wishes: Wishes,
     make: Make,

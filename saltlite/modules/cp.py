@@ -376,7 +376,7 @@ def list_minion(ctx: MinionContext, saltenv: str | None = None) -> list[str]:
 
         salt '*' cp.list_minion
     """
-    return file_client(ctx).cached_files(_choose_saltenv(ctx, saltenv))
+    return file_client(ctx).list_cache_files(_choose_saltenv(ctx, saltenv))
 
 
 def list_states(ctx: MinionContext, saltenv: str | None = None) -> list[str]:

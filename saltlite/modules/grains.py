@@ -10,7 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import DELIMITER, choose, copy_data, traverse
-from saltlite.disk import locked, make_dir, read_regular, write_file
+from saltlite.disk import hold_lock, make_dir, read_regular, write_file
 from saltlite.errors import ConfigError, FunctionError, SaltliteError
 
 INTERNAL = ("refusal", "update")
@@ -198,7 +198,7 @@ def update(
     """
     path = Path(os.path.dirname(ctx.config.paths.conf_file), FILE)
     make_dir(path.parent, 0o755)
-    with locked(path.with_name(f".{FILE}.lock")):
+    with hold_lock(path.with_name(f".{FILE}.lock")):
         kept = _read_file(path)
         known = {**ctx.grains, **kept, **ctx.config.grains.grains}
         answer, values = work(known)

@@ -17,7 +17,7 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.providers.mysql import client, grants
 from saltlite.providers.mysql.client import NATIVE, MysqlServer, ident, literal
 
-INTERNAL = ("has_password", "set_user", "shown_grants")
+INTERNAL = ("has_password", "set_user", "query_grants")
 """Functions for states; nobody calls them by name."""
 
 log = logging.getLogger(__name__)
@@ -305,11 +305,11 @@ def user_grants(
 
         salt '*' mysql.user_grants joe localhost
     """
-    lines = shown_grants(ctx, user, host, **connection)
+    lines = query_grants(ctx, user, host, **connection)
     return [line.split(" IDENTIFIED BY")[0] for line in lines] or False
 
 
-def shown_grants(ctx: MinionContext, user: str, host: str, **connection: Any) -> list[str]:
+def query_grants(ctx: MinionContext, user: str, host: str, **connection: Any) -> list[str]:
     """What ``SHOW GRANTS`` tells, nothing without the user."""
     try:
         rows = _run_query(ctx, f"SHOW GRANTS FOR {_quote_account(user, host)}", connection)
@@ -336,7 +336,7 @@ def grant_exists(
 
         salt '*' mysql.grant_exists SELECT,INSERT shop.* joe localhost
     """
-    lines = shown_grants(ctx, user, host, **connection)
+    lines = query_grants(ctx, user, host, **connection)
     return grants.holds(
         lines, grant, grants.target(database, escape=escape), passed_on=grant_option
     )

@@ -18,7 +18,7 @@ from saltlite.errors import FunctionError, StoreError
 from saltlite.host import Host
 
 LOCKS: Final = ".edits.lock"
-"""A file of locks in the cache directory, one for each text; see ``disk.locked_slot``."""
+"""A file of locks in the cache directory, one for each text; see ``disk.hold_lock_slot``."""
 
 PATIENCE_S: Final = 60.0
 
@@ -43,7 +43,7 @@ def hold_name(ctx: MinionContext, name: str) -> Iterator[None]:
     folder = Path(ctx.config.paths.cachedir)
     disk.make_dir(folder)
     slot = zlib.crc32(name.encode("utf-8", "surrogateescape"))
-    with disk.locked_slot(folder / LOCKS, slot, patience_s=PATIENCE_S):
+    with disk.hold_lock_slot(folder / LOCKS, slot, patience_s=PATIENCE_S):
         yield
 
 

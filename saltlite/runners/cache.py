@@ -167,7 +167,7 @@ def updated(ctx: RunnerContext, bank: str, key: str, cachedir: str | None = None
         salt-run cache.updated mybank/myapp mykey
     """
     _no_other_dir(cachedir)
-    found = ctx.cache.updated_s(str(bank), str(key))
+    found = ctx.cache.mtime_s(str(bank), str(key))
     return None if found is None else int(found)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from saltlite.core.numbers import is_digits
-from saltlite.jobs.entries import job_entry, metadata_of, started_at
+from saltlite.jobs.entries import format_start, job_entry, metadata_of
 from saltlite.jobs.history import changes_of, moment_before
 from saltlite.runner_context import Jobs, PublishedJob, RunnerContext
 
@@ -70,7 +70,7 @@ def list_job(
     job = store.job(jid)
     entry: dict[str, Any] = {"jid": jid}
     if job is None:
-        return {**entry, "Error": UNKNOWN, "StartTime": started_at(jid), "Result": {}}
+        return {**entry, "Error": UNKNOWN, "StartTime": format_start(jid), "Result": {}}
     entry.update(job_entry(job))
     if job.minions:
         entry["Minions"] = list(job.minions)
@@ -308,7 +308,7 @@ def _describe_running(job: Mapping[str, Any]) -> dict[str, Any]:
         "Target": job.get("tgt", "unknown-target"),
         "Target-type": job.get("tgt_type", "list"),
         "User": job.get("user", "root"),
-        "StartTime": started_at(str(job["jid"])),
+        "StartTime": format_start(str(job["jid"])),
         "Running": [],
         "Returned": [],
     }

@@ -167,7 +167,7 @@ def overview(ctx: RunnerContext) -> dict[str, dict[str, Any]]:
     found = {}
     for minion in accepted:
         grains = ctx.cache.fetch("grains", minion) or {}
-        stored_s = ctx.cache.updated_s("grains", minion)
+        stored_s = ctx.cache.mtime_s("grains", minion)
         moments = [one for one in (stored_s, heard.get(minion)) if one is not None]
         found[minion] = {
             "connected": minion in connected,

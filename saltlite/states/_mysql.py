@@ -49,7 +49,7 @@ class MysqlResource(Resource[Now | Unseen], Generic[Now]):
         return reason
 
 
-def done(ctx: MinionContext, worked: bool, failed: str) -> None:
+def require_success(ctx: MinionContext, worked: bool, failed: str) -> None:
     """Raise FunctionError with the server's reason if something did not work."""
     if not worked:
         reason = ctx.state.get(mysql.ERROR)

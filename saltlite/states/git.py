@@ -21,8 +21,8 @@ from saltlite.states._git.present import PresentRepository
 from saltlite.states._git.target import (
     RepositoryAccess,
     last_words,
-    parsed,
-    refused,
+    parse_revision,
+    refuse,
     stray_arguments,
 )
 
@@ -62,13 +62,13 @@ def latest(
     ``refspec_branch`` and ``refspec_tag`` say which branches and tags a fetch takes.
     """
     if not target:
-        return refused("'target' argument is required")
+        return refuse("'target' argument is required")
     if not os.path.isabs(str(target)):
-        return refused(f"target '{target}' is not an absolute path")
+        return refuse(f"target '{target}' is not an absolute path")
     if (bare or mirror) and str(rev) != "HEAD":
-        return refused("'rev' is not compatible with the 'mirror' and 'bare' arguments")
+        return refuse("'rev' is not compatible with the 'mirror' and 'bare' arguments")
     if depth and str(rev) == "HEAD":
-        return refused(
+        return refuse(
             "When 'depth' is used, 'rev' must be set to the name of a branch or tag on the remote"
             " repository"
         )
@@ -120,9 +120,9 @@ def detached(
     """
     for argument, value in (("rev", rev), ("target", target)):
         if not value:
-            return refused(f"'{value}' is not a valid value for the '{argument}' argument")
+            return refuse(f"'{value}' is not a valid value for the '{argument}' argument")
     if not os.path.isabs(str(target)):
-        return refused(f"Target '{target}' is not an absolute path")
+        return refuse(f"Target '{target}' is not an absolute path")
     return Detached(
         name=str(name),
         target=str(target),
@@ -153,9 +153,9 @@ def present(
     ``template`` and ``shared`` are as ``git init`` takes them.
     """
     if not os.path.isabs(str(name)):
-        return refused(f"Target '{name}' is not an absolute path")
+        return refuse(f"Target '{name}' is not an absolute path")
     if bare and separate_git_dir:
-        return refused("'separate_git_dir' and 'bare' cannot be used together")
+        return refuse("'separate_git_dir' and 'bare' cannot be used together")
     return PresentRepository(
         path=str(name),
         force=bool(force),
@@ -239,13 +239,13 @@ def config_set(
     """
     everywhere = bool(kwargs.pop("global", False))
     if stray := stray_arguments(kwargs):
-        return refused(stray)
+        return refuse(stray)
     if value is not None and multivar is not None:
-        return refused("Only one of 'value' and 'multivar' is permitted")
+        return refuse("Only one of 'value' and 'multivar' is permitted")
     if value is None and multivar is None:
-        return refused("One of 'value' and 'multivar' is required")
+        return refuse("One of 'value' and 'multivar' is required")
     if not everywhere and repo is None:
-        return refused("Non-global config options require the 'repo' argument to be set")
+        return refuse("Non-global config options require the 'repo' argument to be set")
     several = multivar if isinstance(multivar, (list, tuple)) else [multivar]
     values = [value] if multivar is None else several
     return GitSetting(
@@ -283,8 +283,8 @@ class Cloned(Resource[tuple[bool, str]]):
     def _is_at_tag(self, ctx: MinionContext) -> bool:
         """Whether ``branch`` is the tag of what is checked out."""
         local = self.access.local()
-        at = parsed(ctx, self.target, "HEAD", local)
-        tag = parsed(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", local)
+        at = parse_revision(ctx, self.target, "HEAD", local)
+        tag = parse_revision(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", local)
         current = ctx.functions.call("git.current_branch", self.target, **local)
         return current == "HEAD" and tag is not None and tag == at
 
@@ -320,7 +320,7 @@ class Cloned(Resource[tuple[bool, str]]):
 
     def _switch_branch(self, ctx: MinionContext) -> None:
         call, given = ctx.functions.call, self.access.local()
-        tag = parsed(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", given)
+        tag = parse_revision(ctx, self.target, f"refs/tags/{self.branch}^{{commit}}", given)
         there = bool(tag) or self.branch in call("git.list_branches", self.target, **given)
         words = [] if there else ["-b", str(self.branch)]
         rev = self.branch if there else f"origin/{self.branch}"
@@ -349,9 +349,9 @@ def cloned(
 ) -> Declared:
     """A clone of ``name`` is in ``target``, and at ``branch``; what is new there is not fetched."""
     if not target:
-        return refused("'target' argument is required")
+        return refuse("'target' argument is required")
     if not os.path.isabs(str(target)):
-        return refused("'target' path must be absolute")
+        return refuse("'target' path must be absolute")
     return Cloned(
         name=str(name),
         target=str(target),
@@ -383,7 +383,7 @@ class NoSetting(Resource[dict[str, list[str]]]):
         """Unset them; several values of one only if that was said."""
         several = [f"{key} ({', '.join(now[key])})" for key in now if len(now[key]) > 1]
         if several and not self.every:
-            return refused(
+            return refuse(
                 "Multivar(s) matched by the key expression (set 'all' to True to force removal):"
                 f" {'; '.join(several)}"
             )
@@ -427,9 +427,9 @@ def config_unset(
     every = bool(kwargs.pop("all", False))
     everywhere = bool(kwargs.pop("global", False))
     if stray := stray_arguments(kwargs):
-        return refused(stray)
+        return refuse(stray)
     if not everywhere and repo is None:
-        return refused("Non-global config options require the 'repo' argument to be set")
+        return refuse("Non-global config options require the 'repo' argument to be set")
     where: dict[str, Any] = {"global": True} if everywhere else {"cwd": repo}
     return NoSetting(
         name=str(name),

@@ -10,7 +10,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Step
 from saltlite.modules import mysql
 from saltlite.providers.mysql.client import literal
-from saltlite.states._mysql import MysqlResource, Unseen, done, step
+from saltlite.states._mysql import MysqlResource, Unseen, require_success, step
 
 
 def present(
@@ -100,11 +100,11 @@ class Database(MysqlResource[Charset]):
 
     def _create_database(self, ctx: MinionContext) -> None:
         made = mysql.db_create(ctx, self.name, self.character_set, self.collate, **self.server)
-        done(ctx, made, f"Failed to create database {self.name}")
+        require_success(ctx, made, f"Failed to create database {self.name}")
 
     def _alter_database(self, ctx: MinionContext) -> None:
         altered = mysql.alter_db(ctx, self.name, self.character_set, self.collate, **self.server)
-        done(ctx, altered, f"Failed to alter database {self.name}")
+        require_success(ctx, altered, f"Failed to alter database {self.name}")
 
     def _say_present(self) -> str:
         return f"Database {self.name} is already present"
@@ -132,7 +132,7 @@ class NoDatabase(MysqlResource[bool]):
 
     def _remove_database(self, ctx: MinionContext) -> None:
         removed = mysql.db_remove(ctx, self.name, **self.server)
-        done(ctx, removed, f"Unable to remove database {self.name}")
+        require_success(ctx, removed, f"Unable to remove database {self.name}")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"Database {self.name} is not present, so it cannot be removed"

@@ -11,7 +11,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Step
 from saltlite.modules import mysql
 from saltlite.providers.mysql import grants
-from saltlite.states._mysql import MysqlResource, Unseen, done, step
+from saltlite.states._mysql import MysqlResource, Unseen, require_success, step
 
 
 def present(
@@ -85,7 +85,7 @@ class GrantScope:
 
     def lines(self, ctx: MinionContext) -> list[str]:
         """What the server shows of the user's privileges."""
-        return mysql.shown_grants(ctx, self.user, self.host, **self.server)
+        return mysql.query_grants(ctx, self.user, self.host, **self.server)
 
 
 def _find_place(
@@ -140,7 +140,7 @@ class Grant(MysqlResource[bool]):
                 mysql.grant_revoke(ctx, **{**at.arguments(), "grant": "ALL PRIVILEGES"})
         added = mysql.grant_add(ctx, ssl_option=self.ssl_option, **at.arguments())
         statement = f'"GRANT {at.grant} ON {at.database} TO {at.user}@{at.host}"'
-        done(ctx, added, f"Failed to execute: {statement}")
+        require_success(ctx, added, f"Failed to execute: {statement}")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"{self.place.describe()} is already present"
@@ -174,7 +174,7 @@ class NoGrant(MysqlResource[bool]):
         at = self.place
         revoked = mysql.grant_revoke(ctx, **at.arguments())
         what = f"Grant {at.grant} on {at.database} for {at.user}@{at.host}"
-        done(ctx, revoked, f"Unable to revoke {what[0].lower()}{what[1:]}")
+        require_success(ctx, revoked, f"Unable to revoke {what[0].lower()}{what[1:]}")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"{self.place.describe()} is not present, so it cannot be revoked"

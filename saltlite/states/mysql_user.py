@@ -11,7 +11,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Step, Verdict
 from saltlite.modules import mysql
-from saltlite.states._mysql import MysqlResource, Unseen, done, step
+from saltlite.states._mysql import MysqlResource, Unseen, require_success, step
 
 _NO_PASSWORD = (
     "Either password or password_hash must be specified, unless allow_passwordless is True"  # noqa: S105
@@ -161,7 +161,7 @@ class NoUser(MysqlResource[bool]):
 
     def _remove_user(self, ctx: MinionContext) -> None:
         removed = mysql.user_remove(ctx, self.name, self.host, **self.server)
-        done(ctx, removed, f"User {self.name}@{self.host} failed to be removed")
+        require_success(ctx, removed, f"User {self.name}@{self.host} failed to be removed")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:
         return f"User {self.name}@{self.host} is not present, so it cannot be removed"

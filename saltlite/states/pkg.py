@@ -28,7 +28,7 @@ from saltlite.states._pkg.present import InstalledPackages
 from saltlite.states._pkg.together import together
 from saltlite.states._pkg.uptodate import UpToDate
 from saltlite.states._pkg.verified import Verified
-from saltlite.states._pkg.versions import PackageSpec, candidates, has, installed_now
+from saltlite.states._pkg.versions import PackageSpec, candidates, has, list_installed
 
 
 def installed(
@@ -184,7 +184,7 @@ def _newest_named(
     """``latest`` becomes the version that it means now."""
     names = [each.name for each in wanted if each.version == "latest"]
     newest = candidates(ctx, names, options)
-    there = installed_now(ctx) if names else {}
+    there = list_installed(ctx) if names else {}
     return [
         PackageSpec(each.name, newest.get(each.name) or ",".join(there.get(each.name, ())) or None)
         if each.version == "latest"

@@ -47,7 +47,7 @@ def apply(ctx: RunnerContext, key: str, value: Any) -> None:
     line = f"{key}: {dump(value, flow=True)}" if nested else dump({str(key): value})
     cachedir = Path(ctx.config.paths.cachedir)
     disk.make_dir(cachedir)
-    with disk.locked_slot(cachedir / LOCK, 0):
+    with disk.hold_lock_slot(cachedir / LOCK, 0):
         text = (disk.read_regular(path) or b"").decode()
         disk.write_file(path, _with_option(text, str(key), line).encode(), mode=0o640)
 

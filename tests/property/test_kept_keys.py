@@ -101,12 +101,12 @@ def test_whatever_others_change_is_seen_by_the_next_look(
                 assert key_of(place.new_sessions().get) == made.key
             fresh, kept = place.new_keys(), place.keys
             assert kept.look_up("web1") == fresh.look_up("web1")
-            accepted, anew = kept.accepted_key("web1"), fresh.accepted_key("web1")
+            accepted, anew = kept.load_accepted("web1"), fresh.load_accepted("web1")
             assert (accepted and (accepted.pem, accepted.key.pem, accepted.stamp)) == (
                 anew and (anew.pem, anew.key.pem, anew.stamp)
             )
             assert key_of(place.sessions.get) == key_of(place.new_sessions().get)
-            written_s = 0.0 if anew is None else anew.written_s
-            assert key_of(place.sessions.get, not_before_s=written_s) == key_of(
-                place.new_sessions().get, not_before_s=written_s
+            mtime_s = 0.0 if anew is None else anew.mtime_s
+            assert key_of(place.sessions.get, not_before_s=mtime_s) == key_of(
+                place.new_sessions().get, not_before_s=mtime_s
             )

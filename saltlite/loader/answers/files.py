@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from saltlite.disk import masked
+from saltlite.disk import with_umask
 from saltlite.loader.answers import stringutils
 from saltlite.loader.answers.exceptions import CommandExecutionError
 
@@ -120,7 +120,7 @@ def recursive_copy(source: str, dest: str) -> None:
     shutil.copytree(source, dest, dirs_exist_ok=True)
 
 
-set_umask = masked
+set_umask = with_umask
 
 
 def is_fcntl_available(check_sunos: bool = False) -> bool:
@@ -251,7 +251,7 @@ def wait_lock(
     """Hold a lock on a path."""
     from pathlib import Path
 
-    from saltlite.disk import locked
+    from saltlite.disk import hold_lock
 
-    with locked(Path(lock_fn or f"{path}.w")):
+    with hold_lock(Path(lock_fn or f"{path}.w")):
         yield

@@ -173,14 +173,14 @@ def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> SessionCiph
     accepted = _find_accepted(ctx, request)
     if accepted is None:
         return None
-    session = ctx.sessions.get(request.id, not_before_s=accepted.written_s)
+    session = ctx.sessions.get(request.id, not_before_s=accepted.mtime_s)
     if session is not None:
         return session
     with ctx.keys.hold(request.id):
         accepted = _find_accepted(ctx, request)
         if accepted is None:
             return None
-        session = ctx.sessions.get_or_make(request.id, not_before_s=accepted.written_s)
+        session = ctx.sessions.get_or_make(request.id, not_before_s=accepted.mtime_s)
         if _find_accepted(ctx, request) is None:  # somebody moved the file who holds no locks
             ctx.sessions.delete(request.id)
             return None
@@ -189,7 +189,7 @@ def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> SessionCiph
 
 def _find_accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | None:
     """The accepted key, if it is the offered one."""
-    accepted = ctx.keys.accepted_key(request.id)
+    accepted = ctx.keys.load_accepted(request.id)
     if accepted is None or not same_pem(accepted.pem, request.pub):
         return None
     return accepted

@@ -142,7 +142,7 @@ def file_recv(ctx: MasterContext, request: OpenedRequest) -> bool:
             load.get("loc"),
             load.get("data"),
             limit_bytes=files.file_recv_max_size * MEGABYTE,
-            has_key=lambda: ctx.keys.accepted_key(request.id) is not None,
+            has_key=lambda: ctx.keys.load_accepted(request.id) is not None,
         )
     except (PushRefused, StoreError, OSError) as error:
         ctx.refusals.refuse("_file_recv", f"minion {request.id}: {error}")

@@ -30,7 +30,7 @@ def store(ctx: MasterContext, request: OpenedRequest) -> bool:
     clear = request.load.get("clear") is True
 
     def add(kept: dict[str, Any]) -> dict[str, Any]:
-        if ctx.keys.accepted_key(request.id) is None:
+        if ctx.keys.load_accepted(request.id) is None:
             raise WireError("key was removed")
         return {**({} if clear else kept), **data}
 
@@ -127,7 +127,7 @@ class _Readable:
     def __call__(self, entry: Any) -> bool:
         if not _has_acl(entry) or not entry.get("allow_tgt"):
             return True
-        target = _allowed_target(entry)
+        target = _find_allowed(entry)
         key = repr(target.tgt), target.tgt_type
         if key not in self._known:
             self._known[key] = self._look(target)
@@ -141,7 +141,7 @@ class _Readable:
             return False
 
 
-def _allowed_target(entry: Mapping[str, Any]) -> Target:
+def _find_allowed(entry: Mapping[str, Any]) -> Target:
     return Target(entry["allow_tgt"], str(entry.get("allow_tgt_type") or "glob"))
 
 
@@ -151,9 +151,7 @@ def _is_slow(ctx: MasterContext, target: Target) -> bool:
 
 
 def _is_slow_entry(ctx: MasterContext, entry: Any) -> bool:
-    return (
-        _has_acl(entry) and bool(entry.get("allow_tgt")) and _is_slow(ctx, _allowed_target(entry))
-    )
+    return _has_acl(entry) and bool(entry.get("allow_tgt")) and _is_slow(ctx, _find_allowed(entry))
 
 
 def _has_acl(entry: Any) -> bool:

@@ -20,7 +20,7 @@ from saltlite.master.commands.matching import rule_fits, without_patterns
 from saltlite.master.commands.publish import ASKED_BY, send_job
 from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
-from saltlite.master.publishrights import Publisher, Refused, decide, granted_fields
+from saltlite.master.publishrights import Publisher, Refused, decide, list_granted_fields
 from saltlite.master.runs import RunRequest
 
 
@@ -148,7 +148,9 @@ def _publisher_of(rules: Mapping[str, Any], minion_id: str) -> Publisher:
         return _is_permitted(rules, minion_id, functions)
 
     return Publisher(
-        f"minion {minion_id}", fields=granted_fields(_rules_of(rules, minion_id)), allows=allows
+        f"minion {minion_id}",
+        fields=list_granted_fields(_rules_of(rules, minion_id)),
+        allows=allows,
     )
 
 

@@ -32,7 +32,7 @@ MARK: Final = "\0"
 
 def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     """The reply frame with this minion's pillar; remembers its grains."""
-    accepted = ctx.keys.accepted_key(request.id)
+    accepted = ctx.keys.load_accepted(request.id)
     if accepted is None:
         raise WireError("key was removed")
     grains, asked_ns = request.load.get("grains"), _now_ns(ctx)
@@ -199,8 +199,8 @@ def _cache_facts(
     if not ctx.config.targets.minion_data_cache:
         return
     try:
-        with ctx.minions.locked(minion_id):
-            if ctx.keys.accepted_key(minion_id) is None:
+        with ctx.minions.hold_lock(minion_id):
+            if ctx.keys.load_accepted(minion_id) is None:
                 return
             for bank, value in found.items():
                 ctx.minions.write_newest(bank, minion_id, value, asked_ns, _now_ns(ctx))

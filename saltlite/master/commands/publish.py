@@ -34,7 +34,7 @@ from saltlite.master.publishrights import (
     Refused,
     decide,
     drop_unknown,
-    granted_fields,
+    list_granted_fields,
 )
 from saltlite.master.refusals import printable
 
@@ -197,7 +197,7 @@ def _publisher_of(ctx: MasterContext, user: AuthenticatedUser) -> Publisher:
 
     return Publisher(
         user.name,
-        fields=granted_fields(user.rules),
+        fields=list_granted_fields(user.rules),
         allows=allows,
         reads_pillars=partial(matching.reads_pillars, ctx, user),
     )

@@ -61,7 +61,7 @@ def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | No
         return False
     if returned.jid in (UNASKED_JID, UNSTORED_JID):
         return _accept_unasked(ctx, request, returned)
-    if request.id not in expected_of(ctx, returned.jid):
+    if request.id not in find_expected(ctx, returned.jid):
         ctx.refusals.refuse("return", f"minion {request.id} was not asked {returned.jid}")
         return False
     return Due(returned.jid, request.id, request.load)
@@ -82,7 +82,7 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
     return [_fire_return(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
 
 
-def expected_of(ctx: MasterContext, jid: str) -> frozenset[str]:
+def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:
     """Who was asked; nobody for a job that is not on record."""
     known = ctx.asked.get(jid)
     if known is not None:
@@ -144,7 +144,7 @@ def _fire_return(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     if stored is Stored.CONFLICT:
         ctx.refusals.refuse("return", f"minion {due.minion_id} returned {due.jid} differently")
         return False
-    ctx.mirror.returned({**due.load, "jid": due.jid})
+    ctx.mirror.note_return({**due.load, "jid": due.jid})
     ctx.events.fire(tags.job_ret(due.jid, due.minion_id), due.load)
     return None
 
@@ -160,7 +160,7 @@ def _signature_suffices(ctx: MasterContext, request: OpenedRequest) -> bool:
     options = ctx.config.keys
     if not options.require_minion_sign_messages and "sig" not in request.load:
         return True
-    accepted = ctx.keys.accepted_key(request.id)
+    accepted = ctx.keys.load_accepted(request.id)
     if accepted is None:
         return False
     holds = verify_signed_load(request.load, accepted.key, request.sig_algo)

@@ -15,7 +15,7 @@ from saltlite.highstate.apply import (
     synchronise,
 )
 from saltlite.highstate.compile import Compiled
-from saltlite.modules._state import of_sls, of_top, shown, words
+from saltlite.modules._state import of_sls, of_top, show, words
 
 
 def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]:
@@ -34,12 +34,12 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
     """
     from saltlite.highstate.check import check as checked
     from saltlite.highstate.check import check_all
-    from saltlite.highstate.compile import split, top_of
+    from saltlite.highstate.compile import parse_list, top_of
     from saltlite.highstate.top import TopStates
 
     wishes = Wishes.of(ctx, kwargs)
     exclude = words(wishes.exclude)
-    named = [str(name) for name in split(mods)]
+    named = [str(name) for name in parse_list(mods)]
     with prepare_context(ctx, wishes) as own:
         synchronise(own, wishes.saltenv)
         if named and not any(character in name for name in named for character in "*?["):
@@ -77,7 +77,7 @@ def graph(ctx: MinionContext, mods: Any = None, format: str = "mermaid", **kwarg
     def make(own: MinionContext) -> Compiled:
         return of_sls(own, mods, wishes) if mods else of_top(own, wishes)
 
-    return shown(
+    return show(
         ctx, wishes, make, lambda found: draw(ctx.host, order(found.low, found.names), format)
     )
 
@@ -115,10 +115,10 @@ def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any
 
 def _list_wanted(ctx: MinionContext, mods: Any, wishes: Wishes) -> Mapping[str, Any]:
     """Environment → SLS names of what was asked for."""
-    from saltlite.highstate.compile import split, top_of
+    from saltlite.highstate.compile import parse_list, top_of
 
     if mods:
-        return {wishes.saltenv: split(mods)}
+        return {wishes.saltenv: parse_list(mods)}
     found = top_of(ctx, saltenv=wishes.only_env)
     if found.errors:
         raise FunctionError("\n".join(found.errors))

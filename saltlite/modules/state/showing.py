@@ -13,7 +13,7 @@ from saltlite.highstate.apply import (
     prepare_context,
 )
 from saltlite.highstate.apply import running as runs
-from saltlite.modules._state import of_sls, of_top, shown, words
+from saltlite.modules._state import of_sls, of_top, show, words
 
 
 def show_sls(
@@ -26,7 +26,7 @@ def show_sls(
         salt '*' state.show_sls core,edit.vim dev
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test})
-    return shown(
+    return show(
         ctx, wishes, lambda own: of_sls(own, mods, wishes).as_written(), lambda found: found.high
     )
 
@@ -41,7 +41,7 @@ def show_low_sls(
         salt '*' state.show_low_sls foo
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test})
-    return shown(
+    return show(
         ctx, wishes, lambda own: of_sls(own, mods, wishes).as_written(), lambda found: found.low
     )
 
@@ -54,7 +54,7 @@ def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
         salt '*' state.show_highstate
     """
     wishes = Wishes.of(ctx, kwargs)
-    found = shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
+    found = show(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
     if not found:
         ctx.state["retcode"] = STATE_FAILURE
     return found
@@ -68,7 +68,7 @@ def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
         salt '*' state.show_lowstate
     """
     wishes = Wishes.of(ctx, kwargs)
-    return shown(ctx, wishes, lambda own: of_top(own, wishes), lambda found: found.low)
+    return show(ctx, wishes, lambda own: of_top(own, wishes), lambda found: found.low)
 
 
 def show_top(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
@@ -112,7 +112,7 @@ def show_state_usage(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> An
         salt '*' state.show_state_usage
     """
     wishes = Wishes.of(ctx, {**kwargs, "force": True})
-    found = shown(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
+    found = show(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
     if not isinstance(found, dict):
         return found
     bodies = [body for body in found.values() if isinstance(body, dict)]

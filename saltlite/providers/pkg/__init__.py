@@ -198,7 +198,7 @@ def database_stamps(ctx: MinionContext) -> dict[str, int] | None:
     paths = DATABASES.get(provider_name(ctx))
     if paths is None:
         return None
-    return {path: stamp for path in paths if (stamp := ctx.host.changed_ns(path)) is not None}
+    return {path: stamp for path in paths if (stamp := ctx.host.mtime_ns(path)) is not None}
 
 
 def _make_provider(chosen: str, ctx: MinionContext) -> Packages:

@@ -29,7 +29,7 @@ def failure(comment: str) -> Verdict:
     return Verdict(result=False, comment=comment)
 
 
-def misnamed(name: str, function: str) -> Verdict | None:
+def explain_bad_name(name: str, function: str) -> Verdict | None:
     """The complaint about a name that is empty or no absolute path."""
     if not name:
         return failure(f"Must provide name to file.{function}")

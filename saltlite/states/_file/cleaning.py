@@ -243,7 +243,7 @@ class Tidied(Resource[Sequence[str]]):
             would=f"{self.name} is set for tidy",
             did=f"Removed {len(now)} files or directories from directory {self.name}",
             changes={"removed": list(now)},
-            run=lambda ctx: removed(now),
+            run=lambda ctx: remove_paths(now),
         )
         return (step,)
 
@@ -251,7 +251,7 @@ class Tidied(Resource[Sequence[str]]):
         return f"Nothing to remove from directory {self.name}"
 
 
-def removed(paths: Sequence[str]) -> None:
+def remove_paths(paths: Sequence[str]) -> None:
     """Remove what is at the paths; what went with a directory is not missed."""
     with system_errors():
         for path in paths:

@@ -17,7 +17,7 @@ _MALFORMED = (
 _WORDS = "'contents', 'contents_pillar', and 'contents_grains'"
 
 
-def given(
+def join_given(
     ctx: MinionContext,
     contents: Any,
     contents_pillar: Any,

@@ -18,7 +18,7 @@ from saltlite.providers.file import hashes, place, sources
 from saltlite.states._file.checks import failure, system_errors
 
 
-def cached(
+def cache_source(
     ctx: MinionContext, url: str, wanted: Mapping[str, str], saltenv: str, *, use_etag: bool
 ) -> Declared:
     """A source in the cache; ``wanted`` is the hash that it shall have, if any."""
@@ -98,7 +98,7 @@ class Uncached(Resource[str]):
         return f"{self.url} is not cached"
 
 
-def decoded(text: Any) -> bytes:
+def decode_base64(text: Any) -> bytes:
     """The bytes of a text in base64; raises FunctionError."""
     data = text if isinstance(text, bytes) else str(text).encode()
     try:

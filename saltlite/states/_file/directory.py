@@ -293,7 +293,7 @@ def _list_changes(changes: Mapping[str, Mapping[str, Any]]) -> str:
     return "The following files will be changed:\n" + "".join(lines)
 
 
-def kept(
+def list_kept(
     top: str, low: Sequence[Mapping[str, Any]], required: Sequence[tuple[str, Any]]
 ) -> frozenset[str]:
     """The paths below ``top`` that required states are about, and the directories they are in."""

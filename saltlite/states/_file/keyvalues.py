@@ -33,7 +33,7 @@ class Result:
     changed: int
 
 
-def applied(lines: Sequence[str], wanted: KeyValues) -> Result:
+def apply_keys(lines: Sequence[str], wanted: KeyValues) -> Result:
     """The keys set in the lines (with their ends), and added where that is wanted.
 
     As in Salt more lines of a key than ``count`` go, but for those that are commented or set in:

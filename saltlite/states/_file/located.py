@@ -11,7 +11,7 @@ from saltlite.providers.file.managing import File
 from saltlite.states._file.checks import system_errors
 
 
-def located(
+def mark_location(
     ctx: MinionContext,
     file: File,
     source: Any,

@@ -17,7 +17,7 @@ from saltlite.states._file.checks import failure, require_owners, system_errors
 from saltlite.states._file.presence import way_to
 
 
-def copied(
+def copy_path(
     name: str,
     source: str,
     wanted: DesiredPermissions,
@@ -115,7 +115,7 @@ class Renamed(Resource[Places]):
         moving.move(self.source, self.name)
 
 
-def touched(name: str, atime: Any, mtime: Any, *, makedirs: bool) -> Declared:
+def touch(name: str, atime: Any, mtime: Any, *, makedirs: bool) -> Declared:
     """A file with its times set: now, or those given."""
     kind = "directory" if os.path.isdir(name) else "file"
     there = os.path.exists(name)

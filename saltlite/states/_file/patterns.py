@@ -19,7 +19,7 @@ def _matches_pattern(path: str, pattern: str) -> bool:
     return fnmatch.fnmatch(path, pattern)
 
 
-def wanted(path: str, include: Any, exclude: Any) -> bool:
+def is_wanted(path: str, include: Any, exclude: Any) -> bool:
     """Whether a path is included (all are without a pattern) and not excluded."""
     if include and not matches(path, include):
         return False

@@ -13,7 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
-from saltlite.states._file.cleaning import removed
+from saltlite.states._file.cleaning import remove_paths
 
 Moment = datetime.datetime
 
@@ -28,7 +28,7 @@ _PERIODS: Mapping[str, Callable[[Moment], tuple[int, ...]]] = {
 MOST_RECENT = "most_recent"
 
 
-def checked_rules(retain: Any) -> dict[str, int | None]:
+def parse_rules(retain: Any) -> dict[str, int | None]:
     """The rules with their counts, ``None`` for all; raises FunctionError for an unknown rule."""
     if not isinstance(retain, Mapping):
         raise FunctionError("retain must be a map of rules and counts")
@@ -68,7 +68,7 @@ class Copies:
     ignored: Sequence[str]
 
 
-def sorted_out(
+def choose_kept(
     dated: Mapping[str, Moment], rules: Mapping[str, int | None]
 ) -> tuple[list[str], list[str]]:
     """Names to keep and to delete. Pure."""
@@ -105,7 +105,7 @@ class Retention(Resource[Copies]):
     def read(self, ctx: MinionContext) -> Copies:
         names = os.listdir(self.name)
         dated = {name: at for name in names if (at := self._parse_moment(name)) is not None}
-        kept, spare = sorted_out(dated, self.rules)
+        kept, spare = choose_kept(dated, self.rules)
         ignored = [name for name in [".", "..", *names] if name not in dated]
         return Copies(kept, spare, sorted(ignored, reverse=True))
 
@@ -128,7 +128,7 @@ class Retention(Resource[Copies]):
             would=f"{len(paths)} backups would have been removed from {self.name}.\n",
             did=f"{len(paths)} backups were removed from {self.name}.\n",
             changes={part: list(names) for part, names in changes.items()},
-            run=lambda ctx: removed(paths),
+            run=lambda ctx: remove_paths(paths),
         )
         return (step,)
 

@@ -76,7 +76,7 @@ def _read_data(data: bytes, name: str, known: Mapping[str, Any]) -> Any:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
-def merged(under: Any, over: Any) -> Any:
+def merge_data(under: Any, over: Any) -> Any:
     """New data laid on what is there; raises FunctionError for what is no map."""
     if isinstance(under, Mapping) and isinstance(over, Mapping):
         return merge(under, over)

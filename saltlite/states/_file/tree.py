@@ -16,7 +16,7 @@ from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import Told, failure, require_owners
 from saltlite.states._file.directory import Directory
 from saltlite.states._file.links import Symlink
-from saltlite.states._file.patterns import matches, wanted
+from saltlite.states._file.patterns import is_wanted, matches
 
 PIECE = "\n\n#### {} ####\n{}"
 
@@ -68,18 +68,18 @@ def listing(ctx: MinionContext, source: str, saltenv: str, wish: Wish) -> Listin
         links = {
             path.removeprefix(prefix): target
             for path, target in client.list_symlinks(env, prefix).items()
-            if wanted(path.removeprefix(prefix), wish.include, wish.exclude)
+            if is_wanted(path.removeprefix(prefix), wish.include, wish.exclude)
         }
     files = [
         path for path in below
-        if wanted(path, wish.include, wish.exclude)
+        if is_wanted(path, wish.include, wish.exclude)
         and (wish.depth is None or path.count("/") <= wish.depth)
         and path not in links
     ]  # fmt: skip
     folders: list[str] = []
     if wish.include_empty:
         empty = (path.removeprefix(prefix) for path in client.list_empty_dirs(env, prefix))
-        folders = [path for path in empty if wanted(path, wish.include, wish.exclude)]
+        folders = [path for path in empty if is_wanted(path, wish.include, wish.exclude)]
     return Listing(top, env, files, folders, links)
 
 
@@ -132,8 +132,8 @@ class Tree(Resource[TreeDifferences]):
             return nullcontext()
         origin = self.origin
         below = {os.path.join(self.name, path): path for path in origin.files}
-        wanted = [f"{origin.top}/{below[path]}" for path in paths if path in below]
-        return sources.client(ctx).ahead(wanted, origin.saltenv)
+        is_wanted = [f"{origin.top}/{below[path]}" for path in paths if path in below]
+        return sources.client(ctx).ahead(is_wanted, origin.saltenv)
 
     def _look_around(self, ctx: MinionContext) -> TreeDifferences:
         spare = list(self._find_spare()) if self.clean else []
@@ -253,7 +253,7 @@ def _parents_below(path: str, top: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
 
 
-def declared(
+def list_declared(
     name: str,
     found: Listing,
     owner: DesiredPermissions,
@@ -277,9 +277,9 @@ def declared(
             return
         if path != name:
             folder(os.path.dirname(path))
-        parts[path] = lambda: Directory(name=path, own=wanted_of(path), makedirs=True)
+        parts[path] = lambda: Directory(name=path, own=find_wanted(path), makedirs=True)
 
-    def wanted_of(path: str) -> DesiredPermissions:
+    def find_wanted(path: str) -> DesiredPermissions:
         is_made = path in for_links and not os.path.isdir(path)
         return replace(owner, mode=sym_mode) if is_made else owner
 

@@ -15,12 +15,12 @@ from saltlite.states._git.target import (
     CLONING,
     RepositoryAccess,
     commit_of,
-    emptied,
+    empty_dir,
+    explain_occupied,
     is_work_tree,
     last_words,
-    occupied,
-    parsed,
-    refused,
+    parse_revision,
+    refuse,
     regular_file,
     sentences,
 )
@@ -69,7 +69,7 @@ class Detached(Resource[DetachedTarget]):
             return DetachedTarget(wrong=regular_file(self.target))
         if ctx.host.names(self.target):
             if not self.force_clone:
-                return DetachedTarget(wrong=occupied(self.target, "force_clone", CLONING))
+                return DetachedTarget(wrong=explain_occupied(self.target, "force_clone", CLONING))
             return self._find_offered(ctx, DetachedTarget(occupied=True))
         return self._find_offered(ctx, DetachedTarget())
 
@@ -79,7 +79,7 @@ class Detached(Resource[DetachedTarget]):
         status = call("git.status", self.target, **given)
         now = DetachedTarget(
             exists=True,
-            head=parsed(ctx, self.target, "HEAD", given),
+            head=parse_revision(ctx, self.target, "HEAD", given),
             address=remotes.get(self.remote, {}).get("fetch"),
             dirty=any(names for kind, names in status.items() if kind != "untracked"),
         )
@@ -97,7 +97,7 @@ class Detached(Resource[DetachedTarget]):
         )
 
     def _find_here(self, ctx: MinionContext, rev: str) -> str:
-        return parsed(ctx, self.target, f"{rev}^{{commit}}", self.access.local()) or ""
+        return parse_revision(ctx, self.target, f"{rev}^{{commit}}", self.access.local()) or ""
 
     def _find_offered(self, ctx: MinionContext, now: DetachedTarget) -> DetachedTarget:
         """The commit by the references of the other side."""
@@ -121,7 +121,7 @@ class Detached(Resource[DetachedTarget]):
     def plan(self, now: DetachedTarget) -> Sequence[Step] | Verdict:
         """Clone, or set the remote and fetch; then discard what is changed, and check out."""
         if now.wrong:
-            return refused(now.wrong)
+            return refuse(now.wrong)
         if not now.exists:
             return [self._plan_clone(now)]
         steps = self._plan_fetch(now)
@@ -151,7 +151,7 @@ class Detached(Resource[DetachedTarget]):
 
     def _clone_repository(self, ctx: MinionContext, now: DetachedTarget) -> None:
         if now.occupied:
-            emptied(self.target)
+            empty_dir(self.target)
         words = ["--no-checkout"]
         words += ["--origin", self.remote] if self.remote != "origin" else []
         given = {**self.access.remote(), **self.access.login()}

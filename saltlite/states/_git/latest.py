@@ -14,13 +14,13 @@ from saltlite.states._git.target import (
     CLONING,
     RepositoryAccess,
     commit_of,
-    emptied,
+    empty_dir,
+    explain_occupied,
     is_bare,
     is_work_tree,
     last_words,
-    occupied,
-    parsed,
-    refused,
+    parse_revision,
+    refuse,
     regular_file,
     sentences,
 )
@@ -121,18 +121,20 @@ class Latest(Resource[WorkTreeStatus]):
 
     def _read_tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> WorkTreeStatus:
         call, given, sha = ctx.functions.call, self.access.local(), self._wanted_sha(refs)
-        head = parsed(ctx, self.target, "HEAD", given)
-        branch = parsed(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
+        head = parse_revision(ctx, self.target, "HEAD", given)
+        branch = parse_revision(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
         branch = "" if branch == "HEAD" else branch
         local = self.branch or branch
-        base = parsed(ctx, self.target, f"refs/heads/{local}", given) or head
-        known = parsed(ctx, self.target, f"{sha}^{{commit}}", given) is not None
-        upstream = parsed(ctx, self.target, f"{local}@{{upstream}}", given, "--abbrev-ref") or ""
+        base = parse_revision(ctx, self.target, f"refs/heads/{local}", given) or head
+        known = parse_revision(ctx, self.target, f"{sha}^{{commit}}", given) is not None
+        upstream = (
+            parse_revision(ctx, self.target, f"{local}@{{upstream}}", given, "--abbrev-ref") or ""
+        )
         followed = self._upstream_of(refs)
-        theirs = parsed(ctx, self.target, f"refs/remotes/{followed}", given)
+        theirs = parse_revision(ctx, self.target, f"refs/remotes/{followed}", given)
         fetched = theirs is not None
         if not fetched and (not followed or upstream.endswith(f"/{self.rev}")):
-            theirs = parsed(ctx, self.target, f"refs/remotes/{upstream}", given)
+            theirs = parse_revision(ctx, self.target, f"refs/remotes/{upstream}", given)
         remotes = call("git.remotes", self.target, redact_auth=False, **given)
         status = call("git.status", self.target, **given)
         tags = set(call("git.list_tags", self.target, **given))
@@ -188,7 +190,7 @@ class Latest(Resource[WorkTreeStatus]):
     def plan(self, now: WorkTreeStatus) -> Sequence[Step] | Verdict:
         """Clone; or fetch, discard what may be discarded, and move to the wanted revision."""
         if now.wrong:
-            return refused(now.wrong)
+            return refuse(now.wrong)
         if not now.exists:
             return self._plan_clone(now)
         if self.bare or self.mirror:
@@ -221,7 +223,7 @@ class Latest(Resource[WorkTreeStatus]):
 
     def _plan_clone(self, now: WorkTreeStatus) -> Sequence[Step] | Verdict:
         if now.occupied and not self.force_clone:
-            return refused(occupied(self.target, "force_clone", CLONING))
+            return refuse(explain_occupied(self.target, "force_clone", CLONING))
         would = f"Repository {self._safe_name} would be cloned to {self.target}"
         changes: dict[str, Any] = {}
         if now.occupied:
@@ -262,7 +264,7 @@ class Latest(Resource[WorkTreeStatus]):
     def _clone_repository(self, ctx: MinionContext, now: WorkTreeStatus) -> None:
         call, local = ctx.functions.call, self.access.local()
         if now.occupied:
-            emptied(self.target)
+            empty_dir(self.target)
         words = ["--mirror"] if self.mirror else ["--bare"] if self.bare else []
         words += ["--origin", self.remote] if self.remote != "origin" and not words else []
         words += ["--depth", str(self.depth), "--branch", self.rev] if self.depth else []
@@ -286,11 +288,11 @@ class Latest(Resource[WorkTreeStatus]):
         self, ctx: MinionContext, now: WorkTreeStatus, local: Mapping[str, Any]
     ) -> None:
         call, sha = ctx.functions.call, self._wanted_sha(now.refs)
-        current = parsed(ctx, self.target, "HEAD", local, "--abbrev-ref")
+        current = parse_revision(ctx, self.target, "HEAD", local, "--abbrev-ref")
         if self.branch and current != self.branch:
             start = self._upstream_now(now) or sha
             call("git.checkout", self.target, rev=start, opts=["-B", self.branch], **local)
-        elif sha != parsed(ctx, self.target, "HEAD", local):
+        elif sha != parse_revision(ctx, self.target, "HEAD", local):
             call("git.reset", self.target, opts=["--hard", sha], **local)
             self._track_upstream(ctx, self._upstream_now(now))
 
@@ -322,16 +324,16 @@ class Latest(Resource[WorkTreeStatus]):
                 "there are uncommitted changes. Set 'force_reset' to True (or 'remote-changes') to"
                 " force this update and discard these changes."
             )
-            return refused(self._not_moved(now, why) + self._say_hint(now))
+            return refuse(self._not_moved(now, why) + self._say_hint(now))
         if now.known and not now.ahead and not (self.force_reset or self._does_create(now)):
-            return refused(self._not_forward(now))
+            return refuse(self._not_forward(now))
         return self._refuse_switch(now)
 
     def _refuse_switch(self, now: WorkTreeStatus) -> Verdict | None:
         """Why another branch is not checked out."""
         if not (now.dirty and self._does_switch(now)) or self.force_checkout:
             return None
-        return refused(
+        return refuse(
             f"Local branch '{now.branch}' has uncommitted changes. Set 'force_checkout' to True to"
             " discard them and proceed."
         )

@@ -12,12 +12,12 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._git.target import (
     RepositoryAccess,
-    emptied,
+    empty_dir,
+    explain_occupied,
     is_bare,
     is_work_tree,
     last_words,
-    occupied,
-    refused,
+    refuse,
     regular_file,
     sentences,
 )
@@ -57,10 +57,10 @@ class PresentRepository(Resource[TargetKind]):
         if now is TargetKind.REPOSITORY:
             return []
         if now is TargetKind.FILE:
-            return refused(regular_file(self.path))
+            return refuse(regular_file(self.path))
         forced = now is TargetKind.OTHER
         if forced and not self.force:
-            return refused(occupied(self.path, "force", "initializing a repository", ","))
+            return refuse(explain_occupied(self.path, "force", "initializing a repository", ","))
         kind = "bare repository" if self.bare else "repository"
         would = f"New {kind} would be created"
         if forced:
@@ -84,7 +84,7 @@ class PresentRepository(Resource[TargetKind]):
 
     def _make_repository(self, ctx: MinionContext, forced: bool) -> None:
         if forced:
-            emptied(self.path)
+            empty_dir(self.path)
         try:
             ctx.functions.call(
                 "git.init",

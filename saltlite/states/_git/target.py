@@ -48,7 +48,7 @@ def sentences(said: Sequence[str]) -> str:
     return said[0] if len(said) == 1 else ". ".join(said) + "."
 
 
-def refused(comment: str) -> Verdict:
+def refuse(comment: str) -> Verdict:
     """A declaration that cannot be."""
     return Verdict(result=False, comment=comment)
 
@@ -64,7 +64,7 @@ def commit_of(refs: Mapping[str, str], rev: str) -> str:
     return found or (rev if FULL.match(rev) else "")
 
 
-def occupied(path: str, force: str, then: str, comma: str = "") -> str:
+def explain_occupied(path: str, force: str, then: str, comma: str = "") -> str:
     """Why nothing is done in a directory that has something else in it."""
     return (
         f"Target '{path}' exists, is non-empty{comma} and is not a git repository. Set the"
@@ -87,7 +87,7 @@ def is_bare(ctx: MinionContext, path: str) -> bool:
     return all(ctx.host.exists(os.path.join(path, each)) for each in ("HEAD", "objects", "refs"))
 
 
-def parsed(
+def parse_revision(
     ctx: MinionContext, cwd: str, rev: str, given: Mapping[str, Any], *words: str
 ) -> str | None:
     """What ``rev-parse`` makes of it, ``None`` if there is no such thing."""
@@ -98,7 +98,7 @@ def parsed(
         return None
 
 
-def emptied(path: str) -> None:
+def empty_dir(path: str) -> None:
     """Remove what is in a directory, and the directory; not the root of all."""
     if os.path.realpath(path) == "/":
         raise FunctionError("The contents of / are not removed")

@@ -17,8 +17,8 @@ from saltlite.states._pkg.versions import (
     comparing,
     errors_of,
     fits,
-    installed_now,
-    listed,
+    join_names,
+    list_installed,
 )
 
 
@@ -33,7 +33,7 @@ class Again:
 
     def action(self) -> Action:
         """What a state function gives back."""
-        names = listed([each.name for each in self.wanted])
+        names = join_names([each.name for each in self.wanted])
         return Action(
             would=f"The following packages would be reinstalled: {names}",
             run=self._run_reinstall,
@@ -41,14 +41,14 @@ class Again:
         )
 
     def _find_installed(self, ctx: MinionContext) -> list[PackageSpec]:
-        installed, compare = installed_now(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
+        installed, compare = list_installed(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
         return [each for each in self.wanted if fits(each, installed.get(each.name, ()), compare)]
 
     def _find_coming(
         self, ctx: MinionContext, there: Sequence[PackageSpec]
     ) -> dict[str, dict[str, str]]:
         """Old and new version of each; apt takes the newest one, others the same."""
-        installed = installed_now(ctx)
+        installed = list_installed(ctx)
         moves = ctx.grains.get("os_family") == "Debian"
         names = [each.name for each in there if moves and _exact_version(each) is None]
         offered = candidates(ctx, names, self.options)
@@ -60,7 +60,7 @@ class Again:
         others = self._install_others(ctx, there, test=True)
         if others.result is False or not there:
             return others
-        names = listed([each.name for each in there])
+        names = join_names([each.name for each in there])
         return _add_others(
             others,
             None,

@@ -17,7 +17,7 @@ from saltlite.states._pkg.versions import (
     comparing,
     errors_of,
     fits,
-    listed,
+    join_names,
     refreshing,
 )
 
@@ -57,7 +57,7 @@ class Downloaded(Resource[Cached]):
         """One command gets them all, and what they depend on."""
         if not now.missing:
             return []
-        names = listed([each.name for each in now.missing])
+        names = join_names([each.name for each in now.missing])
         return [
             Step(
                 would=f"The following packages would be downloaded: {names}",
@@ -106,5 +106,5 @@ class Downloaded(Resource[Cached]):
 
     def unmet(self, after: Cached, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it: what is installed is not got."""
-        names = listed([each.name for each in after.missing])
+        names = join_names([each.name for each in after.missing])
         return f"The following packages failed to download: {names}"

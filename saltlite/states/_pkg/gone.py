@@ -14,8 +14,8 @@ from saltlite.states._pkg.versions import (
     PackageSpec,
     difference,
     errors_of,
-    installed_now,
-    listed,
+    join_names,
+    list_installed,
 )
 
 
@@ -38,8 +38,8 @@ class Gone(Resource[Remains]):
 
     def read(self, ctx: MinionContext) -> Remains:
         """What is there, and what is left over where that matters."""
-        left = installed_now(ctx, removed=True) if self.purge and self.keeps_configuration else {}
-        return Remains(installed_now(ctx), left)
+        left = list_installed(ctx, removed=True) if self.purge and self.keeps_configuration else {}
+        return Remains(list_installed(ctx), left)
 
     def _find_targets(self, now: Remains) -> list[str]:
         return [
@@ -63,7 +63,7 @@ class Gone(Resource[Remains]):
         changes = {name: {"old": ",".join(there[name]), "new": ""} for name in targets}
         return [
             Step(
-                would=f"The following packages will be {done}: {listed(sorted(targets))}.",
+                would=f"The following packages will be {done}: {join_names(sorted(targets))}.",
                 run=lambda ctx: self._remove_packages(ctx, function, targets),
                 changes=self._laid_out(changes, now),
             )
@@ -100,8 +100,8 @@ class Gone(Resource[Remains]):
         if not absent:
             return f"All targeted packages were {done}."
         return (
-            f"The following packages were not installed: {listed(absent)}"
-            f" The following packages were {done}: {listed(sorted(targets))}."
+            f"The following packages were not installed: {join_names(absent)}"
+            f" The following packages were {done}: {join_names(sorted(targets))}."
         )
 
     def changes(self, before: Remains, after: Remains, steps: Sequence[Step]) -> dict[str, Any]:
@@ -113,6 +113,5 @@ class Gone(Resource[Remains]):
     def unmet(self, after: Remains, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it."""
         done = "purge" if self.purge else "remove"
-        return (
-            f"The following packages failed to {done}: {listed(sorted(self._find_targets(after)))}."
-        )
+        names = join_names(sorted(self._find_targets(after)))
+        return f"The following packages failed to {done}: {names}."

@@ -10,7 +10,13 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.pkg import names as asked
-from saltlite.states._pkg.versions import Installed, candidates, errors_of, installed_now, listed
+from saltlite.states._pkg.versions import (
+    Installed,
+    candidates,
+    errors_of,
+    join_names,
+    list_installed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ class Grouped(Resource[Members]):
 
     def read(self, ctx: MinionContext) -> Members:
         """Ask for the group, and what of it is there."""
-        installed = installed_now(ctx)
+        installed = list_installed(ctx)
         try:
             found = ctx.functions.call("pkg.group_diff", self.name)
         except SaltliteError as error:
@@ -57,7 +63,7 @@ class Grouped(Resource[Members]):
         must = {one for which in now.members["mandatory"].values() for one in which}
         never = [one for one in self.skip if one in must]
         if never:
-            said = f"The following mandatory packages cannot be skipped: {listed(never)}"
+            said = f"The following mandatory packages cannot be skipped: {join_names(never)}"
             return Verdict(result=False, comment=said)
         names = self._find_missing(now)
         if not names:
@@ -91,4 +97,4 @@ class Grouped(Resource[Members]):
 
     def unmet(self, after: Members, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it."""
-        return f"Failed to install the following packages: {listed(self._find_missing(after))}"
+        return f"Failed to install the following packages: {join_names(self._find_missing(after))}"

@@ -13,8 +13,8 @@ from saltlite.states._pkg.versions import (
     INSTALLING,
     Installed,
     difference,
-    installed_now,
-    listed,
+    join_names,
+    list_installed,
     narrowing,
     refreshing,
 )
@@ -45,7 +45,7 @@ class Newest(Resource[Offer]):
             **narrowing(self.options),
         )
         newest = {self.names[0]: found} if isinstance(found, str) else dict(found)
-        return Offer(installed_now(ctx), newest)
+        return Offer(list_installed(ctx), newest)
 
     def _find_targets(self, now: Offer) -> list[str]:
         return sorted(name for name in self.names if now.newest.get(name))
@@ -63,7 +63,7 @@ class Newest(Resource[Offer]):
             return []
         return [
             Step(
-                would=f"The following packages would be installed/upgraded: {listed(targets)}",
+                would=f"The following packages would be installed/upgraded: {join_names(targets)}",
                 run=lambda ctx: self._install_packages(ctx, targets),
                 changes={
                     name: {"old": ",".join(now.installed.get(name, ())), "new": now.newest[name]}
@@ -82,7 +82,7 @@ class Newest(Resource[Offer]):
         """All are the newest."""
         if len(self.names) == 1:
             return f"Package {self.names[0]} is already up-to-date"
-        return f"All packages are up-to-date ({listed(sorted(self.names))})."
+        return f"All packages are up-to-date ({join_names(sorted(self.names))})."
 
     def _find_fresh(self, now: Offer) -> list[str]:
         return sorted(set(self.names) - set(self._find_targets(now)))
@@ -90,15 +90,15 @@ class Newest(Resource[Offer]):
     def would(self, now: Offer, steps: Sequence[Step]) -> str:
         """What would change, and what is fine."""
         fresh = [f"{name} ({','.join(now.installed[name])})" for name in self._find_fresh(now)]
-        more = f"\nThe following packages are already up-to-date: {listed(fresh)}"
+        more = f"\nThe following packages are already up-to-date: {join_names(fresh)}"
         return steps[0].would + (more if fresh else "")
 
     def comment_changed(self, before: Offer, after: Offer, steps: Sequence[Step]) -> str:
         """What changed, and what was fine."""
-        names = listed(self._find_targets(before))
+        names = join_names(self._find_targets(before))
         said = f"The following packages were successfully installed/upgraded: {names}"
         fresh = self._find_fresh(before)
-        more = f" The following packages were already up-to-date: {listed(fresh)}"
+        more = f" The following packages were already up-to-date: {join_names(fresh)}"
         return said + (more if fresh else "")
 
     def changes(self, before: Offer, after: Offer, steps: Sequence[Step]) -> dict[str, Any]:
@@ -107,4 +107,4 @@ class Newest(Resource[Offer]):
 
     def unmet(self, after: Offer, left: Sequence[Step]) -> str:
         """They were installed and are not the newest."""
-        return f"The following packages failed to update: {listed(self._find_targets(after))}"
+        return f"The following packages failed to update: {join_names(self._find_targets(after))}"

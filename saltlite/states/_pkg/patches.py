@@ -12,7 +12,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg import package_files
 from saltlite.providers.pkg.patches import patches
-from saltlite.states._pkg.versions import Installed, installed_now, listed
+from saltlite.states._pkg.versions import Installed, join_names, list_installed
 
 _FAILED = "An error was encountered while downloading package(s)"
 
@@ -57,7 +57,7 @@ class Patched(Resource[PatchStatus]):
                 for name, version in found.items()
                 if not self.only_files or version not in files.get(name, {})
             }
-        return PatchStatus(installed_now(ctx), files, left, missing, coming)
+        return PatchStatus(list_installed(ctx), files, left, missing, coming)
 
     def plan(self, now: PatchStatus) -> Sequence[Step] | Verdict:
         """One command for all."""
@@ -68,9 +68,9 @@ class Patched(Resource[PatchStatus]):
             return []
         return [
             Step(
-                would=f"The following advisory patches would be downloaded: {listed(now.open)}",
+                would=f"The following advisory patches would be downloaded: {join_names(now.open)}",
                 did=f"Advisory patches {'downloaded' if self.only_files else 'installed'}:"
-                f" {listed(now.open)}",
+                f" {join_names(now.open)}",
                 run=lambda ctx: self._install_patches(ctx, now.open),
                 changes={name: self._change_of(name, now) for name in now.coming},
             )
@@ -106,4 +106,4 @@ class Patched(Resource[PatchStatus]):
 
     def unmet(self, after: PatchStatus, left: Sequence[Step]) -> str:
         """The package manager said nothing and did not do it."""
-        return f"The following packages failed to update: {listed(sorted(after.coming))}"
+        return f"The following packages failed to update: {join_names(sorted(after.coming))}"

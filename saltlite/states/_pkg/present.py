@@ -21,8 +21,8 @@ from saltlite.states._pkg.versions import (
     errors_of,
     file_versions,
     fits,
-    installed_now,
-    listed,
+    join_names,
+    list_installed,
     narrowing,
     refreshing,
 )
@@ -51,7 +51,7 @@ class InstalledPackages(Resource[Stock]):
 
     def read(self, ctx: MinionContext) -> Stock:
         """Ask what is there; what is offered only if something is missing."""
-        installed = installed_now(ctx)
+        installed = list_installed(ctx)
         compare = comparing(ctx, ignore_epoch=self.ignore_epoch)
         missing = tuple(
             each for each in self.wanted if not fits(each, installed.get(each.name, ()), compare)
@@ -88,7 +88,7 @@ class InstalledPackages(Resource[Stock]):
     def _plan_install(self, now: Stock) -> list[Step]:
         if not now.missing:
             return []
-        names = listed([each.name for each in now.missing])
+        names = join_names([each.name for each in now.missing])
         wanted = self._list_names(now.missing)
         return [
             Step(
@@ -107,7 +107,7 @@ class InstalledPackages(Resource[Stock]):
 
     @staticmethod
     def _list_names(wanted: Sequence[PackageSpec]) -> str:
-        return listed([str(each) for each in wanted])
+        return join_names([str(each) for each in wanted])
 
     @staticmethod
     def _expect_version(wanted: PackageSpec, now: Stock) -> str:
@@ -183,5 +183,5 @@ class InstalledPackages(Resource[Stock]):
         """The package manager said nothing and did not do it."""
         return (
             "The following packages failed to install/update:"
-            f" {self._list_names(after.missing) or listed([step.would for step in left])}"
+            f" {self._list_names(after.missing) or join_names([step.would for step in left])}"
         )

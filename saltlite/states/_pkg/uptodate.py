@@ -10,7 +10,13 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.states._pkg.held import can_hold, holds
-from saltlite.states._pkg.versions import Installed, difference, installed_now, listed, refreshing
+from saltlite.states._pkg.versions import (
+    Installed,
+    difference,
+    join_names,
+    list_installed,
+    refreshing,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class UpToDate(Resource[Upgrades]):
     def read(self, ctx: MinionContext) -> Upgrades:
         """Ask for what is newer; the lists are got anew once a run."""
         refresh = refreshing(ctx, self.refresh)
-        installed = installed_now(ctx)
+        installed = list_installed(ctx)
         try:
             newer = ctx.functions.call("pkg.list_upgrades", refresh=refresh, **self.options)
         except FunctionError as error:
@@ -74,4 +80,4 @@ class UpToDate(Resource[Upgrades]):
 
     def unmet(self, after: Upgrades, left: Sequence[Step]) -> str:
         """The command succeeded and left some."""
-        return f"The following packages failed to update: {listed(sorted(after.newer))}"
+        return f"The following packages failed to update: {join_names(sorted(after.newer))}"

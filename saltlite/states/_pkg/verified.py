@@ -15,7 +15,7 @@ from saltlite.states._pkg.versions import (
     comparing,
     errors_of,
     fits,
-    installed_now,
+    list_installed,
     refreshing,
 )
 
@@ -42,7 +42,7 @@ class Verified(Resource[Files]):
 
     def read(self, ctx: MinionContext) -> Files:
         """Compare the files of the packages that are there."""
-        installed, compare = installed_now(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
+        installed, compare = list_installed(ctx), comparing(ctx, ignore_epoch=self.ignore_epoch)
         altered = {
             each.name: ctx.functions.call("pkg.verify", each.name, **self.verify)
             for each in self.wanted

@@ -31,7 +31,7 @@ class PackageSpec:
         return f"{self.name}{'' if self.version[0] in '<>=!' else '='}{self.version}"
 
 
-def installed_now(ctx: MinionContext, **which: bool) -> dict[str, list[str]]:
+def list_installed(ctx: MinionContext, **which: bool) -> dict[str, list[str]]:
     """The versions of each installed package."""
     found = ctx.functions.call("pkg.list_pkgs", versions_as_list=True, **which)
     return {name: list(versions) for name, versions in found.items()}
@@ -62,7 +62,7 @@ def errors_of(error: SaltliteError) -> str:
     return f"{head}\n\nerrors:\n{rest.partition('errors:' + chr(10))[2]}"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names as a sentence has them."""
     return ", ".join(names)
 

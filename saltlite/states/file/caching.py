@@ -30,7 +30,7 @@ def cached(
             f"Unable to verify upstream hash of source file {name}, please set source_hash or set"
             " skip_verify or use_etag to True"
         )
-    return copies.cached(ctx, name, wanted, saltenv, use_etag=use_etag)
+    return copies.cache_source(ctx, name, wanted, saltenv, use_etag=use_etag)
 
 
 def not_cached(ctx: MinionContext, name: str, saltenv: str = "base") -> Declared:

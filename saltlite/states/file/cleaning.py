@@ -77,6 +77,6 @@ def retention_schedule(
     if not os.path.isdir(name):
         return failure("Name provided to file.retention must be a directory")
     return retention.Retention(
-        name=name, rules=retention.checked_rules(retain), form=str(strptime_format or ""),
+        name=name, rules=retention.parse_rules(retain), form=str(strptime_format or ""),
         zone=retention.zone_of(timezone),
     )  # fmt: skip

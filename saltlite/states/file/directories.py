@@ -13,7 +13,7 @@ from saltlite.providers.file import sources
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import directory as directories
 from saltlite.states._file import tree
-from saltlite.states._file.checks import failure, misnamed, owner_of
+from saltlite.states._file.checks import explain_bad_name, failure, owner_of
 from saltlite.states.file.links import symlink
 from saltlite.states.file.managed import managed
 
@@ -40,7 +40,7 @@ def directory(
     **kwargs: Any,
 ) -> Declared:
     """A directory, and whose and how open everything in it is."""
-    wrong = misnamed(name, "directory")
+    wrong = explain_bad_name(name, "directory")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -68,7 +68,7 @@ def _required_paths(ctx: MinionContext, require: Any, name: str) -> frozenset[st
         pair for one in (require if isinstance(require, list) else []) if isinstance(one, dict)
         for pair in one.items()
     ]  # fmt: skip
-    return directories.kept(name, low, pairs)
+    return directories.list_kept(name, low, pairs)
 
 
 def recurse(
@@ -98,7 +98,7 @@ def recurse(
     **kwargs: Any,
 ) -> Declared:
     """A directory of the file server with all that is in it."""
-    wrong = misnamed(name, "recurse")
+    wrong = explain_bad_name(name, "recurse")
     if wrong:
         return wrong
     if "mode" in kwargs:
@@ -132,7 +132,7 @@ def recurse(
 
     dirs = DesiredPermissions(user=user, group=group, mode=dir_mode)
     found = tree.listing(ctx, origin, saltenv, wish)
-    parts, folders = tree.declared(name, found, dirs, of_file, of_link, sym_mode)
+    parts, folders = tree.list_declared(name, found, dirs, of_file, of_link, sym_mode)
     return tree.Tree(
         name=name, origin=found, parts=parts, folders=folders, own=dirs, clean=clean,
         exclude=exclude_pat, keep=_required_paths(ctx, require, name), forget=not keep_source,

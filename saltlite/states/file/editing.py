@@ -17,12 +17,12 @@ from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import accumulators, edits, keyvalues, patching
 from saltlite.states._file.checks import (
     Encoding,
+    explain_bad_name,
     failure,
-    misnamed,
     require_owners,
     system_errors,
 )
-from saltlite.states._file.located import located
+from saltlite.states._file.located import mark_location
 
 
 def append(
@@ -43,7 +43,7 @@ def append(
     saltenv: str = "base",
 ) -> Declared:
     """Lines that shall be in a file; those that are not there are added at its end."""
-    wrong = misnamed(name, "append")
+    wrong = explain_bad_name(name, "append")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -76,7 +76,7 @@ def prepend(
     saltenv: str = "base",
 ) -> Declared:
     """Lines that shall be in a file; those that are not there are put before it."""
-    wrong = misnamed(name, "prepend")
+    wrong = explain_bad_name(name, "prepend")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -109,7 +109,7 @@ def replace(
     encoding: Any = None,
 ) -> Declared:
     """Whatever a regular expression matches, replaced."""
-    wrong = misnamed(name, "replace")
+    wrong = explain_bad_name(name, "replace")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -151,7 +151,7 @@ def line(
     file_mode: Any = None,
 ) -> Declared:
     """One line of a file."""
-    wrong = misnamed(name, "line")
+    wrong = explain_bad_name(name, "line")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -209,7 +209,7 @@ def blockreplace(
     __id__: str | None = None,
 ) -> Declared:
     """The text between two markers; with what ``file.accumulated`` gathered that it waits for."""
-    wrong = misnamed(name, "blockreplace")
+    wrong = explain_bad_name(name, "blockreplace")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -249,7 +249,7 @@ def comment(
     encoding_errors: str = "strict",
 ) -> Declared:
     """Lines that are commented out."""
-    wrong = misnamed(name, "comment")
+    wrong = explain_bad_name(name, "comment")
     if wrong:
         return wrong
     return edits.commenting(
@@ -262,7 +262,7 @@ def uncomment(
     ctx: MinionContext, name: str, regex: str, char: str = "#", backup: Any = ".bak"
 ) -> Declared:
     """Lines that are no comments."""
-    wrong = misnamed(name, "uncomment")
+    wrong = explain_bad_name(name, "uncomment")
     if wrong:
         return wrong
     return edits.commenting(os.path.expanduser(name), regex, char, backup, out=False)
@@ -286,7 +286,7 @@ def keyvalue(
     value_ignore_case: bool = False,
 ) -> Declared:
     """Values of keys in a file of such lines. As in Salt, ``search_only`` keeps nothing back."""
-    wrong = misnamed(name, "keyvalue")
+    wrong = explain_bad_name(name, "keyvalue")
     if wrong:
         return wrong
     name = os.path.expanduser(name)
@@ -301,7 +301,7 @@ def keyvalue(
         append=append_if_not_found, prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
         value_ignore_case=value_ignore_case,
     )  # fmt: skip
-    found = keyvalues.applied(edits.lines_of(name), wanted)
+    found = keyvalues.apply_keys(edits.lines_of(name), wanted)
     if not found.changed:
         return Verdict(result=True, comment="")
     changes = {"diff": "".join(found.told)} if show_changes else {}
@@ -312,7 +312,7 @@ def keyvalue(
     def act(ctx: MinionContext) -> Verdict:
         with textfile.hold(ctx, name), system_errors():
             text, was = edits.text_of(name)
-            done = keyvalues.applied(texts.split_lines(text), wanted)
+            done = keyvalues.apply_keys(texts.split_lines(text), wanted)
             place.put_data(name, "".join(done.lines).encode(), was=was)
         told = {"diff": "".join(done.told)} if show_changes else {}
         return Verdict(result=True, comment=f"Changed {done.changed} lines", changes=told)
@@ -366,7 +366,7 @@ def patch(
         skip_verify=skip_verify,
     )  # fmt: skip
     origin = {"template": template, "context": context, "defaults": defaults}
-    text = located(ctx, file, source, source_hash or "", source_hash_name, origin)
+    text = mark_location(ctx, file, source, source_hash or "", source_hash_name, origin)
     if text is None:
         with system_errors(), open(managing.content_path(ctx, file), "rb") as stream:
             text = stream.read()

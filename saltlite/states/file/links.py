@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.file import owners
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states._file.checks import failure, misnamed, owner_of, primary_group
+from saltlite.states._file.checks import explain_bad_name, failure, owner_of, primary_group
 from saltlite.states._file.links import HardLink, Symlink
 
 
@@ -34,7 +34,7 @@ def symlink(
     ``inherit_user_and_group``: one that is there keeps its owner and group, unless others are
     declared.
     """
-    wrong = misnamed(name, "symlink")
+    wrong = explain_bad_name(name, "symlink")
     if wrong:
         return wrong
     name, own = os.path.expanduser(name), owners.user_name(os.geteuid())
@@ -79,7 +79,7 @@ def hardlink(
     **kwargs: Any,
 ) -> Declared:
     """Another name of a file."""
-    wrong = misnamed(name, "hardlink")
+    wrong = explain_bad_name(name, "hardlink")
     if wrong:
         return wrong
     target = os.path.expanduser(target)

@@ -15,8 +15,8 @@ from saltlite.providers.file.managing import File
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import accumulators, copies, serial
 from saltlite.states._file import contents as content_of
-from saltlite.states._file.checks import failure, misnamed, owner_of
-from saltlite.states._file.located import located
+from saltlite.states._file.checks import explain_bad_name, failure, owner_of
+from saltlite.states._file.located import mark_location
 from saltlite.states._file.managed import Check, KeptFile, ManagedFile
 
 DELIMITER = ":"
@@ -106,7 +106,7 @@ def managed(
         return KeptFile(file=file, warnings=warnings)
     rendered: bytes | None = None
     if any(given):
-        file.contents = content_of.given(
+        file.contents = content_of.join_given(
             ctx, contents, contents_pillar, contents_grains, newline=contents_newline,
             delimiter=contents_delimiter, allow_empty=allow_empty,
         )  # fmt: skip
@@ -114,7 +114,7 @@ def managed(
             file.contents = _render_text(ctx, file.contents, template, context, defaults, saltenv)
     elif source:
         origin = {"template": template, "context": context, "defaults": defaults}
-        rendered = located(ctx, file, source, source_hash, source_hash_name, origin)
+        rendered = mark_location(ctx, file, source, source_hash, source_hash_name, origin)
     check = None
     if check_cmd:
         check = Check(command=str(check_cmd), folder=str(tmp_dir or ""), ending=str(tmp_ext or ""))
@@ -185,7 +185,7 @@ def serialize(
     if merge_if_exists:
         there = serial.existing(name, form, deserializer_opts)
         if there is not None:
-            dataset = serial.merged(there, dataset)
+            dataset = serial.merge_data(there, dataset)
             difference = serial.difference(there, dataset)
             if difference is None:
                 comment = f"The file {name} is in the correct state"
@@ -216,7 +216,7 @@ def decode(
         return failure("Specify either the 'encoded_data' or 'contents_pillar' argument.")
     if encoded_data and contents_pillar:
         return failure("Specify only one 'encoded_data' or 'contents_pillar' argument.")
-    wrong = misnamed(name, "decode")
+    wrong = explain_bad_name(name, "decode")
     if wrong:
         return wrong
     if encoding_type != "base64":
@@ -227,5 +227,5 @@ def decode(
         encoded_data = traverse(ctx.pillar, contents_pillar, None)
         if encoded_data is None:
             return failure("Pillar data not found.")
-    data = copies.decoded(encoded_data)
+    data = copies.decode_base64(encoded_data)
     return copies.Decoded(name=os.path.expanduser(name), data=data, form=checksum)

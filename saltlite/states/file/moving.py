@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import moves
-from saltlite.states._file.checks import failure, misnamed, owner_of, primary_group
+from saltlite.states._file.checks import explain_bad_name, failure, owner_of, primary_group
 
 
 def copy(
@@ -27,7 +27,7 @@ def copy(
     **kwargs: Any,
 ) -> Declared:
     """A copy of a file of this machine."""
-    wrong = misnamed(name, "copy")
+    wrong = explain_bad_name(name, "copy")
     if wrong:
         return wrong
     source = os.path.expanduser(source)
@@ -40,7 +40,7 @@ def copy(
         DesiredPermissions() if preserve else DesiredPermissions(user=user, group=group, mode=mode)
     )
     name = os.path.expanduser(name)
-    return moves.copied(
+    return moves.copy_path(
         name, source, wanted, force=force, makedirs=makedirs, subdir=subdir, dir_mode=dir_mode
     )
 
@@ -54,7 +54,7 @@ def rename(
     **kwargs: Any,
 ) -> Declared:
     """A file under another name than the one that it had."""
-    wrong = misnamed(name, "rename")
+    wrong = explain_bad_name(name, "rename")
     if wrong:
         return wrong
     return moves.Renamed(

@@ -9,13 +9,13 @@ from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file import moves
-from saltlite.states._file.checks import failure, misnamed
+from saltlite.states._file.checks import explain_bad_name, failure
 from saltlite.states._file.presence import AbsentPath, Node
 
 
 def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     """Nothing at a path."""
-    return misnamed(name, "absent") or AbsentPath(os.path.expanduser(name))
+    return explain_bad_name(name, "absent") or AbsentPath(os.path.expanduser(name))
 
 
 def exists(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
@@ -61,7 +61,7 @@ def touch(
     ctx: MinionContext, name: str, atime: Any = None, mtime: Any = None, makedirs: bool = False
 ) -> Declared:
     """A file with its times set."""
-    wrong = misnamed(name, "touch")
+    wrong = explain_bad_name(name, "touch")
     if wrong:
         return wrong
-    return moves.touched(os.path.expanduser(name), atime, mtime, makedirs=makedirs)
+    return moves.touch(os.path.expanduser(name), atime, mtime, makedirs=makedirs)

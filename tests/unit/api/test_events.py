@@ -127,7 +127,7 @@ def test_a_stream_ends_when_its_login_does() -> None:
         assert await stream.next(5) is None
         now = 101.0
         assert [block async for block in stream.blocks()] == []
-        assert stream.ended
+        assert stream.is_over
 
     run(work)
 

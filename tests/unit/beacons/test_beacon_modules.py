@@ -41,7 +41,7 @@ class Machine(Host):
     def exists(self, path: str) -> bool:
         return path in self.files
 
-    def changed_ns(self, path: str) -> int | None:
+    def mtime_ns(self, path: str) -> int | None:
         return self.stamps.get(path)
 
     def which(self, name: str) -> str | None:

@@ -190,7 +190,7 @@ def test_a_step_waits_no_longer_than_told():
     collector = collect(bus, "a")
     assert collector.step(0.5) == []
     assert bus.now == 0.5
-    assert not collector.done
+    assert not collector.is_done
 
 
 def test_jobs_that_have_ended_take_nothing_any_more():

@@ -104,7 +104,7 @@ def world(name, tmp_path_factory):
             mirror.job(job["jid"], job, minions)
             for minion, one in returns.items():
                 own.add_return(job["jid"], minion, one)
-                mirror.returned({"id": minion, "jid": job["jid"], "fun": job["fun"], **one})
+                mirror.note_return({"id": minion, "jid": job["jid"], "fun": job["fun"], **one})
         resolve(name, ctx).server.drain_again(name)
         ctx.jobs = JobReader(own, ctx.config)
         yield ctx

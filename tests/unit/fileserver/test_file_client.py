@@ -319,7 +319,7 @@ def test_local_copies(client: FileClient, root: Path) -> None:
     assert client.is_cached(str(source)) == copy
     assert client.cache_local("/nosuch") == ""
     client.cache_file("salt://sub/b")
-    assert client.cached_files() == sorted([f"{root}/cache/files/base/sub/b", copy])
+    assert client.list_cache_files() == sorted([f"{root}/cache/files/base/sub/b", copy])
 
 
 def test_one_client_for_each_context(root: Path, master: Master) -> None:

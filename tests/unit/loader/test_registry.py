@@ -104,9 +104,9 @@ def test_modules_are_disabled_by_the_names_of_salts_files(named, gone, stays):
 
 def test_a_list_of_modules_holds_for_calls_from_outside_alone():
     functions = make(MinionConfig(modules=ModuleOptions(whitelist_modules=["test"]))).functions
-    assert functions.offered("test.ping").call() is True
+    assert functions.get_offered("test.ping").call() is True
     with pytest.raises(FunctionUnavailable, match=r"'config\.get' is not available"):
-        functions.offered("config.get")
+        functions.get_offered("config.get")
     assert functions.call("config.get", "id") == functions.call("config.option", "id")
 
 

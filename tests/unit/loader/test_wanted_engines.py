@@ -20,7 +20,7 @@ from saltlite.loader.engines import (
     EngineEntry,
     read_engines,
     run_engine,
-    wanted_engines,
+    select_engines,
 )
 
 
@@ -88,7 +88,7 @@ def test_an_unknown_one_is_a_line_and_is_not_wanted(
 ) -> None:
     (code / "there.py").write_text('__virtualname__ = "named"\ndef __virtual__():\n  return True\n')
     ctx = context(code, "[named, nosuch, __init__, {x: {engine_module: os}}]")
-    assert [entry.name for entry in wanted_engines(ctx.config)] == ["named"]
+    assert [entry.name for entry in select_engines(ctx.config)] == ["named"]
     assert [record.getMessage() for record in caplog.records] == [
         "The engine nosuch is not started: there is no engine nosuch",
         "The engine __init__ is not started: there is no engine __init__",

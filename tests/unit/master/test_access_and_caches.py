@@ -24,7 +24,7 @@ from saltlite.master.keyactions import KeyActions
 from saltlite.master.keystore import KeyState
 from saltlite.master.maintenance import remove_leftovers
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR, SAVE_FROM, MinionCache
-from saltlite.master.presence import connected_addresses, connected_minions
+from saltlite.master.presence import find_connected, list_peers
 from saltlite.master.rates import Rates, TimeBudgets
 from saltlite.master.refusals import LINE_LIMIT, Refusals, printable
 from saltlite.master.sessions import Sessions
@@ -80,7 +80,7 @@ def test_an_expression_means_the_accounts_that_it_fits(
     monkeypatch.setattr("saltlite.master.acl.pwd.getpwall", lambda: accounts)
     acl = {"web[0-9]": ["test.ping"], "a*": ["test.version", "@events"], "ann": ["test.echo"]}
     rules = access(tmp_path, publisher_acl=acl)
-    assert rules.named_users() == ["ann", "web1"]
+    assert rules.list_named_users() == ["ann", "web1"]
     assert rules.listeners() == ["ann"]
     key_path(tmp_path, "web1").write_text("key of web1")
     found = rules.authenticate("web1", "key of web1")
@@ -91,7 +91,7 @@ def test_an_expression_means_the_accounts_that_it_fits(
     assert ann.rules is None
     assert rules.authenticate("web22", "key of web1") is None
     unverified = access(tmp_path, publisher_acl=acl, client_acl_verify=False)
-    assert unverified.named_users() == ["ann"]
+    assert unverified.list_named_users() == ["ann"]
 
 
 ACL = {"alice": ["test.*", {"web*": ["cmd.run"]}], "bob": 5}
@@ -600,10 +600,10 @@ def test_presence_is_who_has_a_connected_address(tmp_path: Path) -> None:
     ids = ["here", "away", "unknown"]
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert connected_minions(port, ids, cache) == set()
+        assert find_connected(port, ids, cache) == set()
         with socket.create_connection(("127.0.0.1", port)):
-            assert connected_addresses(port) == {"127.0.0.1", "::1"}
-            assert connected_minions(port, ids, cache) == {"here"}
+            assert list_peers(port) == {"127.0.0.1", "::1"}
+            assert find_connected(port, ids, cache) == {"here"}
 
 
 # --- what killed writers leave ---------------------------------------------------------------

@@ -29,7 +29,7 @@ class World:
         self.refused: list[str] = []
         self.ctx: Any = SimpleNamespace(
             minions=self.minions,
-            keys=SimpleNamespace(accepted_key=lambda _minion: self.key),
+            keys=SimpleNamespace(load_accepted=lambda _minion: self.key),
             wall_s=lambda: 2.0,
             config=SimpleNamespace(
                 files=FileOptions(file_recv=True),
@@ -43,7 +43,7 @@ class World:
             PillarOptions(pillar_cache=True),
             self.minions,
             lambda: 2.0,
-            lambda minion: self.ctx.keys.accepted_key(minion),
+            lambda minion: self.ctx.keys.load_accepted(minion),
         )
 
     def delete_key(self) -> None:
@@ -134,12 +134,12 @@ def test_the_key_is_looked_at_once_nobody_else_can_delete_what_is_stored(
 
         return locked
 
-    def accepted_key(_minion: str) -> object:
+    def load_accepted(_minion: str) -> object:
         seen.append(list(held))
         return world.key
 
-    monkeypatch.setattr(world.minions, "locked", watched(world.minions.locked))
+    monkeypatch.setattr(world.minions, "hold_lock", watched(world.minions.hold_lock))
     monkeypatch.setattr(pushed_files, "_lock_minion", watched(pushed_files._lock_minion))
-    world.ctx.keys.accepted_key = accepted_key
+    world.ctx.keys.load_accepted = load_accepted
     store(world)
     assert seen == [["lock"]]

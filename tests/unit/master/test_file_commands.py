@@ -37,7 +37,7 @@ class World:
             config=SimpleNamespace(
                 files=config, paths=SimpleNamespace(cachedir=str(root / "cache"))
             ),
-            keys=SimpleNamespace(accepted_key=lambda _minion: object()),
+            keys=SimpleNamespace(load_accepted=lambda _minion: object()),
             refusals=SimpleNamespace(refuse=lambda *words: self.refused.append(" ".join(words))),
         )
 

@@ -339,7 +339,7 @@ def test_equal_lists_of_minions_are_stored_once(store: SqliteJobStore, tmp_path:
     assert store.minions(jid(3)) == MANY
     assert store.minions(jid(50)) == MANY[:500]
     assert [job.minions for job in store.jobs()] == [MANY] * 50 + [MANY[:500], ["a"]]
-    assert store.used_bytes() < 500_000
+    assert store.count_bytes() < 500_000
 
 
 def test_a_list_goes_with_its_last_job(store: SqliteJobStore, tmp_path: Path) -> None:
@@ -400,9 +400,9 @@ def test_the_oldest_jobs_go_when_they_take_too_much(store: SqliteJobStore) -> No
     for number in range(40):
         store.new_job(jid(number), LOAD, ["a"])
         store.add_return(jid(number), "a", {"return": os.urandom(100_000)})
-    assert store.used_bytes() > 4_000_000
+    assert store.count_bytes() > 4_000_000
     assert 20 <= store.clean_to_bytes(2_000_000) <= 25
-    assert store.used_bytes() <= 2_000_000
+    assert store.count_bytes() <= 2_000_000
     assert store.job(jid(39)) is not None
     assert store.job(jid(0)) is None
     assert store.clean_to_bytes(2_000_000) == 0

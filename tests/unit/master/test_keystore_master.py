@@ -59,14 +59,14 @@ def test_one_id_is_held_once_by_all_and_ids_do_not_wait_for_others(store: KeySto
     slot = zlib.crc32(b"web1")
     with (
         pytest.raises(StoreError, match="locked by another process"),
-        disk.locked_slot(store.pki_dir / keystore.LOCK_FILE, slot, patience_s=0.05),
+        disk.hold_lock_slot(store.pki_dir / keystore.LOCK_FILE, slot, patience_s=0.05),
     ):
         pytest.fail("held twice")
     os.write(done[1], b"x")
     with (
         store.hold("web1"),
         pytest.raises(StoreError, match="locked by another process"),
-        disk.locked_slot(store.pki_dir / keystore.LOCK_FILE, slot, patience_s=0.05),
+        disk.hold_lock_slot(store.pki_dir / keystore.LOCK_FILE, slot, patience_s=0.05),
     ):
         pytest.fail("held twice by one process")
     os.waitpid(pid, 0)
@@ -107,18 +107,18 @@ def test_an_id_never_leads_elsewhere(store: KeyStore, minion_id: str) -> None:
 def test_the_accepted_key_is_parsed_once_and_again_when_the_file_is_another(
     store: KeyStore, keys: list[PrivateKey]
 ) -> None:
-    assert store.accepted_key("web1") is None
+    assert store.load_accepted("web1") is None
     store.put("web1", KeyState.ACCEPTED, keys[0].public.pem)
-    first = store.accepted_key("web1")
+    first = store.load_accepted("web1")
     assert first is not None
     assert first.pem == keys[0].public.pem
-    assert store.accepted_key("web1") is first
+    assert store.load_accepted("web1") is first
     store.put("web1", KeyState.ACCEPTED, keys[1].public.pem)
-    second = store.accepted_key("web1")
+    second = store.load_accepted("web1")
     assert second is not None
     assert second.pem == keys[1].public.pem
     store.delete("web1", KeyState.ACCEPTED)
-    assert store.accepted_key("web1") is None
+    assert store.load_accepted("web1") is None
 
 
 @pytest.mark.parametrize("content", ["", "junk", "-----BEGIN PUBLIC KEY-----\nAA\n-----END"])
@@ -127,13 +127,13 @@ def test_a_damaged_accepted_key_refuses_that_minion_only(
 ) -> None:
     store.put("bad", KeyState.ACCEPTED, content)
     store.put("good", KeyState.ACCEPTED, keys[0].public.pem)
-    assert store.accepted_key("bad") is None
-    assert store.accepted_key("good") is not None
+    assert store.load_accepted("bad") is None
+    assert store.load_accepted("good") is not None
 
 
 def test_a_fifo_in_place_of_a_key_blocks_nobody(store: KeyStore) -> None:
     os.mkfifo(store.folder(KeyState.ACCEPTED) / "pipe")
-    assert store.accepted_key("pipe") is None
+    assert store.load_accepted("pipe") is None
 
 
 def test_denied_keys_are_bounded(store: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:

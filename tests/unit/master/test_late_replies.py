@@ -13,15 +13,15 @@ def test_a_ticket_is_no_reply_and_never_the_same():
 def test_a_reply_finds_its_caller_once():
     owed, later = Owed(), Later()
     assert owed.promise(later.frame, b"caller", 1.0) is None
-    assert owed.arrived(later.ticket, b"reply") == b"caller"
-    assert owed.arrived(later.ticket, b"reply") is None
+    assert owed.take_waiter(later.ticket, b"reply") == b"caller"
+    assert owed.take_waiter(later.ticket, b"reply") is None
 
 
 def test_a_reply_that_is_faster_than_its_ticket_waits():
     owed, later = Owed(), Later()
-    assert owed.arrived(later.ticket, b"reply") is None
+    assert owed.take_waiter(later.ticket, b"reply") is None
     assert owed.promise(later.frame, b"caller", 1.0) == b"reply"
-    assert owed.given_up(1e9) == []
+    assert owed.take_given_up(1e9) == []
 
 
 def test_nobody_waits_for_ever_and_memory_is_bounded():
@@ -29,9 +29,9 @@ def test_nobody_waits_for_ever_and_memory_is_bounded():
     tickets = [Later() for _ in range(3)]
     for number, later in enumerate(tickets):
         owed.promise(later.frame, b"c%d" % number, float(number))
-    assert owed.given_up(2.0) == [b"c0"]
-    assert owed.given_up(LATE_S + 1.0) == [b"c1"]
+    assert owed.take_given_up(2.0) == [b"c0"]
+    assert owed.take_given_up(LATE_S + 1.0) == [b"c1"]
     for number in range(EARLY_MOST + 1):
-        owed.arrived(b"%d" % number, b"r%d" % number)
+        owed.take_waiter(b"%d" % number, b"r%d" % number)
     assert owed.promise(LATE + b"0", b"x", 5.0) is None
     assert owed.promise(LATE + b"1", b"x", 5.0) == b"r1"

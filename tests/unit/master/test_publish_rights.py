@@ -17,7 +17,7 @@ from saltlite.master.publishrights import (
     Refused,
     decide,
     drop_unknown,
-    granted_fields,
+    list_granted_fields,
 )
 
 WEB = {"web1", "web2"}
@@ -31,7 +31,7 @@ def publisher(*rules: Any, limited: bool = True) -> Publisher:
         tested = all(one.startswith("test.") for one in functions)
         return tested and bool(minions) and set(minions) <= WEB
 
-    return Publisher("alice", limited=limited, fields=granted_fields(rules), allows=allows)
+    return Publisher("alice", limited=limited, fields=list_granted_fields(rules), allows=allows)
 
 
 def load(**fields: Any) -> PublishLoad:

@@ -23,28 +23,28 @@ def nonce(number: int) -> str:
 
 def test_a_pair_is_new_once_and_then_counted() -> None:
     table = small_table()
-    seen = [table.seen("a", nonce(1), now_s=10, until_s=20) for _ in range(4)]
+    seen = [table.count_earlier("a", nonce(1), now_s=10, until_s=20) for _ in range(4)]
     assert seen == [0, 1, 2, 3]
 
 
 def test_the_same_nonce_of_another_minion_is_another_pair() -> None:
     table = small_table()
-    assert table.seen("a", nonce(1), now_s=10, until_s=20) == 0
-    assert table.seen("b", nonce(1), now_s=10, until_s=20) == 0
+    assert table.count_earlier("a", nonce(1), now_s=10, until_s=20) == 0
+    assert table.count_earlier("b", nonce(1), now_s=10, until_s=20) == 0
 
 
 def test_a_full_table_refuses_and_keeps_what_it_knows() -> None:
     table = small_table()
     for number in range(SLOTS):  # two segments, each counts as full at half its slots
-        assert table.seen(f"m{number}", nonce(number), now_s=10, until_s=20) == 0
-    assert table.seen("a", nonce(99), now_s=10, until_s=20) is NoRoom.TABLE
-    assert table.seen("m3", nonce(3), now_s=10, until_s=20) == 1
+        assert table.count_earlier(f"m{number}", nonce(number), now_s=10, until_s=20) == 0
+    assert table.count_earlier("a", nonce(99), now_s=10, until_s=20) is NoRoom.TABLE
+    assert table.count_earlier("m3", nonce(3), now_s=10, until_s=20) == 1
 
 
 def fill(table: ReplayTable, minion_id: str, most: int, *, now_s: float = 10) -> int:
     """How many new pairs of one minion are taken, until one is not."""
     for number in range(most):
-        answer = table.seen(minion_id, nonce(number), now_s=now_s, until_s=now_s + 10)
+        answer = table.count_earlier(minion_id, nonce(number), now_s=now_s, until_s=now_s + 10)
         if answer is not NoRoom.SHARE:
             assert answer == 0
             continue
@@ -55,36 +55,36 @@ def fill(table: ReplayTable, minion_id: str, most: int, *, now_s: float = 10) ->
 def test_who_fills_the_table_is_refused_and_the_others_are_not() -> None:
     table = ReplayTable(bytearray(table_bytes(4, 512)), segments=4, slots=512)
     assert fill(table, "rogue", 5000) == 512  # half of the table
-    assert table.seen("rogue", nonce(3), now_s=10, until_s=20) == 1
+    assert table.count_earlier("rogue", nonce(3), now_s=10, until_s=20) == 1
     accomplices = [fill(table, f"rogue{number}", 5000) for number in range(8)]
     assert max(accomplices) <= 512 // 4
     for number in range(20):
-        assert table.seen(f"honest{number}", nonce(1), now_s=10, until_s=20) == 0
+        assert table.count_earlier(f"honest{number}", nonce(1), now_s=10, until_s=20) == 0
     assert fill(table, "rogue", 5000, now_s=31) == 512  # all of that is out of date
 
 
 def test_out_of_date_segments_are_used_again() -> None:
     table = small_table()
     for number in range(SLOTS):
-        table.seen("a", nonce(number), now_s=10, until_s=20)
-    assert table.seen("a", nonce(99), now_s=21, until_s=30) == 0
-    assert table.seen("a", nonce(99), now_s=22, until_s=30) == 1
-    assert table.seen("a", nonce(0), now_s=22, until_s=30) == 0
+        table.count_earlier("a", nonce(number), now_s=10, until_s=20)
+    assert table.count_earlier("a", nonce(99), now_s=21, until_s=30) == 0
+    assert table.count_earlier("a", nonce(99), now_s=22, until_s=30) == 1
+    assert table.count_earlier("a", nonce(0), now_s=22, until_s=30) == 0
 
 
 def test_an_entry_matters_as_long_as_the_latest_in_its_segment() -> None:
     table = small_table()
-    table.seen("a", nonce(1), now_s=10, until_s=20)
-    table.seen("a", nonce(2), now_s=10, until_s=40)
-    assert table.seen("a", nonce(1), now_s=30, until_s=40) == 1
+    table.count_earlier("a", nonce(1), now_s=10, until_s=20)
+    table.count_earlier("a", nonce(2), now_s=10, until_s=40)
+    assert table.count_earlier("a", nonce(1), now_s=30, until_s=40) == 1
 
 
 def test_many_pairs_in_many_segments_are_all_found_again() -> None:
     table = small_table(segments=8)
     for number in range(60):
-        assert table.seen(f"m{number}", nonce(number), now_s=1, until_s=9) == 0
+        assert table.count_earlier(f"m{number}", nonce(number), now_s=1, until_s=9) == 0
     for number in range(60):
-        assert table.seen(f"m{number}", nonce(number), now_s=2, until_s=9) == 1
+        assert table.count_earlier(f"m{number}", nonce(number), now_s=2, until_s=9) == 1
 
 
 def guard(table: ReplayTable, **options: float) -> ReplayGuard:
@@ -143,12 +143,12 @@ def test_a_full_memory_refuses() -> None:
 
 def test_the_memory_survives_an_orderly_restart_once(tmp_path: Path) -> None:
     before = small_table()
-    before.seen("a", nonce(1), now_s=100, until_s=400)
+    before.count_earlier("a", nonce(1), now_s=100, until_s=400)
     noncefile.save(tmp_path, before, 100)
     after = small_table()
     assert noncefile.load(tmp_path, after, 7000)  # another boot: the monotonic clock starts anew
-    assert after.seen("a", nonce(1), now_s=7001, until_s=7300) == 1
-    assert after.seen("a", nonce(2), now_s=7001, until_s=7300) == 0
+    assert after.count_earlier("a", nonce(1), now_s=7001, until_s=7300) == 1
+    assert after.count_earlier("a", nonce(2), now_s=7001, until_s=7300) == 0
     assert not noncefile.load(tmp_path, small_table(), 7000)
 
 

@@ -153,7 +153,7 @@ def test_another_minion_does_not_wait(minions: MinionCache) -> None:
 
 def test_an_answer_to_an_older_question_replaces_nothing(minions: MinionCache) -> None:
     now_ns = time.time_ns()
-    with minions.locked("m"):
+    with minions.hold_lock("m"):
         assert minions.write_newest(PILLAR, "m", {"x": "new"}, now_ns, now_ns)
         assert not minions.write_newest(PILLAR, "m", {"x": "old"}, now_ns - 1, now_ns)
         assert minions.write_newest(PILLAR, "m", {"x": "newer"}, now_ns + 1, now_ns + 1)
@@ -165,7 +165,7 @@ def test_a_file_of_the_future_is_of_a_clock_that_was_wrong(
 ) -> None:
     minions.write(GRAINS, "m", {"x": 1})
     os.utime(tmp_path / GRAINS / "m.p", (time.time() + 9999,) * 2)
-    with minions.locked("m"):
+    with minions.hold_lock("m"):
         assert minions.write_newest(GRAINS, "m", {"x": 2}, time.time_ns(), time.time_ns())
     assert minions.read(GRAINS, "m") == {"x": 2}
 

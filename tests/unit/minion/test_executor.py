@@ -97,7 +97,7 @@ class Services:
     def facts(self, master: str) -> tuple[PlainMap, PlainMap]:
         return {"id": "m1", "os": "Testix"}, {"secret": "pillar"}
 
-    def returned(self, jid: str, master: str) -> None:
+    def note_return(self, jid: str, master: str) -> None:
         self.returns.append((jid, master))
         self.changed.set()
 
@@ -128,6 +128,7 @@ class Bench:
         jid = job["jid"]
         await self.until(lambda: any(name == jid for name, _ in self.services.returns))
         await self.until(lambda: all(one["jid"] != jid for one in self.executor.running()))
+        await self.until(lambda: all(one.job["jid"] != jid for one in self.setup.proc().entries()))
         parcel = self.setup.spool().get(jid) or self.executor._spool.get(jid)
         assert parcel is not None
         return parcel.load
@@ -301,7 +302,7 @@ def test_what_an_earlier_run_left_behind(play: Callable[..., None]) -> None:
         gone.communicate(b"\n")
         proc.write(queued, 0, "m:2")
         proc.write(done, os.getpid() + 100_000, "m:2")
-        spool.put(done["jid"], Parcel({"return": "kept as it is"}, "m:2", 0).packed())
+        spool.put(done["jid"], Parcel({"return": "kept as it is"}, "m:2", 0).pack())
         bench.executor.inherit("m:1")
         load = await bench.result(dead)
         assert (load["return"], load["retcode"]) == (STOPPED_TEXT, 254)
@@ -376,7 +377,7 @@ def test_the_return_that_an_adopted_job_left_is_sent(play: Callable[..., None]) 
         alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         bench.setup.proc().write(job, alive.pid, "m:2")
         bench.executor.inherit("m:1")
-        bench.setup.spool().put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).packed())
+        bench.setup.spool().put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).pack())
         alive.communicate(b"\n")
         assert (await bench.result(job))["return"] == "mine"
         assert bench.services.returns == [(job["jid"], "m:2")]
@@ -396,7 +397,7 @@ def test_a_job_that_ends_while_the_next_loop_begins_is_sent(
 
         def end() -> None:
             for job in ending:
-                spool.put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).packed())
+                spool.put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).pack())
                 proc.remove(job["jid"])
             ending.clear()
 

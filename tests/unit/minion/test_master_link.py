@@ -44,12 +44,12 @@ class Owner:
     def waiting(self) -> None:
         self.waits += 1
 
-    def published(self, link: Link, job: Job) -> None:
+    def on_publication(self, link: Link, job: Job) -> None:
         if job.fun == "break.us":
             raise RuntimeError("a bug")
         self.jobs.append(job)
 
-    def subscribed(self, link: Link) -> None:
+    def on_subscription(self, link: Link) -> None:
         self.subscriptions += 1
 
 
@@ -356,7 +356,7 @@ def test_a_return_is_kept_until_the_master_has_it(tmp_path: Path) -> None:
 
         async def add(jid: str) -> None:
             load: dict[str, Any] = {"cmd": "_return", "id": "m1", "jid": jid, "return": True}
-            spool.put(jid, Parcel(load, two.link.name, 0).packed())
+            spool.put(jid, Parcel(load, two.link.name, 0).pack())
             outbox.add(jid, two.link.name, time.monotonic())
             async with changed:
                 changed.notify_all()

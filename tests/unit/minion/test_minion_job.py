@@ -12,7 +12,7 @@ import pytest
 
 from saltlite.config.minion import MinionConfig, ReturnOptions
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, RequestTimeout
-from saltlite.minion.job import as_plain, failed_fields, run_job
+from saltlite.minion.job import as_plain, build_failure_fields, run_job
 
 JID = "20240102030405000678"
 
@@ -93,7 +93,7 @@ class Functions:
     def __init__(self, state: dict[str, Any]) -> None:
         self.state = state
 
-    def offered(self, name: str) -> Any:
+    def get_offered(self, name: str) -> Any:
         def with_retcode(code: Any) -> str:
             self.state["retcode"] = code
             return "x"
@@ -298,7 +298,7 @@ def test_only_the_direct_executor_is_there() -> None:
 
 
 def test_fields_of_a_job_that_was_cut_short() -> None:
-    assert failed_fields({"fun": "t.ping", "arg": [1], "jid": JID}, "gone", 254) == {
+    assert build_failure_fields({"fun": "t.ping", "arg": [1], "jid": JID}, "gone", 254) == {
         "fun": "t.ping",
         "fun_args": [1],
         "jid": JID,
@@ -307,7 +307,9 @@ def test_fields_of_a_job_that_was_cut_short() -> None:
         "retcode": 254,
         "success": False,
     }
-    several = failed_fields({"fun": ["a.b", "c.d"], "arg": [[], []], "jid": JID}, "gone", 254)
+    several = build_failure_fields(
+        {"fun": ["a.b", "c.d"], "arg": [[], []], "jid": JID}, "gone", 254
+    )
     assert several["retcode"] == {"a.b": 254, "c.d": 254}
 
 

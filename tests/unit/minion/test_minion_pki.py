@@ -45,16 +45,16 @@ def test_a_link_to_nowhere_is_not_replaced(tmp_path: Path) -> None:
 
 def test_the_master_is_pinned_as_salt_does_it(tmp_path: Path, key: PrivateKey) -> None:
     files = MinionKeys(tmp_path)
-    assert files.pinned() is None
+    assert files.load_pinned() is None
     files.pin(key.public)
-    pinned = files.pinned()
+    pinned = files.load_pinned()
     assert pinned is not None
     assert pinned.pem == key.public.pem
     path = tmp_path / "minion_master.pub"
     assert path.read_text() == key.public.pem, "no newline at the end"
     assert mode(path) == 0o600
     path.write_text(key.public.pem.replace("\n", "\r\n") + "\r\n")
-    pinned = files.pinned()
+    pinned = files.load_pinned()
     assert pinned is not None
     assert pinned.pem == key.public.pem
 
@@ -65,7 +65,7 @@ def test_a_bad_pinned_key_is_an_error_and_not_a_new_first_contact(
 ) -> None:
     (tmp_path / "minion_master.pub").write_bytes(junk)
     with pytest.raises(CryptoError, match=r"minion_master\.pub"):
-        MinionKeys(tmp_path).pinned()
+        MinionKeys(tmp_path).load_pinned()
 
 
 def test_the_signing_key_has_to_be_there(tmp_path: Path, key: PrivateKey) -> None:

@@ -19,7 +19,7 @@ LOAD = {"cmd": "_return", "jid": JID, "return": {"b": b"\xff", "t": "ü"}}
 
 
 def packed(load: dict[str, Any] = LOAD) -> bytes:
-    return Parcel(load, "m:4506", 1.5).packed()
+    return Parcel(load, "m:4506", 1.5).pack()
 
 
 def box(*masters: str, chance: float = 1.0, limit: int = 100) -> Outbox:

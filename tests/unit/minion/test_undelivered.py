@@ -26,9 +26,9 @@ def let_processes_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_process_has_in_hand_is_its_own(waiting: Undelivered) -> None:
-    assert waiting.left() == []
+    assert waiting.list_left() == []
     assert waiting.take(JID, Delivery(["slow"], RET))
-    assert waiting.left() == []
+    assert waiting.list_left() == []
     assert waiting.take_again(JID) is None
     waiting.remove(JID)
     assert waiting.take_again(JID) is None
@@ -40,12 +40,12 @@ def test_what_is_left_is_taken_a_few_times(
     assert waiting.take(JID, Delivery(["slow", "fast"], RET))
     let_processes_end(monkeypatch)
     for _ in range(TRIES_MOST - 1):
-        assert waiting.left() == [JID]
+        assert waiting.list_left() == [JID]
         found = waiting.take_again(JID)
         assert found is not None
         assert (found.names, found.ret) == (["slow", "fast"], RET)
     assert waiting.take_again(JID) is None
-    assert waiting.left() == []
+    assert waiting.list_left() == []
     assert f"Job {JID}: slow, fast did not take its return" in caplog.text
 
 
@@ -60,7 +60,7 @@ def test_each_returner_is_let_go_when_it_has_it(
     assert found is not None
     assert (found.names, found.tries) == (["fast"], 1)
     waiting.note_had(JID, "fast")
-    assert waiting.left() == []
+    assert waiting.list_left() == []
     waiting.note_had(JID, "fast")
 
 
@@ -72,7 +72,7 @@ def test_what_is_none_is_removed_and_named(
     folder.mkdir()
     (folder / JID).write_bytes(data)
     (folder / "other.tmp").write_bytes(b"")
-    assert waiting.left() == []
+    assert waiting.list_left() == []
     assert not (folder / JID).exists()
     assert JID in caplog.text
 

@@ -100,7 +100,7 @@ class Cache:
     def list(self, bank):
         return sorted(self.banks.get(bank, {}))
 
-    def updated_s(self, bank, key):
+    def mtime_s(self, bank, key):
         return 5.5 if key in self.banks.get(bank, {}) else None
 
 
