@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import math
 import stat
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -65,7 +66,15 @@ def normalise_pem(text: str) -> str:
     Lines end in ``\n``, no white space around the whole, no newline at the end.
     Source: docs/wire.md#_auth, #which-key-is-let-in.
     """
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    return _normalise_short_pem(text) if len(text) <= PEM_LIMIT else _strip_lines(text)
+
+
+def _strip_lines(text: str) -> str:
+    return "\n".join([line.rstrip() for line in text.strip().splitlines()])
+
+
+_normalise_short_pem = lru_cache(maxsize=32)(_strip_lines)
+"""A sign-in compares the same few texts several times."""
 
 
 def same_pem(one: str, other: str) -> bool:

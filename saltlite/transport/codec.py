@@ -210,7 +210,7 @@ _KEY_TYPES = frozenset({str, bytes, int, float, bool, type(None)})
 def _with_text(value: Any, depth: int) -> Any:
     """Turn pairs into maps and UTF-8 into text, ``depth`` levels down and no further.
 
-    The hot path of the whole program: text is made here and not in a function of its own.
+    The hot path of the whole program: most strings and numbers are in maps, and dealt with there.
     """
     kind = type(value)
     if kind is bytes:
@@ -220,11 +220,37 @@ def _with_text(value: Any, depth: int) -> Any:
             return value
     if kind is tuple:
         _check_depth(depth)
-        return _as_map([(_with_text(key, 0), _with_text(item, depth - 1)) for key, item in value])
+        return _make_text_map(value, depth - 1)
     if kind is list:
         _check_depth(depth)
         return [_with_text(item, depth - 1) for item in value]
     return value
+
+
+def _make_text_map(pairs: tuple[tuple[Any, Any], ...], depth: int) -> dict[Any, Any]:
+    whole: dict[Any, Any] = {}
+    for key, item in pairs:
+        name = key
+        if type(key) is bytes:
+            try:
+                name = key.decode()
+            except UnicodeDecodeError:
+                name = key
+        elif type(key) not in _KEY_TYPES:
+            raise WireError("a map key is not a scalar")
+        kind = type(item)
+        if kind is bytes:
+            try:
+                whole[name] = item.decode()
+            except UnicodeDecodeError:
+                whole[name] = item
+        elif kind is tuple or kind is list:
+            whole[name] = _with_text(item, depth)
+        else:
+            whole[name] = item
+    if len(whole) != len(pairs):
+        raise WireError("a map key comes twice")
+    return whole
 
 
 def _as_it_is(value: Any, depth: int) -> Any:

@@ -50,6 +50,11 @@ def test_pem_is_normalised():
     assert not same_pem(pem, other().public.pem)
 
 
+def test_a_text_of_any_length_is_normalised():
+    lines = ["a" * 60] * 200
+    assert normalise_pem(" \r\n".join(lines) + " \n") == "\n".join(lines)
+
+
 def test_small_modulus_is_refused():
     small = rsa.generate_private_key(65537, 1024).public_key().public_numbers()
     with pytest.raises(CryptoError, match="1024 bits"):

@@ -211,3 +211,25 @@ def test_long_text_is_read_up_to_the_limit():
     with pytest.raises(WireError):
         unpack(pack(text), limits)
     assert DEFAULT_LIMITS.text_bytes == 64 * 1024 * 1024
+
+
+def test_maps_within_maps_and_lists() -> None:
+    inner = {b"\xff": b"\xfe", "a": [{"b": b"c"}, b"\xfd"], 1: None}
+    assert unpack(msgpack.packb({"m": inner, "l": [inner]})) == {
+        "m": {b"\xff": b"\xfe", "a": [{"b": "c"}, b"\xfd"], 1: None},
+        "l": [{b"\xff": b"\xfe", "a": [{"b": "c"}, b"\xfd"], 1: None}],
+    }
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"\x82\xa1a\x01\xc4\x01a\x02",  # "a" as text and as bytes
+        b"\x81\x90\x01",  # a list as a key
+        b"\x81\x80\x01",  # a map as a key
+        b"\x81\xa1a\x82\xa1b\x01\xa1b\x02",  # doubled within
+    ],
+)
+def test_keys_that_are_no_keys(frame: bytes) -> None:
+    with pytest.raises(WireError):
+        unpack(frame)
