@@ -55,6 +55,8 @@ for section in SECTIONS:
     put_below_own_root(section)
 paths.DEFAULT_DIR = f"{OWN_ROOT}{paths.DEFAULT_DIR}"
 os.environ["SALT_CONFIG_DIR"] = paths.DEFAULT_DIR  # for the commands that tests start
+os.environ["SALT_SALTFILE"] = f"{OWN_ROOT}/Saltfile"  # instead of one of whoever runs the tests
+Path(OWN_ROOT, "Saltfile").touch(mode=0o600)
 
 
 def pytest_unconfigure() -> None:

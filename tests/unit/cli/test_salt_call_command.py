@@ -32,9 +32,7 @@ def directory(tmp_path):
 
 
 @pytest.fixture
-def run(directory, capsys, monkeypatch):
-    monkeypatch.delenv("SALT_SALTFILE", raising=False)
-
+def run(directory, capsys):
     def call(*words):
         try:
             code = salt_call.main(["-c", str(directory), *words])
